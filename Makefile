@@ -1,0 +1,33 @@
+# Everything sets itself up in .venv with plain pip.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast check bench clean
+
+help:  ## Show the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP)  ## Create .venv with Richter and its tools
+
+$(STAMP): pyproject.toml constraints.txt requirements-dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e ".[local,facts]"
+	touch $(STAMP)
+
+test: $(STAMP)  ## Run all tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+
+test-fast: $(STAMP)  ## Run the tests that take seconds
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not slow"
+
+check: $(STAMP)  ## Lint, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:  ## Remove what was built
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo

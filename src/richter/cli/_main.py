@@ -1,0 +1,71 @@
+"""The root command. Commands load when called, so that `richter --help` is quick."""
+
+import sys
+
+import click
+
+from richter import __version__
+from richter.cli._lazy import LazyGroup
+from richter.errors import RichterError
+from richter.records import printable
+
+__all__ = ["COMMANDS", "main"]
+
+# name -> (module under richter.cli, attribute, one line of help)
+COMMANDS = {
+    "agreement": ("_agreement", "agreement", "How far raters and judges agree, and what that is worth."),
+    "ask": ("_ask", "ask", "Ask conditions the items of a benchmark, into a run folder."),
+    "bench": ("_bench", "bench", "Build and inspect item sets."),
+    "calibration": ("_calibration", "calibration", "Does the model know when it is wrong?"),
+    "compare": ("_compare", "compare", "Is the difference between conditions real?"),
+    "demo": ("_demo", "demo", "Audit the built-in small model on real facts."),
+    "doctor": ("_doctor", "doctor", "What is installed, what is missing, and what to do."),
+    "draw": ("_draw", "draw", "Draw repeated answers for calibration."),
+    "export": ("_export", "export", "Write a run's records as Parquet, CSV or JSONL."),
+    "floors": ("_floors", "floors", "What this much data can and cannot show."),
+    "gate": ("_gate", "gate", "Check a plan's requirements, for continuous integration."),
+    "judge": ("_judge", "judge", "Rate answers by rules and by judge models."),
+    "plan": ("_plan", "plan", "Write, lock and check a plan before looking at data."),
+    "rate": ("_rate", "rate", "Rate answers by hand, blind, in a local page or a sheet."),
+    "run": ("_run", "run", "List runs and show what is in one."),
+    "severity": ("_severity", "severity", "How bad are the errors, and which claims about their shape hold?"),
+    "size": ("_size", "size", "How many items a claim will need, before asking."),
+    "tail": ("_tail", "tail", "Is one condition's tail heavier? Only behind every gate."),
+}
+
+
+@click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="richter")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def _root(ctx: click.Context, debug: bool) -> None:
+    """Find a language model's errors, weigh them, and say what the evidence can carry.
+
+    \b
+    Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.
+    """
+    ctx.obj = {"debug": debug}
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line; errors become one line on stderr and exit status 1."""
+    argv = sys.argv[1:] if args is None else args
+    try:
+        code = _root(argv, standalone_mode=False, prog_name="richter")
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted. What arrived is kept; run the same command again to go on.", err=True)
+        code = 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 0
+    except RichterError as error:
+        if "--debug" in argv:
+            raise
+        click.echo(f"richter: {printable(str(error))}", err=True)
+        code = 1
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,124 @@
+"""What can go wrong, as a tree. Each message says what happened, the value, the rule and the remedy.
+
+RichterError                    everything below; the command line prints it in one line and exits 1
+├── InputError                  a file, a row or an argument breaks a stated rule
+│   └── TooFewErrors            the data cannot carry this estimate; carries n and the n needed
+├── PlanError                   a plan is malformed, unlocked where it must be locked, or was changed
+├── LedgerError                 the run's ledger cannot be used
+│   ├── LedgerLocked            another process is writing to it
+│   ├── LedgerNewer             written by a newer Richter
+│   └── LedgerCorrupt           not a ledger, or damaged
+├── StorageError                the disk is full or the folder cannot be written
+├── ModelError                  a model cannot be asked at all
+│   ├── UnknownProvider         no such provider prefix
+│   ├── MissingKey              the environment holds no key for the provider
+│   ├── WrongKey                the provider refused the key (401, 403)
+│   ├── UnknownModel            the provider has no such model (404)
+│   ├── Unreachable             nothing answers at the address
+│   └── MissingPart             an optional package or the built-in model's weights are not installed
+├── CallFailed                  one call failed after its retries; recorded, the run goes on
+└── BudgetExhausted             the next call would exceed the budget
+"""
+
+__all__ = [
+    "BudgetExhausted",
+    "CallFailed",
+    "InputError",
+    "LedgerCorrupt",
+    "LedgerError",
+    "LedgerLocked",
+    "LedgerNewer",
+    "MissingKey",
+    "MissingPart",
+    "ModelError",
+    "PlanError",
+    "RichterError",
+    "StorageError",
+    "TooFewErrors",
+    "UnknownModel",
+    "UnknownProvider",
+    "Unreachable",
+    "WrongKey",
+]
+
+
+class RichterError(Exception):
+    """A fault a user can act on: `what` happened and the `remedy`."""
+
+    def __init__(self, what: str, *, remedy: str = "") -> None:
+        self.what = what
+        self.remedy = remedy
+        super().__init__(f"{what} {remedy}".strip())
+
+
+class InputError(RichterError):
+    """A file, a row or an argument breaks a stated rule."""
+
+
+class TooFewErrors(InputError):
+    """The data cannot carry this estimate: `n` were there, `needed` would do."""
+
+    def __init__(self, what: str, *, n: int, needed: int, remedy: str = "") -> None:
+        self.n = n
+        self.needed = needed
+        super().__init__(what, remedy=remedy or f"At least {needed} are needed, {n} were given.")
+
+
+class PlanError(RichterError):
+    """A plan is malformed, unlocked where it must be locked, or was changed after locking."""
+
+
+class LedgerError(RichterError):
+    """The run's ledger cannot be used."""
+
+
+class LedgerLocked(LedgerError):
+    """Another process is writing to the ledger."""
+
+
+class LedgerNewer(LedgerError):
+    """The ledger was written by a newer Richter."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The file is not a ledger, or is damaged."""
+
+
+class StorageError(RichterError):
+    """The disk is full or the folder cannot be written."""
+
+
+class ModelError(RichterError):
+    """A model cannot be asked at all."""
+
+
+class UnknownProvider(ModelError):
+    """No such provider prefix."""
+
+
+class MissingKey(ModelError):
+    """The environment holds no key for the provider."""
+
+
+class WrongKey(ModelError):
+    """The provider refused the key."""
+
+
+class UnknownModel(ModelError):
+    """The provider has no such model."""
+
+
+class Unreachable(ModelError):
+    """Nothing answers at the address."""
+
+
+class MissingPart(ModelError):
+    """An optional package or the built-in model's weights are not installed."""
+
+
+class CallFailed(RichterError):
+    """One call failed after its retries."""
+
+
+class BudgetExhausted(RichterError):
+    """The next call would exceed the budget."""

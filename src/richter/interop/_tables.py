@@ -1,0 +1,142 @@
+"""The four tables (scores, grades, draws, ratings) from CSV, TSV, Parquet and JSONL, checked on the way in."""
+
+import dataclasses
+from pathlib import Path
+
+import polars as pl
+
+from richter.errors import InputError
+
+__all__ = ["TABLES", "Table", "read_frame", "read_table"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """The columns of a table: those it must have, those it may have, and what makes a row unique."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    unique: tuple[str, ...] = ()
+
+
+TABLES = {
+    "scores": Table(
+        required=("item", "condition", "severity"),
+        optional=("domain", "tier", "judge_1", "judge_2"),
+        numeric=("severity", "judge_1", "judge_2"),
+        unique=("item", "condition"),
+    ),
+    "grades": Table(
+        required=("item", "condition", "correct"),
+        optional=("confidence", "subject", "group", "error"),
+        numeric=("confidence",),
+        unique=("item", "condition"),
+    ),
+    "draws": Table(
+        required=("item", "condition", "draw", "answer"),
+        optional=("cluster", "correct", "confidence", "reference"),
+        numeric=("confidence",),
+        unique=("item", "condition", "draw"),
+    ),
+    "ratings": Table(
+        required=("item", "condition", "rater", "kind", "severity"),
+        optional=("mechanism",),
+        numeric=("severity",),
+        unique=("item", "condition", "rater"),
+    ),
+}
+
+
+def read_frame(path: str | Path) -> pl.DataFrame:
+    """Read a CSV, TSV, Parquet or JSONL file as it is; every fault is named with file and, where known, line."""
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path}: no such file.", remedy="Check the path.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder.", remedy="Name a CSV, TSV, Parquet or JSONL file in it.")
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+        if head[:4] == b"PAR1":
+            return pl.read_parquet(path)
+        if not head.strip():
+            raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
+        if head.lstrip()[:1] == b"{":
+            return pl.read_ndjson(path, infer_schema_length=None)
+        first = head.split(b"\n", 1)[0]
+        separator = "\t" if first.count(b"\t") > first.count(b",") else ","
+        return pl.read_csv(path, separator=separator, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, UnicodeDecodeError, OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        raise InputError(
+            f"{path} cannot be read as CSV, TSV, Parquet or JSONL: {reason}",
+            remedy="Check that every row has the header's columns and that the file is UTF-8.",
+        ) from error
+
+
+def read_table(path: str | Path, kind: str) -> pl.DataFrame:
+    """Read one of the four tables and check its columns, types and keys. Other columns are kept.
+
+    `item`, `condition`, `rater` and `group` become text; numeric columns become Float64 with empty cells as null;
+    `correct` becomes 0/1 (true/false, yes/no, 1/0 in any case), null where empty or NaN.
+    """
+    table = TABLES[kind]
+    frame = read_frame(path)
+    missing = [c for c in table.required if c not in frame.columns]
+    if missing:
+        raise InputError(
+            f"{path}: a {kind} table needs the column{'s' * (len(missing) > 1)} {', '.join(missing)}; "
+            f"it has {', '.join(frame.columns)}.",
+            remedy="Rename your columns to these names.",
+        )
+    if frame.is_empty():
+        raise InputError(f"{path} has a header and no rows.", remedy="It needs at least one row.")
+    for column in ("item", "condition", "rater", "kind", "group", "subject", "domain", "answer", "reference"):
+        if column in frame.columns and frame.schema[column] != pl.String:
+            frame = frame.with_columns(pl.col(column).cast(pl.String))
+    for column in ("item", "condition"):
+        _refuse_rows(
+            path, frame, pl.col(column).is_null() | (pl.col(column).str.strip_chars() == ""), f"empty {column}"
+        )
+    for column in table.numeric:
+        if column in frame.columns:
+            frame = _to_number(path, frame, column)
+    if "correct" in frame.columns:
+        frame = _to_grade(path, frame)
+    _refuse_rows(path, frame, pl.struct(table.unique).is_duplicated(), f"duplicate ({', '.join(table.unique)})")
+    return frame
+
+
+def _refuse_rows(path: str | Path, frame: pl.DataFrame, bad: pl.Expr, what: str) -> None:
+    rows = frame.select(pl.arg_where(bad)).to_series().head(4).to_list()
+    if rows:
+        count = frame.select(bad.sum()).item()
+        places = ", ".join(str(r + 1) for r in rows[:3]) + (", …" if len(rows) > 3 else "")
+        raise InputError(
+            f"{path}: {what} in {count} row{'s' * (count > 1)} (data row {places}).",
+            remedy="Fix or remove these rows.",
+        )
+
+
+def _to_number(path: str | Path, frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    if frame.schema[column].is_numeric() or frame.schema[column] == pl.Null:
+        return frame.with_columns(pl.col(column).cast(pl.Float64).fill_nan(None))
+    text = pl.col(column).cast(pl.String).str.strip_chars()
+    text = pl.when(text.str.to_lowercase().is_in(["", "nan", "na", "null", "none"])).then(None).otherwise(text)
+    number = text.cast(pl.Float64, strict=False)
+    _refuse_rows(path, frame, text.is_not_null() & number.is_null(), f"{column} is not a number")
+    return frame.with_columns(number.fill_nan(None).alias(column))
+
+
+def _to_grade(path: str | Path, frame: pl.DataFrame) -> pl.DataFrame:
+    text = pl.col("correct").cast(pl.String).str.strip_chars().str.to_lowercase()
+    grade = (
+        pl.when(text.is_in(["1", "1.0", "true", "yes", "correct"]))
+        .then(pl.lit(1.0))
+        .when(text.is_in(["0", "0.0", "false", "no", "wrong", "incorrect"]))
+        .then(pl.lit(0.0))
+    )
+    empty = text.is_null() | text.is_in(["", "nan", "na", "null", "none"])
+    _refuse_rows(path, frame, ~empty & grade.is_null(), "correct is neither 0/1 nor true/false")
+    return frame.with_columns(grade.alias("correct"))

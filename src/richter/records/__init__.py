@@ -1,0 +1,21 @@
+"""The vocabulary: what is asked, what is answered, how it is rated, and what is claimed."""
+
+from richter.records._audit import Answer, Condition, Decoding, Item, Rating, call_key
+from richter.records._finding import Finding, Gate, Interval, Verdict
+from richter.records._jsonable import jsonable
+from richter.records._text import printable
+
+__all__ = [
+    "Answer",
+    "Condition",
+    "Decoding",
+    "Finding",
+    "Gate",
+    "Interval",
+    "Item",
+    "Rating",
+    "Verdict",
+    "call_key",
+    "jsonable",
+    "printable",
+]

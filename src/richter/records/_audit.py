@@ -1,0 +1,127 @@
+"""Items, conditions, answers and ratings."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+__all__ = ["Answer", "Condition", "Decoding", "Item", "Rating", "call_key"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One question.
+
+    `stem` is a cloze of the same question (a sentence that the reference completes) and `shots` two solved cloze
+    sentences of the same relation; with `options` they let a small model choose by text. `truth` is the structured
+    fact behind the reference, from which severity is graded by rule. `form` is `plain`, `compositional` (two facts
+    chained) or `trap` (a false premise that a careful model rejects).
+    """
+
+    id: str
+    prompt: str
+    reference: str
+    aliases: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    stem: str = ""
+    shots: tuple[str, ...] = ()
+    domain: str = ""
+    tier: int | None = None
+    form: Literal["plain", "compositional", "trap"] = "plain"
+    source: str = ""
+    truth: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, empty fields left out."""
+        row: dict[str, Any] = {}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("id", "prompt", "reference") or value not in ((), "", None, {}):
+                row[field.name] = list(value) if isinstance(value, tuple) else value
+        return row
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Decoding:
+    """How a model is made to answer. `choices` restricts the answer to one of these texts (option scoring)."""
+
+    temperature: float = 0.0
+    top_p: float | None = None
+    max_tokens: int = 500
+    seed: int | None = None
+    logprobs: bool = False
+    choices: tuple[str, ...] = ()
+    json_schema: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, unset ones left out (so that a new optional field keeps old keys valid)."""
+        row: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        for name in ("top_p", "seed", "json_schema"):
+            if getattr(self, name) is not None:
+                row[name] = getattr(self, name)
+        if self.logprobs:
+            row["logprobs"] = True
+        if self.choices:
+            row["choices"] = list(self.choices)
+        return row
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What is audited: a model with its decoding settings, system prompt and way of being asked."""
+
+    name: str
+    model: str
+    decoding: Decoding = dataclasses.field(default_factory=Decoding)
+    system: str = ""
+    style: Literal["chat", "cloze"] = "chat"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        row: dict[str, Any] = {"name": self.name, "model": self.model, "decoding": self.decoding.to_dict()}
+        if self.system:
+            row["system"] = self.system
+        if self.style != "chat":
+            row["style"] = self.style
+        return row
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A condition's text for an item at a draw. `error` is set, and `text` empty, where the call failed for good."""
+
+    text: str
+    item: str = ""
+    condition: str = ""
+    draw: int = 0
+    finish: str = ""
+    tokens: tuple[str, ...] = ()
+    logprobs: tuple[float, ...] = ()
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    money_usd: float | None = None  # None: the price is unknown, which is not 0
+    latency_s: float | None = None
+    error: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Rating:
+    """One rater's severity (0..4 in half steps) for one answer; None where the rater failed to give one."""
+
+    item: str
+    condition: str
+    rater: str
+    kind: Literal["human", "judge", "rule"]
+    severity: float | None
+    draw: int = 0
+    mechanism: str = ""
+    reason: str = ""
+    started_at: float | None = None
+    ended_at: float | None = None
+
+
+def call_key(model: str, messages: list[dict[str, str]], decoding: Decoding, draw: int) -> str:
+    """The identity of a call: a hash of model, messages, decoding and draw."""
+    text = json.dumps([model, messages, decoding.to_dict(), draw], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()

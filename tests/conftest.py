@@ -1,0 +1,22 @@
+"""What all tests share: where the public data lie, and a seeded generator."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of public data files; tests that use it carry the mark `real_data`."""
+    root = Path(__file__).resolve().parents[2]
+    folder = Path(os.environ.get("RICHTER_SHARED_DATA", root / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"the public data are not here ({folder})")
+    return folder
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20_260_101)
