@@ -1,0 +1,147 @@
+"""A file out of a wheel: fetched once, checked always, never half there. pip is real; its index is a folder."""
+
+import hashlib
+import os
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from richter.errors import MissingPart, StorageError
+from richter.store import cache_folder, fetch_wheel_member
+
+PAYLOAD = b"a fact\n" * 1000
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A wheel in a folder that pip alone may look at, and an empty cache."""
+    index = tmp_path / "index"
+    index.mkdir()
+    path = index / "richter_probe-1.2-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("richter_probe/data.db", PAYLOAD)
+        archive.writestr(
+            "richter_probe-1.2.dist-info/METADATA",
+            "Metadata-Version: 2.1\nName: richter-probe\nVersion: 1.2\nRequires-Dist: no-such-package-anywhere\n",
+        )
+        archive.writestr("richter_probe-1.2.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("richter_probe-1.2.dist-info/RECORD", "")
+    for name in [n for n in os.environ if n.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(index))
+    monkeypatch.setenv("RICHTER_CACHE", str(tmp_path / "cache"))
+    return path
+
+
+def fetch(wheel: Path | None, **changes: Any) -> Path:
+    options: dict[str, Any] = {
+        "wheel_sha256": sha(wheel.read_bytes()) if wheel else "",
+        "member_sha256": sha(PAYLOAD),
+    }
+    return fetch_wheel_member("richter-probe", "1.2", "richter_probe/data.db", **{**options, **changes})
+
+
+def leftovers(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def test_fetched_once_then_offline(wheel: Path, tmp_path: Path) -> None:
+    path = fetch(wheel)
+    assert path == tmp_path / "cache" / "richter-probe-1.2" / "data.db"
+    assert path.read_bytes() == PAYLOAD
+    expected = sha(wheel.read_bytes())
+    wheel.unlink()
+    assert fetch(None, wheel_sha256=expected) == path
+    assert leftovers(tmp_path / "cache") == ["richter-probe-1.2/data.db"]
+
+
+def test_a_damaged_cache_is_fetched_again(wheel: Path) -> None:
+    path = fetch(wheel)
+    path.write_bytes(PAYLOAD[:100])
+    assert fetch(wheel).read_bytes() == PAYLOAD
+
+
+@pytest.mark.parametrize("which", ["wheel_sha256", "member_sha256"])
+def test_a_wrong_hash_is_refused_and_nothing_kept(wheel: Path, tmp_path: Path, which: str) -> None:
+    with pytest.raises(MissingPart, match="SHA-256"):
+        fetch(wheel, **{which: "0" * 64})
+    assert leftovers(tmp_path / "cache") == []
+
+
+def test_no_network_says_what_to_do(wheel: Path, tmp_path: Path) -> None:
+    digest = sha(wheel.read_bytes())
+    wheel.unlink()
+    with pytest.raises(MissingPart, match=r"data\.db.*richter-probe 1\.2.*pip could not fetch it") as caught:
+        fetch(None, wheel_sha256=digest)
+    assert str(tmp_path / "cache" / "richter-probe-1.2" / "data.db") in caught.value.remedy
+    assert "\n" not in str(caught.value)
+
+
+def test_a_password_in_an_index_address_is_not_repeated(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "import sys; print('ERROR: nothing at https://me:hunter2@index.example/simple'); sys.exit(1)"
+    fake = wheel.parent / "python"
+    fake.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{script}"\n')
+    fake.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    with pytest.raises(MissingPart) as caught:
+        fetch(wheel)
+    assert "hunter2" not in str(caught.value)
+    assert "https://index.example/simple" in str(caught.value)
+
+
+def test_without_pip(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = wheel.parent / "python"
+    fake.write_text("#!/bin/sh\necho 'python: No module named pip' >&2; exit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    with pytest.raises(MissingPart, match="ensurepip"):
+        fetch(wheel)
+
+
+def test_an_old_pip_without_raw_progress(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = wheel.parent / "python"
+    fake.write_text(
+        "#!/bin/sh\ncase \"$*\" in *'progress-bar raw'*) "
+        "echo \"option --progress-bar: invalid choice: 'raw'\" >&2; exit 2;; esac\n"
+        f'exec {sys.executable} "$@"\n'
+    )
+    fake.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    assert fetch(wheel).read_bytes() == PAYLOAD
+
+
+def test_progress_reaches_the_total(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = wheel.parent / "python"
+    fake.write_text(f'#!/bin/sh\necho "Progress 5 of 10"\necho "Progress 10 of 10"\nexec {sys.executable} "$@"\n')
+    fake.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    seen: list[tuple[int, int]] = []
+    fetch(wheel, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(5, 10), (10, 10)]
+
+
+def test_a_cache_that_cannot_be_written(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("RICHTER_CACHE", str(tmp_path / "file"))
+    with pytest.raises(StorageError, match="RICHTER_CACHE"):
+        fetch(wheel)
+
+
+def test_cache_folder_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RICHTER_CACHE", str(tmp_path / "own"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "own"
+    monkeypatch.delenv("RICHTER_CACHE")
+    assert cache_folder() == tmp_path / "xdg" / "richter"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "richter"
