@@ -1,0 +1,87 @@
+"""What a tail comparison fixes in advance."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.errors import PlanError
+
+__all__ = ["LEAVE_REASONS", "TRANSFORMS", "Step", "TailPlan", "UserTransform"]
+
+TRANSFORMS = ("identity", "logit", "log", "cloglog")
+LEAVE_REASONS = ("bounded", "gof")
+
+UserTransform = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """An alternative to the headline scale and threshold, taken when the one before it is left.
+
+    `when` names the reasons for which the step before is left: `bounded` (a pile-up at a bound on any condition),
+    `gof` (the GPD is rejected on any condition).
+    """
+
+    transform: str | UserTransform = "identity"
+    q: float = 0.95
+    when: tuple[str, ...] = LEAVE_REASONS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; a user's transform by its name."""
+        return {"transform": name_of(self.transform), "q": self.q, "when": list(self.when)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TailPlan:
+    """The choices of the protocol (section 3 of the tail paper), fixed before the data are looked at.
+
+    The two tolerances have no default: what is practically equal in mean and in tail mean depends on the scale.
+    `steps` is the decision tree for the choices the paper made after seeing data: scale and threshold. They are
+    tried in order after (`transform`, `q`), so that a change of scale that the data force was declared before.
+    """
+
+    tolerance_mean: float
+    tolerance_tvar: float
+    q: float = 0.95
+    transform: str | UserTransform = "identity"
+    steps: tuple[Step, ...] = ()
+    band: tuple[float, ...] = (0.95, 0.96, 0.97, 0.98, 0.99)
+    bounds: tuple[float, ...] = ()
+    clip: float = 1e-6
+    tvar_q: float = 0.9
+    floor_exceedances: int = 500
+    delta: float = 0.10
+    alpha: float = 0.05
+    power: float = 0.80
+    xi_expected: float = 0.0
+    gof_p: float = 0.05
+    gof_method: Literal["auto", "eigen", "bootstrap"] = "auto"
+    stability_width: float = 0.02
+    stability_tolerance: float = 0.05
+    family: Literal["bonferroni", "none"] = "bonferroni"
+    pairing: Literal["auto", "paired", "independent"] = "auto"
+    n_resamples: int = 10_000
+
+    def __post_init__(self) -> None:
+        for name in ("tolerance_mean", "tolerance_tvar", "delta", "stability_width", "stability_tolerance", "clip"):
+            if not getattr(self, name) > 0:
+                raise PlanError(f"{name} = {getattr(self, name)} is not above 0.", remedy="Give a positive number.")
+        for name in ("q", "tvar_q", "alpha", "power", "gof_p"):
+            if not 0 < getattr(self, name) < 1:
+                raise PlanError(f"{name} = {getattr(self, name)} is not between 0 and 1.", remedy="Give a fraction.")
+        if self.bounds and not (len(self.bounds) == 2 and self.bounds[0] < self.bounds[1]):
+            raise PlanError(f"bounds = {list(self.bounds)} is not a range.", remedy="Give [low, high], low < high.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        row["transform"] = name_of(self.transform)
+        return row | {"steps": [s.to_dict() for s in self.steps], "band": list(self.band), "bounds": list(self.bounds)}
+
+
+def name_of(transform: str | UserTransform) -> str:
+    """A transform's name."""
+    return transform if isinstance(transform, str) else getattr(transform, "__name__", "user's transform")

@@ -1,0 +1,181 @@
+import dataclasses
+import datetime
+import json
+import random
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from richter.audit import check_plan, lock_plan, new_plan, open_data, read_plan
+from richter.audit._plan import KINDS, MANDATORY, PlanField, _checked, _kind
+from richter.audit._plan_tail import FIELDS, tail_plan
+from richter.cli import main
+from richter.errors import PlanError
+from richter.tail import TailPlan
+
+TOLERANCES = {"tolerance_mean": 0.1, "tolerance_tvar": 0.2}
+KIND = PlanField(type="text", help="")
+DAY = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(new_plan("tail", TOLERANCES))
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    path.write_text("item,condition,x\n1,a,0.5\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_writes_a_plan_that_reads_back(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(new_plan(kind, {}))
+    values, faults = _checked(tomllib.loads(path.read_text()), _kind(kind)[0] | {"kind": KIND}, "")
+    assert values["kind"] == kind
+    assert all("is missing and has no default" in fault for fault in faults)  # only what is mandatory
+
+
+def test_tail_fields_cover_the_plan_of_the_room() -> None:
+    mandatory = {f.name for f in dataclasses.fields(TailPlan) if f.default is dataclasses.MISSING}
+    assert {f.name for f in dataclasses.fields(TailPlan)} <= set(FIELDS)
+    assert mandatory == {n for n, f in FIELDS.items() if f.default is MANDATORY}
+
+
+def test_defaults_are_the_room_s(plan: Path) -> None:
+    assert tail_plan(read_plan(plan)) == TailPlan(**TOLERANCES)
+
+
+def test_every_fault_is_named(plan: Path) -> None:
+    plan.write_text(
+        'kind = "tail"\ntolerance_mean = -1\nq = 1.5\ntransfrom = "logit"\nalpha = "much"\nband = [0.9, 2.0]\n'
+        'n_resamples = 1e4\npower = nan\n[[steps]]\ntransform = "cube"\nq = 0.9\n'
+    )
+    with pytest.raises(PlanError) as caught:
+        read_plan(plan)
+    for part in (
+        "transfrom is not a field",
+        "tolerance_mean = -1 is out of range (above 0)",
+        "tolerance_tvar is missing",
+        "q = 1.5 is out of range",
+        "alpha = 'much' is not a number",
+        "band[2] = 2.0 is out of range",
+        "n_resamples = 10000.0 is not a whole number",
+        "power = nan is out of range",
+        "steps[1].transform = 'cube' is not one of",
+    ):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('kind = "tail', "is not TOML"),
+        ("q = 0.9\n", "kind = None is not a kind"),
+        ('kind = "tall"\n', "kind = 'tall' is not a kind"),
+        ('kind = "tail"\ntolerance_mean = 1\ntolerance_tvar = 1\nbounds = [1.0, 0.0]\n', "not a range"),
+    ],
+)
+def test_malformed_plans_are_refused(plan: Path, text: str, message: str) -> None:
+    plan.write_text(text)
+    with pytest.raises(PlanError, match=message):
+        read_plan(plan)
+
+
+def test_comments_and_spelling_do_not_change_the_hash(plan: Path) -> None:
+    before = read_plan(plan).hash
+    plan.write_text('kind = "tail"\ntolerance_tvar = 0.20\ntolerance_mean = 1e-1 # ten percent\n')
+    assert read_plan(plan).hash == before
+
+
+def test_lock_then_data_is_confirmatory(plan: Path, data: Path) -> None:
+    assert check_plan(plan).state == "unlocked"
+    assert lock_plan(plan, now=DAY).state == "locked"
+    status = open_data(plan, data, now=DAY + datetime.timedelta(hours=1))
+    assert status.confirmatory
+    assert open_data(plan, data).confirmatory  # opening the same data again takes nothing away
+    assert len(check_plan(plan).opened) == 1
+    assert set(status.versions) >= {"richter", "numpy", "python"}
+
+
+def test_change_after_data_is_refused_and_listed(plan: Path, data: Path) -> None:
+    lock_plan(plan, now=DAY)
+    open_data(plan, data, now=DAY + datetime.timedelta(hours=1))
+    plan.write_text(new_plan("tail", TOLERANCES | {"q": 0.97, "delta": 0.05}))
+    status = open_data(plan, data)
+    assert not status.confirmatory
+    assert status.deviations == ("delta: locked 0.1, now 0.05", "q: locked 0.95, now 0.97")
+    with pytest.raises(PlanError, match=r"changed after data were opened.*q: locked 0.95, now 0.97"):
+        lock_plan(plan)
+
+
+def test_change_before_data_may_be_locked_anew(plan: Path) -> None:
+    first = lock_plan(plan, now=DAY)
+    plan.write_text(new_plan("tail", TOLERANCES | {"q": 0.97}))
+    assert check_plan(plan).state == "changed"
+    second = lock_plan(plan, now=DAY + datetime.timedelta(days=1))
+    assert second.state == "locked"
+    assert second.locked_hash != first.locked_hash
+
+
+def test_data_seen_before_the_lock_are_exploratory(plan: Path, data: Path, tmp_path: Path) -> None:
+    assert not open_data(plan, data, now=DAY).confirmatory
+    lock_plan(plan, now=DAY + datetime.timedelta(hours=1))
+    status = open_data(plan, data)
+    assert not status.confirmatory
+    assert "before the plan was locked" in status.reasons[0]
+    fresh = tmp_path / "fresh.csv"
+    fresh.write_text("item,condition,x\n1,a,0.75\n")
+    assert open_data(plan, fresh).confirmatory
+
+
+def test_edited_lock_is_refused(plan: Path) -> None:
+    lock_plan(plan)
+    target = Path(f"{plan}.lock")
+    lock = json.loads(target.read_text())
+    lock["values"]["q"] = 0.5
+    target.write_text(json.dumps(lock))
+    with pytest.raises(PlanError, match="does not fit its own hash"):
+        check_plan(plan)
+
+
+def test_item_order_depends_on_the_plan_only(plan: Path) -> None:
+    items = [f"item-{i}" for i in range(50)]
+    first = read_plan(plan)
+    shuffled = random.Random(1).sample(items, 50)
+    assert first.order(items) == first.order(shuffled) != items
+    plan.write_text(new_plan("tail", TOLERANCES | {"q": 0.97}))
+    assert read_plan(plan).order(items) != first.order(items)
+
+
+def run(*args: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    return int(stop.value.code or 0)
+
+
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "p.toml")
+    assert run("plan", "new", "tail", "-o", path) == 0
+    assert run("plan", "check", path) == 1
+    assert "tolerance_mean is missing" in capsys.readouterr().err
+    Path(path).unlink()
+    sets = ["--set", "tolerance_mean=0.1", "--set", "tolerance_tvar=0.2", "--set", "transform=logit"]
+    assert run("plan", "new", "tail", "-o", path, *sets) == 0
+    assert run("plan", "new", "tail", "-o", path) == 1  # never over a file
+    assert run("plan", "check", path) == 0
+    assert "is not locked" in capsys.readouterr().out
+    assert run("plan", "lock", path, "--json", "-") == 0
+    out = capsys.readouterr()
+    assert json.loads(out.out)["state"] == "locked"
+    Path(path).write_text(Path(path).read_text().replace("q = 0.95", "q = 0.96", 1))
+    assert run("plan", "check", path) == 3
+    assert "q: locked 0.95, now 0.96" in capsys.readouterr().out
+    assert run("plan", "new", "tail", "--set", "colour=1", "-o", str(tmp_path / "x.toml")) == 1
+    assert "has no field colour" in capsys.readouterr().err
