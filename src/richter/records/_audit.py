@@ -41,6 +41,12 @@ class Item:
                 row[field.name] = list(value) if isinstance(value, tuple) else value
         return row
 
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> "Item":
+        """The inverse of `to_dict`."""
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+        return cls(**fields)
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
@@ -85,6 +91,12 @@ class Condition:
         if self.style != "chat":
             row["style"] = self.style
         return row
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> "Condition":
+        """The inverse of `to_dict`."""
+        decoding: dict[str, Any] = {k: tuple(v) if k == "choices" else v for k, v in row["decoding"].items()}
+        return cls(**{**row, "decoding": Decoding(**decoding)})
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,67 @@
+"""The ledger's tables, as named migrations. A migration is never changed once released; a new one is added."""
+
+__all__ = ["APPLICATION_ID", "MIGRATIONS"]
+
+APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
+
+# (name, SQL). The position in this tuple, from 1, is the schema version (PRAGMA user_version).
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    (
+        "2026-11 first tables",
+        """
+        CREATE TABLE migrations (name TEXT PRIMARY KEY, applied_at REAL NOT NULL);
+        CREATE TABLE items (id TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL);
+        CREATE TABLE conditions (name TEXT PRIMARY KEY, position INTEGER NOT NULL, body TEXT NOT NULL);
+        -- one row per answer that was paid for; the key is a hash of model, messages, decoding and draw
+        CREATE TABLE calls (
+            key TEXT PRIMARY KEY,
+            model TEXT NOT NULL,
+            request TEXT NOT NULL,
+            text TEXT NOT NULL,
+            finish TEXT NOT NULL,
+            tokens TEXT,              -- JSON lists, where the backend gives them
+            logprobs TEXT,
+            tokens_in INTEGER,
+            tokens_out INTEGER,
+            money_usd REAL,           -- NULL: the price is unknown
+            latency_s REAL,
+            attempts INTEGER NOT NULL,
+            created_at REAL NOT NULL
+        ) WITHOUT ROWID;
+        -- which call answers which question of which condition
+        CREATE TABLE answers (
+            item TEXT NOT NULL,
+            condition TEXT NOT NULL,
+            draw INTEGER NOT NULL,
+            call TEXT NOT NULL REFERENCES calls (key),
+            PRIMARY KEY (condition, item, draw)
+        ) WITHOUT ROWID;
+        -- calls that failed for good, newest first to read; asked again when the run is resumed
+        CREATE TABLE failures (
+            key TEXT NOT NULL,
+            model TEXT NOT NULL,
+            item TEXT NOT NULL,
+            condition TEXT NOT NULL,
+            draw INTEGER NOT NULL,
+            error TEXT NOT NULL,
+            attempts INTEGER NOT NULL,
+            created_at REAL NOT NULL
+        );
+        CREATE INDEX failures_by_answer ON failures (condition, item, draw);
+        CREATE TABLE ratings (
+            item TEXT NOT NULL,
+            condition TEXT NOT NULL,
+            draw INTEGER NOT NULL,
+            rater TEXT NOT NULL,
+            kind TEXT NOT NULL CHECK (kind IN ('human', 'judge', 'rule')),
+            severity REAL,
+            mechanism TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            started_at REAL,
+            ended_at REAL,
+            PRIMARY KEY (condition, item, draw, rater)
+        ) WITHOUT ROWID;
+        CREATE TABLE notes (name TEXT PRIMARY KEY, body TEXT NOT NULL);
+        """,
+    ),
+)
