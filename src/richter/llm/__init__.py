@@ -1,1 +1,31 @@
-"""(being built)"""
+"""Model access: one protocol, three backends, and asking through the ledger under a budget."""
+
+from richter.llm._asker import Asker, Job, Tally
+from richter.llm._budget import Budget, parse_budget
+from richter.llm._local import smollm2_path
+from richter.llm._model import Message, Model
+from richter.llm._open import open_model
+from richter.llm._prices import PRICES, Price, price_of, read_prices
+from richter.llm._prompts import messages_for
+from richter.llm._providers import BUILT_IN, PROVIDERS, ModelSpec, resolve
+
+__all__ = [
+    "BUILT_IN",
+    "PRICES",
+    "PROVIDERS",
+    "Asker",
+    "Budget",
+    "Job",
+    "Message",
+    "Model",
+    "ModelSpec",
+    "Price",
+    "Tally",
+    "messages_for",
+    "open_model",
+    "parse_budget",
+    "price_of",
+    "read_prices",
+    "resolve",
+    "smollm2_path",
+]

@@ -288,25 +288,30 @@ class Ledger:
         done: asyncio.Future[None] = loop.create_future()
         self._pending.append((call, done))
         if self._flusher is None:
-            self._flusher = loop.create_task(self._flush_soon())
+            self._flusher = loop.create_task(self._flush())
         await asyncio.shield(done)
 
-    async def _flush_soon(self) -> None:
-        await asyncio.sleep(GROUP_COMMIT_S)
-        batch, self._pending = self._pending, []
-        self._flusher = None
+    async def _flush(self) -> None:
+        """Commit what is pending, a group at a time, until nothing is."""
         loop = asyncio.get_running_loop()
         try:
-            await loop.run_in_executor(self._pool, self._commit, [call for call, _ in batch])
-        except BaseException as error:
-            for _, done in batch:
-                if not done.done():
-                    done.set_exception(error)
-                    done.exception()  # a waiter that was cancelled does not come back for it
-            return
-        for _, done in batch:
-            if not done.done():
-                done.set_result(None)
+            while self._pending:
+                await asyncio.sleep(GROUP_COMMIT_S)
+                batch, self._pending = self._pending, []
+                try:
+                    await loop.run_in_executor(self._pool, self._commit, [call for call, _ in batch])
+                except asyncio.CancelledError:
+                    self._pending = batch + self._pending  # `close` commits them; a second time changes nothing
+                    raise
+                except Exception as error:
+                    for _, done in batch:
+                        done.set_exception(error)
+                        done.exception()  # a waiter that was cancelled does not come back for it
+                else:
+                    for _, done in batch:
+                        done.set_result(None)
+        finally:
+            self._flusher = None
 
     def _commit(self, calls: Sequence[Call]) -> None:
         now = time.time()

@@ -1,0 +1,198 @@
+"""Asking through the ledger: pay once, retry what may pass, hold the budget, keep what arrived."""
+
+import asyncio
+import dataclasses
+import json
+import random
+from collections.abc import Iterable, Sequence
+
+from richter.errors import CallFailed, ModelError, RichterError, Unreachable
+from richter.llm._budget import Bound, Budget
+from richter.llm._limit import AdaptiveLimit
+from richter.llm._model import Message, Model, TryAgain
+from richter.llm._prices import Price
+from richter.records import Answer, Decoding, call_key
+from richter.store import Call, Ledger
+
+__all__ = ["Asker", "Job", "Tally"]
+
+TEMPLATE_TOKENS = 256  # a chat template's own tokens, at most
+LONGEST_PAUSE_S = 30.0
+GIVE_UP_AFTER = 10  # calls that failed for good, in a row
+UNREACHABLE_AFTER = 3  # attempts that never reached anything
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One question to one model, and whose answer it is."""
+
+    model: Model
+    messages: Sequence[Message]
+    decoding: Decoding
+    draw: int = 0
+    item: str = ""
+    condition: str = ""
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Tally:
+    """How far the asking has come in this session."""
+
+    answered: int = 0
+    reused: int = 0  # paid for before
+    failed: int = 0
+    retries: int = 0
+    tokens: int = 0
+    money_usd: float = 0.0
+    unpriced: int = 0
+    last_error: str = ""
+
+
+class Asker:
+    """Asks models through one ledger under one budget."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        budget: Budget | None = None,
+        prices: dict[str, Price | None] | None = None,
+        concurrency: int = 64,
+        max_attempts: int = 10,
+        first_pause_s: float = 0.5,
+    ) -> None:
+        self.ledger = ledger
+        self.budget = budget or Budget()
+        self.budget.start_from(ledger.spent())
+        self.tally = Tally()
+        self._prices = prices or {}
+        self._concurrency = concurrency
+        self._max_attempts = max_attempts
+        self._first_pause_s = first_pause_s
+        self._limits: dict[str, AdaptiveLimit] = {}
+        self._in_progress: dict[str, asyncio.Future[None]] = {}
+        self._reached: set[str] = set()
+        self._failed_in_a_row = 0
+
+    async def ask(self, job: Job) -> Answer:
+        """The answer to a job: from the ledger if it was paid for before, else asked, committed, then returned.
+
+        A call that failed for good comes back with `error` set; the run goes on. What makes all further calls
+        pointless is raised.
+        """
+        key = call_key(job.model.name, list(job.messages), job.decoding, job.draw)
+        while key in self._in_progress:  # the same question twice at a time is paid for once
+            await asyncio.wait([self._in_progress[key]])
+        found = self.ledger.find(key)
+        if found is not None:
+            if job.condition:
+                self.ledger.link(job.item, job.condition, job.draw, key)
+            self.tally.reused += 1
+            return dataclasses.replace(found, item=job.item, condition=job.condition, draw=job.draw)
+        turn = self._in_progress[key] = asyncio.get_running_loop().create_future()
+        try:
+            return await self._pay(job, key)
+        finally:
+            del self._in_progress[key]
+            turn.set_result(None)
+
+    async def _pay(self, job: Job, key: str) -> Answer:
+        try:
+            answer, attempts = await self._attempts(job)
+        except CallFailed as error:
+            attempts = error.attempts
+            answer = Answer(text="", error=str(error))
+        answer = dataclasses.replace(answer, item=job.item, condition=job.condition, draw=job.draw)
+        request = json.dumps({"messages": list(job.messages), **job.decoding.to_dict(), "draw": job.draw})
+        await self.ledger.record(Call(key=key, model=job.model.name, request=request, answer=answer, attempts=attempts))
+        self._count(answer, job.model.name)
+        return answer
+
+    def _count(self, answer: Answer, model: str) -> None:
+        if answer.error:
+            self.tally.failed += 1
+            self.tally.last_error = answer.error
+            self._failed_in_a_row += 1
+            if self._failed_in_a_row >= GIVE_UP_AFTER:
+                raise ModelError(
+                    f"{model} failed {self._failed_in_a_row} calls in a row; the last: {answer.error}",
+                    remedy="What arrived is kept; mend the cause and run the same command again.",
+                )
+            return
+        self._failed_in_a_row = 0
+        self.tally.answered += 1
+        self.tally.tokens += (answer.tokens_in or 0) + (answer.tokens_out or 0)
+        self.tally.money_usd += answer.money_usd or 0.0
+        self.tally.unpriced += answer.money_usd is None
+
+    async def _attempts(self, job: Job) -> tuple[Answer, int]:
+        limit = self._limits.setdefault(job.model.name, AdaptiveLimit(self._concurrency))
+        bound = self._bound(job)
+        for attempt in range(1, self._max_attempts + 1):
+            async with limit:
+                await self.budget.hold(bound)
+                tokens, money = 0, 0.0
+                try:
+                    answer = await job.model.ask(job.messages, job.decoding, job.draw)
+                    tokens = (answer.tokens_in or 0) + (answer.tokens_out or 0)
+                    money = answer.money_usd or 0.0
+                    limit.succeeded()
+                    self._reached.add(job.model.name)
+                    return answer, attempt
+                except TryAgain as error:
+                    again = error
+                    if error.maybe_billed:
+                        tokens, money = bound.tokens, bound.money_usd or 0.0
+                    if error.slow_down:
+                        limit.slow_down(error.retry_after_s)
+                except CallFailed as error:
+                    error.attempts = attempt
+                    raise
+                finally:
+                    self.budget.settle(bound, tokens=tokens, money_usd=money)
+            if again.connected:
+                self._reached.add(job.model.name)
+            elif attempt >= UNREACHABLE_AFTER and job.model.name not in self._reached:
+                raise Unreachable(f"{job.model.name}: {again.reason}.", remedy="Check the address and the network.")
+            if attempt < self._max_attempts:
+                self.tally.retries += 1
+                await asyncio.sleep(self._pause(attempt, again.retry_after_s))
+        raise CallFailed(
+            f"{job.model.name}: {again.reason} ({self._max_attempts} attempts).", attempts=self._max_attempts
+        )
+
+    def _pause(self, attempt: int, retry_after_s: float | None) -> float:
+        """Exponential, with jitter so that calls refused together do not come back together."""
+        pause: float = min(self._first_pause_s * 2.0 ** (attempt - 1), LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)
+        return max(pause, retry_after_s or 0.0)
+
+    def _bound(self, job: Job) -> Bound:
+        if not self.budget.limited:
+            return Bound(tokens=0, money_usd=0.0)
+        # a token is at least one byte, so bytes bound tokens whatever the tokenizer
+        tokens_in = sum(len(m["content"].encode()) for m in job.messages) + TEMPLATE_TOKENS
+        price = self._prices.get(job.model.name)
+        money = price.cost(tokens_in, job.decoding.max_tokens) if price else None
+        return Bound(tokens=tokens_in + job.decoding.max_tokens, money_usd=money)
+
+    async def ask_all(self, jobs: Iterable[Job]) -> None:
+        """Ask every job, a bounded number at a time, taking them from the iterable as it goes."""
+        source = iter(jobs)
+
+        async def work() -> None:
+            for job in source:
+                await self.ask(job)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._concurrency):
+                    group.create_task(work())
+        except BaseExceptionGroup as errors:
+            ours, _ = errors.split(RichterError)
+            raise (_first(ours) if ours else _first(errors)) from None
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

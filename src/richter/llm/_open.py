@@ -1,0 +1,32 @@
+"""From a model's name to a model."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from richter.llm._http import HttpModel
+from richter.llm._inspect import InspectModel
+from richter.llm._local import LocalModel, smollm2_path
+from richter.llm._model import Model
+from richter.llm._prices import Price, price_of, read_prices
+from richter.llm._providers import BUILT_IN, resolve
+
+__all__ = ["open_model"]
+
+
+def open_model(
+    name: str,
+    *,
+    slots: int = 16,
+    context_tokens: int = 1024,
+    timeout_s: float = 120.0,
+    prices: Mapping[str, Price] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Model:
+    """Open a model by name. `slots` and `context_tokens` matter to local models, `timeout_s` to the others."""
+    spec = resolve(name)
+    if spec.backend == "local":
+        path = smollm2_path(progress) if spec.name == BUILT_IN else Path(spec.model)
+        return LocalModel(spec.name, path, slots=slots, context_tokens=context_tokens)
+    price = price_of(name, read_prices() if prices is None else prices)
+    backend = HttpModel if spec.backend == "http" else InspectModel
+    return backend(spec, price=price, timeout_s=timeout_s)

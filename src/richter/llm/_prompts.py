@@ -1,0 +1,29 @@
+"""From an item to the messages that a condition sends."""
+
+import dataclasses
+
+from richter.errors import InputError
+from richter.llm._model import Message
+from richter.records import Condition, Decoding, Item
+
+__all__ = ["messages_for"]
+
+
+def messages_for(item: Item, condition: Condition) -> tuple[list[Message], Decoding]:
+    """The messages and decoding of one question.
+
+    `chat` sends the prompt (after the system prompt). `cloze` sends two solved sentences of the same relation and the
+    item's stem as raw text, and holds the answer to the item's options by their text: small models choose far better
+    so than between letters or listed options.
+    """
+    if condition.style == "chat":
+        system = [{"role": "system", "content": condition.system}] if condition.system else []
+        return [*system, {"role": "user", "content": item.prompt}], condition.decoding
+    if not (item.stem and item.options):
+        raise InputError(
+            f"Item {item.id!r} has no cloze stem or no options, which --style cloze needs.",
+            remedy="Use --style chat, or a benchmark with `stem` and `options`.",
+        )
+    text = "\n".join([*item.shots, item.stem])
+    decoding = dataclasses.replace(condition.decoding, choices=tuple(f" {option}" for option in item.options))
+    return [{"role": "text", "content": text}], decoding

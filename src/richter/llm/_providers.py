@@ -1,0 +1,134 @@
+"""Names of models: who serves them, where, and which variable of the environment holds the key."""
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from richter.errors import InputError, MissingKey, UnknownProvider
+
+__all__ = ["BUILT_IN", "PROVIDERS", "Endpoint", "ModelSpec", "Provider", "resolve"]
+
+BUILT_IN = "local/smollm2"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """An OpenAI-compatible service. `choices` says how it restricts an answer to given texts, if it can."""
+
+    url: str
+    key: str | None  # variable of the environment that holds the key; None: needs none
+    url_variable: str = ""
+    self_hosted: bool = False
+    max_tokens: str = "max_tokens"
+    choices: Literal["", "grammar", "vllm"] = ""
+
+
+# Prefixes as Inspect spells them.
+PROVIDERS = {
+    "openai": Provider(
+        url="https://api.openai.com/v1",
+        key="OPENAI_API_KEY",
+        url_variable="OPENAI_BASE_URL",
+        max_tokens="max_completion_tokens",
+    ),
+    "openrouter": Provider(url="https://openrouter.ai/api/v1", key="OPENROUTER_API_KEY"),
+    "deepseek": Provider(url="https://api.deepseek.com/v1", key="DEEPSEEK_API_KEY"),
+    "deepinfra": Provider(url="https://api.deepinfra.com/v1/openai", key="DEEPINFRA_API_KEY"),
+    "together": Provider(url="https://api.together.xyz/v1", key="TOGETHER_API_KEY"),
+    "mistral": Provider(url="https://api.mistral.ai/v1", key="MISTRAL_API_KEY"),
+    "grok": Provider(url="https://api.x.ai/v1", key="XAI_API_KEY"),
+    "groq": Provider(url="https://api.groq.com/openai/v1", key="GROQ_API_KEY"),
+    "vllm": Provider(
+        url="http://localhost:8000/v1", key=None, url_variable="VLLM_BASE_URL", self_hosted=True, choices="vllm"
+    ),
+    "ollama": Provider(url="http://localhost:11434/v1", key=None, url_variable="OLLAMA_BASE_URL", self_hosted=True),
+    "llama-cpp-server": Provider(
+        url="http://localhost:8080/v1",
+        key=None,
+        url_variable="LLAMA_CPP_SERVER_BASE_URL",
+        self_hosted=True,
+        choices="grammar",
+    ),
+}
+OPTIONAL_KEYS = {"vllm": "VLLM_API_KEY", "ollama": "OLLAMA_API_KEY", "llama-cpp-server": "LLAMA_CPP_SERVER_API_KEY"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A model's name taken apart: the backend, and what that backend needs to find it."""
+
+    name: str  # as the user wrote it; part of every call's key
+    backend: Literal["http", "local", "inspect"]
+    provider: str
+    model: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where an HTTP model is and how to talk to it. `key` never leaves the process."""
+
+    url: str
+    model: str
+    provider: Provider
+    key_variable: str
+    key: str = dataclasses.field(repr=False)
+
+
+def resolve(name: str) -> ModelSpec:
+    """Take a model's name apart: `provider/model`, `http://host:port/v1#model`, `inspect/...`, `smollm2`, a file.
+
+    Nothing is contacted and no key is looked for.
+    """
+    if name in ("smollm2", BUILT_IN):
+        return ModelSpec(name=BUILT_IN, backend="local", provider="local", model="smollm2")
+    if name.startswith(("http://", "https://")):
+        parts = urlsplit(name)
+        if parts.username or parts.password:
+            raise InputError(
+                f"The address at {parts.hostname} carries a user name or password.",
+                remedy="Keep keys in the environment: set RICHTER_API_KEY and leave them out of the address.",
+            )
+        if not parts.fragment:
+            raise InputError(f"{name} names no model.", remedy="Write it after a '#': http://host:port/v1#model.")
+        return ModelSpec(name=name, backend="http", provider="", model=parts.fragment)
+    if name.endswith(".gguf") or name.startswith("local/"):
+        path = name.removeprefix("local/")
+        return ModelSpec(name=name, backend="local", provider="local", model=str(Path(path).expanduser()))
+    provider, _, model = name.partition("/")
+    if provider == "inspect" and model:
+        return ModelSpec(name=name, backend="inspect", provider="inspect", model=model)
+    if provider not in PROVIDERS or not model:
+        raise UnknownProvider(
+            f"{name!r} names no known model provider.",
+            remedy=f"Use {BUILT_IN}, a .gguf file, http://host:port/v1#model, inspect/PROVIDER/MODEL, or one of "
+            f"{', '.join(f'{p}/MODEL' for p in PROVIDERS)}.",
+        )
+    return ModelSpec(name=name, backend="http", provider=provider, model=model)
+
+
+def endpoint(spec: ModelSpec) -> Endpoint:
+    """The address and key of an HTTP model; the key comes from the environment only."""
+    if not spec.provider:
+        address = spec.name.partition("#")[0].rstrip("/")
+        own = Provider(url=address, key=None, choices="grammar")
+        return Endpoint(
+            url=address,
+            model=spec.model,
+            provider=own,
+            key_variable="RICHTER_API_KEY",
+            key=os.environ.get("RICHTER_API_KEY", ""),
+        )
+    provider = PROVIDERS[spec.provider]
+    variable = provider.key or OPTIONAL_KEYS.get(spec.provider, "")
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if provider.key and not key:
+        raise MissingKey(
+            f"{spec.name} needs a key, and the environment has no {provider.key}.",
+            remedy=f"export {provider.key}=... and run the command again.",
+        )
+    url = os.environ.get(provider.url_variable, "") if provider.url_variable else ""
+    return Endpoint(
+        url=(url or provider.url).rstrip("/"), model=spec.model, provider=provider, key_variable=variable, key=key
+    )
