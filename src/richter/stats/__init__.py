@@ -1,16 +1,36 @@
-"""Intervals, resampling and multiplicity: what the statistics rooms share."""
+"""Intervals, resampling, multiplicity and agreement: what the statistics rooms share."""
 
 from richter.stats._bootstrap import BootstrapResult, bootstrap
 from richter.stats._ece import Bin, BinGaps, EceResult, bin_gaps, ece, ece_interval
 from richter.stats._ece_bootstrap import bootstrap_ece
+from richter.stats._effective_judges import EffectiveJudges, effective_judges
+from richter.stats._icc import ICC, icc
+from richter.stats._kappa import Kappa, fleiss_kappa, weighted_kappa
+from richter.stats._krippendorff import Alpha, krippendorff_alpha
+from richter.stats._leniency import JudgeEffect, LeaveOneOut, Leniency, leave_one_judge_out, leniency
+from richter.stats._missingness import Missingness, missingness
 from richter.stats._multiplicity import benjamini_hochberg, holm
+from richter.stats._ppi import Corrected, ppi_difference, ppi_mean, ppi_rate, ppi_rates
 from richter.stats._proportion import clopper_pearson, wilson
+from richter.stats._screening import Screening, Share, ThresholdRow, overcall_rate, screen
 
 __all__ = [
+    "ICC",
+    "Alpha",
     "Bin",
     "BinGaps",
     "BootstrapResult",
+    "Corrected",
     "EceResult",
+    "EffectiveJudges",
+    "JudgeEffect",
+    "Kappa",
+    "LeaveOneOut",
+    "Leniency",
+    "Missingness",
+    "Screening",
+    "Share",
+    "ThresholdRow",
     "benjamini_hochberg",
     "bin_gaps",
     "bootstrap",
@@ -18,6 +38,20 @@ __all__ = [
     "clopper_pearson",
     "ece",
     "ece_interval",
+    "effective_judges",
+    "fleiss_kappa",
     "holm",
+    "icc",
+    "krippendorff_alpha",
+    "leave_one_judge_out",
+    "leniency",
+    "missingness",
+    "overcall_rate",
+    "ppi_difference",
+    "ppi_mean",
+    "ppi_rate",
+    "ppi_rates",
+    "screen",
+    "weighted_kappa",
     "wilson",
 ]
