@@ -1,5 +1,8 @@
-"""Stages and loops: what asks models, and the plans that are fixed before."""
+"""Stages and loops: what asks models, what combines rooms, and the plans that are fixed before."""
 
+from richter.audit._compare import CATASTROPHIC, CompareReport, compare_grades
+from richter.audit._floors import FloorsReport, measure_grades
+from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
 from richter.audit._plan import (
     Plan,
     PlanField,
@@ -13,13 +16,22 @@ from richter.audit._plan import (
 )
 
 __all__ = [
+    "CATASTROPHIC",
+    "CompareReport",
+    "FloorsReport",
+    "GradeMatrix",
     "Plan",
     "PlanField",
     "PlanStatus",
+    "RatingKind",
     "check_plan",
+    "compare_grades",
+    "grade_matrix",
     "lock_plan",
+    "measure_grades",
     "new_plan",
     "open_data",
     "parse_value",
+    "read_grades",
     "read_plan",
 ]

@@ -1,0 +1,97 @@
+"""`richter floors data`: what a grades file shows of each condition, measured first, floors beside it."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from richter.audit._grades import GradeMatrix
+from richter.errors import InputError, TooFewErrors
+from richter.floors import (
+    ConditionSummary,
+    SelfEvaluation,
+    SubjectNoise,
+    Temperature,
+    accuracy_floor,
+    compare,
+    self_evaluation,
+    subject_noise,
+    temperature_rate,
+)
+from richter.records import jsonable
+
+__all__ = ["FloorsReport", "Measured", "measure_grades"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One condition: its summary, the accuracy floor, and whether confidence knows its own error."""
+
+    summary: ConditionSummary
+    accuracy_floor: float | None
+    self_evaluation: SelfEvaluation | None
+    temperature: Temperature | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values in one row."""
+        return self.summary.to_dict() | {
+            "accuracy_floor": self.accuracy_floor,
+            "self_evaluation": jsonable(self.self_evaluation),
+            "temperature": jsonable(self.temperature),
+        }
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FloorsReport:
+    """All conditions of a grades file, and the noise of their ranking by subject where there are subjects."""
+
+    conditions: tuple[Measured, ...]
+    subjects: SubjectNoise | None
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "conditions": {m.summary.name: m.to_dict() for m in self.conditions},
+            "subjects": jsonable(self.subjects),
+            "notes": list(self.notes),
+        }
+
+
+def measure_grades(grades: GradeMatrix, *, rng: np.random.Generator, level: float = 0.95) -> FloorsReport:
+    """Summaries, self-evaluation and temperature of every condition; noise by subject over all of them."""
+    measured = []
+    notes = list(grades.notes)
+    for k, name in enumerate(grades.names):
+        column = grades.select([name])
+        summary = compare(
+            column.correct, rng=rng, names=[name], confidence=column.confidence, failed=column.failed, level=level
+        ).conditions[0]
+        knows, temperature = None, None
+        if grades.confidence is not None:
+            known = ~np.isnan(grades.correct[:, k]) & ~np.isnan(grades.confidence[:, k])
+            c, a = grades.confidence[known, k], grades.correct[known, k]
+            try:
+                knows = self_evaluation(c, a, rng=rng)
+            except TooFewErrors as few:
+                notes.append(f"{name}: {few.what}")
+            if len(c):
+                try:
+                    temperature = temperature_rate(c)
+                except InputError as fault:
+                    notes.append(f"{name}: {fault.what}")
+        measured.append(
+            Measured(
+                summary=summary,
+                accuracy_floor=None if summary.error_rate is None else accuracy_floor(summary.n, summary.error_rate),
+                self_evaluation=knows,
+                temperature=temperature,
+            )
+        )
+    subjects = None
+    if grades.subjects is not None and len(grades.names) > 1:
+        try:
+            subjects = subject_noise(grades.correct, grades.subjects, rng=rng)
+        except InputError as fault:
+            notes.append(fault.what)
+    return FloorsReport(conditions=tuple(measured), subjects=subjects, notes=tuple(notes))

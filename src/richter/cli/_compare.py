@@ -1,0 +1,110 @@
+"""`richter compare`: is the difference between conditions real?"""
+
+from pathlib import Path
+
+import click
+import numpy as np
+
+from richter.audit import RatingKind, compare_grades, read_grades
+from richter.cli._compare_text import markdown, show
+from richter.cli._output import console, json_option, write_json
+from richter.errors import StorageError
+
+__all__ = ["compare", "parse_points"]
+
+
+def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A margin: `2pt` (points), `2%` or `0.02`."""
+    if value is None:
+        return None
+    text = value.strip().lower()
+    scale = 1.0
+    for suffix in ("points", "point", "pts", "pt", "%"):
+        if text.endswith(suffix):
+            text, scale = text.removesuffix(suffix).strip(), 0.01
+            break
+    try:
+        number = float(text) * scale
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not a margin; write 2pt or 0.02.") from error
+    if not 0 < number < 1:
+        raise click.BadParameter(f"{value!r} is not between 0 and 1; write 2pt or 0.02 for two points.")
+    return number
+
+
+def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Files or runs first, then condition names: `FILE [A B ..]` or `NAME=PATH NAME=PATH ..`."""
+    if all("=" in a and not Path(a).exists() for a in arguments):
+        return list(arguments), [a.partition("=")[0] for a in arguments]
+    return [arguments[0]], list(arguments[1:])
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
+@click.option(
+    "--margin",
+    callback=parse_points,
+    metavar="2pt",
+    help="The gap that would matter. Gives 'equivalent', and sizes what is undecided.",
+)
+@click.option("--severity-margin", type=float, metavar="S", help="The same for mean severity, on its scale.")
+@click.option(
+    "--tried", type=click.IntRange(min=1), default=1, help="Attempts of which the shown one is the best; corrected for."
+)
+@click.option(
+    "--min-shared",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Refuse a pair that shares less than this share of its items.",
+)
+@click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Which ratings of a run to use.")
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
+@click.option("--resamples", type=click.IntRange(min=100), default=2000, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--md", "md_path", metavar="PATH", help="Write a short report in Markdown, for a pull request.")
+@json_option
+def compare(
+    sources: tuple[str, ...],
+    margin: float | None,
+    severity_margin: float | None,
+    tried: int,
+    min_shared: float,
+    ratings: RatingKind | None,
+    level: float,
+    resamples: int,
+    seed: int,
+    md_path: str | None,
+    json_path: str | None,
+) -> None:
+    """Is the difference between conditions real?
+
+    The same items are paired. Each claim comes as a sentence with its direction, then the numbers. Many conditions
+    come out as the sets that cannot be told apart, not as a ranking.
+
+    \b
+    richter compare grades.csv                            all conditions of a file
+    richter compare grades.csv old new --margin 2pt       is new better than old?
+    richter compare old=a.csv new=b.csv --tried 12 --md pr.md
+    richter compare runs/demo small large --ratings human
+    """
+    files, names = split_sources(sources)
+    report = compare_grades(
+        read_grades(files, ratings=ratings),
+        rng=np.random.default_rng(seed),
+        conditions=names,
+        margin=margin,
+        severity_margin=severity_margin,
+        tried=tried,
+        min_shared=min_shared,
+        level=level,
+        n_resamples=resamples,
+    )
+    paths = [f.partition("=")[2] or f for f in files]
+    write_json(report.to_dict() | {"seed": seed}, json_path, inputs=paths)
+    if md_path is not None:
+        try:
+            Path(md_path).write_text(markdown(report), encoding="utf-8")
+        except OSError as error:
+            raise StorageError(f"{md_path} cannot be written: {error.strerror}.", remedy="Choose another.") from error
+    show(console(json_path), report)

@@ -1,0 +1,354 @@
+"""`richter floors`: what this much data can and cannot show."""
+
+import math
+from typing import Any
+
+import click
+import numpy as np
+from rich.table import Table
+
+from richter.cli._output import console, json_option, write_json
+from richter.floors import (
+    PRESETS,
+    accuracy_floor,
+    active_floor,
+    bias_variance_bins,
+    compose,
+    depth_limit,
+    detection_limit,
+    dynamics_exponent,
+    half_life,
+    horizon,
+    labels_needed,
+    le_cam,
+    passive_floor,
+    phase,
+    published_gap,
+    recalibration_rounds,
+    scaling_exponents,
+    transfer_labels,
+)
+from richter.records import printable
+
+__all__ = ["floors"]
+
+RATE = "rate, constant 1"
+
+n_option = click.option("--n", "n", type=click.IntRange(min=1), metavar="N", help="Labelled items.")
+error_option = click.option(
+    "--error-rate", type=float, metavar="E", help="The model's error rate, or a guess of it, in (0, 1)."
+)
+lipschitz_option = click.option(
+    "--lipschitz",
+    type=float,
+    default=1.0,
+    show_default=True,
+    metavar="L",
+    help="How fast the calibration gap may change with confidence.",
+)
+delta_option = click.option(
+    "--delta", type=float, default=0.02, show_default=True, metavar="D", help="The calibration error to resolve."
+)
+
+
+@click.group(invoke_without_command=True)
+@n_option
+@error_option
+@lipschitz_option
+@delta_option
+@json_option
+@click.pass_context
+def floors(
+    ctx: click.Context,
+    n: int | None,
+    error_rate: float | None,
+    lipschitz: float,
+    delta: float,
+    json_path: str | None,
+) -> None:
+    """What N labels at an error rate can and cannot show.
+
+    Rates are orders of magnitude with constant 1. With grades at hand use `richter floors data`, which measures.
+
+    \b
+    richter floors --n 14042 --error-rate 0.16 --lipschitz 1.4
+    richter floors --n 817 --error-rate 0.25 --delta 0.05 --json floors.json
+    richter floors data grades.csv
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    if n is None or error_rate is None:
+        raise click.UsageError("Give --n and --error-rate, or a subcommand (richter floors --help).")
+    payload = _floors(n, error_rate, lipschitz, delta)
+    write_json(payload, json_path)
+    out = console(json_path)
+    needed = payload["labels_needed"]
+    out.print(
+        f"{n:,} labels at an error rate of {error_rate:g} resolve calibration errors of about "
+        f"{payload['passive']:.4f} ({RATE}) and accuracy to {payload['accuracy']:.4f}."
+    )
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    rows = [
+        ("calibration floor, random labels", f"{payload['passive']:.4f}", f"(L e / n)^(1/3); {RATE}"),
+        (
+            "calibration rate, chosen labels",
+            f"{payload['active_rate']['value']:.4f}",
+            f"sqrt(e / n); {RATE}; its upper bound is not proved, see `richter floors data`",
+        ),
+        ("accuracy floor", f"{payload['accuracy']:.4f}", "2 sqrt(e (1 - e) / n), one condition"),
+        ("accuracy gap, two separate sets", f"{payload['accuracy_gap']:.4f}", "sqrt 2 times that"),
+        (
+            "calibration to accuracy",
+            f"{payload['passive'] / payload['accuracy']:.1f} x" if payload["accuracy"] else "-",
+            "how much harder calibration is to verify",
+        ),
+        ("least detectable excess error", f"{payload['detection_limit']:.4f}", "exact binomial test, 5%, 80% power"),
+        ("no estimate is better than", f"{payload['le_cam']['bound']:.5f}", "Le Cam's bound, exact binomial sums"),
+        ("bins that balance bias and noise", f"{payload['bins']}", "floor((L^2 n / e)^(1/3))"),
+        ("expected errors", f"{n * error_rate:,.1f}", f"{payload['phase']} the phase transition at n e = 1"),
+        (f"labels to estimate to {delta:g}", f"{needed['estimation']:,}", f"L e / d^3; {RATE}"),
+        (f"labels to detect {delta:g}", f"{needed['detection_test']:,}", "exact test where the gap is constant"),
+        ("  no method with fewer than", f"{needed['detection_bound']:,}", "Le Cam, exact constant"),
+    ]
+    for row in rows:
+        table.add_row(*row)
+    out.print(table)
+
+
+def _floors(n: int, error_rate: float, lipschitz: float, delta: float) -> dict[str, Any]:
+    return {
+        "n": n,
+        "error_rate": error_rate,
+        "lipschitz": lipschitz,
+        "passive": passive_floor(n, error_rate, lipschitz=lipschitz).value,
+        "active_rate": active_floor(n, error_rate).to_dict(),
+        "accuracy": accuracy_floor(n, error_rate),
+        "accuracy_gap": accuracy_floor(n, error_rate, conditions=2),
+        "bins": bias_variance_bins(n, error_rate, lipschitz=lipschitz),
+        "labels_needed": labels_needed(delta, error_rate, lipschitz=lipschitz).to_dict(),
+        "detection_limit": detection_limit(n, error_rate),
+        "le_cam": le_cam(n, error_rate).to_dict(),
+        "phase": phase(n, error_rate),
+        "constant": 1,
+        "note": f"passive and labels_needed.estimation: {RATE}",
+    }
+
+
+@floors.command()
+@click.option("--stages", required=True, metavar="L1,L2,..", help="A Lipschitz constant a stage; 'inf' for a jump.")
+@error_option
+@delta_option
+@click.option("--labels", type=click.IntRange(min=1), help="Labels there are, for the depth they allow.")
+@json_option
+def pipeline(stages: str, error_rate: float | None, delta: float, labels: int | None, json_path: str | None) -> None:
+    """Labels to verify a pipeline of stages end to end.
+
+    \b
+    richter floors pipeline --stages 2,2,2 --error-rate 0.05
+    richter floors pipeline --stages 2,inf --error-rate 0.05      a retriever jumps: unverifiable
+    """
+    try:
+        parts = [float(s) for s in stages.split(",")]
+    except ValueError as error:
+        raise click.BadParameter(f"{stages!r} is not a list of numbers.", param_hint="--stages") from error
+    rate = 0.05 if error_rate is None else error_rate
+    result = compose(parts, delta=delta, error_rate=rate)
+    payload = result.to_dict()
+    finite = [s for s in parts if math.isfinite(s)]
+    if labels is not None and finite:
+        payload["depth_limit"] = depth_limit(max(finite), labels=labels, delta=delta, error_rate=rate)
+    write_json(payload, json_path)
+    out = console(json_path)
+    if result.labels is None:
+        out.print(f"The pipeline cannot be verified end to end: {result.note}.")
+        return
+    out.print(
+        f"{len(parts)} stages have L at most {result.lipschitz:g} (product + 1); verifying to {delta:g} at an error "
+        f"rate of {rate:g} takes {result.labels:,} labels ({result.note})."
+    )
+    if "depth_limit" in payload:
+        depth = payload["depth_limit"]
+        out.print(f"{labels:,} labels verify {'any depth' if depth is None else f'at most {depth} such stages'}.")
+
+
+@floors.command(name="horizon")
+@click.option("--labels", type=click.IntRange(min=1), required=True, help="Labels there are in all.")
+@click.option("--alpha", type=float, default=0.5, show_default=True, help="The error rate falls as c0 N^-alpha.")
+@click.option("--c0", type=float, default=1.0, show_default=True)
+@lipschitz_option
+@json_option
+def horizon_command(labels: int, alpha: float, c0: float, lipschitz: float, json_path: str | None) -> None:
+    """The model size beyond which these labels cannot verify a gap as large as the error rate.
+
+    \b
+    richter floors horizon --labels 14000
+    """
+    result = horizon(labels, alpha=alpha, c0=c0, lipschitz=lipschitz)
+    payload = result.to_dict() | {"exponents": scaling_exponents(alpha), "stream": dynamics_exponent(alpha)}
+    write_json(payload, json_path)
+    console(json_path).print(
+        f"{labels:,} labels verify models up to size N* = {result.passive:.3g} ({RATE}); the claimed active horizon "
+        f"is {result.active_rate:.3g} (not proved). Labels grow as N^{alpha:g} for detection and N^{2 * alpha:g} for "
+        "estimation."
+    )
+
+
+@floors.command(name="half-life")
+@click.option("--drift", type=float, required=True, help="How fast calibration error may change per unit of time.")
+@click.option("--unit", default="month", show_default=True, help="That unit of time.")
+@delta_option
+@error_option
+@lipschitz_option
+@json_option
+def half_life_command(
+    drift: float, unit: str, delta: float, error_rate: float | None, lipschitz: float, json_path: str | None
+) -> None:
+    """How long a verification holds under drift, and the labels that keep it up.
+
+    \b
+    richter floors half-life --drift 0.01 --unit month
+    """
+    result = half_life(delta, drift, error_rate=0.05 if error_rate is None else error_rate, lipschitz=lipschitz)
+    write_json(result.to_dict() | {"unit": unit}, json_path)
+    console(json_path).print(
+        f"A verification to {delta:g} expires after {result.expires_after:.3g} {printable(unit)}s; keeping it up takes "
+        f"{result.labels_per_unit:,.0f} labels a {printable(unit)} ({RATE})."
+    )
+
+
+@floors.command()
+@click.option("--labels", type=click.IntRange(min=1), required=True, help="Labels there are in all.")
+@click.option("--ece", "ece_value", type=float, required=True, help="Calibration error before the first round.")
+@click.option("--factor", type=float, default=0.5, show_default=True, help="What a round leaves of it.")
+@error_option
+@json_option
+def recalibration(
+    labels: int, ece_value: float, factor: float, error_rate: float | None, json_path: str | None
+) -> None:
+    """Rounds of recalibration after which these labels no longer show an improvement.
+
+    \b
+    richter floors recalibration --labels 14000 --ece 0.10 --error-rate 0.05
+    """
+    rate = 0.05 if error_rate is None else error_rate
+    result = recalibration_rounds(labels, ece_value, error_rate=rate, factor=factor)
+    write_json(result, json_path)
+    console(json_path).print(
+        f"After {result.rounds} rounds {labels:,} labels cannot show a further improvement ({RATE})."
+    )
+
+
+@floors.command()
+@click.option("--shift", type=float, required=True, help="Accuracy wanted for the change by fine-tuning.")
+@click.option("--shift-lipschitz", type=float, help="Smoothness of that change; default: the model's.")
+@delta_option
+@error_option
+@lipschitz_option
+@json_option
+def transfer(
+    shift: float,
+    shift_lipschitz: float | None,
+    delta: float,
+    error_rate: float | None,
+    lipschitz: float,
+    json_path: str | None,
+) -> None:
+    """Labels for a fine-tuned model whose parent was verified, against a fresh audit.
+
+    \b
+    richter floors transfer --shift 0.02 --shift-lipschitz 0.2 --error-rate 0.1
+    """
+    rate = 0.05 if error_rate is None else error_rate
+    result = transfer_labels(shift, delta, error_rate=rate, lipschitz=lipschitz, shift_lipschitz=shift_lipschitz)
+    write_json(result, json_path)
+    word = "saves labels" if result.helps else "saves nothing"
+    console(json_path).print(
+        f"Building on the verified parent {word}: {result.with_transfer:,} labels for the change to {shift:g}, "
+        f"{result.from_scratch:,} for a fresh audit to {delta:g} ({RATE})."
+    )
+
+
+@floors.command()
+@click.argument("score_a", type=float)
+@click.argument("score_b", type=float)
+@click.option("--n", type=click.IntRange(min=1), required=True, help="Items of the benchmark.")
+@click.option("--n-b", type=click.IntRange(min=1), help="Items behind the second score, if others.")
+@click.option("--names", nargs=2, default=("A", "B"), show_default=True)
+@click.option("--level", type=float, default=0.95, show_default=True)
+@json_option
+@click.pass_context
+def published(
+    ctx: click.Context,
+    score_a: float,
+    score_b: float,
+    n: int,
+    n_b: int | None,
+    names: tuple[str, str],
+    level: float,
+    json_path: str | None,
+) -> None:
+    """Whether two published scores differ, when the items are not at hand. Exit 4 if that is undecided.
+
+    \b
+    richter floors published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
+    """
+    result = published_gap(score_a, score_b, n, n_b=n_b, names=names, level=level)
+    write_json(result, json_path)
+    out = console(json_path)
+    out.print(printable(result.sentence))
+    out.print(
+        f"  gap {result.gap:+.4f} [{result.interval.low:+.4f}, {result.interval.high:+.4f}], "
+        f"unpaired p {result.p:.3g}; accuracy floor {result.floor:.4f}"
+    )
+    if result.p_if_paired_at_best is not None and result.verdict == "undecided":
+        out.print(f"  on the same items pairing could at best give p {result.p_if_paired_at_best:.3g}: ask for them")
+    ctx.exit(4 if result.verdict == "undecided" else 0)
+
+
+@floors.command()
+@json_option
+def presets(json_path: str | None) -> None:
+    """Labels under the paper's illustrative readings of three regulations (its table 7; none of it is law)."""
+    rows = {key: (preset, preset.labels()) for key, preset in PRESETS.items()}
+    write_json(
+        {
+            key: labels.to_dict() | {"title": preset.title, "available": preset.available}
+            for key, (preset, labels) in rows.items()
+        },
+        json_path,
+    )
+    table = Table("preset", "framework", "groups", "share", "delta", "error", "labels", "active*", "gap", box=None)
+    for key, (preset, labels) in rows.items():
+        table.add_row(
+            key,
+            preset.title,
+            str(preset.groups),
+            f"{preset.min_share:g}",
+            f"{preset.delta:g}",
+            f"{preset.error_rate:g}",
+            f"{labels.total:,}",
+            f"{labels.active_rate:,}",
+            f"{labels.total / preset.available:.1f} x",
+        )
+    out = console(json_path)
+    out.print(table)
+    out.print(f"Labels: {RATE}. gap: labels asked over labels the paper knows of. *: a rate that is not proved.")
+
+
+@floors.command()
+@click.argument("file", metavar="GRADES")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--level", type=float, default=0.95, show_default=True)
+@json_option
+def data(file: str, seed: int, level: float, json_path: str | None) -> None:
+    """What a grades file shows of each condition: measured first, floors beside it.
+
+    \b
+    richter floors data grades.csv
+    """
+    from richter.audit import measure_grades, read_grades
+    from richter.cli._floors_text import show_floors
+
+    report = measure_grades(read_grades([file]), rng=np.random.default_rng(seed), level=level)
+    write_json(report, json_path, inputs=[file])
+    show_floors(console(json_path), report)

@@ -1,0 +1,101 @@
+"""What can be detected at all: Le Cam's bound with exact binomial sums, and the exact test that attains it."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq, minimize_scalar
+from scipy.stats import binom
+
+from richter.errors import InputError
+from richter.floors._check import check_n, check_share
+
+__all__ = ["LeCam", "detection_limit", "detection_power", "le_cam"]
+
+_SETTLED = 20_000
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LeCam:
+    """Le Cam's lower bound on the risk of any estimate of calibration error from n labels.
+
+    `bound` = `constant` x sqrt(error_rate / n), attained by a gap of `delta`.
+    """
+
+    bound: float
+    constant: float
+    delta: float
+    n: int
+    error_rate: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+def _overlap(n: int, error_rate: float, delta: float) -> float:
+    """1 - TV between the counts of n labels at error rates e and e + delta: the best test's two errors, summed."""
+    first: NDArray[np.float64] = binom.pmf(np.arange(n + 1), n, error_rate)
+    second: NDArray[np.float64] = binom.pmf(np.arange(n + 1), n, error_rate + delta)
+    return float(np.sum(np.minimum(first, second)))
+
+
+def le_cam(n: int, error_rate: float) -> LeCam:
+    """The largest (delta / 2) (1 - TV(P0^n, P1^n)) over delta (Theorem 1, Appendix H; table 8 has it at n = 1,000).
+
+    P0 and P1 have error rates e and e + delta at one confidence 1 - e. The total variation is the exact binomial
+    sum, that of the likelihood-ratio test; neither Pinsker nor the paper's delta^2 / (e (1 - e)), which is twice the
+    divergence, enters. Beyond 20,000 labels the constant has settled and only sqrt(e / n) changes.
+    """
+    check_n(n)
+    check_share(error_rate, "error_rate")
+    if n > _SETTLED:
+        near = le_cam(_SETTLED, error_rate)
+        shrink = math.sqrt(_SETTLED / n)
+        return dataclasses.replace(near, bound=near.bound * shrink, delta=near.delta * shrink, n=int(n))
+    n = int(n)
+    scale = math.sqrt(error_rate / n)
+    widest = 1 - error_rate
+
+    def risk(delta: float) -> float:
+        return delta / 2 * _overlap(n, error_rate, delta)
+
+    # The binomial overlap has kinks: look on a grid over the scale of the answer first, then polish.
+    grid = np.minimum(scale * np.linspace(0.05, 6, 240), widest)
+    best = int(np.argmax([risk(float(d)) for d in grid]))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    found = minimize_scalar(lambda d: -risk(float(d)), bounds=(float(low), float(high)), method="bounded")
+    delta = float(found.x) if -found.fun >= risk(float(grid[best])) else float(grid[best])
+    bound = risk(delta)
+    return LeCam(bound=bound, constant=bound / scale, delta=delta, n=n, error_rate=error_rate)
+
+
+def detection_power(n: ArrayLike, error_rate: float, delta: float, *, alpha: float = 0.05) -> NDArray[np.float64]:
+    """Power of the exact one-sided binomial test of error rate <= e when it is e + delta, for each n."""
+    check_share(error_rate, "error_rate", zero=True)
+    trials = np.asarray(n)
+    beyond = binom.isf(alpha, trials, error_rate)  # the largest count that does not reject: P(X > count) <= alpha
+    power: NDArray[np.float64] = np.asarray(binom.sf(beyond, trials, min(error_rate + delta, 1.0)))
+    return power
+
+
+def detection_limit(n: int, error_rate: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
+    """The smallest excess error delta over a stated error rate e that n labels detect with `power` at level `alpha`.
+
+    Exact binomial, one-sided: the best that any method does where the gap is constant and its place is known, so a
+    bound from below for every other kind of miscalibration.
+    """
+    check_n(n)
+    check_share(alpha, "alpha")
+    check_share(power, "power")
+    widest = 1 - error_rate
+    if detection_power(n, error_rate, widest, alpha=alpha) < power:
+        raise InputError(
+            f"{n} labels detect no excess over an error rate of {error_rate:g} with power {power:g}.",
+            remedy="Add labels.",
+        )
+    return float(
+        brentq(lambda d: float(detection_power(n, error_rate, d, alpha=alpha)) - power, 0.0, widest, xtol=1e-10)
+    )

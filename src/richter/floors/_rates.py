@@ -1,0 +1,109 @@
+"""Floors: how small an error or a gap this many labels can resolve, as the theory's rates.
+
+A rate is an order of magnitude with constant 1, not an interval. Wherever data are at hand the measured answer
+(an interval, a test) decides and the rate is printed beside it.
+"""
+
+import dataclasses
+import math
+from typing import Any
+
+from richter.floors._check import check_n, check_positive, check_share
+
+__all__ = ["Rate", "accuracy_floor", "active_floor", "bias_variance_bins", "passive_floor", "phase"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A value of a rate with constant 1, its formula, and whether the paper's proof of it holds."""
+
+    value: float
+    formula: str
+    source: str
+    proved: bool
+    note: str
+
+    def __float__(self) -> float:
+        return self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "value": self.value,
+            "formula": self.formula,
+            "source": self.source,
+            "constant": 1,
+            "proved": self.proved,
+            "note": self.note,
+        }
+
+
+def passive_floor(n: float, error_rate: float, *, lipschitz: float = 1.0) -> Rate:
+    """The smallest calibration error that n random labels resolve: (L e / n)^(1/3) (Theorems 2 and 3, Corollary 6).
+
+    `lipschitz` bounds how fast the calibration gap changes with confidence. Minimax over all such gaps up to a
+    logarithm in the lower bound; the constant is set to 1. On real data it is far from tight: on MMLU it is three
+    times the half-width of an honest interval for binned ECE. For MMLU's n = 14,042, e = 0.16, L = 1.4 the formula
+    gives 0.0252; the paper prints 0.028.
+    """
+    check_n(n)
+    check_share(error_rate, "error_rate", zero=True)
+    check_positive(lipschitz, "lipschitz")
+    return Rate(
+        value=(lipschitz * error_rate / n) ** (1 / 3),
+        formula="(L e / n)^(1/3)",
+        source="Theorems 2 and 3",
+        proved=True,
+        note="rate, constant 1; a logarithmic factor is open in the lower bound",
+    )
+
+
+def active_floor(n: float, error_rate: float) -> Rate:
+    """The rate claimed for labels placed at chosen confidences: sqrt(e / n) (Theorem 12).
+
+    Only its lower bound is proved (Theorem 1 holds for adaptive questions too). The upper bound takes a Lipschitz
+    gap to be near zero only on a narrow band of confidences, which a Lipschitz bound does not give: a gap may stay
+    at zero anywhere. So `proved` is False and this is never a result: `next_batch` and its measured savings are.
+    """
+    check_n(n)
+    check_share(error_rate, "error_rate", zero=True)
+    return Rate(
+        value=math.sqrt(error_rate / n),
+        formula="sqrt(e / n)",
+        source="Theorem 12",
+        proved=False,
+        note="rate, constant 1; only the lower bound is proved",
+    )
+
+
+def accuracy_floor(n: float, error_rate: float, *, conditions: int = 1) -> float:
+    """Two standard errors of an accuracy: 2 sqrt(e (1 - e) / n) (section 8).
+
+    That is one proportion's. The gap between two conditions asked separately (`conditions=2`) is noisier by
+    sqrt 2; asked on the same items it depends on how often they disagree, which only data tell.
+    """
+    check_n(n)
+    check_share(error_rate, "error_rate", zero=True)
+    return 2 * math.sqrt(conditions * error_rate * (1 - error_rate) / n)
+
+
+def bias_variance_bins(n: float, error_rate: float, *, lipschitz: float = 1.0) -> int:
+    """The number of bins that balances bias L / B and noise sqrt(e B / n): floor((L^2 n / e)^(1/3)) (Theorem 3)."""
+    check_n(n)
+    check_share(error_rate, "error_rate")
+    check_positive(lipschitz, "lipschitz")
+    bins: float = (lipschitz**2 * n / error_rate) ** (1 / 3)
+    return max(1, math.floor(bins * (1 + 1e-12)))  # a cube root just under its whole number is that number
+
+
+def phase(n: float, error_rate: float) -> str:
+    """Where n e lies to the phase transition at n e ~ 1 (Corollary 5): `below`, `near` (1 to 10) or `above`.
+
+    Below, fewer than one error is expected, and a gap as large as the error rate itself goes unseen by any method.
+    """
+    check_n(n)
+    check_share(error_rate, "error_rate", zero=True)
+    expected = n * error_rate
+    if expected < 1:
+        return "below"
+    return "near" if expected < 10 else "above"

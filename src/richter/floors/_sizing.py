@@ -1,0 +1,192 @@
+"""How many labels a claim needs."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import binom
+
+from richter.errors import InputError
+from richter.floors._check import check_level, check_n, check_positive, check_share
+from richter.floors._detection import detection_power, le_cam
+
+__all__ = [
+    "LabelsNeeded",
+    "effective_n",
+    "labels_needed",
+    "paired_gap_labels",
+    "proportion_labels",
+    "visible_paired_gap",
+    "zero_error_labels",
+]
+
+_MOST = 10**9  # no search goes beyond
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsNeeded:
+    """Labels to resolve a calibration error of `delta`.
+
+    `estimation`: passive rate L e / delta^3, constant 1. `detection_bound`: what Le Cam's bound makes necessary for
+    any method. `detection_test`: what the exact test needs where the gap is constant and its place is known.
+    """
+
+    delta: float
+    estimation: int
+    detection_bound: int
+    detection_test: int
+    error_rate: float
+    lipschitz: float
+    alpha: float
+    power: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+def labels_needed(
+    delta: float, error_rate: float, *, lipschitz: float = 1.0, alpha: float = 0.05, power: float = 0.8
+) -> LabelsNeeded:
+    """Labels to estimate (m >= L e / delta^3) or only detect a calibration error of `delta`.
+
+    The detection bound is c1(e)^2 e / delta^2 with Le Cam's exact constant at 1,000 labels (table 8).
+    """
+    check_share(delta, "delta")
+    check_share(error_rate, "error_rate")
+    check_positive(lipschitz, "lipschitz")
+    constant = le_cam(1000, error_rate).constant
+    return LabelsNeeded(
+        delta=delta,
+        estimation=math.ceil(lipschitz * error_rate / delta**3 - 1e-9),
+        detection_bound=math.ceil(constant**2 * error_rate / delta**2),
+        detection_test=_exact_test_labels(error_rate, delta, alpha=alpha, power=power),
+        error_rate=error_rate,
+        lipschitz=lipschitz,
+        alpha=alpha,
+        power=power,
+    )
+
+
+def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: float) -> int:
+    """The smallest n from which on the exact one-sided test keeps its power (power is a saw-tooth in n)."""
+    if error_rate + delta > 1:
+        raise InputError(
+            f"An error rate of {error_rate:g} cannot rise by {delta:g}.", remedy="Give a delta of at most 1 - e."
+        )
+    p, q = error_rate, min(error_rate + delta, 1 - 1e-12)
+    z_a, z_b = float(ndtri(1 - alpha)), float(ndtri(power))
+    guess = ((z_a * math.sqrt(p * (1 - p)) + z_b * math.sqrt(q * (1 - q))) / delta) ** 2
+    low, high = 1, max(8, math.ceil(4 * guess) + 50)
+    while detection_power(high, p, delta, alpha=alpha) < power:
+        high *= 2
+        if high > _MOST:
+            raise InputError(f"More than {_MOST:,} labels would be needed.", remedy="Ask for a larger delta.")
+    while high - low > 1:
+        middle = (low + high) // 2
+        if detection_power(middle, p, delta, alpha=alpha) < power:
+            low = middle
+        else:
+            high = middle
+    # Power is a saw-tooth in n: it drops where the critical count steps up. Go on until a whole tooth holds.
+    tooth = np.arange(min(math.ceil(1 / p) + 1, 2000))
+    while (short := np.flatnonzero(detection_power(high + tooth, p, delta, alpha=alpha) < power)).size:
+        high += int(short[-1]) + 1
+    return high
+
+
+def proportion_labels(half_width: float, rate: float, *, level: float = 0.95) -> int:
+    """Labels for a rate's interval of +- `half_width` (normal approximation): z^2 p (1 - p) / h^2."""
+    check_share(half_width, "half_width")
+    check_share(rate, "rate")
+    check_level(level)
+    z = float(ndtri(0.5 + level / 2))
+    return math.ceil(z * z * rate * (1 - rate) / half_width**2)
+
+
+def zero_error_labels(limit: float, *, errors: int = 0, level: float = 0.95) -> int:
+    """Labels that show a rate below `limit` (one-sided exact) if no more than `errors` errors turn up.
+
+    With none it is log(1 - level) / log(1 - limit), about 3 / limit at 95%.
+    """
+    check_share(limit, "limit")
+    check_level(level)
+    low, high = errors, errors + 1
+    while binom.cdf(errors, high, limit) > 1 - level:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if binom.cdf(errors, middle, limit) > 1 - level:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def paired_gap_labels(
+    gap: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8, equivalence: bool = False
+) -> int:
+    """Items asked of both conditions that settle a gap in accuracy.
+
+    `discordance` is the share of items on which exactly one is right. To show a true gap of `gap` to be real
+    (McNemar, Connor 1987): ((z_a/2 sqrt(d) + z_b sqrt(d - gap^2)) / gap)^2. With `equivalence`, to show both to lie
+    within +-`gap` when they are equal: (z_a + z_(1+power)/2)^2 d / gap^2 (two one-sided tests).
+    """
+    check_share(gap, "gap")
+    check_share(discordance, "discordance", zero=True)
+    check_share(alpha, "alpha")
+    check_share(power, "power")
+    d = max(discordance, gap)  # a gap of g needs at least a share g of items to differ
+    if equivalence:
+        z = float(ndtri(1 - alpha) + ndtri((1 + power) / 2))
+        return math.ceil(z * z * d / gap**2)
+    z_a, z_b = float(ndtri(1 - alpha / 2)), float(ndtri(power))
+    return math.ceil(((z_a * math.sqrt(d) + z_b * math.sqrt(d - gap**2)) / gap) ** 2)
+
+
+def visible_paired_gap(n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+    """The smallest true gap that n paired items show with `power`: `paired_gap_labels` solved for the gap.
+
+    None where not even a gap of 1 would show.
+    """
+    check_n(n)
+    low, high = 1e-9, 1 - 1e-9
+    if paired_gap_labels(high, discordance, alpha=alpha, power=power) > n:
+        return None
+    for _ in range(60):
+        middle = (low + high) / 2
+        if paired_gap_labels(middle, discordance, alpha=alpha, power=power) > n:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def effective_n(
+    n: float,
+    *,
+    autocorrelation: float | None = None,
+    cluster_size: float | None = None,
+    intraclass: float | None = None,
+    paper: bool = False,
+) -> float:
+    """How many independent labels n correlated ones are worth for a mean.
+
+    A sequence whose correlation at lag k is rho^k: n (1 - rho) / (1 + rho). The paper's Appendix P has n (1 - rho)
+    (`paper=True`), which promises up to twice too much. Clusters of equal size with intraclass correlation r:
+    n / (1 + (size - 1) r).
+    """
+    check_n(n)
+    worth = float(n)
+    if autocorrelation is not None:
+        check_share(autocorrelation, "autocorrelation", zero=True)
+        worth *= (1 - autocorrelation) if paper else (1 - autocorrelation) / (1 + autocorrelation)
+    if (cluster_size is None) != (intraclass is None):
+        raise InputError("Clusters need both their size and their intraclass correlation.", remedy="Give both.")
+    if cluster_size is not None and intraclass is not None:
+        check_n(cluster_size, "cluster_size")
+        check_share(intraclass, "intraclass", zero=True)
+        worth /= 1 + (cluster_size - 1) * intraclass
+    return worth

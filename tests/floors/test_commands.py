@@ -1,0 +1,197 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def write_grades(folder: Path, rng: np.random.Generator, n: int = 300, **levels: float) -> Path:
+    difficulty = rng.normal(size=n)
+    rows = [
+        {"item": i, "condition": name, "correct": int(rng.normal() + level > difficulty[i]), "confidence": rng.random()}
+        for name, level in levels.items()
+        for i in range(n)
+    ]
+    path = folder / "grades.csv"
+    pl.DataFrame(rows).write_csv(path)
+    return path
+
+
+def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "floors", "--n", "14042", "--error-rate", "0.16", "--lipschitz", "1.4", "--json", "-")
+    row = json.loads(out)
+    assert code == 0
+    assert row["passive"] == pytest.approx(0.02517, abs=1e-5)
+    assert row["active_rate"]["proved"] is False
+    assert row["accuracy"] == pytest.approx(0.006187, abs=1e-6)
+    assert row["accuracy_gap"] == pytest.approx(row["accuracy"] * 2**0.5)
+    assert row["bins"] == 55
+    assert row["labels_needed"]["estimation"] == 28_000
+    assert "constant 1" in row["note"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["floors", "--n", "817", "--error-rate", "0.25"], "rate, constant 1"),
+        (["floors", "pipeline", "--stages", "2,2", "--labels", "1000000"], "L at most 5"),
+        (["floors", "pipeline", "--stages", "2,inf"], "cannot be verified"),
+        (["floors", "horizon", "--labels", "14000"], "1.4e+04"),
+        (["floors", "half-life", "--drift", "0.01"], "3,125 labels a month"),
+        (["floors", "recalibration", "--labels", "14000", "--ece", "0.1"], "After 4 rounds"),
+        (["floors", "transfer", "--shift", "0.02", "--shift-lipschitz", "0.2"], "saves labels"),
+        (["floors", "presets"], "1,250,000"),
+    ],
+)
+def test_floors_in_words(capsys: pytest.CaptureFixture[str], args: list[str], words: str) -> None:
+    code, out, _ = run(capsys, *args)
+    assert code == 0
+    assert words in " ".join(out.split())
+
+
+def test_published_scores_alone_exit_4_when_undecided(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "floors", "published", "0.864", "0.868", "--n", "14042")[0] == 4
+    assert run(capsys, "floors", "published", "0.7", "0.9", "--n", "500")[0] == 0
+
+
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "floors", "--n", "100", "--error-rate", "16")
+    assert code == 1
+    assert err.count("\n") == 1
+    assert "Divide percentages by 100" in err
+    assert run(capsys, "floors")[0] == 2
+
+
+def test_compare_json_has_the_names_relied_on(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    path = write_grades(tmp_path, rng, small=0.0, large=1.0, other=1.0)
+    code, out, _ = run(capsys, "compare", str(path), "--json", "-")
+    row = json.loads(out)
+    assert code == 0
+    assert set(row["conditions"]) == {"small", "large", "other"}
+    assert [(p["a"], p["b"]) for p in row["pairs"]] == [("small", "large"), ("small", "other"), ("large", "other")]
+    assert row["pairs"][0]["accuracy"]["verdict"] == "verified"
+    assert row["pairs"][2]["accuracy"]["verdict"] == "undecided"
+    assert row["pairs"][2]["accuracy"]["labels_needed"] > 300
+    assert {"large", "other"} in [set(g) for g in row["groups"]]
+    assert row["refused"] == []
+
+
+def test_compare_two_conditions_says_the_sentence_first(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    path = write_grades(tmp_path, rng, old=0.0, new=1.0, third=0.5)
+    code, out, _ = run(capsys, "compare", str(path), "old", "new", "--margin", "2pt", "--md", str(tmp_path / "pr.md"))
+    assert code == 0
+    assert out.startswith("new is more accurate than old: +")
+    assert "**verified** new is more accurate than old" in (tmp_path / "pr.md").read_text()
+    back = run(capsys, "compare", str(path), "new", "old")[1]
+    assert back.startswith("old is less accurate than new: -")
+    assert "(refuted)" in back.splitlines()[0]
+
+
+def test_compare_two_named_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator) -> None:
+    frame = pl.read_csv(write_grades(tmp_path, rng, old=0.0, new=1.0))
+    for name in ("old", "new"):
+        frame.filter(pl.col("condition") == name).with_columns(condition=pl.lit("same model")).write_csv(
+            tmp_path / f"{name}.csv"
+        )
+    code, out, _ = run(capsys, "compare", f"old={tmp_path}/old.csv", f"new={tmp_path}/new.csv", "--tried", "12")
+    assert code == 0
+    assert out.startswith("new is more accurate than old")
+    assert "best of 12 attempts" in " ".join(out.split())
+    code, _, err = run(capsys, "compare", f"x={tmp_path}/grades.csv", f"new={tmp_path}/new.csv")
+    assert code == 1
+    assert "holds 2 conditions" in err
+
+
+def test_failed_rows_of_a_file_are_not_graded(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    frame = pl.read_csv(write_grades(tmp_path, rng, old=1.0, new=1.0))
+    bad = (pl.col("condition") == "new") & (pl.col("item") < 60)
+    frame = frame.with_columns(
+        error=pl.when(bad).then(pl.lit("429 Too Many Requests")).otherwise(pl.lit("")),
+        correct=pl.when(bad).then(0).otherwise(pl.col("correct")),
+    )
+    frame.write_csv(tmp_path / "failed.csv")
+    row = json.loads(run(capsys, "compare", str(tmp_path / "failed.csv"), "--json", "-")[1])
+    assert row["conditions"]["new"]["failed"] == 60
+    assert row["pairs"][0]["n_paired"] == 240
+    kept = frame.filter((pl.col("item") >= 60)).group_by("condition").agg(pl.col("correct").mean())
+    means = dict(kept.iter_rows())
+    assert row["pairs"][0]["accuracy"]["delta"] == pytest.approx(means["new"] - means["old"])
+    assert "60 rows marked as failed calls carried a grade" in row["notes"][0]
+
+
+def test_names_from_files_are_harmless(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    path = write_grades(tmp_path, rng, **{"a\x1b[31m": 0.0, "<b>|x": 1.0})
+    code, out, _ = run(capsys, "compare", str(path), "--md", str(tmp_path / "pr.md"))
+    assert code == 0
+    assert "\x1b" not in out
+    assert "<b>" not in (tmp_path / "pr.md").read_text()
+
+
+def test_compare_refuses_one_condition_and_unknown_names(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    path = write_grades(tmp_path, rng, only=0.5)
+    assert "a comparison needs two" in run(capsys, "compare", str(path))[2]
+    assert "No condition is named ghost" in run(capsys, "compare", str(path), "only", "ghost")[2]
+
+
+def test_scores_are_compared_by_severity(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    wrong = rng.random((400, 2)) < [0.2, 0.4]
+    severity = np.where(wrong, rng.integers(1, 9, size=(400, 2)) / 2, 0.0)
+    rows = [
+        {"item": i, "condition": name, "severity": severity[i, k]}
+        for k, name in enumerate(("mild", "grave"))
+        for i in range(400)
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "scores.csv")
+    row = json.loads(run(capsys, "compare", str(tmp_path / "scores.csv"), "mild", "grave", "--json", "-")[1])
+    pair = row["pairs"][0]
+    assert pair["accuracy"]["delta"] == pytest.approx(float(wrong[:, 0].mean() - wrong[:, 1].mean()))
+    assert pair["mean_severity"]["delta"] == pytest.approx(float(severity[:, 1].mean() - severity[:, 0].mean()))
+    assert pair["mean_severity"]["verdict"] == "refuted"
+    assert pair["catastrophic_rate"]["rate_b"] == pytest.approx(float((severity[:, 1] >= 3).mean()))
+    assert "grave is graver" in pair["mean_severity"]["sentence"]
+
+
+def test_answering_by_position_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    frame = pl.read_csv(write_grades(tmp_path, rng, fair=0.5, stuck=0.5))
+    letters = rng.choice(list("ABCD"), size=len(frame))
+    letters[300:] = np.where(rng.random(300) < 0.9, "A", letters[300:])
+    frame.with_columns(answer=pl.Series(letters)).write_csv(tmp_path / "answers.csv")
+    row = json.loads(run(capsys, "compare", str(tmp_path / "answers.csv"), "--json", "-")[1])
+    assert any("answering by position" in w for w in row["conditions"]["stuck"]["warnings"])
+    assert not any("position" in w for w in row["conditions"]["fair"]["warnings"])
+
+
+def test_floors_data_measures(capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator) -> None:
+    frame = pl.read_csv(write_grades(tmp_path, rng, n=1500, a=0.2, b=0.4))
+    frame.with_columns(subject=pl.col("item") % 5).write_csv(tmp_path / "subjects.csv")
+    code, out, _ = run(capsys, "floors", "data", str(tmp_path / "subjects.csv"))
+    assert code == 0
+    assert "a is wrong in" in out
+    assert "By subject" in out
+    row = json.loads(run(capsys, "floors", "data", str(tmp_path / "subjects.csv"), "--json", "-")[1])
+    assert row["conditions"]["a"]["self_evaluation"]["bins"] == 20
+    assert 0 <= row["subjects"]["share_undecided"] <= 1
