@@ -1,0 +1,59 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from richter.bench._normalise import is_refusal, matches_reference, normalise
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The U.S.A.", "usa"),
+        ("1,234.50 km", "1234.5 km"),
+        ("July 4th, 1776", "4 July 1776"),
+        ("4th of July 1776", "july 4 1776"),
+        ("twenty-one hundred and five", "2105"),
+        ("two thousand and eight", "2008"),
+        ("Moby-Dick", "moby dick"),
+        ("São Paulo", "Sao Paulo"),
+        ("the First World War", "1st world war"),
+        ("Charlotte’s Web", "Charlotte's Web"),
+    ],
+)
+def test_same_answers_have_one_form_by_hand(one: str, other: str) -> None:
+    assert normalise(one) == normalise(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("1914", "1915"), ("-5", "5.5"), ("one", "1"), ("July 4 1776", "July 5 1776"), ("Niger", "Nigeria")],
+)
+def test_different_answers_stay_different_by_hand(one: str, other: str) -> None:
+    assert normalise(one) != normalise(other)
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_a_form(text: str) -> None:
+    assert isinstance(normalise(text), str)
+    is_refusal(text)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "I'm sorry, I don't know.", "Unknown", "I cannot answer this.", "N/A"])
+def test_refusals(text: str) -> None:
+    assert is_refusal(text)
+    assert not matches_reference(text, ["unknown", "sorry"])
+
+
+@pytest.mark.parametrize(
+    "text", ["Paris", "I think it is Paris", "As an AI model I may be wrong. However, it is Paris."]
+)
+def test_answers_are_no_refusals(text: str) -> None:
+    assert not is_refusal(text)
+    assert matches_reference(text, ["Lyon", "Paris"])
+
+
+def test_reference_words_must_stand_together() -> None:
+    assert matches_reference("It was King James I.", ["James I"])
+    assert not matches_reference("James the II", ["James I"])
+    assert matches_reference("George Town", ["Georgetown"])
+    assert not matches_reference("Nigeria", ["Niger"])
