@@ -137,7 +137,7 @@ def _sampling_covariance(labels: _Labels, a: Floats, b: Floats) -> float:
         n, N = labels.stratum_labels[h], labels.stratum_sizes[h]
         if n < N:  # a stratum labelled in full adds nothing
             cross = float((a[mine] - a[mine].mean()) @ (b[mine] - b[mine].mean())) / (n - 1)
-            total += (N / size) ** 2 * (1 / n - 1 / N) * cross
+            total += float((N / size) ** 2 * (1 / n - 1 / N)) * cross
     return total
 
 

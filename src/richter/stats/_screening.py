@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,15 +24,16 @@ class Share:
     estimate: float | None
     interval: Interval | None
 
+    @classmethod
+    def of(cls, k: int, n: int, *, level: float = 0.95) -> Self:
+        """k of n."""
+        if n == 0:
+            return cls(k=0, n=0, estimate=None, interval=None)
+        return cls(k=k, n=n, estimate=k / n, interval=wilson(k, n, level=level))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
-
-def _share(k: int, n: int, level: float) -> Share:
-    if n == 0:
-        return Share(k=0, n=0, estimate=None, interval=None)
-    return Share(k=k, n=n, estimate=k / n, interval=wilson(k, n, level=level))
 
 
 def overcall_rate(
@@ -49,7 +50,7 @@ def overcall_rate(
         )
     given, truth = paired_ratings(judge, reference)
     flagged = truth[given == at]
-    return _share(int(np.sum(flagged <= harmless)), len(flagged), level)
+    return Share.of(int(np.sum(flagged <= harmless)), len(flagged), level=level)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +101,9 @@ def screen(
         rows.append(
             ThresholdRow(
                 threshold=float(threshold),
-                sensitivity=_share(both, int(holds.sum()), level),
-                ppv=_share(both, int(says.sum()), level),
-                specificity=_share(int(np.sum(~says & ~holds)), int(np.sum(~holds)), level),
+                sensitivity=Share.of(both, int(holds.sum()), level=level),
+                ppv=Share.of(both, int(says.sum()), level=level),
+                specificity=Share.of(int(np.sum(~says & ~holds)), int(np.sum(~holds)), level=level),
             )
         )
     return Screening(rows=tuple(rows), bias=float(np.mean(given - truth)), n=len(given))

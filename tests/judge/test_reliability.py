@@ -1,0 +1,172 @@
+"""Tables of ratings: kinds kept apart, judges against people, what is undefined and what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.cli import main
+from richter.errors import InputError
+from richter.interop import read_ratings
+from richter.judge import GRID, Undefined, agreement, corrections, judge_report, rubric, snap, tabulate
+from richter.records import Rating
+
+HUMAN_NEW = ("human", "new")
+
+
+def simulated_ratings(n: int, rng: np.random.Generator, *, labelled: int = 0, failing: bool = False) -> list[Rating]:
+    """Two simulated judges (one harsh) on two conditions, and a simulated person on some answers."""
+    rows = []
+    for condition, shift in (("new", 0.0), ("old", 0.4)):
+        for i in range(n):
+            truth = float(np.clip(np.round((rng.exponential(0.9) + shift - 0.4) * 2) / 2, 0, 4))
+            common = rng.normal(0, 0.4)
+            for judge, bias in (("harsh", 0.6), ("mild", 0.0)):
+                score = float(np.clip(np.round((truth + bias + common + rng.normal(0, 0.3)) * 2) / 2, 0, 4))
+                missing = failing and judge == "mild" and condition == "old" and rng.random() < 0.2
+                rows.append(
+                    Rating(
+                        item=f"q{i}",
+                        condition=condition,
+                        rater=judge,
+                        kind="judge",
+                        severity=None if missing else score,
+                    )
+                )
+            if i < labelled:
+                rows.append(Rating(item=f"q{i}", condition=condition, rater="person", kind="human", severity=truth))
+    return rows
+
+
+def test_rubric_is_complete() -> None:
+    scale = rubric()
+    assert tuple(level.severity for level in scale.levels) == GRID
+    assert all(len(level.examples) == 3 for level in scale.levels)
+    assert scale.mechanism_names == (
+        "retrieval",
+        "reasoning",
+        "fabrication",
+        "metacognitive",
+        "amplification",
+        "format",
+    )
+    assert all(m.meaning and len(m.examples) == 3 for m in scale.mechanisms)
+
+
+def test_snap_by_hand() -> None:
+    assert snap([0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 3.75, 1 / 3]).tolist() == [0.0, 0.5, 0.5, 0.5, 1.0, 1.0, 3.5, 0.5]
+
+
+def test_kinds_never_mix(rng: np.random.Generator) -> None:
+    with pytest.raises(InputError, match="no human ratings here, only judge ratings"):
+        tabulate(simulated_ratings(5, rng), "human")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"severity": 1.3}, "not on the scale"),
+        ({"severity": 4.5}, "not on the scale"),
+        ({"mechanism": "magic"}, "not known"),
+    ],
+)
+def test_bad_ratings_are_refused(change: dict, words: str) -> None:
+    good = {"item": "q", "condition": "c", "rater": "r", "kind": "human", "severity": 1.0}
+    with pytest.raises(InputError, match=words):
+        tabulate([Rating(**{**good, **change})], "human")
+
+
+def test_duplicate_ratings_are_refused() -> None:
+    one = Rating(item="q", condition="c", rater="r", kind="human", severity=1.0)
+    with pytest.raises(InputError, match="rated twice"):
+        tabulate([one, one], "human")
+
+
+def test_judges_against_people(rng: np.random.Generator) -> None:
+    ratings = simulated_ratings(600, rng, labelled=300, failing=True)
+    judges, people = tabulate(ratings, "judge"), tabulate(ratings, "human")
+    report = judge_report(judges, people, rng=rng)
+    assert report.n_both == 600
+    harsh = next(e for e in report.leniency.effects if report.judges[e.judge] == "harsh")
+    assert harsh.estimate > 0.1
+    assert report.missing["old"].k > 0
+    assert report.missing["new"].k == 0
+    assert report.missing_test.p_value < 0.001  # mild fails on the old condition only
+    assert 1 < report.effective.estimate < 2  # the shared error makes two judges worth less than two
+    assert isinstance(judge_report(judges, None, rng=rng).effective, Undefined)
+
+
+def test_one_rater_has_no_agreement(rng: np.random.Generator) -> None:
+    table = tabulate(simulated_ratings(20, rng, labelled=20), "human")
+    found = agreement(table, rng=rng)
+    assert isinstance(found.icc, Undefined)
+    assert "two raters" in found.icc.why
+
+
+def test_round_robin_uses_pairs(rng: np.random.Generator) -> None:
+    full = simulated_ratings(100, rng)
+    dealt = [
+        Rating(item=r.item, condition=r.condition, rater=f"{r.rater}{i // 2 % 3}", kind="judge", severity=r.severity)
+        for i, r in enumerate(full)
+    ]
+    found = agreement(tabulate(dealt, "judge"), rng=rng)
+    assert found.design == "round robin"
+    assert found.n_complete == 200
+    assert 0 < found.icc.single < 1
+
+
+def test_corrections_move_towards_people(rng: np.random.Generator) -> None:
+    ratings = simulated_ratings(1500, rng, labelled=400)
+    truth = np.mean(
+        [r.severity for r in simulated_ratings(8000, rng, labelled=8000) if (r.kind, r.condition) == HUMAN_NEW]
+    )
+    first, second, difference = corrections(tabulate(ratings, "human"), tabulate(ratings, "judge"), rng=rng)
+    assert (first.condition, second.condition, difference.condition) == ("new", "old", "new minus old")
+    # Four standard errors, the truth's own (0.75 / sqrt(8000)) among them.
+    assert abs(first.mean_severity.estimate - truth) < 4 * np.hypot(first.mean_severity.standard_error, 0.0084)
+    assert first.mean_severity.judge_only > first.mean_severity.interval.high  # the judges overcall
+    assert first.mean_severity.worth > 400
+    assert difference.mean_severity.estimate < 0
+    assert set(first.rates) == set(GRID[1:])
+
+
+def write_csv(path: Path, ratings: list[Rating]) -> Path:
+    names = ("item", "condition", "rater", "kind", "severity")
+    pl.DataFrame([{n: getattr(r, n) for n in names} for r in ratings]).write_csv(path)
+    return path
+
+
+def test_command(tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_csv(tmp_path / "ratings.csv", simulated_ratings(200, rng, labelled=80, failing=True))
+    with pytest.raises(SystemExit) as stop:
+        main(["agreement", str(file), "--by", "condition", "--json", str(tmp_path / "out.json")])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert "ICC(2,1)" in text
+    assert "Missing scores depend on the condition" in text
+    assert "corrected" in text
+    result = json.loads((tmp_path / "out.json").read_text())
+    assert result["kinds"]["judge"]["icc"]["single"] > 0
+    assert result["judges"]["reference"] == "human"
+    assert result["corrected"][0]["mean_severity"]["interval"]["low"] > 0
+
+
+def test_command_refuses_human_reliability_of_judges(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_csv(tmp_path / "ratings.csv", simulated_ratings(20, rng))
+    with pytest.raises(SystemExit) as stop:
+        main(["agreement", str(file), "--kind", "human"])
+    assert stop.value.code == 1
+    assert "no human ratings here, only judge ratings" in capsys.readouterr().err
+
+
+def test_scores_table_gives_judges(tmp_path: Path) -> None:
+    file = tmp_path / "scores.csv"
+    file.write_text("item,condition,severity,judge_1,judge_2,domain\na,m,0.5,0,1,x\nb,m,2,2,2,y\nc,m,1,1,,y\n")
+    found = read_ratings(file)
+    assert {r.rater for r in found.ratings} == {"judge_1", "judge_2"}
+    assert [r.severity for r in found.ratings if r.item == "c"] == [1.0, None]
+    assert found.domains == {"a": "x", "b": "y", "c": "y"}
