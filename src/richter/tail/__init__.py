@@ -1,5 +1,45 @@
 """Tail shape: is one condition's tail really heavier than another's? Only behind every gate."""
 
+from richter.tail._compare import TailComparison, TailStudy, compare_conditions, compare_tails
+from richter.tail._condition import ConditionTail, condition_tail
+from richter.tail._gates import GATES, evaluate_gates, verdict_of
+from richter.tail._gof import GofResult, gpd_gof
+from richter.tail._gpd import GpdFit, fit_gpd
 from richter.tail._plan import LEAVE_REASONS, TRANSFORMS, Step, TailPlan
+from richter.tail._size import TailSize, required_exceedances, required_for_p1, size_tail
+from richter.tail._stability import ScanPoint, StabilityScan, stability_scan
+from richter.tail._transform import Bound, find_bound, on_half_steps, transform_scores
+from richter.tail._tvar import gpd_tvar, tvar
 
-__all__ = ["LEAVE_REASONS", "TRANSFORMS", "Step", "TailPlan"]
+__all__ = [
+    "GATES",
+    "LEAVE_REASONS",
+    "TRANSFORMS",
+    "Bound",
+    "ConditionTail",
+    "GofResult",
+    "GpdFit",
+    "ScanPoint",
+    "StabilityScan",
+    "Step",
+    "TailComparison",
+    "TailPlan",
+    "TailSize",
+    "TailStudy",
+    "compare_conditions",
+    "compare_tails",
+    "condition_tail",
+    "evaluate_gates",
+    "find_bound",
+    "fit_gpd",
+    "gpd_gof",
+    "gpd_tvar",
+    "on_half_steps",
+    "required_exceedances",
+    "required_for_p1",
+    "size_tail",
+    "stability_scan",
+    "transform_scores",
+    "tvar",
+    "verdict_of",
+]

@@ -1,0 +1,82 @@
+"""`richter size tail`: items for a claim about tail shape, before anyone asks a model."""
+
+import click
+
+from richter.cli._output import console, json_option, write_json
+from richter.tail import size_tail as size_of_tail
+
+__all__ = ["size_tail"]
+
+
+@click.command("tail")
+@click.option(
+    "--delta-xi",
+    "delta",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="The smallest difference of shape worth a claim.",
+)
+@click.option("--q", type=float, default=0.95, show_default=True, help="The threshold: only what lies above it counts.")
+@click.option("--xi", type=float, default=0.0, show_default=True, help="The shape expected.")
+@click.option("--alpha", type=float, default=0.05, show_default=True)
+@click.option("--power", type=float, default=0.8, show_default=True)
+@click.option("--floor", type=click.IntRange(1), default=500, show_default=True, help="G3's floor of exceedances.")
+@click.option(
+    "--conditions", type=click.IntRange(2), default=2, show_default=True, help="Conditions in the matrix of pairs."
+)
+@click.option("--usd-per-call", type=float, help="The price of one answer, to say it in money.")
+@json_option
+def size_tail(
+    delta: float,
+    q: float,
+    xi: float,
+    alpha: float,
+    power: float,
+    floor: int,
+    conditions: int,
+    usd_per_call: float | None,
+    json_path: str | None,
+) -> None:
+    """Items per condition for a claim that two tail shapes differ.
+
+    \b
+    richter size tail --delta-xi 0.1 --q 0.95
+    richter size tail --delta-xi 0.2 --conditions 4 --usd-per-call 0.0004
+    """
+    size = size_of_tail(
+        delta,
+        q=q,
+        xi=xi,
+        alpha=alpha,
+        power=power,
+        floor=floor,
+        conditions=conditions,
+        usd_per_call=usd_per_call,
+    )
+    write_json(size, json_path)
+    out = console(json_path)
+    price = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
+    out.print(
+        f"A difference of {delta:g} in tail shape needs {size.items:,} items per condition: {size.calls:,} answers "
+        f"of {conditions} conditions{price}."
+    )
+    out.print(f"  {size.exceedances:,} exceedances of the {q:g} quantile each; the largest of:")
+    out.print(
+        f"  {size.exceedances_z:>9,}  a z-test of the difference (eq. 2; {size.items_z:,} items): G3 asks for these"
+    )
+    out.print(f"  {size.exceedances_p1:>9,}  disjoint intervals (P1) at {1 - alpha:.4g}")
+    if size.pairs > 1:
+        level = 1 - alpha / size.pairs
+        out.print(
+            f"  {size.exceedances_p1_family:>9,}  disjoint intervals at the level {level:.4g} of {size.pairs} pairs"
+        )
+    out.print(f"  {floor:>9,}  the floor")
+    family = "" if size.pairs == 1 else f" ({size.p1_chance_family:.0%} at the family-wise level)"
+    out.print(
+        f"  With eq. 2's exceedances alone the intervals come out disjoint in {size.p1_chance:.0%} of studies{family}."
+    )
+    out.print(
+        f"  P2 asks for an estimate above its own floor: a true difference equal to that floor passes in at most half "
+        f"of studies, whatever the size. Plan for 1.5 times the floor: richter size tail --delta-xi {1.5 * delta:g}"
+    )

@@ -1,0 +1,210 @@
+"""`richter tail`: is one condition's tail heavier? Only behind every gate."""
+
+from typing import Any
+
+import click
+from rich.table import Table
+
+from richter.audit._tail import TailReport, study_column
+from richter.cli._output import console, json_option, write_json
+from richter.records import Verdict, printable
+from richter.tail import GATES, TRANSFORMS, TailComparison
+
+__all__ = ["tail"]
+
+_MARKS = {True: "pass", False: "FAIL", None: "—"}
+
+
+@click.group()
+def tail() -> None:
+    """Is one condition's tail heavier than another's? Only behind every gate.
+
+    \b
+    test    run the protocol on a numeric column of a file
+    power   simulate how often a true difference would pass
+    """
+
+
+@tail.command()
+@click.argument("file")
+@click.option("--column", help="The column of severities (higher is worse). With a plan: the plan's.")
+@click.option("--plan", "plan_path", metavar="PLAN", help="A tail plan (richter plan new tail). Locked: confirmatory.")
+@click.option("--q", type=float, help="Threshold quantile of each condition. [default: 0.95]")
+@click.option("--transform", type=click.Choice(TRANSFORMS), help="Scale of the comparison. [default: identity]")
+@click.option("--bounds", type=(float, float), help="Low and high, if the scorer cannot leave this range.")
+@click.option(
+    "--tolerance-mean", type=float, help="G1's band. [default without a plan: 0.1 pooled standard deviations]"
+)
+@click.option(
+    "--tolerance-tvar", type=float, help="G2's band. [default without a plan: 0.2 pooled standard deviations]"
+)
+@click.option("--delta", type=float, help="P2: the smallest difference of shape worth a claim. [default: 0.1]")
+@click.option("--pairing", type=click.Choice(["auto", "paired", "independent"]), help="Resample items together or not.")
+@click.option(
+    "--family", type=click.Choice(["bonferroni", "none"]), help="P1's level over pairs. [default: bonferroni]"
+)
+@click.option("--lower-is-worse", is_flag=True, default=None, help="Negate the column first.")
+@click.option("--n-resamples", type=click.IntRange(200), help="Bootstrap resamples. [default: 10000]")
+@click.option("--item-column", default="item", show_default=True)
+@click.option("--condition-column", default="condition", show_default=True)
+@click.option(
+    "--probe", metavar="CLEAN:PERTURBED", help="Compare a condition with its perturbed copy, outside the family."
+)
+@click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per condition.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Without a plan; with one, its hash is the seed.")
+@click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
+@json_option
+@click.pass_context
+def test(
+    ctx: click.Context,
+    /,
+    file: str,
+    column: str | None,
+    plan_path: str | None,
+    item_column: str,
+    condition_column: str,
+    probe: str | None,
+    scan: bool,
+    seed: int,
+    use_exit_code: bool,
+    json_path: str | None,
+    **options: Any,
+) -> None:
+    """Run the tail protocol on a numeric column of FILE (CSV, TSV, Parquet, JSONL) with `item` and `condition`.
+
+    Every pair of conditions goes through all gates: equal mean (G1) and tail mean (G2), enough exceedances (G3), a
+    GPD that fits (G4) and is stable (G5), disjoint intervals (P1) and a difference worth a claim (P2).
+
+    \b
+    richter tail test scores.csv --column nll
+    richter tail test scores.csv --column toxicity --transform logit --json -
+    richter tail test scores.csv --plan plan.toml --json result.json
+    richter tail test mqm.tsv --column score --lower-is-worse --item-column seg_id --condition-column system
+    """
+    couple = None
+    if probe is not None:
+        clean, colon, perturbed = probe.partition(":")
+        if not colon:
+            raise click.UsageError("--probe is CLEAN:PERTURBED.")
+        couple = (clean, perturbed)
+    if options["bounds"] is not None:
+        options["bounds"] = list(options["bounds"])
+    report = study_column(
+        file,
+        column=column,
+        plan_path=plan_path,
+        item_column=item_column,
+        condition_column=condition_column,
+        overrides=options,
+        probe=couple,
+        scan=scan,
+        seed=seed,
+    )
+    write_json(report, json_path, inputs=[file, *([plan_path] if plan_path else [])])
+    _show(report, json_path)
+    if use_exit_code:
+        ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.finding.verdict, 3))
+
+
+def _show(report: TailReport, json_path: str | None) -> None:
+    out, study = console(json_path), report.study
+    out.print(printable(study.finding.sentence))
+    if study.finding.exploratory:
+        why = "no plan" if report.status is None else "; ".join(report.status.reasons)
+        out.print(f"exploratory ({printable(why)})", style="dim")
+    else:
+        assert report.status is not None
+        out.print(f"confirmatory: plan {report.status.hash[:16]} locked {report.status.locked_at}", style="dim")
+    for deviation in report.deviations:
+        out.print(f"deviation from the plan: {printable(deviation)}")
+    if len(study.path) > 1:
+        for step in study.path:
+            left = "; ".join(f"{why}: {', '.join(names)}" for why, names in step["left_because"].items())
+            out.print(
+                printable(f"step {step['transform']}, q = {step['q']:g}: " + (f"left ({left})" if left else "kept"))
+            )
+    out.print()
+    out.print(_condition_table(report))
+    if study.pairs:
+        out.print(_gate_table(study.pairs))
+    for pair in study.pairs if len(study.pairs) <= 3 else ():
+        out.print(printable(f"{pair.a} against {pair.b}"))
+        for gate in pair.gates:
+            out.print(f"  {gate.name}  {_MARKS[gate.passed]:4}  {printable(gate.rule)}: {printable(gate.detail)}")
+    if len(study.band) > 1 and study.pairs:
+        out.print(_band_table(report))
+    for row in study.sensitivity if study.pairs else ():
+        out.print(
+            f"tolerances x{row['factor']:g} ({row['tolerance_mean']:.3g}, {row['tolerance_tvar']:.3g}): "
+            f"{row['admissible']} of {row['pairs']} pairs admissible, {row['verified']} verified"
+        )
+    if study.probe is not None:
+        out.print(printable(f"probe (secondary): {study.probe.finding.sentence}"))
+    for name, scan in report.scans.items():
+        out.print(
+            printable(
+                f"{name}: xi over {len(scan.points)} thresholds: median {scan.median:+.3f}, envelope "
+                f"{scan.envelope[0]:+.3f} to {scan.envelope[1]:+.3f}"
+            )
+        )
+    notes = dict.fromkeys([*study.notes, *(n for p in study.pairs for n in p.finding.notes)])
+    if report.n_missing:
+        notes[f"{report.n_missing} rows without a number were left out."] = None
+    for note in notes:
+        out.print(printable(f"note: {note}"))
+
+
+def _condition_table(report: TailReport) -> Table:
+    study = report.study
+    table = Table(title=f"{report.column}, {study.transform}, above the {study.q:g} quantile", title_justify="left")
+    for heading in ("condition", "n", "exceed", "threshold", "mean", "TVaR", "xi", "95% interval", "AD p", "bound"):
+        table.add_column(heading, justify="left" if heading == "condition" else "right", no_wrap=heading != "condition")
+    if abs(study.plan.alpha - 0.05) > 1e-12:
+        table.columns[7].header = f"{1 - study.plan.alpha:.4g} interval"
+    for name, c in study.conditions.items():
+        interval = "—" if c.interval is None else f"[{c.interval.low:+.3f}, {c.interval.high:+.3f}]"
+        table.add_row(
+            printable(name, limit=40),
+            f"{c.n:,}",
+            f"{c.n_exc:,}",
+            f"{c.threshold:.4g}",
+            f"{c.mean:.4g}",
+            "—" if c.tvar != c.tvar else f"{c.tvar:.4g}",
+            "—" if c.fit is None else f"{c.xi:+.3f}",
+            interval,
+            "—" if c.gof is None else f"{c.gof.p:.3g}",
+            "" if c.bounded is None else f"{c.bounded.bound:g} ({c.bounded.kind})",
+        )
+    return table
+
+
+def _gate_table(pairs: tuple[TailComparison, ...]) -> Table:
+    table = Table(title="gates", title_justify="left")
+    for heading in ("pair", "delta xi", *GATES, "verdict"):
+        table.add_column(heading, justify="left" if heading in ("pair", "verdict") else "center")
+    for pair in pairs:
+        by_name = {g.name: g for g in pair.gates}
+        verdict = pair.verdict.value + (f" by {pair.blocked_by}" if pair.blocked_by else "")
+        table.add_row(
+            f"{printable(pair.a, limit=24)} – {printable(pair.b, limit=24)}",
+            "—" if pair.delta_xi != pair.delta_xi else f"{pair.delta_xi:+.3f}",
+            *(_MARKS[by_name[name].passed] for name in GATES),
+            verdict,
+        )
+    return table
+
+
+def _band_table(report: TailReport) -> Table:
+    study = report.study
+    table = Table(title="over the band: delta xi and verdict at each threshold", title_justify="left")
+    table.add_column("pair")
+    for q in study.band:
+        table.add_column(f"q = {q:g}", justify="right")
+    for k, pair in enumerate(study.pairs):
+        cells = []
+        for pairs in study.band.values():
+            here = pairs[k]
+            delta = "—" if here.delta_xi != here.delta_xi else f"{here.delta_xi:+.3f}"
+            cells.append(f"{delta} {here.blocked_by or here.verdict.value}")
+        table.add_row(f"{printable(pair.a, limit=24)} – {printable(pair.b, limit=24)}", *cells)
+    return table

@@ -1,0 +1,185 @@
+"""One condition's tail above one threshold: all that the gates look at."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from richter.records import Interval
+from richter.tail import _kernels
+from richter.tail._gof import GofResult, gpd_gof
+from richter.tail._gpd import MIN_EXCEEDANCES, GpdFit, fit_gpd
+from richter.tail._plan import TailPlan
+from richter.tail._transform import Bound, find_bound
+from richter.tail._tvar import tvar
+
+__all__ = ["ConditionTail", "Neighbour", "Stability", "condition_tail", "exceedances_above", "stability_of"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """The shape at a nearby threshold."""
+
+    q: float
+    n_exc: int
+    xi: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Stability:
+    """The shape at the ends of the band around the threshold; None where no threshold there can be used.
+
+    `chance` is the probability that sampling noise alone keeps both ends within the tolerance when the true shape is
+    constant: sd = (1 + xi) sqrt(1/n_high - 1/n_low) for nested exceedances.
+    """
+
+    low: Neighbour | None
+    high: Neighbour | None
+    largest_move: float
+    chance: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionTail:
+    """A condition's bulk, threshold, fit, goodness of fit, stability and bound."""
+
+    name: str
+    n: int
+    q: float
+    threshold: float
+    n_exc: int
+    mean: float
+    tvar: float
+    fit: GpdFit | None
+    gof: GofResult | None
+    stability: Stability | None
+    bounded: Bound | None
+    interval: Interval | None = None
+
+    @property
+    def xi(self) -> float:
+        """The fitted shape, NaN where there is none."""
+        return math.nan if self.fit is None else self.fit.xi
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "n": self.n,
+            "n_exc": self.n_exc,
+            "q": self.q,
+            "threshold": self.threshold,
+            "xi": self.xi,
+            "sigma": math.nan if self.fit is None else self.fit.sigma,
+            "interval": None if self.interval is None else self.interval.to_dict(),
+            "ad_p": math.nan if self.gof is None else self.gof.p,
+            "gof": None if self.gof is None else self.gof.to_dict(),
+            "mean": self.mean,
+            "tvar": self.tvar,
+            "bounded": None if self.bounded is None else self.bounded.to_dict(),
+        }
+
+
+def exceedances_above(descending: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
+    """What lies strictly above the threshold, less the threshold, from severities sorted downwards."""
+    n = int(np.searchsorted(-descending, -threshold, side="left"))
+    found: NDArray[np.float64] = descending[:n] - threshold
+    return found
+
+
+def condition_tail(
+    name: str,
+    values: NDArray[np.float64],
+    q: float,
+    plan: TailPlan,
+    *,
+    rng: np.random.Generator,
+    largest: float | None = None,
+    raw: bool = True,
+) -> ConditionTail:
+    """Fit one condition above its own q quantile (linear interpolation, strictly above)."""
+    descending = np.sort(values)[::-1]
+    threshold = float(np.quantile(values, q))
+    x = exceedances_above(descending, threshold)
+    bound = find_bound(
+        values,
+        threshold,
+        largest=float(values.max()) if largest is None else largest,
+        bounds=plan.bounds if raw else (),
+        raw=raw,
+    )
+    fit = gof = stability = None
+    if len(x) >= MIN_EXCEEDANCES and np.ptp(x) > 0:
+        fit = fit_gpd(x, level=1 - plan.alpha)
+        gof = _goodness(x, fit, plan, rng)
+        stability = stability_of(descending, q, fit, plan)
+    return ConditionTail(
+        name=name,
+        n=len(values),
+        q=q,
+        threshold=threshold,
+        n_exc=len(x),
+        mean=float(values.mean()),
+        tvar=tvar(values, q=plan.tvar_q),
+        fit=fit,
+        gof=gof,
+        stability=stability,
+        bounded=bound,
+        interval=None if fit is None else fit.interval,
+    )
+
+
+def _goodness(x: NDArray[np.float64], fit: GpdFit, plan: TailPlan, rng: np.random.Generator) -> GofResult:
+    method = plan.gof_method
+    if method == "auto":
+        tied = 1 - len(np.unique(x)) / len(x)
+        method = "bootstrap" if tied > 0.01 or not fit.regular else "eigen"
+    if method == "eigen" and not fit.regular:
+        method = "bootstrap"
+    return gpd_gof(x, method=method, rng=rng)
+
+
+def stability_of(descending: NDArray[np.float64], q: float, fit: GpdFit, plan: TailPlan) -> Stability:
+    """The shape at q - width and q + width, or as high above q as the floor of exceedances allows."""
+    n = len(descending)
+    ascending = descending[::-1]
+    low_q = q - plan.stability_width
+    low = _neighbour(descending, ascending, low_q) if low_q > 0 else None
+    high_q = min(q + plan.stability_width, 1 - plan.floor_exceedances / n)
+    high = None
+    while high_q > q + 1e-9:
+        high = _neighbour(descending, ascending, high_q)
+        if high is not None and high.n_exc >= plan.floor_exceedances:
+            break
+        high, high_q = None, high_q - 1 / n  # the linear quantile or ties can leave one too few
+    ends = [end for end in (low, high) if end is not None]
+    chance = 1.0
+    for end in ends:
+        few, many = sorted((end.n_exc, fit.n))
+        noise = (1 + fit.xi) * math.sqrt(1 / few - 1 / many)
+        if noise > 0:
+            chance *= float(2 * ndtr(plan.stability_tolerance / noise) - 1)
+    return Stability(
+        low=low,
+        high=high,
+        largest_move=max((abs(end.xi - fit.xi) for end in ends), default=math.nan),
+        chance=chance,
+    )
+
+
+def _neighbour(descending: NDArray[np.float64], ascending: NDArray[np.float64], q: float) -> Neighbour | None:
+    x = exceedances_above(descending, float(_sorted_quantile(ascending, q)))
+    if len(x) < MIN_EXCEEDANCES or np.ptp(x) == 0:
+        return None
+    xi, _, _ = _kernels.fit_weighted(x, np.ones(len(x), dtype=np.int32), float(np.median(x)), math.nan)
+    return Neighbour(q=q, n_exc=len(x), xi=xi)
+
+
+def _sorted_quantile(ascending: NDArray[np.float64], q: float) -> float:
+    """numpy's linear quantile without its sort."""
+    position = q * (len(ascending) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ascending) - 1)
+    return float(ascending[below] + (position - below) * (ascending[above] - ascending[below]))

@@ -1,0 +1,179 @@
+"""The gates G1 to G5 and the pass criteria P1 and P2 (section 3 of the tail paper), one rule each."""
+
+import math
+from collections.abc import Sequence
+
+from richter.records import Gate, Interval, Verdict
+from richter.tail._condition import ConditionTail
+from richter.tail._plan import TailPlan
+from richter.tail._size import required_exceedances
+
+__all__ = ["GATES", "evaluate_gates", "first_failed", "verdict_of"]
+
+GATES = ("G1", "G2", "G3", "G4", "G5", "P1", "P2")
+
+
+def evaluate_gates(
+    a: ConditionTail,
+    b: ConditionTail,
+    plan: TailPlan,
+    *,
+    mean_difference: Interval,
+    tvar_difference: Interval,
+    shapes: tuple[Interval, Interval] | None,
+    shapes_single: tuple[Interval, Interval] | None,
+) -> tuple[Gate, ...]:
+    """Every gate, whatever the ones before it said.
+
+    `shapes` are the two intervals of xi at the level P1 works at, `shapes_single` at 1 - alpha; None without fits.
+    """
+    return (
+        _inside("G1", "mean", mean_difference, a.mean - b.mean, plan.tolerance_mean, min(a.n, b.n)),
+        _inside("G2", f"TVaR_{plan.tvar_q:g}", tvar_difference, a.tvar - b.tvar, plan.tolerance_tvar, min(a.n, b.n)),
+        _enough(a, b, plan),
+        _fits(a, b, plan),
+        _stable(a, b, plan),
+        _disjoint(a, b, shapes, shapes_single),
+        _large(a, b, plan),
+    )
+
+
+def _inside(name: str, what: str, interval: Interval, estimate: float, tolerance: float, n: int) -> Gate:
+    passed = -tolerance <= interval.low and interval.high <= tolerance
+    return Gate(
+        name=name,
+        rule=f"{interval.level:.0%} interval of the difference in {what} inside ±{tolerance:.3g}",
+        passed=passed,
+        n=n,
+        observed={"difference": estimate, "interval": interval, "tolerance": tolerance},
+        detail=f"{estimate:+.3g} [{interval.low:+.3g}, {interval.high:+.3g}]",
+    )
+
+
+def _enough(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
+    """G3: under the floor blocks; between the floor and eq. (2) is short (None): undecided, not failed."""
+    needed = required_exceedances(plan.delta, xi=plan.xi_expected, alpha=plan.alpha, power=plan.power)
+    needed = max(needed, plan.floor_exceedances)
+    n = min(a.n_exc, b.n_exc)
+    passed = False if n < plan.floor_exceedances else None if n < needed else True
+    detail = f"{n:,} exceedances"
+    if not passed:
+        detail += f"; {needed:,} are needed, {math.ceil(round(needed / (1 - a.q), 6)):,} items a condition"
+    return Gate(
+        name="G3",
+        rule=f"at least {needed:,} exceedances each (eq. 2); under {plan.floor_exceedances:,} blocks",
+        passed=passed,
+        n=n,
+        observed={"n_exc": [a.n_exc, b.n_exc], "floor": plan.floor_exceedances, "needed": needed},
+        detail=detail,
+    )
+
+
+def _fits(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
+    p_values = [math.nan if side.gof is None else side.gof.p for side in (a, b)]
+    bounds = [side for side in (a, b) if side.bounded is not None and side.bounded.contaminates]
+    if any(math.isnan(p) for p in p_values):
+        passed, detail = None, "not run: too few exceedances to fit"
+    else:
+        passed = min(p_values) > plan.gof_p and not bounds
+        detail = "p = " + ", ".join(f"{p:.3g}" for p in p_values)
+    for side in bounds:
+        assert side.bounded is not None
+        detail += f"; {side.name}: {side.bounded.kind} at {side.bounded.bound:g}"
+    return Gate(
+        name="G4",
+        rule=f"Anderson-Darling for a fitted GPD p > {plan.gof_p:g} on both, no pile-up at a bound",
+        passed=passed,
+        n=min(a.n_exc, b.n_exc),
+        observed={
+            "p": p_values,
+            "method": [None if side.gof is None else side.gof.method for side in (a, b)],
+            "tied": [math.nan if side.gof is None else side.gof.tied for side in (a, b)],
+            "bounded": [side.bounded for side in (a, b)],
+        },
+        detail=detail,
+    )
+
+
+def _stable(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
+    rule = (
+        f"xi moves by less than {plan.stability_tolerance:g} from q to q ± {plan.stability_width:g} on both "
+        "(up: as far as the floor of exceedances allows)"
+    )
+    sides = (a.stability, b.stability)
+    if sides[0] is None or sides[1] is None:
+        return Gate(name="G5", rule=rule, passed=None, n=min(a.n_exc, b.n_exc), detail="not run: too few exceedances")
+    moves = [side.largest_move for side in sides if side is not None]
+    complete = all(side.low is not None and side.high is not None for side in sides if side is not None)
+    chance = math.prod(side.chance for side in sides if side is not None)
+    detail = "moves " + ", ".join(f"{m:.3f}" for m in moves) + f"; noise alone lets {chance:.0%} pass"
+    if not complete:
+        detail = "no threshold in the band has enough exceedances on either side of q"
+    return Gate(
+        name="G5",
+        rule=rule,
+        passed=complete and max(moves) < plan.stability_tolerance,
+        n=min(a.n_exc, b.n_exc),
+        observed={"moves": moves, "chance_if_stable": chance, "stability": [a.stability, b.stability]},
+        detail=detail,
+    )
+
+
+def _disjoint(
+    a: ConditionTail,
+    b: ConditionTail,
+    shapes: tuple[Interval, Interval] | None,
+    single: tuple[Interval, Interval] | None,
+) -> Gate:
+    if shapes is None or single is None:
+        return Gate(
+            name="P1", rule="intervals of xi disjoint", passed=None, n=min(a.n_exc, b.n_exc), detail="not run: no fit"
+        )
+    apart, apart_single = (pair[0].low > pair[1].high or pair[1].low > pair[0].high for pair in (shapes, single))
+    detail = " and ".join(f"[{i.low:+.3f}, {i.high:+.3f}]" for i in shapes)
+    if shapes[0].level != single[0].level:
+        detail += f"; at {single[0].level:.0%} they are {'disjoint' if apart_single else 'not disjoint'}"
+    return Gate(
+        name="P1",
+        rule=f"{shapes[0].level:.4g} intervals of xi disjoint",
+        passed=apart,
+        n=min(a.n_exc, b.n_exc),
+        observed={
+            "intervals": list(shapes),
+            "level": shapes[0].level,
+            "passed_single": apart_single,
+            "level_single": single[0].level,
+        },
+        detail=detail,
+    )
+
+
+def _large(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
+    difference = a.xi - b.xi
+    known = not math.isnan(difference)
+    return Gate(
+        name="P2",
+        rule=f"|difference of xi| above {plan.delta:g}",
+        passed=abs(difference) > plan.delta if known else None,
+        n=min(a.n_exc, b.n_exc),
+        observed={"difference": difference, "floor": plan.delta},
+        detail=f"{difference:+.3f}" if known else "not run: no fit",
+    )
+
+
+def first_failed(gates: Sequence[Gate]) -> str | None:
+    """The first gate that failed (one that could not be run, or is only short of data, has not)."""
+    return next((g.name for g in gates if g.passed is False), None)
+
+
+def verdict_of(gates: Sequence[Gate]) -> tuple[Verdict, str | None]:
+    """The verdict and what blocked it.
+
+    An admissibility or stability gate that failed blocks. Short of eq. (2)'s exceedances, with all those gates
+    passed, the claim is undecided whatever P1 and P2 say: neither their pass nor their failure has the planned power.
+    """
+    blocked = first_failed(gates[:5])
+    if blocked is None and any(g.passed is None for g in gates[:5]):
+        return Verdict.UNDECIDED, None
+    blocked = blocked or first_failed(gates)
+    return (Verdict.BLOCKED, blocked) if blocked else (Verdict.VERIFIED, None)

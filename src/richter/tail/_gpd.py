@@ -1,0 +1,181 @@
+"""The generalised Pareto distribution fitted to exceedances, with intervals for its shape."""
+
+import dataclasses
+import math
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import chdtri, ndtr, ndtri
+
+from richter.errors import InputError, TooFewErrors
+from richter.records import Interval
+from richter.tail import _kernels
+
+__all__ = ["GpdFit", "fit_gpd", "seeds_from"]
+
+MIN_EXCEEDANCES = 10  # below this the likelihood of two parameters says next to nothing
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class GpdFit:
+    """Shape `xi` and scale `sigma` of a GPD, with an interval for xi.
+
+    `regular` is False for xi <= -0.5, where the maximum-likelihood estimate has no normal limit and the interval is
+    no longer to be trusted; `at_bound` is True at xi = -1, the uniform law, below which no maximum exists.
+    """
+
+    xi: float
+    sigma: float
+    interval: Interval
+    n: int
+    loglik: float
+    regular: bool
+    at_bound: bool
+    n_resamples: int | None = None
+
+    @property
+    def standard_error(self) -> float:
+        """Smith's (1987) asymptotic standard error of xi, (1 + xi) / sqrt(n); NaN where it does not hold."""
+        return (1 + self.xi) / math.sqrt(self.n) if self.regular else math.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return row | {"interval": self.interval.to_dict(), "standard_error": self.standard_error}
+
+
+def fit_gpd(
+    exceedances: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    interval: Literal["profile", "percentile", "bca"] = "profile",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    rng: np.random.Generator | None = None,
+) -> GpdFit:
+    """Fit GPD(xi, sigma), eq. (1) of the tail paper, to exceedances x = severity - threshold > 0.
+
+    G(x) = 1 - (1 + xi x / sigma)^(-1/xi), by maximum likelihood over xi >= -1 through Grimshaw's profile. Valid for
+    independent exceedances from xi > -0.5; `regular` says when the estimate is below. `weights` are whole numbers:
+    how often each exceedance counts.
+
+    Intervals for xi: `profile` (likelihood ratio; the default, needs no resampling), `percentile` (the paper's; it
+    covers 85, 89, 93, 94% at n = 50, 100, 500, 1,570) and `bca`; the last two need `rng`.
+    """
+    x, w = _checked(exceedances, weights)
+    if not 0 < level < 1:
+        raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
+    if interval not in ("profile", "percentile", "bca"):
+        raise InputError(f"interval={interval!r} is not known.", remedy="Use 'profile', 'percentile' or 'bca'.")
+    scale = float(np.median(x))
+    xi, sigma, loglik = _kernels.fit_weighted(x, w, scale, math.nan)
+    n = int(w.sum())
+    at_bound = xi <= -1
+    if interval == "profile":
+        found, resamples = _profile_interval(x, w, n, xi, sigma, loglik, level), None
+    else:
+        if rng is None:
+            raise InputError(f"interval={interval!r} resamples and needs rng.", remedy="Pass a numpy Generator.")
+        rows, resamples = np.repeat(x, w), n_resamples
+        start = xi / sigma if not at_bound else math.nan
+        drawn = bootstrap_xi(rows, scale, start, seeds_from(rng, n_resamples))
+        levels = np.array([(1 - level) / 2, (1 + level) / 2])
+        if interval == "bca":
+            levels = _bca_levels(xi, drawn, _kernels.fit_rows(rows, scale, start), levels)
+        low, high = np.quantile(drawn, levels)
+        found = Interval(low=float(low), high=float(high), level=level, method=f"bootstrap {interval}")
+    return GpdFit(
+        xi=xi,
+        sigma=sigma,
+        interval=found,
+        n=n,
+        loglik=loglik,
+        regular=xi > -0.5,
+        at_bound=at_bound,
+        n_resamples=resamples,
+    )
+
+
+def seeds_from(rng: np.random.Generator, n: int) -> NDArray[np.uint64]:
+    """One 64-bit seed per resample."""
+    return rng.integers(0, 2**64, size=n, dtype=np.uint64)
+
+
+def bootstrap_xi(x: NDArray[np.float64], scale: float, start: float, seeds: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """xi of each resample of the exceedances."""
+    one = np.array([[len(x)]])
+    order = np.arange(len(x), dtype=np.int32)
+    begin = np.array([[0.0 if math.isnan(start) else start]])
+    _, _, shapes = _kernels.bootstrap_rows(
+        x[None], order[None], x[None, None], one, np.array([[scale]]), begin, float(len(x)), seeds
+    )
+    drawn: NDArray[np.float64] = shapes[:, 0, 0]
+    return drawn
+
+
+def _checked(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    x = np.ascontiguousarray(exceedances, dtype=np.float64)
+    if x.ndim != 1:
+        raise InputError(f"Exceedances have {x.ndim} dimensions.", remedy="Give one row of numbers.")
+    if weights is None:
+        w = np.ones(len(x), dtype=np.int32)
+    else:
+        given = np.asarray(weights)
+        if given.shape != x.shape or (given < 0).any() or (given != np.floor(given)).any():
+            raise InputError("Weights must be whole numbers >= 0, one an exceedance.", remedy="They count repetitions.")
+        w = given.astype(np.int32)
+    bad = int(np.sum(~np.isfinite(x) | (x <= 0)))
+    if bad:
+        raise InputError(
+            f"{bad} of {len(x)} exceedances are not finite numbers above 0.",
+            remedy="Subtract the threshold and keep what lies strictly above it.",
+        )
+    n = int(w.sum())
+    if n < MIN_EXCEEDANCES:
+        raise TooFewErrors(f"{n} exceedances cannot carry a tail shape.", n=n, needed=MIN_EXCEEDANCES)
+    if np.ptp(x[w > 0]) == 0:
+        raise InputError(f"All {n} exceedances are equal ({x[0]:g}): there is no shape.", remedy="Check the scores.")
+    return x, w
+
+
+def _profile_interval(
+    x: NDArray[np.float64], w: NDArray[np.int32], n: int, xi: float, sigma: float, loglik: float, level: float
+) -> Interval:
+    """Where twice the drop of xi's profile log-likelihood reaches the chi-squared(1) point."""
+    drop = float(chdtri(1, 1 - level)) / 2
+    mean, top = float(x @ w) / n, float(x[w > 0].max())
+    lower = -1.0 / top
+
+    def excess(tau: float) -> float:
+        value: float = loglik - _kernels.profile_point(x, w, n, mean, tau)[1] - drop
+        return value
+
+    def shape(tau: float) -> float:
+        value: float = _kernels.profile_point(x, w, n, mean, tau)[0]
+        return value
+
+    best = xi / sigma if xi > -1 else lower * (1 - 1e-12)
+    end = lower * (1 - 1e-12)
+    low = -1.0 if best <= end or excess(end) <= 0 else shape(brentq(excess, end, best, xtol=1e-12 / mean, rtol=1e-12))
+    step = 1.0 / mean
+    right = best + step
+    while excess(right) < 0:
+        step *= 2
+        right += step
+    high = shape(brentq(excess, best, right, xtol=1e-12 / mean, rtol=1e-12))
+    return Interval(low=low, high=high, level=level, method="profile likelihood")
+
+
+def _bca_levels(
+    estimate: float, drawn: NDArray[np.float64], jackknife: NDArray[np.float64], levels: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Efron's bias-corrected and accelerated quantile levels."""
+    centred = jackknife.mean() - jackknife
+    acceleration = float(np.sum(centred**3) / (6 * np.sum(centred**2) ** 1.5))
+    below = np.clip(np.mean(drawn < estimate), 0.5 / len(drawn), 1 - 0.5 / len(drawn))
+    bias = float(ndtri(below))
+    z = bias + ndtri(levels)
+    adjusted: NDArray[np.float64] = ndtr(bias + z / (1 - acceleration * z))
+    return adjusted

@@ -1,0 +1,126 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.cli import main
+from tail.simulated import gpd
+
+N = 12_000  # 600 exceedances: above the floor, below eq. (2)
+
+
+def mixture(n: int, xi: float, rng: np.random.Generator):
+    """A tenth of GPD(xi, 1 - xi) above a bulk: equal mean and TVaR_0.9 for every xi."""
+    return np.where(rng.random(n) < 0.1, 3 + gpd(n, xi, 1 - xi, rng), 3 * rng.beta(2, 3, size=n))
+
+
+def run(*args: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    return int(stop.value.code or 0)
+
+
+def write(path: Path, columns: dict[str, np.ndarray], name: str = "nll") -> str:
+    frames = [pl.DataFrame({"item": np.arange(len(v)), "condition": [c] * len(v), name: v}) for c, v in columns.items()]
+    pl.concat(frames).write_csv(path)
+    return str(path)
+
+
+@pytest.fixture
+def scores(tmp_path: Path, rng: np.random.Generator) -> str:
+    return write(tmp_path / "scores.csv", {"old": mixture(N, 0.0, rng), "new": mixture(N, 0.2, rng)})
+
+
+def test_json_has_the_names_others_rely_on(scores: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("tail", "test", scores, "--column", "nll", "--q", "0.95", "--n-resamples", "400", "--json", "-") == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert set(result["conditions"]) == {"old", "new"}
+    for condition in result["conditions"].values():
+        assert {"n", "n_exc", "threshold", "xi", "sigma", "interval", "ad_p", "mean", "tvar", "bounded"} <= set(
+            condition
+        )
+        assert (condition["n"], condition["n_exc"], condition["bounded"]) == (N, 600, None)
+        assert set(condition["interval"]) == {"low", "high", "level", "method"}
+    (pair,) = result["pairs"]
+    assert {"a", "b", "delta_xi", "gates", "verdict", "blocked_by"} <= set(pair)
+    assert list(pair["gates"]) == ["G1", "G2", "G3", "G4", "G5", "P1", "P2"]
+    assert all("passed" in gate and "rule" in gate for gate in pair["gates"].values())
+    assert pair["verdict"] == "undecided"  # 600 of 1,570
+    assert pair["needed"] == 31_400
+    assert pair["delta_xi"] == pytest.approx(result["conditions"]["old"]["xi"] - result["conditions"]["new"]["xi"])
+    assert result["paired"] is True
+    assert "Undecided" in captured.err
+
+
+def test_exit_code_on_request(scores: str) -> None:
+    assert run("tail", "test", scores, "--column", "nll", "--n-resamples", "200", "--exit-code") == 4
+
+
+def test_half_steps_are_untestable(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = {name: rng.integers(0, 9, size=500) / 2 for name in "ab"}
+    assert run("tail", "test", write(tmp_path / "s.csv", steps, "severity"), "--column", "severity", "--json", "-") == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert result["pairs"][0]["verdict"] == "untestable"
+    assert "richter severity" in " ".join(captured.err.split())
+
+
+def test_locked_plan_is_confirmatory_until_an_option_departs(
+    scores: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = str(tmp_path / "plan.toml")
+    sets = ["tolerance_mean=0.1", "tolerance_tvar=0.2", "column=nll", "n_resamples=200", "items_per_condition=11000"]
+    assert run("plan", "new", "tail", "-o", plan, *(a for s in sets for a in ("--set", s))) == 0
+    assert run("plan", "lock", plan) == 0
+    capsys.readouterr()
+    assert run("tail", "test", scores, "--plan", plan, "--json", "-") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["exploratory"] is False
+    assert result["deviations"] == []
+    assert result["conditions"]["old"]["n"] == 11_000
+    assert run("tail", "test", scores, "--plan", plan, "--q", "0.9", "--json", "-") == 0
+    departed = json.loads(capsys.readouterr().out)
+    assert departed["exploratory"] is True
+    assert departed["deviations"] == ["q: plan 0.95, option 0.9"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("item,condition,x\n1,a,0.5\n", "has no column 'nll'"),
+        ("item,condition,nll\n1,a,high\n", "is not a number in 1 rows"),
+        ("item,condition,nll\n1,a,inf\n2,a,1\n", "is infinite in 1 rows"),
+        ("item,condition,nll\n1,a,1\n1,a,2\n", "several rows for one item"),
+        ("item,condition,nll\n", "no rows"),
+    ],
+)
+def test_bad_files_are_named(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    assert run("tail", "test", str(path), "--column", "nll") == 1
+    assert message in capsys.readouterr().err
+
+
+def test_unequal_items_are_refused_when_paired(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "s.csv", {"a": mixture(2000, 0.0, rng), "b": mixture(1990, 0.0, rng)})
+    assert run("tail", "test", path, "--column", "nll", "--pairing", "paired") == 1
+    assert "10 items are not in both conditions" in capsys.readouterr().err
+    assert run("tail", "test", path, "--column", "nll", "--n-resamples", "200") == 0
+    assert "resampled independently" in capsys.readouterr().out
+
+
+def test_size_in_items_and_money(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("size", "tail", "--delta-xi", "0.1", "--q", "0.95", "--usd-per-call", "0.001") == 0
+    text = capsys.readouterr().out
+    assert "31,400 items" in text
+    assert "USD" in text
+    assert run("size", "tail", "--delta-xi", "0.2", "--json", "-") == 0
+    assert json.loads(capsys.readouterr().out)["exceedances_z"] == 393
+    assert run("size", "tail", "--delta-xi", "-1") == 1

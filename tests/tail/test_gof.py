@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+
+from richter.errors import InputError
+from richter.tail import _kernels, gpd_gof
+from richter.tail._gof import gof_critical, gof_p_value, rounding_step
+from richter.tail._gpd import seeds_from
+from tail.simulated import gpd
+
+# 5% points of A-squared with both parameters estimated, by shape (the design's table; Choulakian and Stephens' k = -xi)
+POINTS = {0.5: 0.830, 0.2: 0.903, 0.0: 0.974, -0.2: 1.074, -0.5: 1.321}
+
+
+@pytest.mark.parametrize(("xi", "point"), POINTS.items())
+def test_a_squared_points_against_table(xi: float, point: float) -> None:
+    assert gof_critical(0.05, xi) == pytest.approx(point, abs=0.006)
+    assert gof_p_value(gof_critical(0.05, xi), xi, "ad") == pytest.approx(0.05, abs=1e-4)
+
+
+@pytest.mark.parametrize("statistic", ["ad", "cvm"])
+@pytest.mark.parametrize("xi", [-0.3, 0.0, 0.4])
+def test_eigen_p_value_against_simulation(statistic: str, xi: float, rng: np.random.Generator) -> None:
+    drawn = _kernels.simulate_gof(1000, xi, 1.0, 0.0, 0.0, seeds_from(rng, 4000))[:, 0 if statistic == "ad" else 1]
+    for level in (0.5, 0.1, 0.05):
+        point = np.quantile(drawn, 1 - level)
+        # standard error of the level at an empirical quantile of 4,000 draws, four of them; 0.008 for finite n
+        assert gof_p_value(point, xi, statistic) == pytest.approx(level, abs=4 * np.sqrt(level / 4000) + 0.008)
+
+
+def test_statistics_against_scipy(rng: np.random.Generator) -> None:
+    from scipy.stats import cramervonmises, genpareto
+
+    x = np.sort(gpd(300, 0.2, 1.0, rng))
+    a2, w2 = _kernels.edf_statistics(x, 0.15, 1.1)
+    f = genpareto.cdf(x, 0.15, scale=1.1)
+    i = np.arange(1, 301)
+    assert w2 == pytest.approx(cramervonmises(x, genpareto(0.15, scale=1.1).cdf).statistic)
+    assert a2 == pytest.approx(-300 - np.sum((2 * i - 1) * (np.log(f) + np.log1p(-f[::-1]))) / 300)
+
+
+def test_two_methods_agree(rng: np.random.Generator) -> None:
+    x = gpd(800, 0.1, 1.0, rng)
+    eigen, simulated = gpd_gof(x), gpd_gof(x, method="bootstrap", rng=rng, n_resamples=4000)
+    assert simulated.value == eigen.value
+    assert simulated.p == pytest.approx(eigen.p, abs=4 * 0.5 / np.sqrt(4000) + 0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("xi", "low", "high"),
+    [(-0.4, 0.035, 0.06), (-0.2, 0.04, 0.06), (0.0, 0.04, 0.06), (0.2, 0.04, 0.06), (0.5, 0.04, 0.06)],
+)
+def test_size_recovers_truth(xi: float, low: float, high: float, rng: np.random.Generator) -> None:
+    drawn = _kernels.simulate_gof(1570, xi, 1.0, 0.0, 0.0, seeds_from(rng, 20_000))
+    rejected = np.mean([a2 > gof_critical(0.05, fitted) for a2, _, fitted in drawn])
+    assert low <= rejected <= high
+
+
+def test_rounding_rejects_a_true_gpd_unless_simulated(rng: np.random.Generator) -> None:
+    p_values = []
+    for _ in range(12):
+        x = np.ceil(gpd(1570, 0.1, 1.0, rng) / 0.05) * 0.05
+        naive = gpd_gof(x)
+        assert naive.p < 0.01  # always, though the law is true
+        assert naive.tied > 0.9
+        assert "too small" in naive.note
+        honest = gpd_gof(x, method="bootstrap", rng=rng, n_resamples=499)
+        assert honest.rounding == pytest.approx(0.05)
+        p_values.append(honest.p)
+    assert np.mean(np.array(p_values) < 0.05) < 0.35  # 12 tests at 5%: 4 or more would be a chance of 2 in 1,000
+    assert min(p_values) < 0.9 < 1.5 - min(p_values)  # and not stuck at 1
+
+
+def test_misfit_is_rejected(rng: np.random.Generator) -> None:
+    x = np.concatenate([gpd(700, 0.1, 0.3, rng), 4 + 0.2 * rng.random(300)])
+    assert gpd_gof(x).p < 1e-4
+    assert gpd_gof(x, statistic="cvm").p < 1e-4
+
+
+def test_rounding_step_by_hand(rng: np.random.Generator) -> None:
+    assert rounding_step(np.repeat(np.round(np.arange(1, 300) / 30, 6), 2)) == pytest.approx(1 / 30, rel=1e-5)
+    assert rounding_step(np.repeat([0.25, 0.75, 2.25, 2.5], 5)) == pytest.approx(0.25)
+    assert rounding_step(rng.random(200)) is None
+    assert rounding_step(np.repeat(rng.random(100), 2)) is None  # ties, but no grid
+
+
+def test_bad_input_is_named(rng: np.random.Generator) -> None:
+    x = gpd(100, 0.1, 1.0, rng)
+    with pytest.raises(InputError, match="needs rng"):
+        gpd_gof(x, method="bootstrap")
+    with pytest.raises(InputError, match=r"not above -0\.5"):
+        gpd_gof(rng.random(300) ** 0.5)
+    with pytest.raises(InputError, match="is not a step"):
+        gpd_gof(x, rounding=-1.0)
