@@ -13,6 +13,7 @@ from richter.stats._multiplicity import benjamini_hochberg, holm
 from richter.stats._ppi import Corrected, ppi_difference, ppi_mean, ppi_rate, ppi_rates
 from richter.stats._proportion import clopper_pearson, wilson
 from richter.stats._screening import Screening, Share, ThresholdRow, overcall_rate, screen
+from richter.stats._weighted_rate import weighted_rate
 
 __all__ = [
     "ICC",
@@ -53,5 +54,6 @@ __all__ = [
     "ppi_rates",
     "screen",
     "weighted_kappa",
+    "weighted_rate",
     "wilson",
 ]

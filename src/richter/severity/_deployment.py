@@ -1,0 +1,239 @@
+"""Events per million answers at each severity, from counts only: no fit, no extrapolation (ERRORQUAKE, appendix Q)."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from richter.errors import InputError
+from richter.records import Interval
+from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
+from richter.stats import clopper_pearson, weighted_rate, wilson
+
+__all__ = [
+    "DeploymentRow",
+    "DeploymentTable",
+    "ExpectedLoss",
+    "Traffic",
+    "clean_answers_needed",
+    "deployment_table",
+    "expected_loss",
+]
+
+MILLION = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentRow:
+    """Answers at or above a severity. `per_million` is None where none was seen: then only `upper` is known.
+
+    `interval` is two-sided (Wilson, as the paper's), `upper` and `lower` are one-sided exact limits, per million.
+    """
+
+    severity: float
+    count: int
+    n: int
+    per_million: float | None
+    interval: Interval
+    upper: float
+    lower: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {**row, "interval": [self.interval.low, self.interval.high], "method": self.interval.method}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentTable:
+    """Rates per million at each severity, and of whose traffic they speak.
+
+    `uncovered` is the share of the stated traffic that no rated item represents: the rates say nothing of it.
+    `basis` is "as judged" where no human labels reached the limits: what the judges miss is missed here too.
+    """
+
+    rows: tuple[DeploymentRow, ...]
+    n: int
+    level: float
+    uncovered: float
+    uncovered_strata: tuple[str, ...]
+    weighted: bool
+    basis: str
+
+    def at(self, severity: float) -> DeploymentRow:
+        """The row of one severity."""
+        return self.rows[level_index(severity) - 1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, rows by severity."""
+        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        row["rows"] = {f"{r.severity:.1f}": r.to_dict() for r in self.rows}
+        row["uncovered_strata"] = list(self.uncovered_strata)
+        return row
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """The user's own traffic: the share of each stratum, and the stratum of each item ("" where it has none)."""
+
+    shares: Mapping[str, float]
+    strata: Sequence[str]
+
+
+def clean_answers_needed(per_million: float, *, level: float = 0.95) -> int:
+    """How many answers without an event put the rate below `per_million` at this level (one-sided, exact).
+
+    The smallest n with 1 - (1 - level)^(1/n) below the rate: about 3 / rate at 95%.
+    """
+    if not 0 < per_million < MILLION:
+        raise InputError(f"{per_million:g} per million is not a rate.", remedy="Give more than 0 and below 1,000,000.")
+    return math.ceil(math.log1p(-level) / math.log1p(-per_million / MILLION))
+
+
+def deployment_table(
+    severity: ArrayLike, *, traffic: Traffic | None = None, level: float = 0.95, basis: str = "as judged"
+) -> DeploymentTable:
+    """Events per million answers at or above 0.5, 1.0, .. 4.0.
+
+    Without `traffic` every answer counts alike: Wilson intervals (the paper's) and exact one-sided Clopper-Pearson
+    limits, so zero seen is an upper bound of about 3/n. With `traffic` each item is weighted by its stratum's share
+    over the stratum's number of items, and the limits are the gamma limits of `stats.weighted_rate`, in which an
+    event not seen could have fallen in the thinnest stratum. Strata with a share but no item are `uncovered`; rates
+    are then of the covered traffic only. Valid where answers are independent draws from what will be asked.
+    """
+    index = snap(severity).ravel()
+    rated = index >= 0
+    if not rated.any():
+        raise InputError("No answer is rated, so there are no rates.", remedy="Give at least one severity.")
+    if traffic is None:
+        n = int(rated.sum())
+        counts = np.bincount(index[rated], minlength=9)
+        rows = [_plain_row(k, int(counts[k:].sum()), n, level) for k in range(1, 9)]
+        return DeploymentTable(
+            rows=tuple(rows), n=n, level=level, uncovered=0.0, uncovered_strata=(), weighted=False, basis=basis
+        )
+    weights, uncovered, missing = traffic_weights(traffic, rated)
+    used = weights > 0
+    rows = []
+    for k in range(1, 9):
+        event = used & (index >= k)
+        limits = {
+            side: weighted_rate(
+                np.ones(int(event.sum())), weights[event], largest_weight=float(weights.max()), level=level, side=side
+            )
+            for side in ("both", "upper", "lower")
+        }
+        both = limits["both"]
+        rows.append(
+            DeploymentRow(
+                severity=float(LEVELS[k]),
+                count=int(event.sum()),
+                n=int(used.sum()),
+                per_million=float(weights[event].sum()) * MILLION if event.any() else None,
+                interval=dataclasses.replace(both, low=both.low * MILLION, high=min(both.high, 1.0) * MILLION),
+                upper=min(limits["upper"].high, 1.0) * MILLION,
+                lower=limits["lower"].low * MILLION,
+            )
+        )
+    return DeploymentTable(
+        rows=tuple(rows),
+        n=int(used.sum()),
+        level=level,
+        uncovered=uncovered,
+        uncovered_strata=missing,
+        weighted=True,
+        basis=basis,
+    )
+
+
+def _plain_row(k: int, count: int, n: int, level: float) -> DeploymentRow:
+    both = wilson(count, n, level=level)
+    return DeploymentRow(
+        severity=float(LEVELS[k]),
+        count=count,
+        n=n,
+        per_million=count / n * MILLION if count else None,
+        interval=dataclasses.replace(both, low=both.low * MILLION, high=both.high * MILLION),
+        upper=clopper_pearson(count, n, level=level, side="upper").high * MILLION,
+        lower=clopper_pearson(count, n, level=level, side="lower").low * MILLION,
+    )
+
+
+def traffic_weights(traffic: Traffic, rated: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float, tuple[str, ...]]:
+    """Each item's weight (they sum to 1 over the covered traffic), the uncovered share, and which strata it is."""
+    shares = np.array(list(traffic.shares.values()), dtype=np.float64)
+    if len(shares) == 0 or not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
+        raise InputError("Traffic shares must be positive numbers.", remedy="Give a share per stratum, in any unit.")
+    if len(traffic.strata) != len(rated):
+        raise InputError(
+            f"{len(traffic.strata)} strata were given for {len(rated)} items.", remedy="Give one stratum per item."
+        )
+    names = list(traffic.shares)
+    position = {name: i for i, name in enumerate(names)}
+    stratum = np.array([position.get(s, -1) for s in traffic.strata])
+    stratum[~rated] = -1
+    sizes = np.bincount(stratum[stratum >= 0], minlength=len(names))
+    covered = (sizes > 0) & (shares > 0)
+    total = shares[covered].sum()
+    if total == 0:
+        raise InputError(
+            "No rated item falls in any stratum of the traffic.", remedy="Check that both use the same names."
+        )
+    per_item = np.where(covered, shares / np.maximum(sizes, 1) / total, 0.0)
+    weights = np.where(stratum >= 0, per_item[np.maximum(stratum, 0)], 0.0)
+    missing = tuple(name for name, seen, share in zip(names, sizes > 0, shares, strict=True) if share > 0 and not seen)
+    return weights, float(1 - total / shares.sum()), missing
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedLoss:
+    """The mean cost of an answer, with gamma limits in which an unseen worst case still weighs."""
+
+    per_answer: float
+    interval: Interval
+    n: int
+    costs: dict[float, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "per_answer": self.per_answer,
+            "interval": self.interval.to_dict(),
+            "n": self.n,
+            "costs": {f"{k:g}": v for k, v in self.costs.items()},
+        }
+
+
+def expected_loss(
+    severity: ArrayLike, costs: Mapping[float, float], *, traffic: Traffic | None = None, level: float = 0.95
+) -> ExpectedLoss:
+    """The expected cost of one answer: the sum over levels of cost times share.
+
+    A level that is not named costs what the nearest named one below it costs, and nothing below the lowest. The
+    limits are those of a weighted sum of counts (`stats.weighted_rate`) whose largest weight is the dearest level's,
+    so that a costly level never seen still widens the upper limit.
+    """
+    if not costs or any(not math.isfinite(c) or c < 0 for c in costs.values()) or max(costs.values()) == 0:
+        raise InputError("Costs must be numbers of 0 or more, one above 0.", remedy="Give a cost per severity level.")
+    price = np.zeros(9)
+    for severity_level in sorted(costs):
+        price[level_index(severity_level) :] = costs[severity_level]
+    index = snap(severity).ravel()
+    rated = index >= 0
+    if not rated.any():
+        raise InputError("No answer is rated, so there is no loss.", remedy="Give at least one severity.")
+    weights = rated / rated.sum() if traffic is None else traffic_weights(traffic, rated)[0]
+    cost = weights * price[np.maximum(index, 0)]
+    events = cost > 0
+    limits = weighted_rate(
+        np.ones(int(events.sum())), cost[events], largest_weight=float(weights.max() * price.max()), level=level
+    )
+    return ExpectedLoss(
+        per_answer=float(cost.sum()),
+        interval=limits,
+        n=int(np.sum(weights > 0)),
+        costs={float(POSITIVE[k]): float(price[k + 1]) for k in range(8)},
+    )

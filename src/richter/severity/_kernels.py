@@ -1,0 +1,199 @@
+"""Compiled loops over count vectors: slopes, choice of m_min, swaps. Everything is in units of grid steps.
+
+A row holds the counts of one sample at the positive levels (index 0 is the lowest). A tail starts at index `k` and
+ends at the top of the scale. q is the ratio of the law's probabilities at neighbouring levels, q = 10^(-b delta).
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["AKI", "CENSORED", "CODES", "EXACT", "TRUNCATED", "fit_fixed", "fit_selected", "swap_halves"]
+
+AKI, EXACT, TRUNCATED, CENSORED = 0, 1, 2, 3
+CODES = {"aki": AKI, "exact": EXACT, "truncated": TRUNCATED, "censored": CENSORED}
+
+
+@njit(cache=True, nogil=True)
+def _truncated_log_q(mean: float, top: int) -> float:
+    """The x = ln q at which the law on 0..top has this mean: Newton, kept inside a shrinking bracket."""
+    low, high = -80.0, 80.0
+    x = math.log(mean / (1.0 + mean)) if mean < top / 2.0 else -math.log((top - mean) / (1.0 + top - mean))
+    for _ in range(100):
+        # sums of q^j, j q^j, j^2 q^j, scaled by the largest term when q > 1
+        q = math.exp(x if x < 0 else -x)
+        s0 = s1 = s2 = 0.0
+        power = 1.0
+        for j in range(top + 1):
+            i = j if x < 0 else top - j
+            s0 += power
+            s1 += i * power
+            s2 += i * i * power
+            power *= q
+        m = s1 / s0
+        if m < mean:
+            low = x
+        else:
+            high = x
+        variance = s2 / s0 - m * m
+        step = x + (mean - m) / variance if variance > 0 else low - 1.0
+        following = step if low < step < high else 0.5 * (low + high)
+        if abs(following - x) <= 1e-7 and following == step:
+            return following  # Newton squares its error, so the next step would be below 1e-13
+        x = following
+    return x
+
+
+@njit(cache=True, nogil=True)
+def _log_q(n: float, total: float, at_top: float, top: int, code: int) -> float:
+    """ln q of a tail of n events that are `total` steps above its start in all, `at_top` of them `top` steps.
+
+    -inf when all are at the start, inf when all are at the top.
+    """
+    if n == 0.0:
+        return math.nan
+    if code == AKI:  # section 2: b = log10(e) / (mean - m_min + delta / 2), so ln q = -1 / (mean steps + 1/2)
+        return -1.0 / (total / n + 0.5)
+    if total == 0.0:
+        return -math.inf
+    if code == EXACT:  # geometric law on an unbounded grid: mean steps = q / (1 - q)
+        return math.log(total / (total + n))
+    if code == CENSORED:  # the top level holds all that would lie above it
+        return math.log(total / (total + n - at_top))
+    if total == n * top:
+        return math.inf
+    return _truncated_log_q(total / n, top)
+
+
+@njit(cache=True, nogil=True)
+def _distance(
+    counts: NDArray[np.float64], k: int, last: int, n: float, log_q: float, censored: bool, enough: float
+) -> float:
+    """The largest gap between the sample's and the law's distribution functions on k..last; stops at `enough`."""
+    q = math.exp(log_q)
+    norm = 0.0
+    power = 1.0
+    for _ in range(k, last + 1):
+        norm += power
+        power *= q
+    if censored:  # the top level takes the rest, so the sum below it is 1 - q^steps
+        norm = 1.0 / (1.0 - q)
+    worst = 0.0
+    law = 0.0
+    seen = 0.0
+    power = 1.0 / norm
+    for i in range(k, last):  # at `last` both functions are 1
+        law += power
+        power *= q
+        seen += counts[i]
+        worst = max(worst, abs(seen / n - law))
+        if worst >= enough:
+            break
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def fit_selected(
+    rows: NDArray[np.float64], code: int, min_events: int, min_bins: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """For each row the m_min of least KS distance, its ln q and its distance; NaN and -1 where no level qualifies.
+
+    A level qualifies below the largest observed one, with `min_events` at or above and `min_bins` levels from it to
+    the top (`aki`: to the largest observed level, on which its law is normalised). Ties go to the lower level.
+    """
+    size, levels = rows.shape
+    log_q = np.full(size, math.nan)
+    chosen = np.full(size, -1, dtype=np.int64)
+    distance = np.full(size, math.inf)
+    for r in range(size):
+        counts = rows[r]
+        largest = levels - 1
+        while largest >= 0 and counts[largest] == 0:
+            largest -= 1
+        last = largest if code == AKI else levels - 1
+        above = 0.0
+        total = 0.0
+        for i in range(levels):
+            above += counts[i]
+            total += i * counts[i]
+        for k in range(largest):
+            if k > 0:
+                above -= counts[k - 1]
+                total -= above
+            if above < min_events or last - k + 1 < min_bins:
+                break
+            x = _log_q(above, total, counts[levels - 1], levels - 1 - k, code)
+            if math.isinf(x) or (code == CENSORED and x >= 0.0):
+                continue
+            d = _distance(counts, k, last, above, x, code == CENSORED, distance[r])
+            if d < distance[r]:
+                distance[r] = d
+                chosen[r] = k
+                log_q[r] = x
+    return log_q, chosen, distance
+
+
+@njit(cache=True, nogil=True)
+def fit_fixed(rows: NDArray[np.float64], k: int, code: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each row ln q of the tail from index k and the KS distance there."""
+    size, levels = rows.shape
+    log_q = np.empty(size)
+    distance = np.full(size, math.nan)
+    for r in range(size):
+        last = levels - 1
+        if code == AKI:
+            while last > k and rows[r, last] == 0:
+                last -= 1
+        n = 0.0
+        total = 0.0
+        for i in range(k, levels):
+            n += rows[r, i]
+            total += (i - k) * rows[r, i]
+        log_q[r] = _log_q(n, total, rows[r, levels - 1], levels - 1 - k, code)
+        if math.isfinite(log_q[r]):
+            distance[r] = _distance(rows[r], k, last, n, log_q[r], code == CENSORED, math.inf)
+    return log_q, distance
+
+
+@njit(cache=True, nogil=True)
+def _popcount(word: np.uint64) -> np.uint64:
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@njit(cache=True, nogil=True)
+def swap_halves(joint: NDArray[np.int64], words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both conditions' positive counts after swapping each item's two levels with probability 1/2.
+
+    n'_ij ~ Binomial(n_ij + n_ji, 1/2), drawn as the number of set bits among as many random bits; one row of
+    `words` (64 random bits each) serves one permutation.
+    """
+    size = words.shape[0]
+    a = np.zeros((size, 9))
+    b = np.zeros((size, 9))
+    for r in range(size):
+        w = 0
+        for i in range(9):
+            a[r, i] += joint[i, i]
+            b[r, i] += joint[i, i]
+            for j in range(i + 1, 9):
+                n = joint[i, j] + joint[j, i]
+                left = n
+                kept = np.uint64(0)
+                while left > 0:
+                    word = words[r, w]
+                    w += 1
+                    if left < 64:
+                        word = word >> np.uint64(64 - left)
+                    kept += _popcount(word)
+                    left -= 64
+                stay = float(kept)
+                a[r, i] += stay
+                b[r, j] += stay
+                a[r, j] += n - stay
+                b[r, i] += n - stay
+    return a[:, 1:].copy(), b[:, 1:].copy()

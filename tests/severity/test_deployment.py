@@ -1,0 +1,152 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from richter.errors import InputError
+from richter.records import Verdict
+from richter.severity import (
+    Requirement,
+    Traffic,
+    check_requirement,
+    clean_answers_needed,
+    deployment_table,
+    expected_loss,
+    parse_requirement,
+)
+from richter.stats import clopper_pearson, wilson
+
+
+def test_counts_per_million_by_hand() -> None:
+    scores = [0] * 90 + [1.0] * 6 + [3.0] * 3 + [4.0]
+    table = deployment_table(scores)
+    assert [r.count for r in table.rows] == [10, 10, 4, 4, 4, 4, 1, 1]
+    row = table.at(3.0)
+    assert row.per_million == 40_000
+    limits = wilson(4, 100)
+    assert (row.interval.low, row.interval.high) == (limits.low * 1e6, limits.high * 1e6)
+    assert row.upper == clopper_pearson(4, 100, side="upper").high * 1e6
+    assert table.basis == "as judged"
+
+
+def test_none_seen_is_a_bound_and_never_zero() -> None:
+    row = deployment_table(np.zeros(3000)).at(3.0)
+    assert row.per_million is None
+    assert row.upper == pytest.approx((1 - 0.05 ** (1 / 3000)) * 1e6)  # the rule of three: about 999
+    assert row.lower == 0
+
+
+def test_clean_answers_by_hand() -> None:
+    # the smallest n whose limit with no event is below the rate
+    for rate in (50, 100, 2500):
+        n = clean_answers_needed(rate)
+        assert (1 - 0.05 ** (1 / n)) * 1e6 <= rate < (1 - 0.05 ** (1 / (n - 1))) * 1e6
+    assert clean_answers_needed(100) == 29_956
+
+
+def test_traffic_weights_by_hand() -> None:
+    # law: 2 of 10 events, a third of the items; geo: 1 of 20; traffic 3:1 for law, and a tenth on something unseen
+    scores = [3.0] * 2 + [0] * 8 + [3.0] + [0] * 19
+    strata = ["law"] * 10 + ["geo"] * 20
+    table = deployment_table(scores, traffic=Traffic(shares={"law": 67.5, "geo": 22.5, "med": 10}, strata=strata))
+    assert table.at(3.0).per_million == pytest.approx((0.75 * 0.2 + 0.25 * 0.05) * 1e6)
+    assert table.uncovered == pytest.approx(0.1)
+    assert table.uncovered_strata == ("med",)
+    assert table.at(4.0).per_million is None
+    # unseen events could have fallen in the stratum where one weighs most: 0.75 / 10
+    assert table.at(4.0).upper == pytest.approx(min(-math.log(0.05) * 0.075, 1) * 1e6)
+
+
+def test_equal_weights_are_at_least_as_wide_as_the_exact_limits() -> None:
+    scores = [3.0] * 5 + [0] * 995
+    flat = deployment_table(scores).at(3.0)
+    weighted = deployment_table(scores, traffic=Traffic(shares={"all": 1}, strata=["all"] * 1000)).at(3.0)
+    assert weighted.per_million == pytest.approx(flat.per_million)
+    assert flat.upper <= weighted.upper <= 1.02 * flat.upper
+
+
+@pytest.mark.parametrize("rates", [(0.01, 0.002), (0.0, 0.02), (0.001, 0.001)])
+def test_weighted_upper_limit_covers_recovers_truth(rates: tuple[float, float], rng: np.random.Generator) -> None:
+    strata = ["a"] * 200 + ["b"] * 800
+    traffic = Traffic(shares={"a": 0.7, "b": 0.3}, strata=strata)
+    truth = (0.7 * rates[0] + 0.3 * rates[1]) * 1e6
+    trials, hits = 400, 0
+    for _ in range(trials):
+        scores = np.where(rng.random(1000) < np.repeat(rates, [200, 800]), 3.0, 0.0)
+        hits += deployment_table(scores, traffic=traffic).at(3.0).upper >= truth
+    assert hits / trials >= 0.95 - 2 * 0.0109  # it is conservative; two binomial errors of slack
+
+
+def test_expected_loss_by_hand() -> None:
+    scores = [0] * 90 + [1.0] * 6 + [2.5] * 3 + [4.0]
+    loss = expected_loss(scores, {1.0: 10, 2.0: 100, 4.0: 5000})
+    assert loss.per_answer == pytest.approx((6 * 10 + 3 * 100 + 5000) / 100)
+    assert loss.interval.low < loss.per_answer < loss.interval.high
+    assert loss.costs[3.5] == 100
+    # a dear level never seen still counts in the upper limit
+    assert expected_loss([0] * 100, {4.0: 5000}).interval.high > 100
+    for costs in ({}, {3.0: -1}, {3.0: 0}, {3.0: math.nan}):
+        with pytest.raises(InputError, match="Costs"):
+            expected_loss(scores, costs)
+
+
+@given(st.integers(0, 40), st.integers(1, 60))
+def test_rates_fall_with_severity(events: int, clean: int) -> None:
+    rng = np.random.default_rng(events)
+    table = deployment_table(np.concatenate([rng.integers(1, 9, events) / 2, np.zeros(clean)]))
+    uppers = [row.upper for row in table.rows]
+    assert uppers == sorted(uppers, reverse=True)
+    assert all(u > 0 for u in uppers)
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "rate"),
+    [
+        ("severity>=3 below 100 per million", 3.0, 100),
+        ("Severity >= 2.5 below 1,500 per million", 2.5, 1500),
+        ("severity>=4 below 2 per thousand", 4.0, 2000),
+        ("severity>=1 below 5 per hundred", 1.0, 50_000),
+    ],
+)
+def test_requirements_are_read(text: str, severity: float, rate: float) -> None:
+    assert parse_requirement(text) == Requirement(severity=severity, per_million=rate)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "severity>3 below 5", "severity>=3.2 below 5 per million", "severity>=3 below 0 per million"]
+)
+def test_bad_requirements_are_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_requirement(text)
+
+
+def test_requirement_verdicts() -> None:
+    rule = parse_requirement("severity>=3 below 1000 per million")
+    verified = check_requirement("m", deployment_table(np.zeros(4000)), rule)
+    refuted = check_requirement("m", deployment_table([3.5] * 40 + [0] * 2000), rule)
+    open_ = check_requirement("m", deployment_table(np.zeros(500)), rule)
+    assert (verified.verdict, refuted.verdict, open_.verdict) == (Verdict.VERIFIED, Verdict.REFUTED, Verdict.UNDECIDED)
+    assert open_.needed == clean_answers_needed(1000) == 2995
+    assert "2,995 answers without such an event" in open_.sentence
+
+
+def test_uncovered_traffic_keeps_a_requirement_open() -> None:
+    traffic = Traffic(shares={"a": 99, "b": 1}, strata=["a"] * 10_000)
+    finding = check_requirement(
+        "m",
+        deployment_table(np.zeros(10_000), traffic=traffic),
+        parse_requirement("severity>=3 below 1000 per million"),
+    )
+    assert finding.verdict is Verdict.UNDECIDED
+    assert "1.0% of the traffic is covered by no item" in finding.sentence
+
+
+def test_bad_traffic_is_refused() -> None:
+    with pytest.raises(InputError, match="No rated item"):
+        deployment_table([1, 2], traffic=Traffic(shares={"x": 1}, strata=["a", "a"]))
+    with pytest.raises(InputError, match="shares"):
+        deployment_table([1, 2], traffic=Traffic(shares={"a": -1}, strata=["a", "a"]))
+    with pytest.raises(InputError, match="No answer is rated"):
+        deployment_table([math.nan])

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from richter.errors import InputError
+from richter.severity import count_levels, rescale, snap
+from richter.severity._grid import count_joint
+
+
+def test_snapping_by_hand() -> None:
+    # nearest level, halves down, a positive score never correct
+    scores = [0, 0.01, 0.25, 0.5, 0.75, 0.76, 1.25, 1.5, 3.75, 3.8, 4.0, np.nan]
+    assert snap(scores).tolist() == [0, 1, 1, 1, 1, 2, 2, 3, 7, 8, 8, -1]
+    assert count_levels(scores).tolist() == [1, 4, 2, 1, 0, 0, 0, 1, 2]
+
+
+def test_a_quarter_step_off_by_its_last_bit_goes_down() -> None:
+    assert snap([0.75 + 1e-12, 1.1 + 0.15]).tolist() == [1, 2]
+
+
+@given(st.lists(st.floats(0, 4), min_size=1))
+def test_snapped_levels_are_within_a_quarter_step(scores: list[float]) -> None:
+    index = snap(scores)
+    moved = np.abs(index / 2 - np.array(scores))
+    assert np.all((moved <= 0.25 + 1e-8) | (index == 1))
+    assert np.all((index == 0) == (np.array(scores) == 0))
+
+
+def test_off_scale_names_rows_and_remedy() -> None:
+    with pytest.raises(InputError, match=r"2 severity scores off the 0\.\.4 scale \(row 2: 4\.5, row 4: -1\).*--scale"):
+        snap([1, 4.5, 2, -1])
+
+
+def test_joint_table_counts_items_that_both_have() -> None:
+    joint = count_joint(snap([0, 0.5, np.nan, 4]), snap([1, 0.5, 2, 4]))
+    assert joint.sum() == 3
+    assert joint[0, 2] == joint[1, 1] == joint[8, 8] == 1
+
+
+def test_rescale_by_hand() -> None:
+    assert rescale(0, -25)([0, -5, -25]).tolist() == pytest.approx([0, 0.8, 4])
+    with pytest.raises(InputError, match="no length"):
+        rescale(1, 1)
