@@ -129,7 +129,7 @@ def test_failed_rows_of_a_file_are_not_graded(
     row = json.loads(run(capsys, "compare", str(tmp_path / "failed.csv"), "--json", "-")[1])
     assert row["conditions"]["new"]["failed"] == 60
     assert row["pairs"][0]["n_paired"] == 240
-    kept = frame.filter((pl.col("item") >= 60)).group_by("condition").agg(pl.col("correct").mean())
+    kept = frame.filter(pl.col("item") >= 60).group_by("condition").agg(pl.col("correct").mean())
     means = dict(kept.iter_rows())
     assert row["pairs"][0]["accuracy"]["delta"] == pytest.approx(means["new"] - means["old"])
     assert "60 rows marked as failed calls carried a grade" in row["notes"][0]

@@ -1,5 +1,11 @@
 """Stages and loops: what asks models, what combines rooms, and the plans that are fixed before."""
 
+from richter.audit._calibration import (
+    CalibrationReport,
+    DrawsCondition,
+    GradesCondition,
+    measure_calibration,
+)
 from richter.audit._compare import CATASTROPHIC, CompareReport, compare_grades
 from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
@@ -17,9 +23,12 @@ from richter.audit._plan import (
 
 __all__ = [
     "CATASTROPHIC",
+    "CalibrationReport",
     "CompareReport",
+    "DrawsCondition",
     "FloorsReport",
     "GradeMatrix",
+    "GradesCondition",
     "Plan",
     "PlanField",
     "PlanStatus",
@@ -28,6 +37,7 @@ __all__ = [
     "compare_grades",
     "grade_matrix",
     "lock_plan",
+    "measure_calibration",
     "measure_grades",
     "new_plan",
     "open_data",

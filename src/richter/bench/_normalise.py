@@ -1,4 +1,4 @@
-"""One form for answers that say the same: case, accents, articles, number words, dates; and what is no answer at all."""
+"""One form for answers that say the same (case, accents, articles, number words, dates), and what is no answer."""
 
 import re
 import unicodedata

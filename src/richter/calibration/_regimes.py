@@ -1,0 +1,89 @@
+"""How decided a model is on each question: margins, the three regimes, and the predicted Sem1-Sem2 gap."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.calibration._constants import ece_gap_constant, jensen_bias, jensen_root, selection_bias
+from richter.calibration._pool import answer_pool
+from richter.records import jsonable
+
+__all__ = ["Regimes", "regimes"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Regimes:
+    """Per question (arrays) and in sum: margin, top-two mass, standardised margin, K, and the regime.
+
+    `large` and `low` partition the questions; `jensen` is the part of `low` below the root of g_B. `n` is the number
+    of draws at which the margin is standardised. `predicted_gap` is Theorem 5.6's c1 - c2 with both at n;
+    `predicted_gap_halves` has Sem1 on all n draws and Sem2's selection on half of them, as measured.
+    """
+
+    margin: Floats
+    top_two: Floats
+    standardised_margin: Floats
+    classes: NDArray[np.int64]
+    n: NDArray[np.int64]
+    is_low: NDArray[np.bool_]
+    is_jensen: NDArray[np.bool_]
+    predicted_gap: Floats
+    predicted_gap_halves: Floats
+
+    @property
+    def large(self) -> int:
+        """Questions with m~^2 >= log K: Sem1 and Sem2 agree."""
+        return int(np.sum(~self.is_low))
+
+    @property
+    def low(self) -> int:
+        """Questions with m~^2 < log K, the Jensen-dominated ones among them."""
+        return int(np.sum(self.is_low))
+
+    @property
+    def jensen(self) -> int:
+        """Questions with m~ / 2 < lambda*: Sem2 is nearer to the oracle too."""
+        return int(np.sum(self.is_jensen))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; counts first, per-question arrays after."""
+        row = {"large": self.large, "low": self.low, "jensen": self.jensen}
+        return {**row, **{f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}}
+
+
+def regimes(labels: Any, *, n: int | None = None) -> Regimes:
+    """Sort questions by their standardised margin m~ = margin / sqrt(top-two mass / n) (section 3 of the paper).
+
+    Margin and mass are plug-in values of all draws (the margin's is biased up, so that some truly low-margin
+    questions count as large). Low margin is m~^2 < log K (Theorem 5.1), Jensen-dominated m~ / 2 < lambda* (Definition
+    5.5); a question with one class is large-margin. `n`, the number of draws, is the question's own unless given.
+    The predicted gaps are eq. (9) per question; they hold for classes beyond the second that are far from winning.
+    """
+    pool = answer_pool(labels)
+    draws = pool.draws
+    size = draws if n is None else np.full(pool.questions, n, dtype=np.int64)
+    top = -np.partition(-np.pad(pool.counts, ((0, 0), (0, 1))), 1, axis=1)[:, :2]
+    margin = (top[:, 0] - top[:, 1]) / draws
+    mass = (top[:, 0] + top[:, 1]) / draws
+    standardised = margin / np.sqrt(mass / size)
+    classes = pool.classes
+    # with K = 1 log K is 0 and the rule is never met; for K >= 2 the Jensen-dominated set lies inside
+    is_low = standardised**2 < np.log(classes)
+    is_jensen = is_low & (standardised / 2 < jensen_root())
+    scale = np.sqrt(mass / size)
+    half = standardised / np.sqrt(2)  # the same margin standardised at n / 2
+    return Regimes(
+        margin=margin,
+        top_two=mass,
+        standardised_margin=standardised,
+        classes=classes,
+        n=size,
+        is_low=is_low,
+        is_jensen=is_jensen,
+        predicted_gap=scale * ece_gap_constant(standardised / 2),  # eq. (11), per question
+        predicted_gap_halves=scale * (jensen_bias(standardised / 2) + np.sqrt(2) * selection_bias(half / 2)),
+    )

@@ -1,0 +1,118 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from richter.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(["calibration", *arguments])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.fixture
+def grades(tmp_path: Path) -> Path:
+    path = tmp_path / "grades.csv"
+    rows = [f"{i},m,{int(i % 10 < 7)},{0.5 + (i % 5) / 10}" for i in range(200)]
+    path.write_text("item,condition,correct,confidence\n" + "\n".join(rows))
+    return path
+
+
+@pytest.fixture
+def draws(tmp_path: Path) -> Path:
+    path = tmp_path / "draws.jsonl"
+    rows = [
+        {
+            "item": f"q{i}",
+            "condition": "m",
+            "draw": k,
+            "answer": "Paris" if (i + k) % 4 else "Rome",
+            "reference": "Paris",
+            "confidence": 0.8 if k else None,
+        }
+        for i in range(40)
+        for k in range(10)
+    ]
+    pl.DataFrame(rows).write_ndjson(path)
+    return path
+
+
+def test_grades_have_the_names_relied_on(grades: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, str(grades), "--json", "-")
+    row = json.loads(out)["conditions"]["m"]
+    assert code == 0
+    assert set(row) >= {"n", "accuracy", "ece", "null", "debiased", "interval", "brier", "auroc"}
+    assert set(row["interval"]) == {"low", "high", "level", "method"}
+    assert row["n"] == 200
+
+
+def test_draws_have_the_names_relied_on(draws: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, str(draws), "--json", "-")
+    row = json.loads(out)["conditions"]["m"]
+    names = {"questions", "draws", "accuracy", "sem1", "sem2", "verbalised", "gap", "regimes"}
+    assert set(row) >= names
+    for source in ("sem1", "sem2", "verbalised"):
+        assert set(row[source]) >= {"ece", "null", "debiased", "interval", "mean_confidence"}
+    assert set(row["regimes"]) >= {"large", "low", "jensen"}
+    assert (row["questions"], row["draws"]) == (40, 10)
+    assert row["verbalised"]["parse_rate"] == pytest.approx(0.9)
+
+
+def test_the_sentence_comes_first(grades: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, str(grades))
+    assert out.startswith("m: confidence is ")
+    assert max(len(line) for line in out.splitlines()) <= 120
+
+
+def test_percentages_are_recognised_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text("item,condition,correct,confidence\n1,m,1,90\n2,m,0,40\n")
+    code, out, _ = run(capsys, str(path))
+    assert code == 0
+    assert "read as percentages" in out
+
+
+def test_constant_confidence_is_a_base_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text("item,condition,correct,confidence\n1,m,1,0.9\n2,m,0,0.9\n")
+    assert "base rate" in run(capsys, str(path))[1].replace("\n", " ")
+
+
+def test_unlabelled_is_untestable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text("item,condition,correct,confidence\n1,m,,0.9\n2,m,,0.8\n")
+    code, out, _ = run(capsys, str(path), "--json", "-")
+    row = json.loads(out)["conditions"]["m"]
+    assert code == 0
+    assert row["verdict"] == "untestable"
+    assert "verification tax" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("item,condition,correct,confidence\n1,m,1,1.3\n", "neither a probability"),
+        ("item,condition,correct,confidence\n1,m,1,-0.2\n", "neither a probability"),
+        ("item,condition,correct\n1,m,1\n", "no column `confidence`"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text(text)
+    code, _, err = run(capsys, str(path))
+    assert code == 1
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_draws_table_without_reference_is_untestable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("item,condition,draw,answer\n1,m,0,Paris\n1,m,1,Rome\n")
+    _, out, _ = run(capsys, str(path), "--json", "-")
+    row = json.loads(out)["conditions"]["m"]
+    assert row["verdict"] == "untestable"
+    assert row["sem1"] is None
