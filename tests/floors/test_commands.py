@@ -51,6 +51,12 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
         (["floors", "recalibration", "--labels", "14000", "--ece", "0.1"], "After 4 rounds"),
         (["floors", "transfer", "--shift", "0.02", "--shift-lipschitz", "0.2"], "saves labels"),
         (["floors", "presets"], "1,250,000"),
+        (["size", "error-rate", "--below", "0.01"], "299 items"),
+        (["size", "error-rate", "--rate", "0.5", "--half-width", "3pt"], "1,068 items"),
+        (["size", "calibration", "--delta", "0.01", "--error-rate", "0.05"], "50,000 labels"),
+        (["size", "gap", "--margin", "5pt", "--discordance", "0.2"], "626 to show a true gap"),
+        (["size", "gap", "--margin", "5pt", "--accuracy", "0.8", "0.85", "--phi", "0"], "discordance 0.290"),
+        (["size", "groups", "--preset", "fda-samd"], "3,200,000 labels"),
     ],
 )
 def test_floors_in_words(capsys: pytest.CaptureFixture[str], args: list[str], words: str) -> None:

@@ -20,6 +20,7 @@ from richter.audit._plan import (
     parse_value,
     read_plan,
 )
+from richter.audit._sequential import Outcome, SequentialAudit, ask_until
 
 __all__ = [
     "CATASTROPHIC",
@@ -29,10 +30,13 @@ __all__ = [
     "FloorsReport",
     "GradeMatrix",
     "GradesCondition",
+    "Outcome",
     "Plan",
     "PlanField",
     "PlanStatus",
     "RatingKind",
+    "SequentialAudit",
+    "ask_until",
     "check_plan",
     "compare_grades",
     "grade_matrix",

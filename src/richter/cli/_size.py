@@ -8,6 +8,10 @@ __all__ = ["size"]
 
 # one line a claim; each room's sizing lives in its own file
 TABLE = {
+    "calibration": ("_size_floors", "size_calibration", "Labels to estimate or detect a calibration error."),
+    "error-rate": ("_size_floors", "size_error_rate", "Items to measure an error rate, or to bound it."),
+    "gap": ("_size_floors", "size_gap", "Items, asked of both, that settle a gap in accuracy."),
+    "groups": ("_size_floors", "size_groups", "Labels to verify calibration in every group."),
     "tail": ("_size_tail", "size_tail", "Items for a claim about tail shape."),
 }
 

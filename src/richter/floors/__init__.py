@@ -1,5 +1,6 @@
 """Is there enough evidence, how much is needed, and when may we stop?"""
 
+from richter.floors._claim import CLAIM_GRAMMAR, Claim, Decision, decide_claim, parse_claim
 from richter.floors._compare import Comparison, ConditionSummary, PairResult, Refusal, compare
 from richter.floors._detection import LeCam, detection_limit, detection_power, le_cam
 from richter.floors._dynamics import (
@@ -19,6 +20,7 @@ from richter.floors._paired import PairedCounts, PairedTest, clustered_test, mcn
 from richter.floors._published import PublishedGap, published_gap
 from richter.floors._rates import Rate, accuracy_floor, active_floor, bias_variance_bins, passive_floor, phase
 from richter.floors._self_evaluation import SelfEvaluation, self_evaluation
+from richter.floors._sequences import Sequence, difference_sequence, ece_sequence, mean_sequence, rate_sequence
 from richter.floors._sets import maximal_sets
 from richter.floors._sizing import (
     LabelsNeeded,
@@ -45,10 +47,13 @@ from richter.floors._structure import (
 from richter.floors._subjects import Subject, SubjectNoise, subject_noise
 
 __all__ = [
+    "CLAIM_GRAMMAR",
     "METRICS",
     "PRESETS",
+    "Claim",
     "Comparison",
     "ConditionSummary",
+    "Decision",
     "EcePath",
     "Gap",
     "GapFinding",
@@ -69,6 +74,7 @@ __all__ = [
     "Recalibration",
     "Refusal",
     "SelfEvaluation",
+    "Sequence",
     "Subject",
     "SubjectNoise",
     "Temperature",
@@ -79,13 +85,16 @@ __all__ = [
     "clustered_test",
     "compare",
     "compose",
+    "decide_claim",
     "decide_gaps",
     "depth_limit",
     "detection_limit",
     "detection_power",
+    "difference_sequence",
     "dynamics_exponent",
     "ece_gap",
     "ece_path",
+    "ece_sequence",
     "effective_n",
     "group_labels",
     "half_life",
@@ -95,12 +104,15 @@ __all__ = [
     "lipschitz",
     "maximal_sets",
     "mcnemar",
+    "mean_sequence",
     "misaligned",
     "paired_gap_labels",
+    "parse_claim",
     "passive_floor",
     "phase",
     "proportion_labels",
     "published_gap",
+    "rate_sequence",
     "recalibration_rounds",
     "scaling_exponents",
     "self_evaluation",

@@ -1,0 +1,126 @@
+"""Ask until a claim is decided."""
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from richter.errors import InputError
+from richter.floors import Claim, Decision, decide_claim
+from richter.records import Verdict
+
+__all__ = ["Outcome", "SequentialAudit", "ask_until"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of asking one item of one condition; all None with `failed`."""
+
+    item: str
+    condition: str
+    correct: float | None = None
+    confidence: float | None = None
+    severity: float | None = None
+    failed: bool = False
+
+
+Ask = Callable[[Sequence[str], Sequence[str]], Awaitable[Sequence[Outcome]]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SequentialAudit:
+    """How a claim was decided and what that took: items asked, of how many, and what could not be used."""
+
+    decision: Decision
+    asked: int
+    available: int
+    unusable: int
+    batches: int
+
+    @property
+    def saved(self) -> int:
+        """Items that did not have to be asked."""
+        return self.available - self.asked
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return self.decision.to_dict() | {
+            "asked": self.asked,
+            "available": self.available,
+            "saved": self.saved,
+            "unusable": self.unusable,
+            "batches": self.batches,
+        }
+
+
+async def ask_until(
+    claim: Claim,
+    items: Sequence[str],
+    ask: Ask,
+    *,
+    conditions: Sequence[str],
+    rng: np.random.Generator,
+    batch: int = 25,
+    level: float = 0.95,
+    on_batch: Callable[[Decision], None] | None = None,
+) -> SequentialAudit:
+    """Ask items in random order, a batch at a time, until the claim is verified or refuted or the items are spent.
+
+    `ask(items, conditions)` gives the outcomes of a batch, in any order; those without a usable value (a failed
+    call, no confidence) are counted and left out. The random order is what makes early stopping honest: a file
+    sorted by difficulty would not do.
+    """
+    if not items:
+        raise InputError("There are no items to ask.", remedy="Give at least one.")
+    if batch < 1:
+        raise InputError(f"A batch of {batch} items asks nothing.", remedy="Give at least 1.")
+    wanted = list(claim.conditions) or list(conditions)
+    unknown = [c for c in wanted if c not in conditions]
+    if unknown or (claim.metric != "better" and len(wanted) != 1):
+        raise InputError(
+            f"The claim {claim.text!r} must name {'one' if not unknown else 'known'} of the conditions.",
+            remedy=f"There are {', '.join(conditions)}: write it as METRIC(CONDITION) < NUMBER.",
+        )
+    order = [items[i] for i in rng.permutation(len(items))]
+    first: list[float] = []
+    second: list[float] = []
+    unusable = 0
+    decision = decide_claim(claim, [])
+    asked = batches = 0
+    while asked < len(order) and not decision.decided:
+        part = order[asked : asked + batch]
+        outcomes = {(o.item, o.condition): o for o in await ask(part, wanted)}
+        asked += len(part)
+        batches += 1
+        for item in part:
+            pair = _values(claim, [outcomes.get((item, c)) for c in wanted])
+            if pair is None:
+                unusable += 1
+            else:
+                first.append(pair[0])
+                second.append(pair[1])
+        decision = decide_claim(claim, first, second, level=level)
+        if on_batch is not None:
+            on_batch(decision)
+    if not first:
+        decision = dataclasses.replace(
+            decision, verdict=Verdict.UNTESTABLE, sentence=f"{claim.text}: untestable, no item gave a usable value."
+        )
+    return SequentialAudit(decision=decision, asked=asked, available=len(order), unusable=unusable, batches=batches)
+
+
+def _values(claim: Claim, outcomes: Sequence[Outcome | None]) -> tuple[float, float] | None:
+    """The two numbers that the claim's sequence takes from an item, or None."""
+    if any(o is None or o.failed for o in outcomes):
+        return None
+    found = [o for o in outcomes if o is not None]
+    if claim.metric == "better":
+        pair = (found[0].correct, found[1].correct)
+    elif claim.metric == "ece":
+        pair = (found[0].correct, found[0].confidence)
+    elif claim.metric in ("mean_severity", "severity_at_least"):
+        pair = (found[0].severity, 0.0)
+    else:
+        pair = (found[0].correct, 0.0)
+    return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])

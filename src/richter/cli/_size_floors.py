@@ -1,0 +1,208 @@
+"""`richter size`: items for claims about rates, gaps, calibration, groups and pipelines."""
+
+import math
+from typing import Any
+
+import click
+from rich.table import Table
+
+from richter.cli._compare import parse_points
+from richter.cli._output import console, json_option, write_json
+from richter.errors import InputError
+from richter.floors import (
+    PRESETS,
+    effective_n,
+    group_labels,
+    labels_needed,
+    paired_gap_labels,
+    proportion_labels,
+    zero_error_labels,
+)
+
+__all__ = ["size_calibration", "size_error_rate", "size_gap", "size_groups"]
+
+RATE = "rate, constant 1"
+
+level_option = click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
+power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8, show_default=True)
+
+
+def correlation_options(command: Any) -> Any:
+    """Options for items that come in clusters."""
+    command = click.option("--intraclass", type=float, help="Correlation of items within a cluster.")(command)
+    return click.option("--cluster-size", type=float, help="Items a cluster (passage, template, dialogue).")(command)
+
+
+def _inflation(cluster_size: float | None, intraclass: float | None) -> float:
+    if cluster_size is None and intraclass is None:
+        return 1.0
+    return 1 / effective_n(1, cluster_size=cluster_size, intraclass=intraclass)
+
+
+@click.command("error-rate")
+@click.option("--rate", type=float, help="The error rate expected.")
+@click.option("--half-width", callback=parse_points, metavar="2pt", help="The interval wanted around it.")
+@click.option("--below", type=float, help="Show the rate to be below this.")
+@click.option("--errors", type=click.IntRange(min=0), default=0, show_default=True, help="Errors allowed with --below.")
+@correlation_options
+@level_option
+@json_option
+def size_error_rate(
+    rate: float | None,
+    half_width: float | None,
+    below: float | None,
+    errors: int,
+    cluster_size: float | None,
+    intraclass: float | None,
+    level: float,
+    json_path: str | None,
+) -> None:
+    """Items to measure an error rate, or to show that it is below a limit.
+
+    \b
+    richter size error-rate --rate 0.1 --half-width 2pt
+    richter size error-rate --below 0.01 --errors 2
+    """
+    inflation = _inflation(cluster_size, intraclass)
+    out = console(json_path)
+    if below is not None:
+        n = math.ceil(zero_error_labels(below, errors=errors, level=level) * inflation)
+        write_json({"labels": n, "below": below, "errors": errors, "level": level}, json_path)
+        out.print(
+            f"{n:,} items with at most {errors} errors show a rate below {below:g} "
+            f"({100 * level:g}%, exact, one-sided)."
+        )
+        return
+    if rate is None or half_width is None:
+        raise click.UsageError("Give --below, or --rate and --half-width.")
+    n = math.ceil(proportion_labels(half_width, rate, level=level) * inflation)
+    write_json({"labels": n, "rate": rate, "half_width": half_width, "level": level}, json_path)
+    out.print(f"{n:,} items give {rate:g} +- {half_width:g} ({100 * level:g}%).")
+
+
+@click.command("gap")
+@click.option("--margin", callback=parse_points, required=True, metavar="2pt", help="The gap that matters.")
+@click.option(
+    "--discordance", type=float, help="Share of items on which exactly one is right; else from --accuracy and --phi."
+)
+@click.option("--accuracy", nargs=2, type=float, metavar="A B", help="The two accuracies expected.")
+@click.option("--phi", type=float, default=0.3, show_default=True, help="Correlation of their grades over items.")
+@click.option("--pairs", type=click.IntRange(min=1), default=1, show_default=True, help="Pairs judged together.")
+@correlation_options
+@power_option
+@level_option
+@json_option
+def size_gap(
+    margin: float,
+    discordance: float | None,
+    accuracy: tuple[float, float] | None,
+    phi: float,
+    pairs: int,
+    cluster_size: float | None,
+    intraclass: float | None,
+    power: float,
+    level: float,
+    json_path: str | None,
+) -> None:
+    """Items, asked of both conditions, that settle a gap in accuracy as large as the margin.
+
+    \b
+    richter size gap --margin 2pt --accuracy 0.85 0.87 --phi 0.4
+    richter size gap --margin 1pt --discordance 0.12 --pairs 10
+    """
+    if discordance is None:
+        if not accuracy:
+            raise click.UsageError("Give --discordance, or --accuracy A B.")
+        p, q = accuracy
+        if not (0 < p < 1 and 0 < q < 1):
+            raise InputError(f"Accuracies of {p:g} and {q:g} are not both in (0, 1).", remedy="Divide by 100.")
+        both = p * q + phi * math.sqrt(p * (1 - p) * q * (1 - q))
+        discordance = p + q - 2 * both
+        if discordance <= 0 or both > min(p, q):
+            raise InputError(f"phi={phi:g} is not possible with these accuracies.", remedy="Give a smaller --phi.")
+    alpha = (1 - level) / pairs
+    inflation = _inflation(cluster_size, intraclass)
+    differ = math.ceil(paired_gap_labels(margin, discordance, alpha=alpha, power=power) * inflation)
+    same = math.ceil(paired_gap_labels(margin, discordance, alpha=alpha, power=power, equivalence=True) * inflation)
+    payload = {
+        "labels": max(differ, same),
+        "to_show_the_gap": differ,
+        "to_show_equivalence": same,
+        "margin": margin,
+        "discordance": discordance,
+        "pairs": pairs,
+        "power": power,
+        "level": level,
+    }
+    write_json(payload, json_path)
+    out = console(json_path)
+    out.print(f"{max(differ, same):,} items, asked of both, settle a gap of {100 * margin:g} points either way.")
+    out.print(f"  {differ:,} to show a true gap of that size, {same:,} to show equivalence if there is none")
+    out.print(
+        f"  power {power:g}, {100 * level:g}% over {pairs} pair{'s' * (pairs > 1)}, discordance {discordance:.3f}"
+    )
+
+
+@click.command("calibration")
+@click.option("--delta", type=float, required=True, help="The calibration error to resolve.")
+@click.option("--error-rate", type=float, required=True, help="The error rate expected.")
+@click.option("--lipschitz", type=float, default=1.0, show_default=True)
+@click.option("--stages", type=click.IntRange(min=1), default=1, help="Equal stages of a pipeline, each with L.")
+@power_option
+@json_option
+def size_calibration(
+    delta: float, error_rate: float, lipschitz: float, stages: int, power: float, json_path: str | None
+) -> None:
+    """Labels to estimate or detect a calibration error.
+
+    \b
+    richter size calibration --delta 0.02 --error-rate 0.05
+    richter size calibration --delta 0.05 --error-rate 0.05 --lipschitz 2 --stages 3
+    """
+    smooth = lipschitz if stages == 1 else lipschitz**stages + 1
+    result = labels_needed(delta, error_rate, lipschitz=smooth, power=power)
+    write_json(result.to_dict() | {"labels": result.estimation}, json_path)
+    out = console(json_path)
+    out.print(f"{result.estimation:,} labels estimate calibration error to {delta:g} (L e / d^3; {RATE}).")
+    out.print(f"  {result.detection_test:,} detect a constant excess error of {delta:g} (exact test, power {power:g})")
+    out.print(f"  no method detects it with fewer than {result.detection_bound:,} (Le Cam, exact constant)")
+
+
+@click.command("groups")
+@click.option("--preset", type=click.Choice(sorted(PRESETS)), help="The paper's reading of a regulation.")
+@click.option("--groups", "count", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--min-share", type=float, help="Share of the smallest group.")
+@click.option("--delta", type=float, help="The calibration error to resolve in each.")
+@click.option("--error-rate", type=float, help="The error rate expected.")
+@click.option("--lipschitz", type=float, default=1.0, show_default=True)
+@json_option
+def size_groups(
+    preset: str | None,
+    count: int,
+    min_share: float | None,
+    delta: float | None,
+    error_rate: float | None,
+    lipschitz: float,
+    json_path: str | None,
+) -> None:
+    """Labels to verify calibration in every group.
+
+    \b
+    richter size groups --groups 4 --min-share 0.1 --delta 0.03 --error-rate 0.05
+    richter size groups --preset eu-ai-act
+    """
+    if preset is not None:
+        result = PRESETS[preset].labels()
+    elif min_share is None or delta is None or error_rate is None:
+        raise click.UsageError("Give --preset, or --min-share, --delta and --error-rate.")
+    else:
+        result = group_labels(delta, error_rate, min_share=min_share, groups=count, lipschitz=lipschitz)
+    write_json(result.to_dict() | {"labels": result.total}, json_path)
+    out = console(json_path)
+    out.print(
+        f"{result.total:,} labels verify {result.groups} groups one after the other to {result.delta:g} ({RATE})."
+    )
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_row("until the smallest group has enough", f"{result.smallest_group:,}", f"L e / (share d^3); {RATE}")
+    table.add_row("with chosen labels", f"{result.active_rate:,}", "a rate that is not proved")
+    out.print(table)

@@ -1,0 +1,299 @@
+"""Confidence sequences: limits that hold at every sample size at once, so that one may look and stop at any time."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from richter.errors import InputError
+from richter.floors._check import check_level
+from richter.records import Interval
+
+__all__ = ["Sequence", "difference_sequence", "ece_sequence", "mean_sequence", "rate_sequence"]
+
+Floats = NDArray[np.float64]
+
+GRID = 2000  # points of the betting sequence; its limits are rounded outward by 1 / GRID of the range
+_STEPS = 46  # bisection steps: 2^-46 of the interval
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Sequence:
+    """Running estimates and limits after 1, 2, .. n labels; P(any limit ever misses) is at most 1 - level."""
+
+    estimate: Floats
+    low: Floats
+    high: Floats
+    level: float
+    method: str
+
+    @property
+    def n(self) -> int:
+        """Labels so far."""
+        return len(self.low)
+
+    @property
+    def interval(self) -> Interval:
+        """The limits now."""
+        return Interval(low=float(self.low[-1]), high=float(self.high[-1]), level=self.level, method=self.method)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state now; the path is long and can be redone."""
+        return {"n": self.n, "estimate": float(self.estimate[-1]), "interval": self.interval.to_dict()}
+
+
+def _values(x: ArrayLike, low: float, high: float) -> Floats:
+    values = np.asarray(x, dtype=np.float64)
+    if values.ndim != 1 or len(values) == 0:
+        raise InputError("A sequence needs at least one observation in a row.", remedy="Give a flat list.")
+    if not ((values >= low) & (values <= high)).all():
+        raise InputError(
+            f"An observation is outside [{low:g}, {high:g}] or missing.",
+            remedy="Leave failed and missing ones out before.",
+        )
+    return values
+
+
+def rate_sequence(outcomes: ArrayLike, *, level: float = 0.95) -> Sequence:
+    """A rate of yes among yes/no outcomes (wrong answers, severities above a limit).
+
+    Robbins' mixture: M_t(p) = integral of q^k (1 - q)^(t - k) dBeta(1/2, 1/2)(q) / (p^k (1 - p)^(t - k)) is a
+    martingale with mean 1 under p, so the set of p with M_t(p) < 1 / alpha holds for all t at once (Ville). It is
+    the wealth of a gambler who bets the running (k + 1/2) / (t + 1). Outcomes must be independent with one rate, as
+    items drawn at random are.
+    """
+    check_level(level)
+    x = _values(outcomes, 0, 1)
+    if not np.isin(x, (0.0, 1.0)).all():
+        raise InputError("An outcome is neither 0 nor 1.", remedy="Use `mean_sequence` for graded values.")
+    low, high = _mixture(x, 1 - level)
+    return Sequence(
+        estimate=np.cumsum(x) / np.arange(1, len(x) + 1),
+        low=low,
+        high=high,
+        level=level,
+        method="beta-binomial mixture",
+    )
+
+
+@numba.njit(cache=True)
+def _mixture(x: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Running limits of the mixture. A limit is solved for anew only when it has itself been rejected."""
+    n = len(x)
+    low = np.empty(n)
+    high = np.empty(n)
+    bottom, ceiling = 0.0, 1.0
+    k = 0.0
+    base = math.log(alpha) - 2 * math.lgamma(0.5)  # of log(alpha / B(1/2, 1/2)); Gamma(1) is 1
+    for i in range(n):
+        t = i + 1.0
+        k += x[i]
+        top = base + math.lgamma(k + 0.5) + math.lgamma(t - k + 0.5) - math.lgamma(t + 1.0)
+        rate = k / t
+        if k > 0 and (bottom == 0.0 or _beyond(bottom, top, k, t)):
+            bottom = max(bottom, _solve(min(bottom, rate), rate, top, k, t))
+        if k < t and (ceiling == 1.0 or _beyond(ceiling, top, k, t)):
+            ceiling = min(ceiling, _solve(max(ceiling, rate), rate, top, k, t))
+        low[i] = bottom
+        high[i] = ceiling
+    return low, high
+
+
+@numba.njit(cache=True)
+def _beyond(p: float, top: float, k: float, t: float) -> bool:
+    """Whether log M_t(p) >= log(1 / alpha)."""
+    wealth = top
+    if k > 0:
+        wealth -= k * math.log(p)
+    if k < t:
+        wealth -= (t - k) * math.log1p(-p)
+    return wealth >= 0.0
+
+
+@numba.njit(cache=True)
+def _solve(outer: float, inner: float, top: float, k: float, t: float) -> float:
+    """The limit between a rejected point and one inside, rounded to the rejected side."""
+    for _ in range(_STEPS):
+        middle = (outer + inner) / 2
+        if _beyond(middle, top, k, t):
+            outer = middle
+        else:
+            inner = middle
+    return outer
+
+
+@numba.njit(cache=True)
+def _betting(x: Floats, alpha: float, grid: int) -> tuple[Floats, Floats]:
+    """Hedged capital over a grid of candidate means of values in [0, 1]; limits are the outermost rejected points."""
+    n = len(x)
+    low = np.empty(n)
+    high = np.empty(n)
+    plus = np.zeros(grid + 1)
+    minus = np.zeros(grid + 1)
+    first, last = 0, grid  # candidates not yet rejected
+    total, squares = 0.5, 0.25
+    mean, variance = 0.5, 0.25
+    limit = math.log(2 / alpha)
+    for t in range(n):
+        bet = math.sqrt(2 * limit / (variance * (t + 1) * math.log(t + 2.0)))
+        for i in range(first, last + 1):
+            m = i / grid
+            up = min(bet, 0.5 / m) if m > 0 else bet
+            down = min(bet, 0.5 / (1 - m)) if m < 1 else bet
+            plus[i] += math.log1p(up * (x[t] - m))
+            minus[i] += math.log1p(-down * (x[t] - m))
+        while first <= last and plus[first] >= limit:
+            first += 1
+        while last >= first and minus[last] >= limit:
+            last -= 1
+        low[t] = max(first - 1, 0) / grid
+        high[t] = min(last + 1, grid) / grid
+        total += x[t]
+        mean = total / (t + 2)
+        squares += (x[t] - mean) ** 2
+        variance = squares / (t + 2)
+    return low, high
+
+
+def mean_sequence(values: ArrayLike, *, low: float = 0.0, high: float = 1.0, level: float = 0.95) -> Sequence:
+    """A mean of values in [low, high] (a severity, a score), by betting (Waudby-Smith and Ramdas 2023).
+
+    For each candidate mean m two gamblers bet that the mean is higher, or lower; both wealths are martingales under
+    m, which is dropped when one exceeds 2 / alpha. Bets are predictable plug-ins sqrt(2 log(2 / alpha) /
+    (variance t log(t + 1))), cut at half of what could be lost. Candidates lie on a grid, limits are rounded outward.
+    """
+    check_level(level)
+    if not high > low:
+        raise InputError(f"[{low:g}, {high:g}] is not a range.", remedy="Give low < high.")
+    x = (_values(values, low, high) - low) / (high - low)
+    lower, upper = _betting(x, 1 - level, GRID)
+    return Sequence(
+        estimate=low + (high - low) * np.cumsum(x) / np.arange(1, len(x) + 1),
+        low=low + (high - low) * lower,
+        high=low + (high - low) * upper,
+        level=level,
+        method="betting",
+    )
+
+
+def difference_sequence(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Sequence:
+    """Accuracy of b minus accuracy of a from items asked of both, in the order asked: betting on b - a in [-1, 1]."""
+    first, second = _values(a, 0, 1), _values(b, 0, 1)
+    if len(first) != len(second):
+        raise InputError(f"{len(first)} and {len(second)} grades do not pair.", remedy="Give both for each item.")
+    return mean_sequence(second - first, low=-1.0, high=1.0, level=level)
+
+
+@numba.njit(cache=True)
+def _ece_signs(x: Floats, index: NDArray[np.intp], bins: int, alpha: float) -> tuple[Floats, Floats]:
+    """Lower and upper limits of ECE by signs, each at level alpha.
+
+    Fan's inequality, log(1 + l y) >= l y + y^2 (log(1 - l) + l) for y >= -1 and 0 <= l < 1, makes
+    exp(sum l_i (y_i - mean_i) - psi(l_i) y_i^2), psi(l) = -log(1 - l) - l, a supermartingale.
+    """
+    n = len(x)
+    low = np.empty(n)
+    high = np.empty(n)
+    plain = np.zeros(bins)  # sums of x by bin: their signs are the bets of the lower limit
+    weighted = np.zeros(bins)  # sums of l x by bin
+    bets, cost, gain, spread = 0.0, 0.0, 0.0, 0.0
+    squares = 0.25
+    price = math.log(1 / alpha)
+    best_low, best_high = 0.0, 1.0
+    for t in range(n):
+        # predictable: it uses x before t only, and x^2, which no sign changes
+        bet = min(math.sqrt(2 * price / (squares * math.log(t + 2.0))), 0.5)
+        b = index[t]
+        sign = 1.0 if plain[b] > 0 else (-1.0 if plain[b] < 0 else 0.0)
+        gain += bet * sign * x[t]
+        bets += bet
+        cost += (-math.log(1 - bet) - bet) * x[t] * x[t]
+        spread -= abs(weighted[b])
+        weighted[b] += bet * x[t]
+        spread += abs(weighted[b])
+        plain[b] += x[t]
+        squares += x[t] * x[t]
+        best_low = max(best_low, (gain - price - cost) / bets)
+        best_high = min(best_high, (spread + price + cost) / bets)
+        low[t] = best_low
+        high[t] = best_high
+    return low, high
+
+
+@numba.njit(cache=True)
+def _ece_union(x: Floats, index: NDArray[np.intp], bins: int, alpha: float) -> tuple[Floats, Floats]:
+    """The same from one sequence a bin and side, each at alpha / bins, added up."""
+    n = len(x)
+    low = np.empty(n)
+    high = np.empty(n)
+    weighted = np.zeros(bins)
+    cost = np.zeros(bins)
+    squares = np.full(bins, 0.25)
+    bets = np.zeros(bins)
+    bound_low = np.full(bins, -1.0)
+    bound_high = np.ones(bins)
+    price = math.log(2 * bins / alpha)
+    for t in range(n):
+        total_low, total_high = 0.0, 0.0
+        for b in range(bins):
+            y = x[t] if index[t] == b else 0.0
+            bet = min(math.sqrt(2 * price / (squares[b] * math.log(t + 2.0))), 0.5)
+            weighted[b] += bet * y
+            bets[b] += bet
+            cost[b] += (-math.log(1 - bet) - bet) * y * y
+            squares[b] += y * y
+            reach = (price + cost[b]) / bets[b]
+            bound_low[b] = max(bound_low[b], weighted[b] / bets[b] - reach)
+            bound_high[b] = min(bound_high[b], weighted[b] / bets[b] + reach)
+            total_low += max(0.0, bound_low[b], -bound_high[b])
+            total_high += max(abs(bound_low[b]), abs(bound_high[b]))
+        low[t] = total_low
+        high[t] = min(1.0, total_high)
+    return low, high
+
+
+def ece_sequence(
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, level: float = 0.95, method: str = "signs"
+) -> Sequence:
+    """Binned ECE, time-uniformly (the paper's Appendix M gives a rate; these limits have constants).
+
+    With x = confidence - correct and D_b = E[x 1{bin b}], ECE = sum |D_b|. Lower: each item's x is multiplied by the
+    sign of its bin's past sum (0 at first); whatever the signs, the mean of such a variable is at most ECE, so an
+    empirical-Bernstein lower limit of it is one for ECE. Upper: for the true signs, which are unknown but fixed, the
+    variable sign x has mean ECE; its weighted sum is at most sum over bins of |sum of l x|, and its squares do not
+    depend on signs, so one limit serves all sign vectors. Both at alpha / 2. `method="union"` adds up one sequence a
+    bin, the plain way; it needs several times the labels.
+    """
+    check_level(level)
+    c, a = _values(confidence, 0, 1), _values(correct, 0, 1)
+    if len(c) != len(a):
+        raise InputError(f"{len(c)} confidences for {len(a)} grades.", remedy="Give one each an item.")
+    index = np.minimum((c * bins + 1e-9).astype(np.intp), bins - 1)
+    x = c - a
+    if method == "signs":
+        low, high = _ece_signs(x, index, bins, (1 - level) / 2)
+    elif method == "union":
+        low, high = _ece_union(x, index, bins, 1 - level)
+    else:
+        raise InputError(f"method={method!r} is not known.", remedy="Use 'signs' or 'union'.")
+    return Sequence(
+        estimate=_running_ece(x, index, bins), low=low, high=high, level=level, method=f"empirical Bernstein, {method}"
+    )
+
+
+@numba.njit(cache=True)
+def _running_ece(x: Floats, index: NDArray[np.intp], bins: int) -> Floats:
+    """The plug-in after each item (eq. (10))."""
+    out = np.empty(len(x))
+    sums = np.zeros(bins)
+    total = 0.0
+    for t in range(len(x)):
+        b = index[t]
+        total -= abs(sums[b])
+        sums[b] += x[t]
+        total += abs(sums[b])
+        out[t] = total / (t + 1)
+    return out

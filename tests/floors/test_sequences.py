@@ -1,0 +1,156 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import beta
+
+from richter.errors import InputError
+from richter.floors import (
+    decide_claim,
+    difference_sequence,
+    ece_sequence,
+    mean_sequence,
+    parse_claim,
+    rate_sequence,
+)
+from richter.records import Verdict
+
+
+def test_rate_limits_solve_the_mixture_equation_by_hand() -> None:
+    outcomes = np.array([0, 0, 1, 0, 0, 0, 0, 0, 1, 0] * 3, dtype=float)
+    sequence = rate_sequence(outcomes)
+
+    def wealth(n: int, p: float) -> float:
+        k = int(outcomes[:n].sum())
+        top, _ = quad(lambda q: q**k * (1 - q) ** (n - k) * beta.pdf(q, 0.5, 0.5), 0, 1)
+        return top / (p**k * (1 - p) ** (n - k))
+
+    for p in (sequence.low[-1], sequence.high[-1]):  # the limit is where the best moment so far reaches 1 / alpha
+        assert max(wealth(n, p) for n in range(1, 31)) == pytest.approx(20, rel=1e-3)
+
+
+def test_rate_without_any_yes_is_a_bound() -> None:
+    sequence = rate_sequence(np.zeros(300))
+    assert sequence.low[-1] == 0
+    assert 3 / 300 < sequence.high[-1] < 0.03  # wider than the fixed-n rule of three, still a bound
+
+
+def test_sequences_only_shrink(rng: np.random.Generator) -> None:
+    x = (rng.random(500) < 0.2).astype(float)
+    c = rng.random(500)
+    for sequence in (rate_sequence(x), mean_sequence(x), ece_sequence(c, x), ece_sequence(c, x, method="union")):
+        assert (np.diff(sequence.low) >= 0).all()
+        assert (np.diff(sequence.high) <= 0).all()
+
+
+def ever_miss(draw: object, truth: float, runs: int, seed: int) -> int:
+    rng = np.random.default_rng(seed)
+    misses = 0
+    for _ in range(runs):
+        sequence = draw(rng)  # type: ignore[operator]
+        misses += bool((sequence.low > truth).any() or (sequence.high < truth).any())
+    return misses
+
+
+# 300 runs at alpha = 5%: more than 28 ever-misses have probability below 0.001 if the level is just held.
+@pytest.mark.parametrize("p", [0.02, 0.3])
+def test_rate_ever_miss_recovers_truth(p: float) -> None:
+    assert ever_miss(lambda r: rate_sequence((r.random(2000) < p).astype(float)), p, 300, 1) <= 28
+
+
+def test_difference_ever_miss_recovers_truth() -> None:
+    def draw(rng: np.random.Generator):
+        x = rng.choice([-1, 0, 1], p=[0.1, 0.85, 0.05], size=2000)
+        return difference_sequence((x < 0).astype(float), (x > 0).astype(float))
+
+    assert ever_miss(draw, -0.05, 300, 2) <= 28
+
+
+@pytest.mark.parametrize(("gap", "truth"), [(0.0, 0.0), (0.08, 0.08)])
+@pytest.mark.parametrize("method", ["signs", "union"])
+def test_ece_ever_miss_recovers_truth(gap: float, truth: float, method: str) -> None:
+    def draw(rng: np.random.Generator):
+        c = rng.uniform(0.5, 0.9, 1500)
+        sign = np.where((c * 10 + 1e-9).astype(int) % 2 == 0, 1, -1)  # alternating: signs must be learnt
+        return ece_sequence(c, (rng.random(1500) < c - gap * sign).astype(float), method=method)
+
+    assert ever_miss(draw, truth, 300, 3) <= 28
+
+
+def test_ece_signs_need_a_fraction_of_the_union_recovers_truth() -> None:
+    # Reference (an independent review, 10 bins): to show ECE > 0.02 at 0.08 1,500 labels by signs, 6,821 by union.
+    rng = np.random.default_rng(4)
+    stops: dict[str, list[int]] = {"signs": [], "union": []}
+    for _ in range(20):
+        c = rng.uniform(0.5, 1, 15_000)
+        a = (rng.random(15_000) < c - 0.08).astype(float)
+        for method, found in stops.items():
+            low = ece_sequence(c, a, method=method).low
+            found.append(int(np.argmax(low > 0.02)) + 1 if (low > 0.02).any() else 15_000)
+    assert 1_000 < np.median(stops["signs"]) < 2_700
+    assert np.median(stops["union"]) > 2.5 * np.median(stops["signs"])
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "below", "threshold", "conditions"),
+    [
+        ("error_rate < 0.05", "error_rate", True, 0.05, ()),
+        ("error_rate(gpt 4) <= 5%", "error_rate", True, 0.05, ("gpt 4",)),
+        ("accuracy > 0.9", "accuracy", False, 0.9, ()),
+        ("ece(m) < 8pt", "ece", True, 0.08, ("m",)),
+        ("catastrophic_rate < 0.01", "severity_at_least", True, 0.01, ()),
+        ("severity_at_least(2.5)(m) < 0.1", "severity_at_least", True, 0.1, ("m",)),
+        ("mean_severity < 1.5", "mean_severity", True, 1.5, ()),
+        ("A better than B", "better", False, 0.0, ("A", "B")),
+        ("new model is better than old model by 2pt", "better", False, 0.02, ("new model", "old model")),
+    ],
+)
+def test_claims_are_read(text: str, metric: str, below: bool, threshold: float, conditions: tuple[str, ...]) -> None:
+    claim = parse_claim(text)
+    assert (claim.metric, claim.below, claim.conditions) == (metric, below, conditions)
+    assert claim.threshold == pytest.approx(threshold)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "error_rate",
+        "error_rate < high",
+        "error_rate < 5",
+        "speed < 3",
+        "A better than A",
+        "severity_at_least < 0.1",
+        "A better than B by 300pt",
+        "error_rate == 0.05",
+    ],
+)
+def test_other_texts_are_refused_with_the_grammar(text: str) -> None:
+    with pytest.raises(InputError, match="Write"):
+        parse_claim(text)
+
+
+def test_claims_are_decided_either_way(rng: np.random.Generator) -> None:
+    claim = parse_claim("error_rate < 0.05")
+    good = decide_claim(claim, (rng.random(1000) >= 0.01).astype(float))
+    bad = decide_claim(claim, (rng.random(1000) >= 0.2).astype(float))
+    assert (good.verdict, bad.verdict) == (Verdict.VERIFIED, Verdict.REFUTED)
+    assert decide_claim(claim, []).verdict is Verdict.UNDECIDED
+    assert decide_claim(claim, [1.0] * 5).verdict is Verdict.UNDECIDED
+    better = parse_claim("A better than B")
+    a, b = (rng.random(800) < 0.9).astype(float), (rng.random(800) < 0.6).astype(float)
+    assert decide_claim(better, a, b).verdict is Verdict.VERIFIED
+    assert decide_claim(better, b, a).verdict is Verdict.REFUTED
+    severity = rng.choice([0, 1, 4], p=[0.7, 0.2, 0.1], size=800)
+    assert decide_claim(parse_claim("catastrophic_rate < 0.01"), severity).verdict is Verdict.REFUTED
+    assert decide_claim(parse_claim("mean_severity < 1.5"), severity).verdict is Verdict.VERIFIED
+    c = rng.uniform(0.5, 1, 3000)
+    right = (rng.random(3000) < c).astype(float)
+    assert decide_claim(parse_claim("ece < 0.1"), right, c).verdict is Verdict.VERIFIED
+
+
+@pytest.mark.parametrize("bad", [[], [0.0, 2.0], [0.0, math.nan], [[0.0, 1.0]]])
+def test_bad_observations_are_refused(bad: list[float]) -> None:
+    with pytest.raises(InputError):
+        rate_sequence(bad)
