@@ -1,0 +1,304 @@
+"""Aviation: airports, their codes, where they are; codes that belong to no airport."""
+
+import dataclasses
+from functools import partial
+
+from richter.bench._draft import NO_SUCH, Cell, Draft, solve
+from richter.bench._money import Money
+from richter.bench._places import country_truth, near_countries, wrong_countries
+from richter.bench._regions import zone_truth, zones_near
+from richter.bench._text import leaks, normalise_name, ordered, pick
+from richter.bench._world import World
+
+__all__ = ["Airport", "airports", "aviation"]
+
+SOURCE = "airportsdata (MIT)"
+GENERIC = ("international airport", "regional airport", "airport", "international", "airfield", "airstrip", "air base")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Airport:
+    """An airport with an IATA code.
+
+    `city` is what it serves, `town` where it stands; `people` live in the city (0 where GeoNames does not know it).
+    """
+
+    iata: str
+    icao: str
+    name: str
+    city: str
+    town: str
+    country: str
+    zone: str
+    lat: float
+    lon: float
+    people: int
+
+
+def airports(world: World) -> dict[str, Airport]:
+    """Airports by IATA code, those of the largest cities first; international ones before others of the same city."""
+    found = []
+    group = {iata: row["name"] for row in world.metropolitan_codes.values() for iata in row["airports"]}
+    for iata, row in world.airport_rows.items():
+        row = {**row, "city": group.get(iata, row["city"]), "town": row["city"]}
+        ids = world.name_places.get(normalise_name(row["city"]), ())
+        people = next((world.cities[k].population for k in ids if world.cities[k].country == row["country"]), 0)
+        found.append(
+            Airport(
+                iata=iata,
+                icao=row["icao"],
+                name=row["name"].strip(),
+                city=row["city"].strip(),
+                town=row["town"].strip(),
+                country=row["country"],
+                zone=row["tz"],
+                lat=round(row["lat"], 2),
+                lon=round(row["lon"], 2),
+                people=people,
+            )
+        )
+    found.sort(key=lambda a: (-(a.people // 1000), "international" not in a.name.lower(), a.iata))
+    return {a.iata: a for a in found}
+
+
+def aviation(world: World) -> list[Cell]:
+    """The cells of the domain."""
+    table = airports(world)
+    bank = Money(world)
+    usable = [
+        a
+        for a in table.values()
+        if a.country in world.states and a.people >= 3_000 and a.city and a.icao and a.city.replace(" ", "").isalpha()
+    ]
+    names: dict[str, int] = {}
+    served: dict[tuple[str, str], int] = {}
+    for a in table.values():
+        names[normalise_name(a.name)] = names.get(normalise_name(a.name), 0) + 1
+        served[a.city, a.country] = served.get((a.city, a.country), 0) + 1
+
+    def truth(airport: Airport, kind: str, subject: str) -> dict[str, object]:
+        return {"kind": kind, "subject": subject, "lat": airport.lat, "lon": airport.lon} | country_truth(
+            world, airport.country
+        )
+
+    def country_draft(airport: Airport, *, prompt: str, stem: str, subject: str) -> Draft:
+        country = world.countries[airport.country]
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=country.name,
+            aliases=country.aliases,
+            wrong=wrong_countries(world, airport.country, prompt),
+            truth=truth(airport, "country", subject),
+        )
+
+    def of_name(fact: str) -> Draft:
+        airport = table[fact]
+        return country_draft(
+            airport,
+            prompt=f"In which country is {airport.name}?",
+            stem=f"{airport.name} is in the country of",
+            subject=airport.name,
+        )
+
+    def of_code(fact: str) -> Draft:
+        return country_draft(
+            table[fact],
+            prompt=f"In which country is the airport with the IATA code {fact}?",
+            stem=f"The airport with the IATA code {fact} is in the country of",
+            subject=fact,
+        )
+
+    def city_draft(airport: Airport, *, prompt: str, stem: str, subject: str) -> Draft:
+        same = [a.city for a in usable if a.country == airport.country and a.city != airport.city]
+        like = [a.city for a in usable[:900] if a.city[0] == airport.city[0] and a.country != airport.country]
+        near = [world.countries[c].capital for c in near_countries(world, airport.country, prompt)]
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=airport.city,
+            aliases=[airport.town, *world.city_aliases(airport.city, airport.country)],
+            wrong=[*pick(same[:40], 2, prompt), *pick(like, 1, prompt), *near],
+            truth={**truth(airport, "city", subject), **world.city_truth(airport.city, airport.country)},
+        )
+
+    def city_of_code(fact: str) -> Draft:
+        return city_draft(
+            table[fact],
+            prompt=f"Which city is served by the airport with the IATA code {fact}?",
+            stem=f"The airport with the IATA code {fact} serves the city of",
+            subject=fact,
+        )
+
+    def city_of_icao(fact: str) -> Draft:
+        code = table[fact].icao
+        return city_draft(
+            table[fact],
+            prompt=f"Which city is served by the airport with the ICAO code {code}?",
+            stem=f"The airport with the ICAO code {code} serves the city of",
+            subject=code,
+        )
+
+    def code_of_city(fact: str) -> Draft:
+        airport = table[fact]
+        land = world.countries[airport.country].the_name
+        like = [a.iata for a in usable[:1200] if a.iata[0] == fact[0] and a.iata != fact]
+        home = [a.iata for a in usable if a.country == airport.country and a.iata != fact]
+        return Draft(
+            prompt=f"Give the three-letter IATA code of the airport that serves {airport.city} in {land}.",
+            stem=f"The IATA code of the airport that serves {airport.city} in {land} is",
+            answer=fact,
+            wrong=[*pick(like, 2, fact), *pick(home[:40], 1, fact), *pick(like, 4, fact, "more")],
+            truth={**truth(airport, "code", airport.city), "of": "airport", "code": fact},
+        )
+
+    def zone_of_code(fact: str) -> Draft | None:
+        airport = table[fact]
+        if airport.zone not in world.zones:
+            return None
+        return Draft(
+            prompt=f"Which IANA time zone identifier applies at the airport with the IATA code {fact}?",
+            stem=f"The IANA time zone identifier at the airport with the IATA code {fact} is",
+            answer=airport.zone,
+            aliases=[*world.zone_links.get(airport.zone, ()), airport.zone.split("/")[-1].replace("_", " ")],
+            also=world.country_zones.get(airport.country, ()),
+            wrong=zones_near(world, airport.zone, airport.country, fact),
+            truth={"subject": fact, "via": airport.city, **zone_truth(world, airport.zone, airport.country)},
+        )
+
+    def money_of_code(fact: str) -> Draft | None:
+        return bank.unit_draft(
+            table[fact].country,
+            prompt=f"What is the main unit of the currency at the airport with the IATA code {fact}?",
+            stem=f"At the airport with the IATA code {fact} people pay with the",
+            subject=fact,
+        )
+
+    def capital_of_code(fact: str) -> Draft | None:
+        airport = table[fact]
+        country = world.countries[airport.country]
+        if not country.capital or airport.city in (country.capital, *country.capital_aliases):
+            return None
+        draft = city_draft(
+            airport,
+            prompt=f"What is the capital of the country whose airport has the IATA code {fact}?",
+            stem=f"The capital of the country whose airport has the IATA code {fact} is",
+            subject=fact,
+        )
+        near = [world.countries[c].capital for c in near_countries(world, airport.country, fact)]
+        return dataclasses.replace(
+            draft,
+            answer=country.capital,
+            aliases=country.capital_aliases,
+            wrong=[airport.city, *near],
+            truth={
+                **truth(airport, "city", fact),
+                "via": country.name,
+                **world.city_truth(country.capital, airport.country),
+            },
+        )
+
+    def unassigned(fact: str) -> Draft:
+        return Draft(
+            prompt=f"Which airport has the IATA code {fact}?",
+            stem=f"The airport that has the IATA code {fact} is",
+            answer=f"none, because {fact} is not assigned to any airport",
+            aliases=[*NO_SUCH, "no airport", "not an IATA code"],
+            wrong=[a.name for a in pick(usable[:400], 4, fact) if "airport" in a.name.lower()],
+            truth={
+                "kind": "trap",
+                "subject": fact,
+                "premise": f"{fact} is the IATA code of an airport",
+                "corrected": "unassigned",
+            },
+        )
+
+    def elsewhere(fact: str) -> Draft:
+        iata, code = fact.split("|")
+        airport, claimed = table[iata], world.countries[code]
+        real = world.countries[airport.country]
+        term = world.division_terms[code]
+        return Draft(
+            prompt=f"In which {term} of {claimed.the_name} is the airport with the IATA code {iata}?",
+            stem=f"The {term} of {claimed.the_name} with the airport {iata} is",
+            answer=f"none, because {iata} is in {real.the_name}",
+            aliases=[
+                *(real.name, *real.aliases, airport.city, "none", f"not in {claimed.name}"),
+                *(f"not in {claimed.the_name}", f"isn't in {claimed.the_name}", f"not located in {claimed.the_name}"),
+            ],
+            wrong=[r.name for r in pick(world.big_regions(code), 4, fact)],
+            truth={
+                "kind": "trap",
+                "subject": iata,
+                "premise": f"{iata} is in {claimed.the_name}",
+                "corrected": f"{iata} is {airport.name} in {real.the_name}",
+                "claimed_country": code,
+                **country_truth(world, airport.country),
+            },
+        )
+
+    def telling(a: Airport) -> bool:
+        """A name that is the airport's own, and says neither the city nor the country."""
+        land = world.countries[a.country]
+        return names[normalise_name(a.name)] == 1 and not leaks([land.name, *land.aliases], a.name)
+
+    def bare(a: Airport) -> bool:
+        return a.name.lower().endswith("airport") and a.name.isascii() and "/" not in a.name
+
+    named = [a.iata for a in usable if telling(a) and bare(a)]
+    codes = [a.iata for a in usable]
+    international = [a.iata for a in usable if "international" in a.name.lower()]
+    alone = [a.iata for a in usable if served[a.city, a.country] == 1]
+    taken = set(table) | {row["lid"] for row in world.airport_rows.values()} | set(world.metropolitan_codes)
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    # whole blocks that hold no airport: a single gap might be one that the list lacks
+    used = {code[:2] for code in taken}
+    free = [f"{a}{b}{c}" for a in letters for b in letters for c in letters if f"{a}{b}" not in used]
+    free = ordered(free, "free airport codes")[:600]
+    claims = [
+        f"{iata}|{code}"
+        for iata in international[:500]
+        for code in pick(sorted(set(world.division_terms) - {table[iata].country}), 1, iata)
+    ]
+
+    cell = partial(Cell, source=SOURCE)
+    chain = partial(Cell, source=f"{SOURCE}; GeoNames (CC BY 4.0)", form="compositional")
+    by_name = partial(cell, write=of_name, relation="airport-country", shots=solve(of_name, named[:40]))
+    by_code = partial(cell, write=of_code, relation="iata-country", shots=solve(of_code, international[:40]))
+    city = partial(cell, write=city_of_code, relation="iata-city", shots=solve(city_of_code, international[:40]))
+    icao = partial(cell, write=city_of_icao, relation="icao-city", shots=solve(city_of_icao, international[:40]))
+    code = partial(cell, write=code_of_city, relation="city-iata", shots=solve(code_of_city, alone[:40]))
+    zone = partial(chain, write=zone_of_code, relation="iata-zone", shots=solve(zone_of_code, international[:30]))
+    unit = partial(chain, write=money_of_code, relation="iata-unit", shots=solve(money_of_code, international[:30]))
+    seat = partial(
+        chain, write=capital_of_code, relation="iata-capital", shots=solve(capital_of_code, international[:40])
+    )
+    whose = [
+        (f"The airport that has the IATA code {a} is {table[a].name}.", table[a].name)
+        for a in ("CDG", "JFK", "LHR", "FRA", "SYD", "GRU")
+    ]
+    nobody = partial(cell, form="trap", write=unassigned, relation="iata-unassigned", shots=whose)
+    where = [
+        ("The state of the United States with the airport DEN is Colorado.", "Colorado"),
+        ("The state of Germany with the airport MUC is Bavaria.", "Bavaria"),
+        ("The province of Canada with the airport YYC is Alberta.", "Alberta"),
+        ("The state of Australia with the airport BNE is Queensland.", "Queensland"),
+    ]
+    abroad = partial(cell, form="trap", write=elsewhere, relation="iata-in-wrong-country", shots=where)
+    return [
+        by_name(tier=1, facts=named[:700], weight=1),
+        by_name(tier=2, facts=named[700:], weight=2),
+        by_code(tier=2, facts=international[:250]),
+        by_code(tier=3, facts=codes[250:2500], weight=1),
+        city(tier=3, facts=international[:350], weight=2),
+        city(tier=4, facts=codes[350:2500], weight=3),
+        zone(tier=4, facts=international, weight=2),
+        unit(tier=4, facts=international, weight=1),
+        nobody(tier=4, facts=free[0::2], weight=1),
+        abroad(tier=4, facts=claims[0::2], weight=1),
+        icao(tier=5, facts=codes[:2500], weight=3),
+        code(tier=5, facts=alone[200:], weight=2),
+        seat(tier=5, facts=codes[350:2500], weight=2),
+        nobody(tier=5, facts=free[1::2], weight=1),
+        abroad(tier=5, facts=claims[1::2], weight=1),
+    ]

@@ -1,0 +1,165 @@
+"""Cities: in which country they lie, which capital and currency that leads to, and cities put in the wrong country."""
+
+from functools import partial
+
+from richter.bench._draft import Cell, Draft, solve
+from richter.bench._money import Money
+from richter.bench._places import GEONAMES, country_truth, near_countries, wrong_countries
+from richter.bench._text import ordered, pick, unique
+from richter.bench._world import World
+
+__all__ = ["cities"]
+
+
+def cities(world: World) -> list[Cell]:
+    """The cells of the domain."""
+    money = Money(world)
+
+    def in_country(fact: str) -> Draft:
+        city = world.cities[fact]
+        country = world.countries[city.country]
+        called = world.call(city)
+        return Draft(
+            prompt=f"In which country is the city of {called}?",
+            stem=f"{called} is a city in the country of",
+            answer=country.name,
+            aliases=country.aliases,
+            wrong=wrong_countries(world, city.country, fact),
+            truth={"kind": "country", "subject": city.name, **country_truth(world, city.country)},
+        )
+
+    def capital_of_its_country(fact: str) -> Draft | None:
+        city = world.cities[fact]
+        country = world.countries[city.country]
+        if not country.capital or city.name in (country.capital, *country.capital_aliases):
+            return None
+        called = world.call(city)
+        near = [world.countries[c].capital for c in near_countries(world, city.country, fact)]
+        largest = [c.name for c in world.biggest(city.country)[:3] if c.id != fact and c.name != country.capital]
+        return Draft(
+            prompt=f"What is the capital of the country in which the city of {called} lies?",
+            stem=f"The capital of the country in which {called} lies is",
+            answer=country.capital,
+            aliases=country.capital_aliases,
+            wrong=[*largest[:1], *near],
+            truth={
+                "kind": "city",
+                "subject": city.name,
+                "via": country.name,
+                **country_truth(world, city.country),
+                **world.city_truth(country.capital, city.country),
+            },
+        )
+
+    def money_of_its_country(fact: str) -> Draft | None:
+        city = world.cities[fact]
+        called = world.call(city)
+        return money.unit_draft(
+            city.country,
+            prompt=f"What is the main unit of the currency used in the city of {called}?",
+            stem=f"People in the city of {called} pay with the",
+            subject=city.name,
+        )
+
+    def wrong_state(fact: str) -> Draft:
+        """A city said to lie in a division of a country that it is not in."""
+        key, code = fact.split("|")
+        city, claimed = world.cities[key], world.countries[code]
+        country = world.countries[city.country]
+        term = world.division_terms[code]
+        called = world.call(city)
+        inside = [r.name for r in world.big_regions(code)]
+        return Draft(
+            prompt=f"In which {term} of {claimed.the_name} is the city of {called}?",
+            stem=f"The {term} of {claimed.the_name} in which {called} lies is",
+            answer=f"none, because {city.name} is in {country.the_name}",
+            aliases=unique(
+                [
+                    country.name,
+                    *country.aliases,
+                    *(f"{city.name} is not in {name}" for name in (claimed.the_name, claimed.name)),
+                    *(f"not in {name}" for name in (claimed.the_name, claimed.name)),
+                    *(f"isn't in {name}" for name in (claimed.the_name, claimed.name)),
+                    *(f"not a city in {name}" for name in (claimed.the_name, claimed.name)),
+                    *(f"not located in {name}" for name in (claimed.the_name, claimed.name)),
+                    "none",
+                ]
+            ),
+            wrong=pick(inside, 3, fact),
+            truth={
+                "kind": "trap",
+                "subject": city.name,
+                "premise": f"{city.name} lies in {claimed.the_name}",
+                "corrected": f"{city.name} lies in {country.the_name}",
+                "claimed_country": code,
+                **country_truth(world, city.country),
+            },
+        )
+
+    asked = [key for key in world.asked_cities if world.cities[key].country not in ("SG", "MC", "VA", "SM")]
+    people = {key: world.cities[key].population for key in asked}
+    famous = asked[:450]
+    large = asked[450:2600]
+    middle = [key for key in asked if 20_000 <= people[key] < 100_000]
+    small = [key for key in asked if 5_000 <= people[key] < 20_000]
+    villages = [key for key in asked if 1_000 <= people[key] < 5_000]
+    shots = {write: solve(write, famous[:40]) for write in (in_country, capital_of_its_country, money_of_its_country)}
+
+    claimable = sorted(world.division_terms)
+    traps = [f"{key}|{code}" for key in asked[:1500] for code in _claims(world, key, claimable)]
+    state_shots = [
+        (f"The {world.division_terms[c]} of {world.countries[c].the_name} in which {name} lies is {region}.", region)
+        for c, name, region in (
+            ("US", "Denver", "Colorado"),
+            ("US", "Houston", "Texas"),
+            ("CA", "Calgary", "Alberta"),
+            ("DE", "Munich", "Bavaria"),
+            ("BR", "Curitiba", "Paraná"),
+            ("AU", "Brisbane", "Queensland"),
+            ("IN", "Pune", "Maharashtra"),
+            ("IT", "Florence", "Tuscany"),
+        )
+    ]
+    plain = partial(Cell, write=in_country, shots=shots[in_country], source=GEONAMES, relation="city-country")
+    capital = partial(
+        Cell,
+        form="compositional",
+        write=capital_of_its_country,
+        shots=shots[capital_of_its_country],
+        relation="city-country-capital",
+        source=GEONAMES,
+    )
+    unit = partial(
+        Cell,
+        form="compositional",
+        write=money_of_its_country,
+        shots=shots[money_of_its_country],
+        relation="city-country-unit",
+        source=f"{GEONAMES}; CLDR (Unicode License) via babel",
+    )
+    trap = partial(
+        Cell, form="trap", write=wrong_state, shots=state_shots, relation="city-in-wrong-country", source=GEONAMES
+    )
+    return [
+        plain(tier=1, facts=famous),
+        plain(tier=2, facts=large),
+        plain(tier=3, facts=middle, weight=3),
+        plain(tier=3, facts=small),
+        plain(tier=4, facts=villages, weight=3),
+        capital(tier=4, facts=large, weight=3),
+        unit(tier=4, facts=large, weight=2),
+        trap(tier=4, facts=traps[: len(traps) // 2], weight=2),
+        capital(tier=5, facts=small, weight=3),
+        unit(tier=5, facts=small, weight=3),
+        trap(tier=5, facts=traps[len(traps) // 2 :], weight=2),
+    ]
+
+
+def _claims(world: World, key: str, claimable: list[str]) -> list[str]:
+    """Countries a city may be put into by mistake: a neighbour and another; none where it has a namesake."""
+    city = world.cities[key]
+    if world.call(city) != city.name:
+        return []
+    neighbours = [c for c in world.countries[city.country].neighbours if c in claimable]
+    others = [c for c in claimable if c != city.country and c not in neighbours]
+    return [*ordered(neighbours, key)[:1], *pick(others, 1, key)]

@@ -1,0 +1,111 @@
+"""From a fact to an item: what a domain writes down, and the checks that every item must pass."""
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from richter.bench._text import leaks, normalise_name, ordered, unique
+from richter.records import Item
+
+__all__ = ["NO_SUCH", "Cell", "Draft", "finish", "solve"]
+
+# ways to say that what was asked about is not there
+NO_SUCH = (
+    *(
+        "none",
+        "no such",
+        "does not exist",
+        "doesn't exist",
+        "not assigned",
+        "isn't assigned",
+        "unassigned",
+        "not a valid",
+    ),
+    *("not valid", "invalid", "not a real", "not a recognized", "not a recognised", "not an official", "there is no"),
+    *("there isn't", "not in use", "not currently", "no known", "fictional", "not a standard", "not an actual"),
+)
+
+Form = Literal["plain", "compositional", "trap"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """One question as a domain writes it.
+
+    `stem` is a sentence that the answer completes. `wrong` are plausible wrong answers, best first; what is also
+    right (`aliases`, `also`) is never offered among them.
+    """
+
+    prompt: str
+    stem: str
+    answer: str
+    wrong: Sequence[str]
+    truth: Mapping[str, Any]
+    aliases: Sequence[str] = ()
+    also: Sequence[str] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """The questions of one relation in one tier: the ids of its facts, and how one is written.
+
+    `weight` is the relation's share of its tier. `shots` are solved sentences of the same relation with their answers.
+    """
+
+    tier: int
+    relation: str
+    facts: Sequence[str]
+    write: Callable[[str], Draft | None]
+    shots: Sequence[tuple[str, str]]
+    source: str
+    form: Form = "plain"
+    weight: int = 1
+
+
+def solve(write: Callable[[str], Draft | None], facts: Sequence[str]) -> list[tuple[str, str]]:
+    """Solved sentences of a relation, for use as shots, each with its answer."""
+    drafts = (write(fact) for fact in facts)
+    return [(f"{draft.stem} {draft.answer}.", draft.answer) for draft in drafts if draft]
+
+
+def finish(domain: str, cell: Cell, fact: str) -> Item | None:
+    """The item for a fact, or None where it would give itself away or has no three wrong options."""
+    draft = cell.write(fact)
+    if draft is None:
+        return None
+    aliases = unique([draft.answer, *draft.aliases])[1:]
+    right = [draft.answer, *aliases]
+    if leaks(right, draft.prompt) or leaks(right, draft.stem):
+        return None
+    taken = {normalise_name(name) for name in [*right, *draft.also]}
+    wrong = [name for name in unique(draft.wrong) if normalise_name(name) not in taken][:3]
+    if len(wrong) < 3:
+        return None
+    identity = hashlib.sha256(f"{cell.relation}|{draft.prompt}".encode()).hexdigest()[:10]
+    return Item(
+        id=f"{domain.split()[0]}-{cell.tier}-{identity}",
+        prompt=draft.prompt,
+        reference=draft.answer,
+        aliases=aliases,
+        options=tuple(ordered([draft.answer, *wrong], "options", draft.prompt)),
+        stem=draft.stem,
+        shots=_shots(cell, draft),
+        domain=domain,
+        tier=cell.tier,
+        form=cell.form,
+        source=cell.source,
+        truth={**draft.truth, "relation": cell.relation},
+    )
+
+
+def _shots(cell: Cell, draft: Draft) -> tuple[str, ...]:
+    """Two solved sentences that neither hold the answer nor share one."""
+    right = unique([draft.answer, *draft.aliases, *draft.also])
+    chosen: dict[str, str] = {}
+    for text, answer in ordered(cell.shots, "shots", draft.prompt):
+        if not leaks(right, text) and not text.startswith(draft.stem) and answer not in chosen:
+            chosen[answer] = text
+        if len(chosen) == 2:
+            return tuple(chosen.values())
+    raise AssertionError(f"{cell.relation} has no two shots for {draft.prompt!r}")

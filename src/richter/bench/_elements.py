@@ -1,0 +1,411 @@
+"""Elements and isotopes: symbols, numbers, places in the table, neutrons; elements and isotopes that are not."""
+
+from functools import partial
+from typing import Any
+
+from richter.bench._draft import NO_SUCH, Cell, Draft, solve
+from richter.bench._text import ordered, pick, words
+from richter.bench._world import Element, World
+
+__all__ = ["elements"]
+
+SOURCE = "mendeleev 1.3.0 (MIT)"
+SPELLINGS = {"aluminum": ("aluminium",), "cesium": ("caesium",), "sulfur": ("sulphur",)}
+COMMON = words(
+    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Ti Cr Mn Fe Co Ni Cu Zn As Br Kr Ag Sn I Xe Ba W "
+    "Pt Au Hg Pb Ra U Pu Rn Cd Bi Cs Sr Se"
+)
+# Families that every textbook draws alike; zinc's column, lanthanum, lutetium and their like are left out.
+FAMILIES = {
+    "alkali metal": "Li Na K Rb Cs Fr",
+    "alkaline earth metal": "Be Mg Ca Sr Ba Ra",
+    "halogen": "F Cl Br I",
+    "noble gas": "He Ne Ar Kr Xe Rn",
+    "lanthanide": "Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb",
+    "actinide": "Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No",
+    "metalloid": "B Si Ge As Sb Te",
+    "transition metal": ("Sc Ti V Cr Mn Fe Co Ni Cu Y Zr Nb Mo Tc Ru Rh Pd Ag Hf Ta W Re Os Ir Pt Au Rf Db Sg Bh Hs"),
+}
+FAMILY_ALIASES = {"lanthanide": ("lanthanoid", "rare earth"), "actinide": ("actinoid",), "metalloid": ("semimetal",)}
+UNSETTLED_COLUMN = frozenset({"La", "Lu", "Ac", "Lr"})
+# Years on which textbooks agree (first isolated or first made); those they date apart are left out.
+FOUND = {
+    "H": 1766,
+    "N": 1772,
+    "Na": 1807,
+    "K": 1807,
+    "Ba": 1808,
+    "I": 1811,
+    "Br": 1826,
+    "Rb": 1861,
+    "Cs": 1860,
+    "In": 1863,
+    "Ga": 1875,
+    "Sc": 1879,
+    "Ge": 1886,
+    "Ar": 1894,
+    "Kr": 1898,
+    "Ne": 1898,
+    "Xe": 1898,
+    "Po": 1898,
+    "Ra": 1898,
+    "Hf": 1923,
+    "Re": 1925,
+    "Tc": 1937,
+    "Fr": 1939,
+    "At": 1940,
+    "Np": 1940,
+    "Eu": 1901,
+    "Ru": 1844,
+    "Cd": 1817,
+    "Li": 1817,
+    "P": 1669,
+    "Cm": 1944,
+    "Bk": 1949,
+    "Cf": 1950,
+    "Md": 1955,
+}
+# No stable isotope; bismuth and what decays beyond measuring are left out.
+NEVER_STABLE = (
+    "Tc Pm Po At Rn Fr Ra Ac Pa Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og"
+)
+
+
+def elements(world: World) -> list[Cell]:
+    """The cells of the domain."""
+    table = world.elements
+    by = {e.symbol: e for e in table}
+    rare = [e.symbol for e in table if e.symbol not in COMMON]
+    everything = [e.symbol for e in table]
+    family = {symbol: name for name, symbols in FAMILIES.items() for symbol in symbols.split()}
+
+    def truth(e: Element, kind: str, subject: str, **more: Any) -> dict[str, Any]:
+        row = {"kind": kind, "subject": subject, "element": e.symbol, "number": e.number, "period": e.period}
+        return {**row, "group": e.group, "block": e.block, **more}
+
+    def near(e: Element, *salt: object) -> list[Element]:
+        """Elements that a reader might mix up: neighbours in the table, same column, same first letter."""
+        beside = [x for x in table if 0 < abs(x.number - e.number) <= 3]
+        column = [x for x in table if e.group and x.group == e.group and x != e]
+        letter = [x for x in table if x.name[0] == e.name[0] and x != e]
+        pools = [ordered(pool, *salt, e.symbol) for pool in (letter, column, beside)]
+        return [*(pool[0] for pool in pools if pool), *pick(table, 4, *salt, e.symbol), *beside]
+
+    def name_draft(e: Element, *, prompt: str, stem: str, subject: str, **more: Any) -> Draft:
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=e.name,
+            aliases=SPELLINGS.get(e.name, ()),
+            wrong=[x.name for x in near(e, prompt)],
+            truth=truth(e, "element", subject, **more),
+        )
+
+    def symbol_draft(e: Element, *, prompt: str, stem: str, subject: str, **more: Any) -> Draft:
+        made = [s.title() for s in (e.name[0] + e.name[2:3], e.name[:2], e.name[0] + e.name[-1]) if len(s) == 2]
+        real = [x.symbol for x in near(e, prompt)]
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=e.symbol,
+            wrong=[*ordered([s for s in made if s != e.symbol], prompt)[:1], *real],
+            truth=truth(e, "symbol", subject, **more),
+        )
+
+    def number_draft(
+        e: Element, value: int, *, prompt: str, stem: str, subject: str, spread: int, **more: Any
+    ) -> Draft:
+        steps = [d for d in range(-spread, spread + 1) if d and value + d > 0]
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=str(value),
+            wrong=[str(value + d) for d in ordered(steps, prompt)],
+            truth=truth(e, "number", subject, value=value, **more),
+        )
+
+    def name_of_symbol(fact: str) -> Draft:
+        return name_draft(
+            by[fact],
+            prompt=f"Which chemical element has the symbol {fact}?",
+            stem=f"{fact} is the chemical symbol of",
+            subject=fact,
+        )
+
+    def symbol_of_name(fact: str) -> Draft:
+        name = by[fact].name
+        return symbol_draft(
+            by[fact],
+            prompt=f"Give the chemical symbol for {name}.",
+            stem=f"The chemical symbol for {name} is",
+            subject=name,
+        )
+
+    def number_of_name(fact: str) -> Draft:
+        e = by[fact]
+        return number_draft(
+            e,
+            e.number,
+            prompt=f"What is the atomic number of {e.name}?",
+            stem=f"The atomic number of {e.name} is",
+            subject=e.name,
+            spread=6,
+        )
+
+    def name_of_number(fact: str) -> Draft:
+        e = by[fact]
+        return name_draft(
+            e,
+            prompt=f"Which chemical element has the atomic number {e.number}?",
+            stem=f"The chemical element with the atomic number {e.number} is",
+            subject=str(e.number),
+        )
+
+    def family_of(fact: str) -> Draft:
+        name = by[fact].name
+        own = family[fact]
+        others = [f for f in FAMILIES if f != own]
+        return Draft(
+            prompt=f"To which family of chemical elements does {name} belong?",
+            stem=f"{name.capitalize()} belongs to the family of the",
+            answer=f"{own}s" if own != "noble gas" else "noble gases",
+            aliases=[own, *FAMILY_ALIASES.get(own, ()), *(f"{a}s" for a in FAMILY_ALIASES.get(own, ()))],
+            wrong=[f"{f}s" if f != "noble gas" else "noble gases" for f in ordered(others, fact)],
+            truth=truth(by[fact], "family", name, family=own),
+        )
+
+    def period_of(fact: str) -> Draft:
+        e = by[fact]
+        return Draft(
+            prompt=f"In which period (row) of the periodic table is {e.name}?",
+            stem=f"The number of the period of the periodic table with {e.name} is",
+            answer=str(e.period),
+            aliases=[f"{e.period}{_ordinal(e.period)}", f"period {e.period}", f"row {e.period}", _WORDS[e.period]],
+            wrong=[str(p) for p in ordered([p for p in range(1, 8) if p != e.period], fact)],
+            truth=truth(e, "number", e.name, value=e.period),
+        )
+
+    def group_of(fact: str) -> Draft:
+        e = by[fact]
+        assert e.group
+        return Draft(
+            prompt=f"In which group (column, 1 to 18) of the periodic table is {e.name}?".replace(
+                "1 to 18", "IUPAC number"
+            ),
+            stem=f"The number of the group of the periodic table with {e.name} is",
+            answer=str(e.group),
+            aliases=[f"group {e.group}", f"{e.group}{_ordinal(e.group)}"],
+            wrong=[str(g) for g in ordered([g for g in range(1, 19) if g != e.group and abs(g - e.group) < 6], fact)],
+            truth=truth(e, "number", e.name, value=e.group),
+        )
+
+    def year_of(fact: str) -> Draft:
+        e, year = by[fact], FOUND[fact]
+        steps = [-48, -31, -19, -11, 12, 23, 34, 47]
+        return Draft(
+            prompt=f"In which year was the chemical element {e.name} discovered?",
+            stem=f"The chemical element {e.name} was discovered in the year",
+            answer=str(year),
+            wrong=[str(year + d) for d in ordered(steps, fact)],
+            truth=truth(e, "year", e.name, value=year),
+        )
+
+    def next_symbol(fact: str) -> Draft:
+        e = by[fact]
+        after = table[e.number]
+        return symbol_draft(
+            after,
+            prompt=f"Give the symbol of the chemical element that follows {e.name} in the periodic table.",
+            stem=f"The symbol of the chemical element that follows {e.name} in the periodic table is",
+            subject=e.name,
+            via=after.name,
+        )
+
+    def next_name(fact: str) -> Draft:
+        e = by[fact]
+        after = table[e.number]
+        return name_draft(
+            after,
+            prompt=f"Which chemical element comes right after the one with the symbol {fact} in the periodic table?",
+            stem=f"The chemical element right after the one with the symbol {fact} is",
+            subject=fact,
+        )
+
+    def number_of_symbol(fact: str) -> Draft:
+        e = by[fact]
+        return number_draft(
+            e,
+            e.number,
+            prompt=f"How many protons are in the nucleus of an atom of the element with the symbol {fact}?",
+            stem=f"The number of protons in an atom of the element with the symbol {fact} is",
+            subject=fact,
+            spread=6,
+            via=e.name,
+        )
+
+    def neutrons(fact: str) -> Draft:
+        symbol, mass = fact.split("-")
+        e = by[symbol]
+        return number_draft(
+            e,
+            int(mass) - e.number,
+            prompt=f"How many neutrons are in the nucleus of an atom of {e.name}-{mass}?",
+            stem=f"The number of neutrons in an atom of {e.name}-{mass} is",
+            subject=f"{e.name}-{mass}",
+            spread=5,
+            via=e.number,
+        )
+
+    def main_isotope(fact: str) -> Draft:
+        e = by[fact]
+        mass = _main_isotope(e)
+        others = [m for m, share in e.isotopes.items() if share and m != mass]
+        beside = [m for m in e.isotopes if 0 < abs(m - mass) <= 4 and m not in others]
+        return Draft(
+            prompt=f"What is the mass number of the most abundant natural isotope of {e.name}?",
+            stem=f"The mass number of the most abundant natural isotope of {e.name} is",
+            answer=str(mass),
+            aliases=[f"{e.name}-{mass}", f"{fact}-{mass}"],
+            wrong=[str(m) for m in [*ordered(others, fact), *ordered(beside, fact)]],
+            truth=truth(e, "number", e.name, value=mass),
+        )
+
+    def no_element(fact: str) -> Draft:
+        return Draft(
+            prompt=f"What is the name of the chemical element with atomic number {fact}?",
+            stem=f"The name of the chemical element with atomic number {fact} is",
+            answer=f"none, because no element {fact} is known",
+            aliases=[
+                *NO_SUCH,
+                "not been discovered",
+                "not yet been discovered",
+                "undiscovered",
+                "no element",
+                "not known",
+            ],
+            wrong=[e.name for e in pick(table[80:], 3, fact)],
+            truth={
+                "kind": "trap",
+                "subject": fact,
+                "premise": f"element {fact} is known",
+                "corrected": "118 elements are known",
+            },
+        )
+
+    def no_symbol(fact: str) -> Draft:
+        return Draft(
+            prompt=f"What is the atomic number of the chemical element with the symbol {fact}?",
+            stem=f"The atomic number of the chemical element with the symbol {fact} is",
+            answer=f"none, because {fact} is no element's symbol",
+            aliases=[*NO_SUCH, "no element", "not a chemical symbol", "not the symbol", "not an element"],
+            wrong=[str(e.number) for e in pick(table, 4, fact)],
+            truth={
+                "kind": "trap",
+                "subject": fact,
+                "premise": f"{fact} is the symbol of an element",
+                "corrected": "unassigned",
+            },
+        )
+
+    def no_stable(fact: str) -> Draft:
+        e = by[fact]
+        masses = sorted(e.isotopes)
+        return Draft(
+            prompt=f"What is the mass number of the stable isotope of {e.name}?",
+            stem=f"The mass number of the stable isotope of {e.name} is",
+            answer=f"none, because {e.name} has no stable isotope",
+            aliases=[*NO_SUCH, "no stable", "not have a stable", "not have any stable", "radioactive", "not stable"],
+            wrong=[str(m) for m in pick(masses, 4, fact)],
+            truth=truth(e, "trap", e.name, premise=f"{e.name} has a stable isotope", corrected="no stable isotope"),
+        )
+
+    familiar = [s for s in COMMON if s in family]
+    grouped = [e.symbol for e in table if e.group and e.symbol not in UNSETTLED_COLUMN]
+    natural = [e.symbol for e in table if sum(bool(a) for a in e.isotopes.values()) >= 2]
+    stable = [f"{e.symbol}-{m}" for e in table[5:83] for m, a in e.isotopes.items() if a]
+    known_isotopes = [f"{e.symbol}-{m}" for e in table[5:100] for m, a in e.isotopes.items() if not a]
+    free = [f"{a}{b}" for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for b in "abdefgjkmoqvwxz" if f"{a}{b}" not in by]
+    free = ordered([s for s in free if s.lower() not in _ENGLISH], "free symbols")[:240]
+    beyond = [str(n) for n in range(121, 200)]
+
+    cell = partial(Cell, source=SOURCE)
+    chain = partial(Cell, source=SOURCE, form="compositional")
+    trap = partial(Cell, source=SOURCE, form="trap")
+    name = partial(cell, write=name_of_symbol, relation="symbol-element", shots=solve(name_of_symbol, COMMON[:30]))
+    symbol = partial(cell, write=symbol_of_name, relation="element-symbol", shots=solve(symbol_of_name, COMMON[10:40]))
+    number = partial(cell, write=number_of_name, relation="element-number", shots=solve(number_of_name, COMMON[5:35]))
+    numbered = partial(cell, write=name_of_number, relation="number-element", shots=solve(name_of_number, COMMON[:30]))
+    kind = partial(cell, write=family_of, relation="element-family", shots=solve(family_of, familiar[:24]))
+    period = partial(cell, write=period_of, relation="element-period", shots=solve(period_of, COMMON[:40]))
+    group = partial(
+        cell, write=group_of, relation="element-group", shots=solve(group_of, [s for s in COMMON if s in grouped])
+    )
+    year = partial(cell, write=year_of, relation="element-year", shots=solve(year_of, sorted(FOUND)))
+    main = partial(cell, write=main_isotope, relation="main-isotope", shots=solve(main_isotope, natural[:24]))
+    after = partial(chain, write=next_symbol, relation="next-element-symbol", shots=solve(next_symbol, COMMON[:30]))
+    follows = partial(chain, write=next_name, relation="symbol-next-element", shots=solve(next_name, COMMON[:30]))
+    protons = partial(
+        chain, write=number_of_symbol, relation="symbol-protons", shots=solve(number_of_symbol, COMMON[5:30])
+    )
+    count = partial(chain, write=neutrons, relation="isotope-neutrons", shots=solve(neutrons, stable[:40]))
+    unknown = partial(
+        trap, write=no_element, relation="no-such-element", shots=_named_shots(solve(name_of_number, COMMON))
+    )
+    unsymbol = partial(trap, write=no_symbol, relation="no-such-symbol", shots=_symbol_shots(by, COMMON))
+    unstable = partial(
+        trap,
+        write=no_stable,
+        relation="no-stable-isotope",
+        shots=[
+            (f"The mass number of the stable isotope of {n} is {m}.", str(m))
+            for n, m in (("fluorine", 19), ("sodium", 23), ("aluminum", 27), ("phosphorus", 31), ("gold", 197))
+        ],
+    )
+    return [
+        name(tier=1, facts=everything, weight=2),
+        symbol(tier=1, facts=everything, weight=2),
+        number(tier=1, facts=COMMON, weight=1),
+        numbered(tier=2, facts=everything, weight=2),
+        number(tier=2, facts=rare, weight=1),
+        kind(tier=2, facts=sorted(family), weight=2),
+        period(tier=3, facts=everything, weight=2),
+        group(tier=3, facts=grouped, weight=2),
+        year(tier=3, facts=sorted(FOUND), weight=1),
+        protons(tier=4, facts=everything, weight=2),
+        count(tier=4, facts=stable, weight=2),
+        after(tier=4, facts=everything[:117], weight=2),
+        unknown(tier=4, facts=beyond, weight=1),
+        unsymbol(tier=4, facts=free[:120], weight=1),
+        main(tier=5, facts=natural, weight=2),
+        follows(tier=5, facts=everything[:117], weight=1),
+        count(tier=5, facts=known_isotopes, weight=2),
+        unstable(tier=5, facts=NEVER_STABLE.split(), weight=1),
+        unsymbol(tier=5, facts=free[120:], weight=1),
+    ]
+
+
+_WORDS = ("zero", "first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+_ENGLISH = frozenset(words("am an as at be by do go he hi if in is it me my no of oh ok on or ox so to up us we"))
+
+
+def _ordinal(n: int) -> str:
+    return {1: "st", 2: "nd", 3: "rd"}.get(n if n < 10 else 0, "th")
+
+
+def _main_isotope(e: Element) -> int:
+    return max(((share or 0.0), -mass) for mass, share in e.isotopes.items())[1] * -1
+
+
+def _named_shots(shots: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The shots of the true relation in the words of the trap."""
+    return [
+        (text.replace("The chemical element with the atomic", "The name of the chemical element with atomic"), answer)
+        for text, answer in shots
+    ]
+
+
+def _symbol_shots(by: dict[str, Element], symbols: list[str]) -> list[tuple[str, str]]:
+    return [
+        (f"The atomic number of the chemical element with the symbol {s} is {by[s].number}.", str(by[s].number))
+        for s in symbols[:30]
+    ]

@@ -1,0 +1,100 @@
+"""The facts benchmark: eight domains, five tiers, drawn by hashing so that every machine draws alike."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from richter.bench._aviation import aviation
+from richter.bench._cities import cities
+from richter.bench._computing import computing
+from richter.bench._countries import countries
+from richter.bench._draft import Cell, finish
+from richter.bench._elements import elements
+from richter.bench._gather import gather
+from richter.bench._gazetteer import Gazetteer
+from richter.bench._languages import languages
+from richter.bench._money import money
+from richter.bench._regions import regions
+from richter.bench._text import ordered
+from richter.bench._world import World
+from richter.errors import InputError
+from richter.records import Item
+
+__all__ = ["DOMAINS", "FactsBench", "build_facts"]
+
+DOMAINS = {
+    "cities": cities,
+    "countries": countries,
+    "regions and zones": regions,
+    "money": money,
+    "aviation": aviation,
+    "elements and isotopes": elements,
+    "languages": languages,
+    "computing codes": computing,
+}
+TIERS = 5
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FactsBench:
+    """The items, the gazetteer that grades wrong answers to them, and what reproduces both."""
+
+    items: tuple[Item, ...]
+    gazetteer: Gazetteer
+    seed: int
+    versions: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What reproduces the benchmark, and its size."""
+        return {"items": len(self.items), "seed": self.seed, "versions": self.versions}
+
+
+def build_facts(*, items: int, seed: int) -> FactsBench:
+    """Build the facts benchmark: `items` questions, balanced over 8 domains and 5 tiers to within one.
+
+    The items are the first `items` of one sequence that depends on the seed and on the versions of the data
+    packages alone: a smaller benchmark is the beginning of a larger one. Position j belongs to domain j mod 8 and
+    tier j mod 5, which visits all 40 cells before it comes back (8 and 5 have no common divisor).
+    """
+    if items < 1:
+        raise InputError(f"--items {items} is not a number of items.", remedy="Ask for at least 1.")
+    world = World()
+    versions = world.versions
+    names = list(DOMAINS)
+    streams: dict[tuple[int, int], Iterator[Item]] = {}
+    for d, (name, domain) in enumerate(DOMAINS.items()):
+        cells = domain(world)
+        for tier in range(TIERS):
+            own = [cell for cell in cells if cell.tier == tier + 1]
+            streams[d, tier] = _draw(name, own, seed)
+    found: list[Item] = []
+    for j in range(items):
+        item = next(streams[j % len(names), j % TIERS], None)
+        if item is None:
+            raise InputError(
+                f"--items {items}: the facts run out at {j} ({names[j % len(names)]}, tier {j % TIERS + 1}).",
+                remedy=f"Ask for at most {j} items.",
+            )
+        found.append(item)
+    return FactsBench(items=tuple(found), gazetteer=gather(world), seed=seed, versions=versions)
+
+
+def _draw(domain: str, cells: list[Cell], seed: int) -> Iterator[Item]:
+    """The items of one domain and tier: its relations take turns by weight, each in an order set by the seed."""
+    waiting = {i: iter(ordered(cell.facts, seed, domain, cell.relation)) for i, cell in enumerate(cells)}
+    given = dict.fromkeys(waiting, 0)
+    prompts: set[str] = set()
+    while waiting:
+        turn = min(waiting, key=lambda i: ((given[i] + 1) / cells[i].weight, i))
+        item = None
+        for fact in waiting[turn]:
+            item = finish(domain, cells[turn], fact)
+            if item and item.prompt not in prompts:
+                break
+            item = None
+        if item is None:
+            del waiting[turn]
+            continue
+        given[turn] += 1
+        prompts.add(item.prompt)
+        yield item

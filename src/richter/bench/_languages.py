@@ -1,0 +1,428 @@
+"""Languages: where they are spoken, what they call themselves, their scripts and codes; codes that stand for none."""
+
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from richter.bench._draft import NO_SUCH, Cell, Draft, solve
+from richter.bench._places import country_truth, near_countries, wrong_countries
+from richter.bench._text import normalise_name, ordered, pick, unique, words
+from richter.bench._world import World
+
+__all__ = ["Tongues", "languages"]
+
+CLDR = "CLDR (Unicode License) via babel"
+PEOPLE = "CLDR (Unicode License) via language_data"
+ISO = "ISO 639 via pycountry (LGPL-2.1)"
+NAMES = {"bn": "Bengali", "ny": "Chichewa", "mi": "Maori", "gez": "Geez", "lah": "Western Punjabi", "rn": "Kirundi"}
+NAME_ALIASES = {
+    "fa": ("Farsi",),
+    "zh": ("Mandarin", "Mandarin Chinese"),
+    "es": ("Castilian",),
+    "nl": ("Flemish",),
+    "bn": ("Bangla",),
+    "dv": ("Maldivian", "Dhivehi"),
+    "fil": ("Tagalog",),
+    "lg": ("Luganda",),
+    "ki": ("Gikuyu",),
+    "rn": ("Rundi",),
+    "kl": ("Greenlandic",),
+    "my": ("Myanmar",),
+    "km": ("Cambodian",),
+    "si": ("Sinhalese",),
+    "hr": ("Serbo-Croatian",),
+    "ro": ("Moldovan",),
+    "tn": ("Setswana",),
+    "st": ("Sesotho",),
+    "ss": ("Swazi",),
+    "ga": ("Gaelic", "Irish Gaelic"),
+    "he": ("Modern Hebrew",),
+    "kok": ("Goan Konkani",),
+}
+# One official language by CLDR, but not so by law or any longer: two in law, none in law, or changed since.
+NOT_ONE_OFFICIAL = frozenset(words("BF CN ET FM GB GH IQ ME ML NA NE NZ PS SB SS US ZA BA XK MY LA"))
+# Spoken as much, or claimed as much, elsewhere; dead; or not a language in its own right to all.
+NO_CLEAR_HOME = frozenset(
+    words(
+        "ab aln bo cop crh dyu fan frs guc ie kde kfo kg kiu kj ks la lad lez lun lah mwr nb nn no nqo pdt "
+        "prg rue sa sli sma smj swb syr tly tru ttt ug vmf yao zh wuu hsn hak gan uz he tt gbz sdh bas raj "
+        "ta am om so"
+    )
+)
+# CLDR names a script for these that another has replaced or accompanies.
+NO_CLEAR_SCRIPT = frozenset(
+    words(
+        "ady akk bax bej blt bfq crh crk crm csw gan hnj hsn ja jpr jrb ko lad lus lzh mnc non ojs saz tig "
+        "trw wal wuu zen kru rue yi"
+    )
+)
+SCRIPT_NAMES = {"Beng": "Bengali", "Cans": "Canadian syllabics", "Xsux": "cuneiform", "Mymr": "Burmese"}
+SCRIPT_ALIASES = {
+    "Ethi": ("Ge'ez", "Geez", "Amharic"),
+    "Beng": ("Bangla", "Bengali-Assamese", "Eastern Nagari"),
+    "Latn": ("Roman",),
+    "Arab": ("Perso-Arabic", "Nastaliq"),
+    "Deva": ("Nagari",),
+    "Mymr": ("Myanmar", "Mon-Burmese"),
+    "Cyrl": ("Cyrillic alphabet",),
+    "Orya": ("Oriya",),
+}
+
+
+class Tongues:
+    """Languages by code (two letters where there are two, else three)."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.cldr: dict[str, str] = {k: v for k, v in world.cldr.languages.items() if k.isalpha()}
+        self.iso2 = {lang.alpha_2: lang for lang in world.pycountry.languages if hasattr(lang, "alpha_2")}
+        self.iso3 = {lang.alpha_3: lang for lang in world.pycountry.languages}
+        self.speakers: dict[str, dict[str, int]] = defaultdict(dict)
+        for key, count in world.speakers.items():
+            parts = key.split("-")
+            if len(parts) == 2 and len(parts[1]) == 2 and count:
+                self.speakers[parts[0]][parts[1]] = count
+
+    def name(self, code: str) -> str:
+        """The usual English name."""
+        return NAMES.get(code) or self.cldr.get(code) or _plain(self.iso3[code].name)
+
+    def aliases(self, code: str) -> tuple[str, ...]:
+        """Other English names."""
+        iso = self.iso2.get(code) or self.iso3.get(code)
+        names = [_plain(iso.name)] if iso else []
+        return unique([self.name(code), self.cldr.get(code, ""), *names, *NAME_ALIASES.get(code, ())])[1:]
+
+    def people(self, code: str) -> int:
+        """Speakers by CLDR."""
+        return sum(self.speakers.get(code, {}).values())
+
+    def home(self, code: str) -> str:
+        """The country where over nine tenths of the speakers live, or nothing."""
+        table = self.speakers.get(code, {})
+        if not table or code in NO_CLEAR_HOME:
+            return ""
+        best = max(sorted(table), key=lambda c: table[c])
+        likely = self.world.cldr_table("likely_subtags").get(code, "").split("_")[-1]
+        return best if table[best] > 0.9 * sum(table.values()) and likely == best else ""
+
+    def scripts(self) -> dict[str, str]:
+        """Languages for which CLDR knows one script only."""
+        root = ET.parse(Path(self.world.language_data_folder) / "supplementalData.xml").getroot()  # noqa: S314
+        seen: dict[str, set[str]] = defaultdict(set)
+        table = root.find("languageData")
+        assert table is not None
+        for row in table:
+            seen[row.get("type", "")] |= set((row.get("scripts") or "").split())
+        return {
+            code: next(iter(scripts))
+            for code, scripts in sorted(seen.items())
+            if len(scripts) == 1 and code in self.cldr and code not in NO_CLEAR_SCRIPT
+        }
+
+    def own_names(self) -> dict[str, str]:
+        """What languages call themselves, where CLDR has their own locale."""
+        found = {}
+        for code in sorted(self.cldr):
+            name = self.world.own_name(code)
+            if name and name[-1].isalpha() and "(" not in name:
+                found[code] = name
+        return found
+
+
+def languages(world: World) -> list[Cell]:
+    """The cells of the domain."""
+    tongues = Tongues(world)
+    two = sorted((c for c in tongues.iso2 if c not in ("sh", "bh")), key=lambda c: (-tongues.people(c), c))
+    scripts = tongues.scripts()
+    own = tongues.own_names()
+    official = {
+        code: [k for k, v in table.items() if v["official_status"] == "official"]
+        for code, table in world.cldr_table("territory_languages").items()
+        if code in world.states and code not in NOT_ONE_OFFICIAL
+    }
+    one = {code: found[0] for code, found in official.items() if len(found) == 1 and "_" not in found[0]}
+
+    def truth(code: str, kind: str, subject: str) -> dict[str, Any]:
+        where = sorted(tongues.speakers.get(code, {}), key=lambda c: -tongues.speakers[code][c])[:5]
+        row: dict[str, Any] = {"kind": kind, "subject": subject, "language": code, "countries": where}
+        return row | (country_truth(world, where[0]) if where and where[0] in world.countries else {})
+
+    def language_draft(code: str, pool: list[str], *, prompt: str, stem: str, subject: str) -> Draft:
+        where = set(tongues.speakers.get(code, {}))
+        near = [c for c in pool if c != code and where & set(tongues.speakers.get(c, {}))]
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=tongues.name(code),
+            aliases=tongues.aliases(code),
+            wrong=[tongues.name(c) for c in [*pick(near, 2, prompt), *pick(pool, 5, prompt)]],
+            truth=truth(code, "language", subject),
+        )
+
+    def spoken_in(fact: str) -> Draft:
+        name = world.countries[fact].the_name
+        return language_draft(
+            one[fact],
+            sorted(set(one.values())),
+            prompt=f"What is the official language of {name}?",
+            stem=f"The official language of {name} is",
+            subject=world.countries[fact].name,
+        )
+
+    def spoken_by_capital(fact: str) -> Draft | None:
+        capital = world.countries[fact].capital
+        if not capital:
+            return None
+        return language_draft(
+            one[fact],
+            sorted(set(one.values())),
+            prompt=f"What is the official language of the country whose capital is {capital}?",
+            stem=f"The official language of the country whose capital is {capital} is",
+            subject=capital,
+        )
+
+    def home_of(fact: str) -> Draft:
+        country = world.countries[tongues.home(fact)]
+        name = tongues.name(fact)
+        return Draft(
+            prompt=f"In which country do most speakers of the {name} language live?",
+            stem=f"Most speakers of the {name} language live in",
+            answer=country.name,
+            aliases=country.aliases,
+            also=[world.countries[c].name for c in tongues.speakers[fact] if c in world.countries],
+            wrong=wrong_countries(world, country.code, fact),
+            truth={"kind": "country", "subject": name, **country_truth(world, country.code)},
+        )
+
+    def of_code2(fact: str) -> Draft:
+        return language_draft(
+            fact,
+            two,
+            prompt=f"Which language has the two-letter ISO 639-1 code {fact}?",
+            stem=f"The language with the ISO 639-1 code {fact} is",
+            subject=fact,
+        )
+
+    def of_own_name(fact: str) -> Draft:
+        return language_draft(
+            fact,
+            sorted(own),
+            prompt=f"Which language is called “{own[fact]}” by its own speakers?",
+            stem=f"“{own[fact]}” is what its own speakers call",
+            subject=own[fact],
+        )
+
+    def code_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
+        like = [c for c in two if c != code and c[0] == code[0]]
+        guess = normalise_name(subject)[:2]
+        made = [guess] if len(guess) == 2 and guess.isalpha() else []
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=code,
+            wrong=[*made, *pick(like, 3, prompt), *pick(two, 4, prompt)],
+            truth={**truth(code, "code", subject), "of": "language", "code": code},
+        )
+
+    def code2_of(fact: str) -> Draft:
+        name = tongues.name(fact)
+        return code_draft(
+            fact,
+            prompt=f"Give the two-letter ISO 639-1 code for the {name} language.",
+            stem=f"The ISO 639-1 code for the {name} language is",
+            subject=name,
+        )
+
+    def code2_by_country(fact: str) -> Draft | None:
+        name = world.countries[fact].the_name
+        if len(one[fact]) != 2:
+            return None
+        return code_draft(
+            one[fact],
+            prompt=f"Give the two-letter ISO 639-1 code for the official language of {name}.",
+            stem=f"The ISO 639-1 code for the official language of {name} is",
+            subject=tongues.name(one[fact]),
+        )
+
+    def script_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
+        script = scripts[code]
+        pool = words("Latn Cyrl Arab Deva Grek Hebr Ethi Beng Thai Geor Armn Taml Khmr")
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=_script(world, script),
+            aliases=SCRIPT_ALIASES.get(script, ()),
+            wrong=[_script(world, s) for s in [*ordered(pool[:4], prompt)[:2], *ordered(pool, prompt)] if s != script],
+            truth={**truth(code, "script", subject), "script": script},
+        )
+
+    def script_of(fact: str) -> Draft:
+        name = tongues.name(fact)
+        return script_draft(
+            fact,
+            prompt=f"In which script is the {name} language written?",
+            stem=f"The script in which the {name} language is written is",
+            subject=name,
+        )
+
+    def script_by_code(fact: str) -> Draft:
+        return script_draft(
+            fact,
+            prompt=f"In which script is the language with the ISO 639 code {fact} written?",
+            stem=f"The script of the language with the ISO 639 code {fact} is",
+            subject=fact,
+        )
+
+    named3 = sorted(c for c in tongues.cldr if len(c) == 3 and c in tongues.iso3 and tongues.iso3[c].scope == "I")
+
+    def of_code3(fact: str) -> Draft:
+        return language_draft(
+            fact,
+            named3,
+            prompt=f"Which language has the three-letter ISO 639-3 code {fact}?",
+            stem=f"The language with the ISO 639-3 code {fact} is",
+            subject=fact,
+        )
+
+    def capital_by_language(fact: str) -> Draft | None:
+        country = world.countries[tongues.home(fact)]
+        name = tongues.name(fact)
+        if not country.capital:
+            return None
+        near = [world.countries[c].capital for c in near_countries(world, country.code, fact)]
+        return Draft(
+            prompt=f"What is the capital of the country where most speakers of the {name} language live?",
+            stem=f"The capital of the country where most speakers of the {name} language live is",
+            answer=country.capital,
+            aliases=country.capital_aliases,
+            wrong=near,
+            truth={
+                "kind": "city",
+                "subject": name,
+                "via": country.name,
+                **country_truth(world, country.code),
+                **world.city_truth(country.capital, country.code),
+            },
+        )
+
+    def unassigned(fact: str) -> Draft:
+        return Draft(
+            prompt=f"Which language does the ISO 639-1 code {fact} denote?",
+            stem=f"The language that the ISO 639-1 code {fact} denotes is",
+            answer=f"none, because {fact} is not assigned",
+            aliases=[*NO_SUCH, "no language", "not an ISO 639-1 code"],
+            wrong=[tongues.name(c) for c in pick(two, 4, fact)],
+            truth={
+                "kind": "trap",
+                "subject": fact,
+                "premise": f"{fact} is an ISO 639-1 code",
+                "corrected": "unassigned",
+            },
+        )
+
+    def no_code2(fact: str) -> Draft:
+        name = tongues.name(fact)
+        like = [c for c in two if c[0] == normalise_name(name)[0]]
+        return Draft(
+            prompt=f"What is the two-letter ISO 639-1 code of the {name} language?",
+            stem=f"The two-letter ISO 639-1 code of the {name} language is",
+            answer=f"none, because {name} has only a three-letter code",
+            aliases=[*NO_SUCH, "does not have", "doesn't have", "no two-letter", "only a three-letter", fact, "has no"],
+            wrong=[*pick(like, 2, fact), *pick(two, 3, fact)],
+            truth={
+                "kind": "trap",
+                "subject": name,
+                "premise": f"{name} has an ISO 639-1 code",
+                "corrected": f"{name} has the ISO 639-3 code {fact} only",
+            },
+        )
+
+    homes = sorted((c for c in tongues.speakers if c in tongues.cldr), key=lambda c: (-tongues.people(c), c))
+    homes = [c for c in homes if tongues.home(c) in world.states]
+    writable = sorted(scripts, key=lambda c: (scripts[c] == "Latn", -tongues.people(c), c))
+    other = [c for c in writable if scripts[c] != "Latn"]
+    roman = [c for c in writable if scripts[c] == "Latn" and tongues.people(c) > 100_000]
+    selves = sorted(own, key=lambda c: (-tongues.people(c), c))
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    gone = {"iw", "in", "ji", "jw", "mo", "sh", "bh", "eu"}
+    free = [f"{a}{b}" for a in letters for b in letters if f"{a}{b}" not in tongues.iso2 and f"{a}{b}" not in gone]
+    free = ordered([c for c in free if c not in _WORDS], "free language codes")
+    only3 = [c for c in named3 if tongues.iso3[c].type == "L" and tongues.people(c) > 30_000]
+    named3.sort(key=lambda c: (-tongues.people(c), c))
+    nations = sorted(one, key=lambda c: (-world.countries[c].population, c))
+
+    cldr = partial(Cell, source=CLDR)
+    iso = partial(Cell, source=ISO)
+    chain = partial(Cell, form="compositional", source=f"{CLDR}; GeoNames (CC BY 4.0)")
+    trap = partial(Cell, form="trap", source=ISO)
+    tongue = partial(cldr, write=spoken_in, relation="country-language", shots=solve(spoken_in, nations[:40]))
+    live = partial(Cell, source=PEOPLE, write=home_of, relation="language-country", shots=solve(home_of, homes[:40]))
+    code2 = partial(iso, write=of_code2, relation="iso639-language", shots=solve(of_code2, two[:30]))
+    self_name = partial(cldr, write=of_own_name, relation="autonym-language", shots=solve(of_own_name, selves[:30]))
+    to_code = partial(iso, write=code2_of, relation="language-iso639", shots=solve(code2_of, two[:30]))
+    script = partial(
+        cldr, write=script_of, relation="language-script", shots=solve(script_of, [*other[:20], *roman[:4]])
+    )
+    code3 = partial(iso, write=of_code3, relation="iso639-3-language", shots=solve(of_code3, named3[:30]))
+    via_capital = partial(
+        chain, write=spoken_by_capital, relation="capital-language", shots=solve(spoken_by_capital, nations[:40])
+    )
+    via_country = partial(
+        chain, write=code2_by_country, relation="country-language-code", shots=solve(code2_by_country, nations[:40])
+    )
+    code_script = partial(
+        chain, write=script_by_code, relation="code-script", shots=solve(script_by_code, [*other[:20], *roman[:4]])
+    )
+    seat = partial(
+        chain, write=capital_by_language, relation="language-capital", shots=solve(capital_by_language, homes[:40])
+    )
+    denoted = [
+        (
+            text.replace("The language with the ISO 639-1 code", "The language that the ISO 639-1 code").replace(
+                " is ", " denotes is "
+            ),
+            a,
+        )
+        for text, a in solve(of_code2, two[:30])
+    ]
+    nobody = partial(trap, write=unassigned, relation="iso639-unassigned", shots=denoted)
+    two_letter = [
+        (text.replace("The ISO 639-1 code for", "The two-letter ISO 639-1 code of"), a)
+        for text, a in solve(code2_of, two[:30])
+    ]
+    lacking = partial(trap, write=no_code2, relation="no-iso639-1-code", shots=two_letter)
+    return [
+        tongue(tier=1, facts=nations, weight=2),
+        live(tier=1, facts=homes[:90], weight=2),
+        code2(tier=1, facts=two[:100], weight=1),
+        self_name(tier=2, facts=selves, weight=2),
+        code2(tier=2, facts=two[100:], weight=1),
+        script(tier=2, facts=[*other, *roman], weight=2),
+        to_code(tier=3, facts=two, weight=2),
+        live(tier=3, facts=homes[90:], weight=2),
+        via_capital(tier=4, facts=nations, weight=2),
+        code3(tier=4, facts=named3[:150], weight=2),
+        seat(tier=4, facts=homes[:150], weight=2),
+        nobody(tier=4, facts=free[:200], weight=1),
+        lacking(tier=4, facts=only3[:60], weight=1),
+        code3(tier=5, facts=named3[150:], weight=2),
+        via_country(tier=5, facts=nations, weight=1),
+        code_script(tier=5, facts=[*other, *roman], weight=1),
+        seat(tier=5, facts=homes[150:], weight=2),
+        nobody(tier=5, facts=free[200:], weight=1),
+        lacking(tier=5, facts=only3[60:], weight=1),
+    ]
+
+
+_WORDS = frozenset(words("ad ax do ex go ha hi if me oh ok ow ox pi re us we up ye yo by at"))
+
+
+def _plain(name: str) -> str:
+    return name.split(" (")[0]
+
+
+def _script(world: World, code: str) -> str:
+    return SCRIPT_NAMES.get(code) or str(world.cldr.scripts[code])

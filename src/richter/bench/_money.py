@@ -1,0 +1,430 @@
+"""Money: currencies, their codes, who uses them, what came before, and currencies that were never adopted."""
+
+import dataclasses
+from functools import partial
+from typing import Any
+
+from richter.bench._draft import NO_SUCH, Cell, Draft, solve
+from richter.bench._places import GEONAMES, country_truth, near_countries, wrong_countries
+from richter.bench._text import normalise_name, ordered, pick, unique, words
+from richter.bench._world import World
+
+__all__ = ["Currency", "Money", "money"]
+
+CLDR = "CLDR (Unicode License) via babel"
+ISO = "ISO 4217 via pycountry (LGPL-2.1) and CLDR (Unicode License) via babel"
+# Bulgaria changed to the euro in 2026, after the sources' date; Panama and Zimbabwe use two currencies side by side.
+UNSETTLED = frozenset({"BG", "PA", "ZW"})
+UNITS = {"BAM": "convertible mark", "ILS": "shekel", "XAF": "CFA franc", "XOF": "CFA franc", "GBP": "pound"}
+UNIT_ALIASES = {
+    "BAM": ("mark", "marka"),
+    "ILS": ("new shekel", "sheqel"),
+    "XAF": ("franc",),
+    "XOF": ("franc",),
+    "GBP": ("pound sterling", "sterling"),
+    "CNY": ("renminbi", "RMB"),
+    "PLN": ("złoty",),
+    "KGS": ("Kyrgyzstani som",),
+    "GYD": ("Guyanese dollar",),
+    "BWP": ("Botswana pula",),
+    "MNT": ("tögrög", "togrog"),
+    "UAH": ("hryvnya",),
+    "RUB": ("rouble",),
+    "BYN": ("rouble",),
+    "DEM": ("German mark", "D-Mark"),
+    "SUR": ("Soviet rouble",),
+}
+# One word in several languages: none of them is offered as a wrong answer for another.
+KIN = ({"krone", "krona", "koruna", "kroon"}, {"rial", "riyal", "riel"}, {"pound", "lira"}, {"leu", "lev"})
+FULL_NAMES = {
+    "GYD": "Guyanese dollar",
+    "KGS": "Kyrgyzstani som",
+    "BWP": "Botswana pula",
+    "CSK": "Czechoslovak koruna",
+    "SUR": "Soviet ruble",
+    "EUR": "euro",
+    "DEM": "Deutsche Mark",
+    "MMK": "Myanmar kyat",
+}
+# Withdrawn codes of money that had a name of its own; revaluations under the same name are left out.
+FORMER = words(
+    "ADP ARA ATS BEF BOP BRC BUK CLE CSK CYP DDM DEM ECS EEK ESP FIM FRF GNS GRD GWP HRD HRK IEP ILP ITL "
+    "KRH LTL LUF LVL LVR MAF MCF MDC MGF MLF MTL MZE NLG PEI PTE RHD SIT SKK SRG SUR TJR TPE UAK YDD ZRZ"
+)
+# The euro is their money (by treaty or by their own decision), or they share a currency pegged to it by name.
+EURO_BY_OTHER_MEANS = frozenset(["AD", "MC", "SM", "VA", "ME", "XK"])
+LATE_EURO = {
+    "GR": 2001,
+    "SI": 2007,
+    "CY": 2008,
+    "MT": 2008,
+    "SK": 2009,
+    "EE": 2011,
+    "LV": 2014,
+    "LT": 2015,
+    "HR": 2023,
+}
+BEFORE_EURO = {
+    "AT": "ATS",
+    "BE": "BEF",
+    "CY": "CYP",
+    "DE": "DEM",
+    "EE": "EEK",
+    "ES": "ESP",
+    "FI": "FIM",
+    "FR": "FRF",
+    "GR": "GRD",
+    "HR": "HRK",
+    "IE": "IEP",
+    "IT": "ITL",
+    "LT": "LTL",
+    "LV": "LVL",
+    "MT": "MTL",
+    "NL": "NLG",
+    "PT": "PTE",
+    "SI": "SIT",
+    "SK": "SKK",
+    "LU": "LUF",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Currency:
+    """A currency with its code, the full name as in a sentence, its unit, and who uses it."""
+
+    code: str
+    name: str
+    unit: str
+    aliases: tuple[str, ...]
+    numeric: str
+    users: tuple[str, ...]
+
+
+class Money:
+    """Currencies by code, and each state's own currency."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        table = world.cldr_table("territory_currencies")
+        self.history: dict[str, list[Any]] = {code: list(rows) for code, rows in table.items()}
+        self.own: dict[str, str] = {}
+        users: dict[str, list[str]] = {}
+        for code in world.states:
+            current = [c for c, _, end, tender in self.history.get(code, ()) if end is None and tender]
+            for currency in current:
+                users.setdefault(currency, []).append(code)
+            if current and code not in UNSETTLED:
+                # where a neighbour's money is legal tender too, the country's own comes last in CLDR's list or alone
+                own = [c for c in current if c[:2] == code] or current
+                self.own[code] = own[0]
+        self.iso = {c.alpha_3: c for c in world.pycountry.currencies}
+        names = world.cldr.currencies
+        self.currencies = {
+            code: self._currency(code, names[code], sorted(users[code])) for code in sorted(users) if code in self.iso
+        }
+        self.former = {code: self._currency(code, names[code], []) for code in FORMER}
+        self.unit_users: dict[str, set[str]] = {}
+        for currency in self.currencies.values():
+            self.unit_users.setdefault(currency.unit, set()).add(currency.code)
+
+    def _currency(self, code: str, cldr_name: str, users: list[str]) -> Currency:
+        plain = cldr_name.split(" (")[0].replace("&", "and")
+        words = plain.split()
+        name = FULL_NAMES.get(code) or " ".join([*words[:-1], words[-1] if len(words) == 1 else words[-1].lower()])
+        unit = UNITS.get(code) or words[-1].lower()
+        iso_name = self.iso[code].name if code in self.iso else ""
+        return Currency(
+            code=code,
+            name=name,
+            unit=unit,
+            aliases=unique([name, plain, iso_name, *UNIT_ALIASES.get(code, ())])[1:],
+            numeric=self.iso[code].numeric if code in self.iso else "",
+            users=tuple(users),
+        )
+
+    def truth(self, currency: Currency, subject: str) -> dict[str, Any]:
+        """What a wrong currency is measured against."""
+        row: dict[str, Any] = {"kind": "currency", "subject": subject, "code": currency.code, "unit": currency.unit}
+        row["countries"] = list(currency.users)
+        if len(currency.users) == 1:
+            row |= country_truth(self.world, currency.users[0])
+        return row
+
+    def unit_draft(self, country: str, *, prompt: str, stem: str, subject: str) -> Draft | None:
+        """A question whose answer is the unit that a country pays with."""
+        if country not in self.own:
+            return None
+        currency = self.currencies[self.own[country]]
+        kin = next((group for group in KIN if normalise_name(currency.unit) in group), set())
+        near = [self.own[c] for c in near_countries(self.world, country, prompt) if c in self.own]
+        far = pick(sorted(self.unit_users), 6, prompt)
+        also = [self.currencies[c].unit for c, _, end, t in self.history[country] if end is None and t]
+        units = [u for u in [*(self.currencies[c].unit for c in near), *far] if normalise_name(u) not in kin]
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=currency.unit,
+            aliases=unique([currency.name, *currency.aliases, f"{currency.unit}s", currency.code]),
+            also=also,
+            wrong=[u for u in units if u != "franc" or currency.unit != "CFA franc"],
+            truth={**self.truth(currency, subject), **country_truth(self.world, country)},
+        )
+
+
+def money(world: World) -> list[Cell]:
+    """The cells of the domain."""
+    bank = Money(world)
+    by_people = sorted(
+        (c for c in bank.currencies if c not in {"BGN", "ZWG", "PAB"}),
+        key=lambda c: (-sum(world.countries[u].population for u in bank.currencies[c].users), c),
+    )
+
+    def unit_of_country(fact: str) -> Draft | None:
+        name = world.countries[fact].the_name
+        return bank.unit_draft(
+            fact,
+            prompt=f"What is the main unit of the currency of {name}?",
+            stem=f"The currency of {name} is the",
+            subject=world.countries[fact].name,
+        )
+
+    def unit_by_capital(fact: str) -> Draft | None:
+        capital = world.countries[fact].capital
+        if not capital:
+            return None
+        return bank.unit_draft(
+            fact,
+            prompt=f"What is the main unit of the currency of the country whose capital is {capital}?",
+            stem=f"The currency of the country whose capital is {capital} is the",
+            subject=capital,
+        )
+
+    def code_draft(currency: str, *, prompt: str, stem: str, subject: str) -> Draft:
+        real = bank.currencies[currency]
+        like = [c for c in by_people if c[0] == currency[0] and c != currency]
+        made = [f"{currency[:2]}{letter}" for letter in "DPRSFK" if f"{currency[:2]}{letter}" not in bank.iso]
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=currency,
+            wrong=[*ordered(made, prompt)[:1], *ordered(like, prompt)[:2], *pick(by_people, 4, prompt)],
+            truth={**bank.truth(real, subject), "kind": "code", "of": "currency"},
+        )
+
+    def code_of_currency(fact: str) -> Draft:
+        name = bank.currencies[fact].name
+        return code_draft(
+            fact,
+            prompt=f"Give the three-letter ISO 4217 code for the {name}.",
+            stem=f"The ISO 4217 code for the {name} is",
+            subject=name,
+        )
+
+    def code_by_country(fact: str) -> Draft:
+        name = world.countries[fact].the_name
+        return code_draft(
+            bank.own[fact],
+            prompt=f"Give the three-letter ISO 4217 code for the currency of {name}.",
+            stem=f"The ISO 4217 code for the currency of {name} is",
+            subject=world.countries[fact].name,
+        )
+
+    def code_by_capital(fact: str) -> Draft | None:
+        capital = world.countries[fact].capital
+        if not capital:
+            return None
+        return code_draft(
+            bank.own[fact],
+            prompt=f"Give the three-letter ISO 4217 code for the currency of the country whose capital is {capital}.",
+            stem=f"The ISO 4217 code for the currency of the country whose capital is {capital} is",
+            subject=capital,
+        )
+
+    def name_draft(currency: Currency, *, prompt: str, stem: str, subject: str) -> Draft:
+        alone = len(bank.unit_users.get(currency.unit, ())) == 1
+        home = currency.users[0] if currency.users else ""
+        near = [bank.own[c] for c in near_countries(world, home, prompt) if c in bank.own] if home else []
+        kin = [c for c in by_people if bank.currencies[c].unit == currency.unit and c != currency.code]
+        pool = [*ordered(kin, prompt)[:1], *near, *pick(by_people, 4, prompt)]
+        return Draft(
+            prompt=prompt,
+            stem=stem,
+            answer=currency.name,
+            aliases=[*currency.aliases, *([currency.unit] if alone else [])],
+            wrong=[bank.currencies[c].name for c in pool],
+            truth=bank.truth(currency, subject),
+        )
+
+    def name_of_code(fact: str) -> Draft:
+        return name_draft(
+            bank.currencies[fact],
+            prompt=f"Which currency has the ISO 4217 code {fact}?",
+            stem=f"The currency with the ISO 4217 code {fact} is the",
+            subject=fact,
+        )
+
+    def name_of_number(fact: str) -> Draft:
+        number = bank.currencies[fact].numeric
+        return name_draft(
+            bank.currencies[fact],
+            prompt=f"Which currency has the numeric ISO 4217 code {number}?",
+            stem=f"The currency with the numeric ISO 4217 code {number} is the",
+            subject=number,
+        )
+
+    def number_of_name(fact: str) -> Draft:
+        currency = bank.currencies[fact]
+        near = sorted(by_people, key=lambda c: (abs(int(bank.currencies[c].numeric) - int(currency.numeric)), c))
+        return Draft(
+            prompt=f"Give the three-digit numeric ISO 4217 code for the {currency.name}.",
+            stem=f"The numeric ISO 4217 code for the {currency.name} is",
+            answer=currency.numeric,
+            aliases=[str(int(currency.numeric))],
+            wrong=[bank.currencies[c].numeric for c in [*ordered(near[1:8], fact)[:2], *pick(by_people, 4, fact)]],
+            truth={**bank.truth(currency, currency.name), "kind": "number", "value": int(currency.numeric)},
+        )
+
+    def former_of_code(fact: str) -> Draft:
+        currency = bank.former[fact]
+        pool = [c for c in bank.former if c[:2] == fact[:2]] + pick(sorted(bank.former), 6, fact)
+        return Draft(
+            prompt=f"Which former currency had the ISO 4217 code {fact}?",
+            stem=f"The former currency with the ISO 4217 code {fact} was the",
+            answer=currency.name,
+            aliases=currency.aliases,
+            wrong=[bank.former[c].name for c in pool],
+            truth={"kind": "currency", "subject": fact, "code": fact, "unit": currency.unit, "former": True},
+        )
+
+    def country_of_code(fact: str) -> Draft:
+        home = bank.currencies[fact].users[0]
+        country = world.countries[home]
+        return Draft(
+            prompt=f"Which country's currency has the ISO 4217 code {fact}?",
+            stem=f"{fact} is the ISO 4217 code of the currency of",
+            answer=country.name,
+            aliases=country.aliases,
+            wrong=wrong_countries(world, home, fact),
+            truth={"kind": "country", "subject": fact, **country_truth(world, home)},
+        )
+
+    def before_euro(fact: str) -> Draft:
+        country = world.countries[fact]
+        old = bank.former[BEFORE_EURO[fact]]
+        others = [bank.former[c] for c in ordered(BEFORE_EURO.values(), fact)]
+        return Draft(
+            prompt=f"Which currency did {country.the_name} use before the euro?",
+            stem=f"Before the euro, {country.the_name} used the",
+            answer=old.name,
+            aliases=[*old.aliases, old.unit],
+            wrong=[c.name for c in others if c.unit != old.unit],
+            truth={**bank.truth(old, country.name), **country_truth(world, fact), "former": True},
+        )
+
+    def euro_year(fact: str) -> Draft:
+        country, year = world.countries[fact], LATE_EURO[fact]
+        return Draft(
+            prompt=f"In which year did {country.the_name} adopt the euro?",
+            stem=f"{country.name} adopted the euro in the year",
+            answer=str(year),
+            wrong=[str(y) for y in ordered({2001, 2004, 2007, 2009, 2011, 2014, 2015, 2018, 2023} - {year}, fact)],
+            truth={"kind": "year", "subject": country.name, "value": year},
+        )
+
+    def never_euro(fact: str) -> Draft:
+        country = world.countries[fact]
+        currency = bank.currencies[bank.own[fact]]
+        name = country.the_name
+        return Draft(
+            prompt=f"In which year did {name} adopt the euro?",
+            stem=f"{name[0].upper()}{name[1:]} adopted the euro in the year",
+            answer=f"none, because {name} has never adopted the euro",
+            aliases=[
+                f"{country.name} has not adopted the euro",
+                *("never adopted", "not adopted", "did not adopt", "didn't adopt", "has not", "hasn't", "does not use"),
+                *("doesn't use", "not a member of the eurozone", "not part of the eurozone", "not in the eurozone"),
+                *(currency.name, f"uses the {currency.unit}", "none", "never"),
+            ],
+            wrong=ordered(["1999", "2002", "2004", "2007", "2011", "2014"], fact),
+            truth={
+                "kind": "trap",
+                "subject": country.name,
+                "premise": f"{name} adopted the euro",
+                "corrected": f"{name} uses the {currency.name}",
+                **country_truth(world, fact),
+            },
+        )
+
+    def unassigned(fact: str) -> Draft:
+        return Draft(
+            prompt=f"Which currency is denoted by the ISO 4217 code {fact}?",
+            stem=f"The currency denoted by the ISO 4217 code {fact} is",
+            answer=f"none, because {fact} is not assigned",
+            aliases=[*NO_SUCH, "no currency", "not an ISO 4217 code"],
+            wrong=[f"the {bank.currencies[c].name}" for c in pick(by_people, 4, fact)],
+            truth={
+                "kind": "trap",
+                "subject": fact,
+                "premise": f"{fact} is an ISO 4217 code",
+                "corrected": "unassigned",
+            },
+        )
+
+    states = [c for c in world.states if c in bank.own]
+    single = [c for c in by_people if len(bank.currencies[c].users) == 1]
+    known, rest = by_people[:80], by_people[80:]
+    euro_states = {c for c in world.states for row in bank.history.get(c, ()) if row[0] == "EUR"}
+    without_euro = [c for c in states if c not in euro_states and c not in EURO_BY_OTHER_MEANS]
+    taken = set(bank.iso) | set(world.cldr.currencies)
+    made_up = [f"{c}{x}" for c in world.states for x in "DFKLPRSZ" if f"{c}{x}" not in taken]
+    made_up = ordered(made_up, "unassigned currency codes")[:600]
+    half = len(without_euro) // 2
+
+    def cell(write: Any, relation: str, source: str, **more: Any) -> Any:
+        return partial(Cell, write=write, relation=relation, source=source, **more)
+
+    top = states[:30]
+    unit = cell(unit_of_country, "country-unit", CLDR, shots=solve(unit_of_country, top))
+    named = cell(name_of_code, "currency-code-name", ISO, shots=solve(name_of_code, by_people[:24]))
+    coded = cell(code_of_currency, "currency-code", ISO, shots=solve(code_of_currency, by_people[:24]))
+    homes = cell(country_of_code, "currency-code-country", ISO, shots=solve(country_of_code, single[:24]))
+    by_land = cell(code_by_country, "country-currency-code", ISO, shots=solve(code_by_country, top))
+    numbered = cell(name_of_number, "currency-number-name", ISO, shots=solve(name_of_number, by_people[:24]))
+    number = cell(number_of_name, "currency-number", ISO, shots=solve(number_of_name, by_people[:24]))
+    former = cell(
+        former_of_code, "former-currency-code", ISO, shots=solve(former_of_code, ["DEM", "FRF", "ITL", "ESP", "NLG"])
+    )
+    before = cell(before_euro, "currency-before-euro", CLDR, shots=solve(before_euro, sorted(BEFORE_EURO)))
+    year = cell(euro_year, "euro-year", CLDR, shots=solve(euro_year, sorted(LATE_EURO)))
+    chained = f"{GEONAMES}; {CLDR}"
+    via_capital = cell(
+        unit_by_capital, "capital-unit", chained, form="compositional", shots=solve(unit_by_capital, top)
+    )
+    code_chain = cell(
+        code_by_capital, "capital-currency-code", chained, form="compositional", shots=solve(code_by_capital, top)
+    )
+    no_euro = cell(never_euro, "euro-never-adopted", CLDR, form="trap", shots=solve(euro_year, sorted(LATE_EURO)))
+    named_the = [(text.replace("with the ISO", "denoted by the ISO"), a) for text, a in solve(name_of_code, known[:24])]
+    no_code = cell(unassigned, "currency-code-unassigned", ISO, form="trap", shots=named_the)
+    return [
+        unit(tier=1, facts=states, weight=3),
+        named(tier=1, facts=known),
+        homes(tier=2, facts=single, weight=2),
+        named(tier=2, facts=rest),
+        before(tier=2, facts=sorted(BEFORE_EURO)),
+        coded(tier=2, facts=known),
+        coded(tier=3, facts=rest),
+        by_land(tier=3, facts=states, weight=2),
+        year(tier=3, facts=sorted(LATE_EURO)),
+        numbered(tier=3, facts=known[:40]),
+        via_capital(tier=4, facts=states, weight=3),
+        code_chain(tier=4, facts=states[:95], weight=2),
+        no_euro(tier=4, facts=without_euro[:half], weight=1),
+        no_code(tier=4, facts=made_up[:300], weight=1),
+        code_chain(tier=5, facts=states[95:], weight=2),
+        former(tier=5, facts=sorted(bank.former), weight=2),
+        numbered(tier=5, facts=by_people[40:], weight=2),
+        number(tier=5, facts=by_people, weight=2),
+        no_euro(tier=5, facts=without_euro[half:], weight=1),
+        no_code(tier=5, facts=made_up[300:], weight=1),
+    ]

