@@ -1,14 +1,10 @@
-"""Item sets, and the text rules that answers to them are compared by."""
-
-from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise
-
-__all__ = ["content_words", "is_refusal", "matches_reference", "normalise"]
 """Item sets: read, written, and the built-in facts benchmark with the gazetteer that grades wrong answers to it."""
 
 from typing import TYPE_CHECKING, Any
 
 from richter.bench._gazetteer import Entity, Gazetteer, pack, read_gazetteer
 from richter.bench._items import read_items, write_bytes, write_items
+from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise
 from richter.bench._text import normalise_name
 
 if TYPE_CHECKING:
@@ -20,6 +16,10 @@ __all__ = [
     "FactsBench",
     "Gazetteer",
     "build_facts",
+    "content_words",
+    "is_refusal",
+    "matches_reference",
+    "normalise",
     "normalise_name",
     "pack",
     "read_gazetteer",
