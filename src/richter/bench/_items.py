@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError, StorageError
-from richter.interop import read_frame
 from richter.records import Item
 
 __all__ = ["read_items", "write_bytes", "write_items"]
@@ -75,6 +74,8 @@ def _json_lines(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 
 def _table_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    from richter.interop._tables import read_frame  # polars is not loaded for JSONL
+
     frame = read_frame(path)
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
