@@ -29,5 +29,18 @@ check: $(STAMP)  ## Lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+demo: $(STAMP)  ## Audit SmolLM2 on real facts (the main job)
+	$(BIN)/richter demo
+
+BENCH_STAMP = $(VENV)-bench/.ready
+$(BENCH_STAMP): pyproject.toml constraints.txt requirements-bench.txt
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-bench.txt -e ".[local,facts]"
+	touch $(BENCH_STAMP)
+
+bench: $(BENCH_STAMP)  ## Print ratios against peers
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; \
+	RICHTER_BENCH_PYTHON=$(VENV)-bench/bin/python $(VENV)-bench/bin/python $$script || exit 1; done
+
 clean:  ## Remove what was built
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) $(VENV)-bench .pytest_cache .mypy_cache .ruff_cache demo

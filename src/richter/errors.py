@@ -117,11 +117,7 @@ class MissingPart(ModelError):
 
 
 class CallFailed(RichterError):
-    """One call failed for good, after so many `attempts`."""
-
-    def __init__(self, what: str, *, remedy: str = "", attempts: int = 1) -> None:
-        self.attempts = attempts
-        super().__init__(what, remedy=remedy)
+    """One call failed after its retries."""
 
 
 class BudgetExhausted(RichterError):

@@ -1,5 +1,6 @@
 """Stages and loops: what asks models, what combines rooms, and the plans that are fixed before."""
 
+from richter.audit._ask import AskProgress, Estimate, ask_run, estimate_run, name_conditions
 from richter.audit._calibration import (
     CalibrationReport,
     DrawsCondition,
@@ -7,6 +8,7 @@ from richter.audit._calibration import (
     measure_calibration,
 )
 from richter.audit._compare import CATASTROPHIC, CompareReport, compare_grades
+from richter.audit._demo import AccuracyRow, DemoResult, grade_by_alias, run_demo
 from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
 from richter.audit._plan import (
@@ -24,9 +26,13 @@ from richter.audit._sequential import Outcome, SequentialAudit, ask_until
 
 __all__ = [
     "CATASTROPHIC",
+    "AccuracyRow",
+    "AskProgress",
     "CalibrationReport",
     "CompareReport",
+    "DemoResult",
     "DrawsCondition",
+    "Estimate",
     "FloorsReport",
     "GradeMatrix",
     "GradesCondition",
@@ -36,16 +42,21 @@ __all__ = [
     "PlanStatus",
     "RatingKind",
     "SequentialAudit",
+    "ask_run",
     "ask_until",
     "check_plan",
     "compare_grades",
+    "estimate_run",
+    "grade_by_alias",
     "grade_matrix",
     "lock_plan",
     "measure_calibration",
     "measure_grades",
+    "name_conditions",
     "new_plan",
     "open_data",
     "parse_value",
     "read_grades",
     "read_plan",
+    "run_demo",
 ]

@@ -2,9 +2,9 @@
 
 from richter.llm._asker import Asker, Job, Tally
 from richter.llm._budget import Budget, parse_budget
-from richter.llm._local import smollm2_path
+from richter.llm._local import smollm2_cached, smollm2_path
 from richter.llm._model import Message, Model
-from richter.llm._open import open_model
+from richter.llm._open import check_model, open_model
 from richter.llm._prices import PRICES, Price, price_of, read_prices
 from richter.llm._prompts import messages_for
 from richter.llm._providers import BUILT_IN, PROVIDERS, ModelSpec, resolve
@@ -21,11 +21,13 @@ __all__ = [
     "ModelSpec",
     "Price",
     "Tally",
+    "check_model",
     "messages_for",
     "open_model",
     "parse_budget",
     "price_of",
     "read_prices",
     "resolve",
+    "smollm2_cached",
     "smollm2_path",
 ]

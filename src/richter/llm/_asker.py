@@ -98,15 +98,18 @@ class Asker:
 
     async def _pay(self, job: Job, key: str) -> Answer:
         try:
-            answer, attempts = await self._attempts(job)
+            answer = await self._attempts(job, key)
         except CallFailed as error:
-            attempts = error.attempts
             answer = Answer(text="", error=str(error))
-        answer = dataclasses.replace(answer, item=job.item, condition=job.condition, draw=job.draw)
-        request = json.dumps({"messages": list(job.messages), **job.decoding.to_dict(), "draw": job.draw})
-        await self.ledger.record(Call(key=key, model=job.model.name, request=request, answer=answer, attempts=attempts))
+        call = self._call(job, key, answer)
+        await self.ledger.record(call)
         self._count(answer, job.model.name)
-        return answer
+        return call.answer
+
+    def _call(self, job: Job, key: str, answer: Answer, *, given_up: bool = True) -> Call:
+        request = json.dumps({"messages": list(job.messages), **job.decoding.to_dict(), "draw": job.draw})
+        answer = dataclasses.replace(answer, item=job.item, condition=job.condition, draw=job.draw)
+        return Call(key=key, model=job.model.name, request=request, answer=answer, given_up=given_up)
 
     def _count(self, answer: Answer, model: str) -> None:
         if answer.error:
@@ -125,41 +128,41 @@ class Asker:
         self.tally.money_usd += answer.money_usd or 0.0
         self.tally.unpriced += answer.money_usd is None
 
-    async def _attempts(self, job: Job) -> tuple[Answer, int]:
-        limit = self._limits.setdefault(job.model.name, AdaptiveLimit(self._concurrency))
+    async def _attempts(self, job: Job, key: str) -> Answer:
+        name = job.model.name
+        limit = self._limits.setdefault(name, AdaptiveLimit(self._concurrency))
         bound = self._bound(job)
         for attempt in range(1, self._max_attempts + 1):
             async with limit:
                 await self.budget.hold(bound)
-                tokens, money = 0, 0.0
+                tokens, money, failure = 0, 0.0, ""
                 try:
                     answer = await job.model.ask(job.messages, job.decoding, job.draw)
-                    tokens = (answer.tokens_in or 0) + (answer.tokens_out or 0)
-                    money = answer.money_usd or 0.0
+                    tokens, money = (answer.tokens_in or 0) + (answer.tokens_out or 0), answer.money_usd or 0.0
                     limit.succeeded()
-                    self._reached.add(job.model.name)
-                    return answer, attempt
+                    self._reached.add(name)
+                    return answer
                 except TryAgain as error:
-                    again = error
+                    again, failure = error, error.reason
                     if error.maybe_billed:
                         tokens, money = bound.tokens, bound.money_usd or 0.0
                     if error.slow_down:
                         limit.slow_down(error.retry_after_s)
-                except CallFailed as error:
-                    error.attempts = attempt
+                except asyncio.CancelledError:
+                    failure = "cancelled"
                     raise
                 finally:
                     self.budget.settle(bound, tokens=tokens, money_usd=money)
+                    if failure and attempt < self._max_attempts:  # it went out, so it counts, whatever comes next
+                        self.ledger.record_soon(self._call(job, key, Answer(text="", error=failure), given_up=False))
             if again.connected:
-                self._reached.add(job.model.name)
-            elif attempt >= UNREACHABLE_AFTER and job.model.name not in self._reached:
-                raise Unreachable(f"{job.model.name}: {again.reason}.", remedy="Check the address and the network.")
+                self._reached.add(name)
+            elif attempt >= UNREACHABLE_AFTER and name not in self._reached:
+                raise Unreachable(f"{name}: {again.reason}.", remedy="Check the address and the network.")
             if attempt < self._max_attempts:
                 self.tally.retries += 1
                 await asyncio.sleep(self._pause(attempt, again.retry_after_s))
-        raise CallFailed(
-            f"{job.model.name}: {again.reason} ({self._max_attempts} attempts).", attempts=self._max_attempts
-        )
+        raise CallFailed(f"{name}: {again.reason} ({self._max_attempts} attempts).")
 
     def _pause(self, attempt: int, retry_after_s: float | None) -> float:
         """Exponential, with jitter so that calls refused together do not come back together."""

@@ -3,6 +3,7 @@
 import asyncio
 import email.utils
 import json
+import os
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -46,8 +47,7 @@ class HttpModel:
                 headers=headers,
                 connector=aiohttp.TCPConnector(limit=0),  # the adaptive limit decides
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s),
-                trust_env=True,
-                auto_decompress=True,
+                trust_env=_has_proxy(),  # aiohttp looks the proxy up in a thread for every call
             )
         return self._session
 
@@ -169,6 +169,10 @@ class HttpModel:
             raise TryAgain(
                 f"the answer is not what the API promises ({type(error).__name__})", maybe_billed=True
             ) from error
+
+
+def _has_proxy() -> bool:
+    return any(os.environ.get(name) for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"))
 
 
 def _logprobs(block: Any) -> tuple[tuple[str, ...], tuple[float, ...]]:

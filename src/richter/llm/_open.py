@@ -5,12 +5,21 @@ from pathlib import Path
 
 from richter.llm._http import HttpModel
 from richter.llm._inspect import InspectModel
-from richter.llm._local import LocalModel, smollm2_path
+from richter.llm._local import LocalModel, check_gguf, smollm2_path
 from richter.llm._model import Model
 from richter.llm._prices import Price, price_of, read_prices
-from richter.llm._providers import BUILT_IN, resolve
+from richter.llm._providers import BUILT_IN, endpoint, resolve
 
-__all__ = ["open_model"]
+__all__ = ["check_model", "open_model"]
+
+
+def check_model(name: str) -> None:
+    """Raise what can be known without contacting anyone: no such provider, no key, no such file."""
+    spec = resolve(name)
+    if spec.backend == "http":
+        endpoint(spec)
+    elif spec.backend == "local" and spec.name != BUILT_IN:
+        check_gguf(Path(spec.model))
 
 
 def open_model(

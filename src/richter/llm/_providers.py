@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from richter.errors import InputError, MissingKey, UnknownProvider
 
-__all__ = ["BUILT_IN", "PROVIDERS", "Endpoint", "ModelSpec", "Provider", "resolve"]
+__all__ = ["BUILT_IN", "PROVIDERS", "Endpoint", "ModelSpec", "Provider", "endpoint", "resolve"]
 
 BUILT_IN = "local/smollm2"
 

@@ -36,24 +36,27 @@ _ANSWERS = """
 _FAILED = """
     SELECT f.item, f.condition, f.draw, f.error, max(f.created_at) FROM failures f LEFT JOIN answers a
     ON a.condition = f.condition AND a.item = f.item AND a.draw = f.draw
-    WHERE a.call IS NULL AND f.condition <> '' AND (?1 IS NULL OR f.condition = ?1)
+    WHERE f.given_up AND a.call IS NULL AND f.condition <> '' AND (?1 IS NULL OR f.condition = ?1)
     GROUP BY f.condition, f.item, f.draw
 """
 _SPENT = """
-    SELECT count(*), coalesce(sum(attempts), 0), coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0),
+    SELECT count(*), (SELECT count(*) FROM failures), coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0),
     coalesce(sum(money_usd), 0.0), coalesce(sum(money_usd IS NULL), 0) FROM calls
 """
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call to a model as the ledger keeps it: who asked (item, condition, draw), what, and the answer."""
+    """An attempt to call a model as the ledger keeps it: who asked (item, condition, draw), what, and the answer.
+
+    Where `answer.error` is set the attempt brought no answer; `given_up` then says that it was the last.
+    """
 
     key: str
     model: str
     request: str
     answer: Answer
-    attempts: int = 1
+    given_up: bool = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +251,8 @@ class Ledger:
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk makes SQLite roll back by itself
+                self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
 
@@ -284,12 +288,16 @@ class Ledger:
 
     async def record(self, call: Call) -> None:
         """Commit a call; returns when it is on disk. Calls that arrive within a few milliseconds share a commit."""
+        await asyncio.shield(self.record_soon(call))
+
+    def record_soon(self, call: Call) -> asyncio.Future[None]:
+        """Commit a call within milliseconds, or when the ledger closes; the future says when it is on disk."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         self._pending.append((call, done))
         if self._flusher is None:
             self._flusher = loop.create_task(self._flush())
-        await asyncio.shield(done)
+        return done
 
     async def _flush(self) -> None:
         """Commit what is pending, a group at a time, until nothing is."""
@@ -320,7 +328,7 @@ class Ledger:
         with self._guard, _translated(self.path), self._transaction():
             if paid:
                 self._db.executemany(
-                    "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                    "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
                     [
                         (
                             c.key,
@@ -334,7 +342,6 @@ class Ledger:
                             c.answer.tokens_out,
                             c.answer.money_usd,
                             c.answer.latency_s,
-                            c.attempts,
                             now,
                         )
                         for c in paid
@@ -347,7 +354,7 @@ class Ledger:
             self._db.executemany(
                 "INSERT INTO failures VALUES (?,?,?,?,?,?,?,?)",
                 [
-                    (c.key, c.model, c.answer.item, c.answer.condition, c.answer.draw, c.answer.error, c.attempts, now)
+                    (c.key, c.model, c.answer.item, c.answer.condition, c.answer.draw, c.answer.error, c.given_up, now)
                     for c in failed
                 ],
             )
@@ -366,9 +373,8 @@ class Ledger:
 
     def spent(self) -> Spent:
         """Requests, tokens and money so far, over everything in the run."""
-        answers, attempts, tokens, money, unpriced = self._rows(_SPENT)[0]
-        failed = self._rows("SELECT coalesce(sum(attempts), 0) FROM failures")[0][0]
-        return Spent(calls=attempts + failed, answers=answers, tokens=tokens, money_usd=money, unpriced=unpriced)
+        answers, failed, tokens, money, unpriced = self._rows(_SPENT)[0]
+        return Spent(calls=answers + failed, answers=answers, tokens=tokens, money_usd=money, unpriced=unpriced)
 
     # -- ratings and notes ---------------------------------------------------------------------------------
 

@@ -25,7 +25,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             tokens_out INTEGER,
             money_usd REAL,           -- NULL: the price is unknown
             latency_s REAL,
-            attempts INTEGER NOT NULL,
             created_at REAL NOT NULL
         ) WITHOUT ROWID;
         -- which call answers which question of which condition
@@ -36,7 +35,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             call TEXT NOT NULL REFERENCES calls (key),
             PRIMARY KEY (condition, item, draw)
         ) WITHOUT ROWID;
-        -- calls that failed for good, newest first to read; asked again when the run is resumed
+        -- one row per attempt that brought no answer; given_up marks the last, and resuming asks again
         CREATE TABLE failures (
             key TEXT NOT NULL,
             model TEXT NOT NULL,
@@ -44,10 +43,10 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             condition TEXT NOT NULL,
             draw INTEGER NOT NULL,
             error TEXT NOT NULL,
-            attempts INTEGER NOT NULL,
+            given_up INTEGER NOT NULL,
             created_at REAL NOT NULL
         );
-        CREATE INDEX failures_by_answer ON failures (condition, item, draw);
+        CREATE INDEX failures_given_up ON failures (condition, item, draw) WHERE given_up;
         CREATE TABLE ratings (
             item TEXT NOT NULL,
             condition TEXT NOT NULL,

@@ -1,0 +1,284 @@
+"""Ask conditions the items of a benchmark, into a run folder. Resuming is doing the same again."""
+
+import asyncio
+import contextlib
+import dataclasses
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from richter.errors import InputError
+from richter.llm import (
+    Asker,
+    Budget,
+    Job,
+    Model,
+    Price,
+    check_model,
+    messages_for,
+    open_model,
+    price_of,
+    read_prices,
+    resolve,
+)
+from richter.records import Condition, Decoding, Item
+from richter.store import LEDGER_NAME, Ledger, Spent, open_ledger
+
+__all__ = ["AskProgress", "Estimate", "ask_run", "estimate_run", "name_conditions"]
+
+BYTES_PER_TOKEN = 4  # a usual figure for English; for estimates only, a budget is held by bounds
+CHAT_OVERHEAD_TOKENS = 30
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AskProgress:
+    """How far an asking run has come. `money_usd` leaves out `unpriced` answers."""
+
+    total: int
+    done: int
+    answered: int  # in this session
+    failed: int
+    retries: int
+    elapsed_s: float
+    tokens: int
+    money_usd: float
+    unpriced: int
+
+    @property
+    def rate_per_s(self) -> float:
+        """Answers a second in this session."""
+        return self.answered / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds to go at this rate."""
+        return (self.total - self.done) / self.rate_per_s if self.answered else None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What asking one condition would cost: calls still missing, tokens, and money (None: the price is unknown)."""
+
+    condition: str
+    model: str
+    calls: int
+    already: int
+    tokens_in: int
+    tokens_out_most: int
+    money_usd_most: float | None
+
+
+def name_conditions(
+    models: Sequence[str],
+    *,
+    temperatures: Sequence[float] = (0.0,),
+    systems: Sequence[str] = ("",),
+    decoding: Decoding | None = None,
+    style: str = "chat",
+) -> list[Condition]:
+    """Every model at every temperature with every system prompt, each with a name that says what is particular to it.
+
+    The name depends on the condition alone (not on its companions), so that resuming with one more condition finds
+    the old ones; only models that share their last name are told apart by their whole names.
+    """
+    decoding = decoding or Decoding()
+    specs = [resolve(model) for model in dict.fromkeys(models)]
+    tails = [spec.name.rsplit("/", 1)[-1].rsplit("#", 1)[-1].removesuffix(".gguf") for spec in specs]
+    conditions = []
+    for spec, tail in zip(specs, tails, strict=True):
+        base = tail if tails.count(tail) == 1 else spec.name
+        for temperature in dict.fromkeys(temperatures):
+            for system in dict.fromkeys(systems):
+                parts = [base]
+                if temperature > 0:
+                    parts.append(f"t={temperature:g}")
+                if system:
+                    parts.append(f"system={hashlib.sha256(system.encode()).hexdigest()[:6]}")
+                if style != "chat":
+                    parts.append(style)
+                conditions.append(
+                    Condition(
+                        name=" ".join(parts),
+                        model=spec.name,
+                        decoding=dataclasses.replace(decoding, temperature=temperature),
+                        system=system,
+                        style="cloze" if style == "cloze" else "chat",
+                    )
+                )
+    return conditions
+
+
+def estimate_run(
+    run: str | Path,
+    items: Sequence[Item],
+    conditions: Sequence[Condition],
+    *,
+    draws: int = 1,
+    prices: Mapping[str, Price] | None = None,
+) -> list[Estimate]:
+    """Price a run before it is made: only the calls that the run folder does not hold yet. Asks nothing."""
+    prices = read_prices() if prices is None else prices
+    done: dict[str, set[tuple[str, int]]] = {}
+    if (Path(run) / LEDGER_NAME).exists():
+        with open_ledger(run) as ledger:
+            done = {c.name: ledger.answered(c.name) for c in conditions}
+    rows = []
+    for condition in conditions:
+        missing = [(i, d) for d in range(draws) for i in items if (i.id, d) not in done.get(condition.name, set())]
+        texts = (messages_for(item, condition)[0] for item, _ in missing)
+        tokens_in = sum(
+            CHAT_OVERHEAD_TOKENS + sum(len(m["content"].encode()) for m in messages) // BYTES_PER_TOKEN
+            for messages in texts
+        )
+        tokens_out = len(missing) * condition.decoding.max_tokens
+        price = price_of(condition.model, prices)
+        rows.append(
+            Estimate(
+                condition=condition.name,
+                model=condition.model,
+                calls=len(missing),
+                already=len(items) * draws - len(missing),
+                tokens_in=tokens_in,
+                tokens_out_most=tokens_out,
+                money_usd_most=price.cost(tokens_in, tokens_out) if price else None,
+            )
+        )
+    return rows
+
+
+def ask_run(
+    run: str | Path,
+    items: Sequence[Item],
+    conditions: Sequence[Condition],
+    *,
+    draws: int = 1,
+    budget: Budget | None = None,
+    prices: Mapping[str, Price] | None = None,
+    concurrency: int = 64,
+    slots: int = 16,
+    context_tokens: int | None = None,
+    timeout_s: float = 120.0,
+    max_attempts: int = 10,
+    bench: str = "",
+    watch: Callable[[AskProgress], None] | None = None,
+    download: Callable[[int, int], None] | None = None,
+) -> Spent:
+    """Ask every condition every item, `draws` times each, through the run's ledger.
+
+    Everything that can be checked is checked before the folder is touched: names, keys, prices for a money budget,
+    items that a style cannot ask. Items are asked across conditions, so that a run that stops early is paired.
+    """
+    if not items or not conditions or draws < 1:
+        raise InputError(
+            f"There is nothing to ask: {len(items)} items, {len(conditions)} conditions, {draws} draws.",
+            remedy="Give a benchmark with items, at least one --model and --draws of 1 or more.",
+        )
+    prices = read_prices() if prices is None else prices
+    budget = budget or Budget()
+    names = dict.fromkeys(c.model for c in conditions)
+    for name in names:
+        check_model(name)
+        if budget.money_usd is not None and price_of(name, prices) is None:
+            raise InputError(
+                f"The price of {name} is unknown, so a budget in money cannot be held.",
+                remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
+            )
+    longest = max(len(messages_for(i, c)[0][-1]["content"]) + len(c.system) for i in items for c in conditions)
+    if context_tokens is None:  # two characters a token is a cautious figure for any language's own tokenizer
+        most = max(c.decoding.max_tokens for c in conditions)
+        context_tokens = -(-(longest // 2 + 64 + most) // 256) * 256
+    with open_ledger(run, mode="write") as ledger:
+        ledger.add_items(items)
+        ledger.add_conditions(conditions)
+        if bench:
+            ledger.set_note("bench", {"path": bench})
+        opened: dict[str, Model] = {}
+
+        async def session() -> None:
+            try:
+                for name in names:
+                    opened[name] = open_model(
+                        name,
+                        slots=min(slots, concurrency),
+                        context_tokens=context_tokens,
+                        timeout_s=timeout_s,
+                        prices=prices,
+                        progress=download,
+                    )
+                asker = Asker(
+                    ledger,
+                    budget=budget,
+                    prices={name: price_of(name, prices) for name in names},
+                    concurrency=concurrency,
+                    max_attempts=max_attempts,
+                )
+                await _ask_all(asker, ledger, items, conditions, draws, opened, watch)
+            finally:
+                for model in opened.values():
+                    await model.aclose()
+
+        asyncio.run(session())
+        return ledger.spent()
+
+
+async def _ask_all(
+    asker: Asker,
+    ledger: Ledger,
+    items: Sequence[Item],
+    conditions: Sequence[Condition],
+    draws: int,
+    models: Mapping[str, Model],
+    watch: Callable[[AskProgress], None] | None,
+) -> None:
+    done = {c.name: ledger.answered(c.name) for c in conditions}
+    total = len(items) * len(conditions) * draws
+    wanted = {item.id for item in items}
+    before = sum(1 for pairs in done.values() for item, draw in pairs if item in wanted and draw < draws)
+    started = time.monotonic()
+
+    def jobs() -> Iterator[Job]:
+        for draw in range(draws):
+            for item in items:
+                for condition in conditions:
+                    if (item.id, draw) not in done[condition.name]:
+                        messages, decoding = messages_for(item, condition)
+                        yield Job(
+                            model=models[condition.model],
+                            messages=messages,
+                            decoding=decoding,
+                            draw=draw,
+                            item=item.id,
+                            condition=condition.name,
+                        )
+
+    def tell() -> None:
+        if watch is not None:
+            tally = asker.tally
+            watch(
+                AskProgress(
+                    total=total,
+                    done=before + tally.answered + tally.reused + tally.failed,
+                    answered=tally.answered,
+                    failed=tally.failed,
+                    retries=tally.retries,
+                    elapsed_s=time.monotonic() - started,
+                    tokens=tally.tokens,
+                    money_usd=tally.money_usd,
+                    unpriced=tally.unpriced,
+                )
+            )
+
+    async def tell_often() -> None:
+        while True:
+            tell()
+            await asyncio.sleep(0.2)
+
+    ticker = asyncio.create_task(tell_often())
+    try:
+        await asker.ask_all(jobs())
+    finally:
+        ticker.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await ticker
+        tell()

@@ -1,0 +1,128 @@
+"""`richter ask`."""
+
+import dataclasses
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from richter.audit import ask_run, estimate_run, name_conditions
+from richter.bench import read_items
+from richter.cli._output import console, json_option, write_json
+from richter.cli._progress import asking, downloading, money
+from richter.errors import InputError
+from richter.llm import parse_budget, read_prices
+from richter.records import Decoding, printable
+
+__all__ = ["ask"]
+
+EXAMPLES = """
+\b
+Examples:
+  richter bench build facts --items 1000 -o facts.jsonl
+  richter ask run1 --bench facts.jsonl --model smollm2 --limit 50 --max-tokens 32
+  richter ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --dry-run
+  richter ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --budget 5usd
+  richter ask run1 --bench facts.jsonl --model http://localhost:8000/v1#my-model --temperature 0 --temperature 1
+The same command again resumes: only what is missing is asked.
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
+@click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
+@click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
+@click.option("--system", "systems", multiple=True, help="A system prompt, or @FILE; several make several conditions.")
+@click.option("--style", type=click.Choice(["chat", "cloze"]), default="chat", help="cloze: choose options by text.")
+@click.option("--max-tokens", type=click.IntRange(1), default=500, show_default=True)
+@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
+@click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
+@click.option("--logprobs", is_flag=True, help="Keep the log-probabilities of the answer's tokens.")
+@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers per item and condition.")
+@click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
+@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok (several with commas): never exceeded.")
+@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
+@click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
+@click.option(
+    "--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds."
+)
+@click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
+@json_option
+def ask(
+    run: Path,
+    bench: Path,
+    models: tuple[str, ...],
+    temperatures: tuple[float, ...],
+    systems: tuple[str, ...],
+    style: str,
+    max_tokens: int,
+    top_p: float | None,
+    seed: int | None,
+    logprobs: bool,
+    draws: int,
+    limit: int | None,
+    budget_text: str | None,
+    prices_path: Path | None,
+    concurrency: int,
+    slots: int,
+    context_tokens: int | None,
+    timeout_s: float,
+    dry_run: bool,
+    json_path: str | None,
+) -> None:
+    """Ask models the items of a benchmark; answers go into the folder RUN as they arrive."""
+    items = read_items(bench)[:limit]
+    conditions = name_conditions(
+        models,
+        temperatures=temperatures or (0.0,),
+        systems=[_system(text) for text in systems] or [""],
+        decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=logprobs),
+        style=style,
+    )
+    budget = parse_budget(budget_text)
+    prices = read_prices(prices_path)
+    out = console(json_path)
+    if dry_run:
+        rows = estimate_run(run, items, conditions, draws=draws, prices=prices)
+        table = Table("condition", "model", "calls", "answered already", "tokens in", "tokens out, at most", "at most")
+        for row in rows:
+            cost = "price unknown" if row.money_usd_most is None else money(row.money_usd_most)
+            cells = (row.calls, row.already, row.tokens_in, row.tokens_out_most)
+            table.add_row(printable(row.condition), row.model, *(f"{c:,}" for c in cells), cost)
+        out.print(table)
+        write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
+        return
+    with downloading("fetching SmolLM2") as download, asking() as watch:
+        spent = ask_run(
+            run,
+            items,
+            conditions,
+            draws=draws,
+            budget=budget,
+            prices=prices,
+            concurrency=concurrency,
+            slots=slots,
+            context_tokens=context_tokens,
+            timeout_s=timeout_s,
+            bench=str(bench),
+            watch=watch,
+            download=download,
+        )
+    out.print(
+        f"{run}: {spent.answers} answers to {len(items)} items under {len(conditions)} conditions; "
+        f"{spent.calls} calls, {spent.tokens} tokens, {money(spent.money_usd, spent.unpriced)}."
+    )
+    out.print(f"Next: richter run show {run}", style="dim")
+    write_json({"run": str(run), "spent": dataclasses.asdict(spent)}, json_path, inputs=[bench])
+
+
+def _system(text: str) -> str:
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--system {text}: the file cannot be read ({error}).", remedy="Check the path.") from error

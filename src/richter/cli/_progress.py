@@ -1,0 +1,97 @@
+"""Progress on stderr: a live bar on a terminal, a line now and then elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from richter.audit import AskProgress
+from richter.cli._output import progress_console
+
+__all__ = ["asking", "downloading", "duration", "money"]
+
+LINE_EVERY_S = 10.0
+
+
+def money(usd: float, unpriced: int = 0) -> str:
+    """Dollars for people; says so where calls have no known price."""
+    if unpriced:
+        return f"${usd:.4f} + {unpriced} calls of unknown price" if usd else "price unknown"
+    return f"${usd:.4f}" if usd else "$0"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    return f"{whole // 60}m{whole % 60:02d}s" if whole < 3600 else f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+@contextmanager
+def asking(label: str = "asking") -> Iterator[Callable[[AskProgress], None]]:
+    """A watcher for `ask_run`: count, rate, time left, money and errors."""
+    console = progress_console()
+    if not console.is_terminal:
+        last = [time.monotonic()]
+
+        def line(state: AskProgress) -> None:
+            if time.monotonic() - last[0] >= LINE_EVERY_S or state.done == state.total:
+                if state.done == state.total and last[0] == float("inf"):
+                    return
+                last[0] = float("inf") if state.done == state.total else time.monotonic()
+                console.print(f"{label}: {state.done}/{state.total} {_tail(state)}", soft_wrap=True)
+
+        yield line
+        return
+    with Progress(
+        TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[tail]}"), console=console
+    ) as bar:
+        task = bar.add_task(label, total=None, tail="starting the model")
+        yield lambda state: bar.update(task, total=state.total, completed=state.done, tail=_tail(state))
+
+
+def _tail(state: AskProgress) -> str:
+    parts = [f"{state.rate_per_s:.1f}/s"]
+    if state.left_s is not None and state.done < state.total:
+        parts.append(f"{duration(state.left_s)} left")
+    parts.append(money(state.money_usd, state.unpriced))
+    if state.retries:
+        parts.append(f"{state.retries} retries")
+    if state.failed:
+        parts.append(f"{state.failed} failed")
+    return ", ".join(parts)
+
+
+@contextmanager
+def downloading(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A callback (bytes so far, bytes in all) that draws a download bar, once there is something to download."""
+    console = progress_console()
+    bar = Progress(TextColumn(label), BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=console)
+    tasks: list[TaskID] = []
+
+    def update(done: int, total: int) -> None:
+        if not tasks:
+            if not console.is_terminal:
+                console.print(f"{label} ({total / 1e6:.0f} MB, once)", soft_wrap=True)
+            else:
+                bar.start()
+            tasks.append(bar.add_task(label, total=total))
+        bar.update(tasks[0], completed=done)
+        if done >= total and bar.live.is_started:
+            bar.stop()
+
+    try:
+        yield update
+    finally:
+        if bar.live.is_started:
+            bar.stop()

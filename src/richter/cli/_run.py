@@ -1,0 +1,131 @@
+"""`richter run list|show`."""
+
+from collections import Counter
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from richter.cli._output import console, json_option, write_json
+from richter.cli._progress import money
+from richter.errors import InputError, RichterError
+from richter.records import printable
+from richter.store import LEDGER_NAME, open_ledger
+
+__all__ = ["run"]
+
+
+@click.group()
+def run() -> None:
+    """Read runs back.
+
+    \b
+    Examples:
+      richter run list
+      richter run show run1 --errors
+    """
+
+
+@run.command("list")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False), default=".")
+@json_option
+def list_runs(folder: Path, json_path: str | None) -> None:
+    """List the runs in FOLDER (default: here)."""
+    rows = []
+    for path in sorted(folder.glob(f"*/{LEDGER_NAME}")):
+        try:
+            with open_ledger(path.parent) as ledger:
+                spent = ledger.spent()
+                rows.append(
+                    {
+                        "run": path.parent.name,
+                        "items": len(ledger.items()),
+                        "conditions": [c.name for c in ledger.conditions()],
+                        "answers": spent.answers,
+                        "calls": spent.calls,
+                        "money_usd": spent.money_usd,
+                    }
+                )
+        except RichterError as error:
+            rows.append({"run": path.parent.name, "error": str(error)})
+    table = Table("run", "items", "conditions", "answers", "calls")
+    for row in rows:
+        if "error" in row:
+            table.add_row(printable(str(row["run"])), "", printable(str(row["error"])), "", "")
+        else:
+            names = printable(", ".join(row["conditions"]), limit=60)  # type: ignore[arg-type]
+            table.add_row(printable(str(row["run"])), str(row["items"]), names, str(row["answers"]), str(row["calls"]))
+    out = console(json_path)
+    if rows:
+        out.print(table)
+    else:
+        out.print(f"No runs in {folder}. Make one with `richter ask`.")
+    write_json({"runs": rows}, json_path)
+
+
+@run.command("show")
+@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.option("--item", "item_id", help="Every answer to one item.")
+@click.option("--errors", is_flag=True, help="The calls that failed, with the reason.")
+@click.option("--head", type=click.IntRange(0), default=5, show_default=True, help="Answers shown per condition.")
+@json_option
+def show_run(folder: Path, item_id: str | None, errors: bool, head: int, json_path: str | None) -> None:
+    """Show what a run holds: conditions, counts, cost, and some answers."""
+    out = console(json_path)
+    with open_ledger(folder) as ledger:
+        items = {item.id: item for item in ledger.items()}
+        conditions = ledger.conditions()
+        if item_id is not None and item_id not in items:
+            raise InputError(f"{folder} has no item {item_id!r}.", remedy="`richter export` lists the items.")
+        spent = ledger.spent()
+        counts: Counter[tuple[str, bool]] = Counter()
+        shown: dict[str, list[dict[str, object]]] = {c.name: [] for c in conditions}
+        failed: list[dict[str, object]] = []
+        for answer in ledger.answers():
+            counts[answer.condition, bool(answer.error)] += 1
+            row = {"item": answer.item, "draw": answer.draw, "answer": answer.text, "error": answer.error}
+            if answer.error:
+                failed.append({"condition": answer.condition, **row})
+            elif answer.item == item_id or (item_id is None and len(shown[answer.condition]) < head):
+                shown[answer.condition].append({**row, "reference": items[answer.item].reference})
+        raters = Counter((r.kind, r.rater) for r in ledger.ratings())
+    table = Table("condition", "model", "answers", "failed")
+    for c in conditions:
+        table.add_row(printable(c.name), printable(c.model), str(counts[c.name, False]), str(counts[c.name, True]))
+    out.print(
+        f"{folder}: {len(items)} items, {spent.calls} calls, {spent.tokens} tokens, "
+        f"{money(spent.money_usd, spent.unpriced)}"
+    )
+    out.print(table)
+    for (kind, rater), count in sorted(raters.items()):
+        out.print(f"{count} ratings by {printable(rater)} ({kind})")
+    for name, rows in shown.items():
+        if rows:
+            out.print(f"\n{printable(name)}")
+        for row in rows:
+            item = items[str(row["item"])]
+            out.print(f"  {printable(item.prompt, limit=100)}")
+            out.print(f"    reference: {printable(item.reference, limit=100)}", style="dim")
+            out.print(f"    answer:    {printable(str(row['answer']), limit=200)}")
+    if errors:
+        for row in failed:
+            out.print(f"failed: {printable(str(row['condition']))} / {row['item']}: {printable(str(row['error']))}")
+    write_json(
+        {
+            "items": len(items),
+            "conditions": {
+                c.name: {**c.to_dict(), "answers": counts[c.name, False], "failed": counts[c.name, True]}
+                for c in conditions
+            },
+            "ratings": [{"rater": r, "kind": k, "n": n} for (k, r), n in sorted(raters.items())],
+            "spent": {
+                "calls": spent.calls,
+                "tokens": spent.tokens,
+                "money_usd": spent.money_usd,
+                "unpriced": spent.unpriced,
+            },
+            "answers": shown,
+            "failed": failed,
+        },
+        json_path,
+    )

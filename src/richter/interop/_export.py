@@ -1,0 +1,102 @@
+"""A run's records as one table per kind, for other tools."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from richter.errors import InputError, StorageError
+from richter.store import Ledger
+
+__all__ = ["EXPORTS", "export_table"]
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
+
+
+def _items(ledger: Ledger) -> pl.DataFrame:
+    names = ("prompt", "reference", "aliases", "options", "domain", "tier", "form", "source")
+    items = ledger.items()
+    columns: dict[str, list[object]] = {"item": [i.id for i in items]}
+    columns |= {n: [list(v) if isinstance(v := getattr(i, n), tuple) else v for i in items] for n in names}
+    kinds = {"aliases": pl.List(pl.String), "options": pl.List(pl.String), "tier": pl.Int64()}
+    return pl.DataFrame(columns, schema_overrides=kinds)
+
+
+def _ratings(ledger: Ledger) -> pl.DataFrame:
+    texts = ("item", "condition", "rater", "kind", "mechanism", "reason")
+    numbers = ("draw", "severity", "started_at", "ended_at")
+    ratings = ledger.ratings()
+    columns = {name: [getattr(r, name) for r in ratings] for name in (*texts, *numbers)}
+    kinds = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64), "draw": pl.Int64}
+    return pl.DataFrame(columns, schema_overrides=kinds)
+
+
+def _answers(ledger: Ledger) -> pl.DataFrame:
+    items = {item.id: item for item in ledger.items()}
+    models = {c.name: c.model for c in ledger.conditions()}
+    answers = list(ledger.answers())
+    of_item = ("prompt", "reference", "domain", "tier")
+    numbers = ("tokens_in", "tokens_out", "money_usd", "latency_s")
+    columns: dict[str, list[object]] = {
+        "item": [a.item for a in answers],
+        "condition": [a.condition for a in answers],
+        "draw": [a.draw for a in answers],
+        "model": [models[a.condition] for a in answers],
+    }
+    columns |= {name: [getattr(items[a.item], name) for a in answers] for name in of_item}
+    columns |= {"answer": [a.text for a in answers], "error": [a.error for a in answers]}
+    columns |= {"finish": [a.finish for a in answers]}
+    columns |= {"tokens": [list(a.tokens) for a in answers], "logprobs": [list(a.logprobs) for a in answers]}
+    columns |= {name: [getattr(a, name) for a in answers] for name in numbers}
+    kinds = {
+        **dict.fromkeys(("item", "condition", "model", "prompt", "reference", "answer", "error", "finish"), pl.String),
+        **dict.fromkeys(("draw", "tier", "tokens_in", "tokens_out"), pl.Int64),
+        **dict.fromkeys(("money_usd", "latency_s"), pl.Float64),
+    }
+    lists = {"tokens": pl.List(pl.String), "logprobs": pl.List(pl.Float64)}
+    return pl.DataFrame(columns, schema_overrides={**kinds, **lists})
+
+
+# what `richter export` can write: a name and how to make the table from a ledger
+EXPORTS: dict[str, Callable[[Ledger], pl.DataFrame]] = {"answers": _answers, "items": _items, "ratings": _ratings}
+
+
+def export_table(frame: pl.DataFrame, path: str | Path) -> None:
+    """Write a frame as Parquet, CSV or JSONL, by the ending of `path`; nothing half-written.
+
+    In CSV a cell of text that a spreadsheet would run as a formula is preceded by an apostrophe, and lists become
+    JSON; Parquet and JSONL keep every value as it is.
+    """
+    path = Path(path)
+    writers: dict[str, Callable[[Path], object]] = {
+        ".parquet": frame.write_parquet,
+        ".jsonl": frame.write_ndjson,
+        ".csv": lambda target: _for_spreadsheets(frame).write_csv(target),
+    }
+    if path.suffix.lower() not in writers:
+        raise InputError(
+            f"{path}: the ending {path.suffix!r} names no format.", remedy="End the name in .parquet, .csv or .jsonl."
+        )
+    partial = path.with_name(path.name + ".part")
+    try:
+        writers[path.suffix.lower()](partial)
+        partial.replace(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageError(f"{path} cannot be written: {reason}.", remedy="Choose another path.") from error
+    finally:
+        if path.parent.is_dir():
+            partial.unlink(missing_ok=True)
+
+
+def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
+    lists = [name for name, kind in frame.schema.items() if isinstance(kind, pl.List)]
+    frame = frame.with_columns(pl.struct(name).struct.json_encode().alias(name) for name in lists)
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String and name not in lists]
+    return frame.with_columns(
+        pl.when(pl.col(name).str.slice(0, 1).is_in(_FORMULA))
+        .then(pl.concat_str(pl.lit("'"), pl.col(name)))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name in texts
+    )

@@ -1,0 +1,83 @@
+"""The built-in model, really run."""
+
+import asyncio
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from richter.errors import RichterError
+from richter.llm import Asker, Job, messages_for, open_model, smollm2_path
+from richter.records import Condition, Decoding, Item
+from richter.store import open_ledger
+
+pytestmark = [pytest.mark.local_model, pytest.mark.slow, pytest.mark.xdist_group("local_model")]
+
+CITIES = ("Nantes", "Osaka", "Lima", "Graz", "Izmir", "Accra")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def weights() -> Path:
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed")
+    try:
+        return smollm2_path()
+    except RichterError as error:
+        pytest.skip(str(error))
+
+
+def ask(folder: Path, jobs, *, slots: int):
+    """Ask (messages, decoding, draw) of a fresh model and ledger."""
+
+    async def main():
+        model = open_model("smollm2", slots=slots, context_tokens=512)
+        try:
+            with open_ledger(folder, mode="write") as ledger:
+                asker = Asker(ledger, concurrency=slots)
+                tasks = [Job(model=model, messages=m, decoding=d, draw=k) for m, d, k in jobs]
+                return await asyncio.gather(*(asker.ask(job) for job in tasks))
+        finally:
+            await model.aclose()
+
+    return asyncio.run(main())
+
+
+def question(city: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"In which country is {city}?"}]
+
+
+def test_texts_do_not_depend_on_parallel_slots(tmp_path: Path) -> None:
+    jobs = [(question(c), Decoding(max_tokens=12, temperature=t, seed=1), 0) for c in CITIES for t in (0.0, 1.0)]
+    alone = ask(tmp_path / "alone", jobs, slots=1)
+    together = ask(tmp_path / "together", jobs, slots=8)
+    assert [a.text for a in alone] == [a.text for a in together]
+    assert all(a.tokens_out and a.tokens_out <= 12 and a.money_usd == 0 for a in alone)
+
+
+def test_draws_differ_and_repeat(tmp_path: Path) -> None:
+    decoding = Decoding(max_tokens=12, temperature=1.0, seed=0)
+    first = ask(tmp_path / "a", [(question("Graz"), decoding, k) for k in range(6)], slots=4)
+    again = ask(tmp_path / "b", [(question("Graz"), decoding, k) for k in range(6)], slots=4)
+    assert [a.text for a in first] == [a.text for a in again]
+    assert len({a.text for a in first}) >= 4
+
+
+def test_options_by_text_with_a_grammar(tmp_path: Path) -> None:
+    shots = ("Osaka is a city in the country of Japan.", "Lyon is a city in the country of France.")
+    items = [
+        Item(id=c, prompt="?", reference=r, options=("Peru", "Austria", "Ghana", "Turkey"), shots=shots, stem=stem)
+        for c, r in (("Lima", "Peru"), ("Graz", "Austria"), ("Accra", "Ghana"), ("Ankara", "Turkey"))
+        for stem in [f"{c} is a city in the country of"]
+    ]
+    condition = Condition(name="c", model="smollm2", decoding=Decoding(max_tokens=12, logprobs=True), style="cloze")
+    answers = ask(tmp_path, [(*messages_for(item, condition), 0) for item in items], slots=4)
+    assert all(a.text.strip() in items[0].options for a in answers)  # nothing but an option can be said
+    assert [a.text.strip() for a in answers] == ["Peru", "Austria", "Ghana", "Turkey"]
+    assert all(len(a.logprobs) == len(a.tokens) >= 1 and max(a.logprobs) <= 0 for a in answers)
+
+
+def test_too_long_a_prompt_is_a_failed_call(tmp_path: Path) -> None:
+    long = [{"role": "user", "content": "word " * 2000}]
+    answers = ask(tmp_path, [(long, Decoding(max_tokens=4), 0), (question("Lima"), Decoding(max_tokens=4), 0)], slots=2)
+    assert "context" in answers[0].error
+    assert answers[1].text

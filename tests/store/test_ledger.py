@@ -1,0 +1,173 @@
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from richter.errors import InputError, LedgerCorrupt, LedgerLocked, LedgerNewer, StorageError
+from richter.records import Answer, Condition, Decoding, Item, Rating, call_key
+from richter.store import LEDGER_NAME, Call, open_ledger
+
+
+def call(number: int, **fields) -> Call:
+    answer = Answer(text=f"text {number}", item=f"i{number}", condition="c", tokens_in=3, tokens_out=2, **fields)
+    return Call(key=f"key{number}", model="m", request="{}", answer=answer)
+
+
+def record(ledger, *calls: Call) -> None:
+    async def main() -> None:
+        await asyncio.gather(*(ledger.record(c) for c in calls))
+
+    asyncio.run(main())
+
+
+def test_items_conditions_and_answers_come_back(tmp_path: Path) -> None:
+    items = [
+        Item(
+            id="i1", prompt="p", reference="r", aliases=("x",), options=("r", "s"), tier=4, form="trap", truth={"a": 1}
+        ),
+        Item(id="i0", prompt="q", reference="é"),
+    ]
+    condition = Condition(name="c", model="m", decoding=Decoding(temperature=1, seed=3), system="be brief")
+    with open_ledger(tmp_path / "run", mode="write") as ledger:
+        ledger.add_items(items)
+        ledger.add_items(items)
+        ledger.add_conditions([condition])
+        answer = call(1, logprobs=(-0.5, -1.0), tokens=("a", "b"), money_usd=0.25, latency_s=0.1)
+        record(ledger, answer, call(0))
+        assert ledger.items() == items
+        assert ledger.conditions() == [condition]
+    with open_ledger(tmp_path / "run") as ledger:
+        back = list(ledger.answers())
+        assert [a.item for a in back] == ["i1", "i0"]  # the items' order
+        assert back[0] == answer.answer
+        assert back[1].money_usd is None
+        spent = ledger.spent()
+        assert (spent.calls, spent.answers, spent.tokens, spent.money_usd, spent.unpriced) == (2, 2, 10, 0.25, 1)
+
+
+def test_an_answer_never_changes_its_question(tmp_path: Path) -> None:
+    with open_ledger(tmp_path, mode="write") as ledger:
+        ledger.add_items([Item(id="1", prompt="p", reference="r")])
+        with pytest.raises(InputError, match="another item named '1'"):
+            ledger.add_items([Item(id="1", prompt="changed", reference="r")])
+        ledger.add_conditions([Condition(name="c", model="m")])
+        with pytest.raises(InputError, match="another condition named 'c'"):
+            ledger.add_conditions([Condition(name="c", model="other")])
+
+
+def test_draws_are_part_of_the_key() -> None:
+    messages = [{"role": "user", "content": "p"}]
+    keys = {
+        call_key("m", messages, Decoding(), 0),
+        call_key("m", messages, Decoding(), 1),
+        call_key("n", messages, Decoding(), 0),
+        call_key("m", messages, Decoding(temperature=0.5), 0),
+        call_key("m", [{"role": "user", "content": "q"}], Decoding(), 0),
+    }
+    assert len(keys) == 5
+    assert call_key("m", messages, Decoding(), 0) in keys
+
+
+def test_a_failed_call_shows_until_it_is_answered(tmp_path: Path) -> None:
+    with open_ledger(tmp_path, mode="write") as ledger:
+        failed = Answer(text="", item="i1", condition="c", error="no luck")
+        record(ledger, Call(key="key1", model="m", request="{}", answer=failed, given_up=False))
+        assert list(ledger.answers()) == []
+        record(ledger, *[Call(key="key1", model="m", request="{}", answer=failed)] * 3)
+        assert [a.error for a in ledger.answers()] == ["no luck"]
+        assert ledger.spent().calls == 4
+        record(ledger, call(1))
+        assert [a.error for a in ledger.answers()] == [""]
+        assert ledger.spent().calls == 5
+
+
+def test_readers_beside_a_writer(tmp_path: Path) -> None:
+    with open_ledger(tmp_path, mode="write") as ledger:
+        record(ledger, call(1))
+        code = (
+            "import sys; from richter.store import open_ledger\n"
+            "with open_ledger(sys.argv[1]) as ledger: print(len(list(ledger.answers())))"
+        )
+        source = Path(__file__).parents[2] / "src"
+        result = subprocess.run(
+            [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, env={"PYTHONPATH": str(source)}
+        )
+        assert result.stdout.strip() == "1", result.stderr
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with open_ledger(tmp_path, mode="write"), pytest.raises(LedgerLocked, match="another process"):
+        open_ledger(tmp_path, mode="write")
+    open_ledger(tmp_path, mode="write").close()
+
+
+def test_locked_by_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("richter.store._ledger.BUSY_TIMEOUT_S", 0.1)
+    with open_ledger(tmp_path, mode="write") as ledger:
+        other = sqlite3.connect(tmp_path / LEDGER_NAME, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerLocked, match="another program"):
+            ledger.add_items([Item(id="1", prompt="p", reference="r")])
+        other.close()
+
+
+def test_newer_corrupt_and_foreign_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a run"):
+        open_ledger(tmp_path / "none")
+    newer = tmp_path / "newer"
+    open_ledger(newer, mode="write").close()
+    db = sqlite3.connect(newer / LEDGER_NAME)
+    db.execute("PRAGMA user_version=99")
+    db.close()
+    for mode in ("read", "write"):
+        with pytest.raises(LedgerNewer, match="schema 99"):
+            open_ledger(newer, mode=mode)
+    for name, content in (("text", b"not a database at all, but long enough to look like one" * 100), ("cut", None)):
+        folder = tmp_path / name
+        folder.mkdir()
+        if content is None:
+            open_ledger(folder, mode="write").close()
+            whole = (folder / LEDGER_NAME).read_bytes()
+            content = whole[:4096] + b"\xff" * (len(whole) - 4096)
+        (folder / LEDGER_NAME).write_bytes(content)
+        with pytest.raises(LedgerCorrupt), open_ledger(folder) as ledger:
+            ledger.spent()
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    db = sqlite3.connect(foreign / LEDGER_NAME)
+    db.execute("CREATE TABLE t (x)")
+    db.close()
+    with pytest.raises(LedgerCorrupt, match="not a Richter ledger"):
+        open_ledger(foreign, mode="write")
+
+
+def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError, match="cannot be written"):
+        open_ledger(tmp_path / "file" / "run", mode="write")
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    with open_ledger(tmp_path, mode="write") as ledger:
+        record(ledger, call(1))
+        ledger._db.execute("PRAGMA max_page_count=1")  # SQLite then says what it says when the disk is full
+        with pytest.raises(StorageError, match="disk is full"):
+            record(ledger, *(call(n, error="") for n in range(2, 400)))
+        ledger._db.execute("PRAGMA max_page_count=1000000")
+        assert len(list(ledger.answers())) == 1
+        record(ledger, call(2))
+        assert len(list(ledger.answers())) == 2
+
+
+def test_ratings_replace_the_same_raters_older_one(tmp_path: Path) -> None:
+    rating = Rating(item="1", condition="c", rater="ann", kind="human", severity=2.0)
+    newer = Rating(item="1", condition="c", rater="ann", kind="human", severity=None, reason="unsure")
+    judge = Rating(item="1", condition="c", rater="m", kind="judge", severity=3.5, mechanism="retrieval")
+    with open_ledger(tmp_path, mode="write") as ledger:
+        ledger.add_ratings([rating, judge])
+        ledger.add_ratings([newer])
+        assert ledger.ratings(kind="human") == [newer]
+        assert ledger.ratings() == [newer, judge]
