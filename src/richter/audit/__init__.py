@@ -10,6 +10,7 @@ from richter.audit._calibration import (
 from richter.audit._compare import CATASTROPHIC, CompareReport, compare_grades
 from richter.audit._demo import AccuracyRow, DemoResult, grade_by_alias, run_demo
 from richter.audit._floors import FloorsReport, measure_grades
+from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
 from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
 from richter.audit._plan import (
     Plan,
@@ -34,6 +35,7 @@ __all__ = [
     "DrawsCondition",
     "Estimate",
     "FloorsReport",
+    "GateReport",
     "GradeMatrix",
     "GradesCondition",
     "Outcome",
@@ -41,6 +43,7 @@ __all__ = [
     "PlanField",
     "PlanStatus",
     "RatingKind",
+    "Requirement",
     "SequentialAudit",
     "ask_run",
     "ask_until",
@@ -55,8 +58,10 @@ __all__ = [
     "name_conditions",
     "new_plan",
     "open_data",
+    "open_gate_data",
     "parse_value",
     "read_grades",
     "read_plan",
     "run_demo",
+    "run_gate",
 ]

@@ -40,6 +40,7 @@ __all__ = [
 
 # kind -> module with FIELDS, HELP and, if needed, faults(values)
 KINDS = {
+    "gate": "richter.audit._plan_gate",
     "tail": "richter.audit._plan_tail",
 }
 

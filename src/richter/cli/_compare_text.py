@@ -7,7 +7,7 @@ from richter.audit import CompareReport
 from richter.floors import ConditionSummary, GapFinding, PairResult
 from richter.records import Verdict, printable
 
-__all__ = ["markdown", "show"]
+__all__ = ["markdown", "markdown_safe", "show"]
 
 SHOWN_PAIRS = 40
 
@@ -185,22 +185,29 @@ def markdown(report: CompareReport) -> str:
     lines = ["## Comparison", ""]
     if len(comparison.conditions) == 2:
         for pair in comparison.pairs:
-            lines += [f"- **{f.verdict.value}** {_safe(f.sentence)}" for f in findings_of(report, pair).values()]
+            lines += [
+                f"- **{f.verdict.value}** {markdown_safe(f.sentence)}" for f in findings_of(report, pair).values()
+            ]
     else:
-        lines.append(_safe(leaderboard_sentence(report)))
-        lines += [f"- {', '.join(_safe(m) for m in members)}" for members in comparison.groups]
-    lines += [f"- **refused** {_safe(r.a)} and {_safe(r.b)}: {_safe(r.reason)}." for r in comparison.refused]
+        lines.append(markdown_safe(leaderboard_sentence(report)))
+        lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in comparison.groups]
+    lines += [
+        f"- **refused** {markdown_safe(r.a)} and {markdown_safe(r.b)}: {markdown_safe(r.reason)}."
+        for r in comparison.refused
+    ]
     lines += ["", "| condition | n | accuracy | error rate |", "|---|---|---|---|"]
     for c in comparison.conditions:
         accuracy = _percent(None if c.error_rate is None else 1 - c.error_rate)
-        lines.append(f"| {_safe(c.name)} | {c.n:,} | {accuracy} | {_rate(c)} |")
-    warnings = [f"- {_safe(name)}: {_safe(text)}" for name, texts in _warnings(report).items() for text in texts]
+        lines.append(f"| {markdown_safe(c.name)} | {c.n:,} | {accuracy} | {_rate(c)} |")
+    warnings = [
+        f"- {markdown_safe(name)}: {markdown_safe(text)}" for name, texts in _warnings(report).items() for text in texts
+    ]
     if warnings:
         lines += ["", *warnings]
     return "\n".join(lines) + "\n"
 
 
-def _safe(text: str) -> str:
+def markdown_safe(text: str) -> str:
     """Names come from files: nothing in them may become Markdown or HTML."""
     shown = printable(text)
     for char in "\\`*_|[]<>":

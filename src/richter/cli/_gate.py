@@ -1,0 +1,112 @@
+"""`richter gate`: check a plan's requirements, for continuous integration."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import click
+
+from richter.audit import GateReport, RatingKind, open_gate_data, read_grades, read_plan, run_gate
+from richter.cli._compare import split_sources
+from richter.cli._compare_text import markdown_safe
+from richter.cli._output import console, json_option, write_json
+from richter.errors import StorageError
+from richter.records import Verdict, printable
+
+__all__ = ["gate"]
+
+
+@click.command()
+@click.argument("plan_path", metavar="PLAN")
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN | NAME=FILE ..")
+@click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Which ratings of a run to use.")
+@click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
+@click.option("--md", "md_path", metavar="PATH", help="Write the result in Markdown.")
+@json_option
+@click.pass_context
+def gate(
+    ctx: click.Context,
+    plan_path: str,
+    sources: tuple[str, ...],
+    ratings: RatingKind | None,
+    junit_path: str | None,
+    md_path: str | None,
+    json_path: str | None,
+) -> None:
+    """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so).
+
+    A requirement is judged by limits that hold at the plan's level, never by single items that changed.
+
+    \b
+    richter plan new gate --set candidate=new --set baseline=old \\
+        --set 'require=[{metric="accuracy", rule="no_worse", limit=0.02}]'
+    richter plan lock plan.toml
+    richter gate plan.toml old=main.csv new=branch.csv --junit gate.xml
+    """
+    plan = read_plan(plan_path, kind="gate")
+    files, _ = split_sources(sources)
+    grades = read_grades(files, ratings=ratings)
+    report = run_gate(plan, grades, status=open_gate_data(plan_path, files))
+    inputs = [plan_path, *(f.partition("=")[2] or f for f in files)]
+    write_json(report, json_path, inputs=inputs)
+    for path, text in ((junit_path, junit), (md_path, markdown)):
+        if path is not None:
+            try:
+                Path(path).write_text(text(report), encoding="utf-8")
+            except OSError as error:
+                raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another.") from error
+    out = console(json_path)
+    out.print(printable(report.sentence))
+    for requirement in report.requirements:
+        out.print(f"  {printable(requirement.sentence)}")
+    if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
+        out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
+    out.print(f"  {small_print(report)}")
+    ctx.exit(report.exit_code)
+
+
+def small_print(report: GateReport) -> str:
+    """Whether this counts as planned, and how often the plan has been used."""
+    text = "planned" if report.confirmatory else "exploratory: " + "; ".join(map(printable, report.reasons))
+    if report.uses > 1:
+        text += f"; the plan has been used on {report.uses} sets of data: the more, the more a pass may be luck"
+    return text
+
+
+def junit(report: GateReport) -> str:
+    """One test case a requirement; violated ones fail, undecided ones fail or are skipped as the plan says."""
+    suite = ElementTree.Element("testsuite", name="richter gate", tests=str(len(report.requirements)))
+    failures = skipped = 0
+    for requirement in report.requirements:
+        case = ElementTree.SubElement(suite, "testcase", classname="richter.gate", name=printable(requirement.name))
+        message = printable(requirement.sentence)
+        if requirement.verdict is Verdict.REFUTED:
+            ElementTree.SubElement(case, "failure", message=message, type="violated")
+            failures += 1
+        elif requirement.verdict is not Verdict.VERIFIED:
+            if report.on_undecided == "fail":
+                ElementTree.SubElement(case, "failure", message=message, type=requirement.verdict.value)
+                failures += 1
+            else:
+                ElementTree.SubElement(case, "skipped", message=message)
+                skipped += 1
+        ElementTree.SubElement(case, "system-out").text = message
+    suite.set("failures", str(failures))
+    suite.set("errors", "0")
+    suite.set("skipped", str(skipped))
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def markdown(report: GateReport) -> str:
+    """A short report for a pull request."""
+    lines = [
+        "## Gate",
+        "",
+        markdown_safe(report.sentence),
+        "",
+        "| requirement | verdict | measured | limit |",
+        "|---|---|---|---|",
+    ]
+    for r in report.requirements:
+        seen = "-" if r.excess is None else f"{r.excess:+.4f} ({r.low:+.4f}, {r.high:+.4f}), n {r.n:,}"
+        lines.append(f"| {markdown_safe(r.name)} | {r.verdict.value} | {seen} | {r.limit:g} |")
+    return "\n".join([*lines, "", markdown_safe(small_print(report))]) + "\n"

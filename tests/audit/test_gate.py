@@ -1,0 +1,193 @@
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.audit import grade_matrix, read_plan, run_gate
+from richter.cli import main
+from richter.errors import PlanError
+from richter.records import Verdict
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def write_plan(folder: Path, rules: str, **settings: str) -> Path:
+    path = folder / "plan.toml"
+    path.unlink(missing_ok=True)
+    Path(f"{path}.lock").unlink(missing_ok=True)
+    given = {"candidate": "new", "baseline": "old", "require": rules} | settings
+    with pytest.raises(SystemExit) as stop:
+        main(["plan", "new", "gate", "-o", str(path), *(f"--set={k}={v}" for k, v in given.items())])
+    assert not stop.value.code
+    return path
+
+
+def frame(rng: np.random.Generator, n: int, **accuracy: float) -> pl.DataFrame:
+    """Simulated grades and severities: wrong answers share their items and are 0.5 to 4 severe."""
+    luck = rng.random(n)
+    wrong = {name: luck > level for name, level in accuracy.items()}
+    rows = [
+        {
+            "item": i,
+            "condition": name,
+            "correct": int(not wrong[name][i]),
+            "severity": float(rng.integers(1, 9)) / 2 if wrong[name][i] else 0.0,
+            "confidence": float(rng.uniform(0.6, 1)),
+        }
+        for name in accuracy
+        for i in range(n)
+    ]
+    return pl.DataFrame(rows)
+
+
+NO_WORSE = '[{metric="accuracy", rule="no_worse", limit=0.03}]'
+
+
+@pytest.mark.parametrize(
+    ("new", "n", "code", "word"),
+    [(0.85, 2000, 0, "met"), (0.75, 2000, 3, "violated"), (0.84, 60, 4, "undecided")],
+)
+def test_exit_says_met_violated_undecided(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    rng: np.random.Generator,
+    new: float,
+    n: int,
+    code: int,
+    word: str,
+) -> None:
+    plan = write_plan(tmp_path, NO_WORSE)
+    data = tmp_path / "grades.csv"
+    frame(rng, n, old=0.85, new=new).write_csv(data)
+    got, out, _ = run(capsys, "gate", str(plan), str(data))
+    assert got == code
+    assert word in out
+    if word == "undecided":
+        assert "items would show it met if in truth there is no loss" in " ".join(out.split())
+
+
+def test_single_items_that_flip_do_not_decide(tmp_path: Path, rng: np.random.Generator) -> None:
+    plan = read_plan(write_plan(tmp_path, NO_WORSE), kind="gate")
+    table = frame(rng, 3000, old=0.85, new=0.85)
+    flips = pl.when((pl.col("condition") == "new") & (pl.col("item") < 20)).then(0).otherwise(pl.col("correct"))
+    report = run_gate(plan, grade_matrix(table.with_columns(correct=flips)))
+    assert report.outcome is Verdict.VERIFIED
+
+
+def test_undecided_may_warn(capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator) -> None:
+    plan = write_plan(tmp_path, NO_WORSE, on_undecided="warn")
+    data = tmp_path / "grades.csv"
+    frame(rng, 60, old=0.85, new=0.84).write_csv(data)
+    code, out, _ = run(capsys, "gate", str(plan), str(data), "--junit", str(tmp_path / "g.xml"))
+    assert code == 0
+    assert "warning" in out
+    suite = ElementTree.fromstring((tmp_path / "g.xml").read_text())
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
+
+
+def test_catastrophic_rate_by_hand(tmp_path: Path) -> None:
+    # No catastrophic error in 300: the exact one-sided limit is 1 - 0.05^(1/300) = 0.00994.
+    table = pl.DataFrame({"item": range(300), "condition": "new", "correct": 1.0, "severity": 0.0})
+    for limit, verdict in ((0.01, Verdict.VERIFIED), (0.009, Verdict.UNDECIDED)):
+        plan = write_plan(tmp_path, f'[{{metric="catastrophic_rate", rule="below", limit={limit}}}]', baseline='""')
+        result = run_gate(read_plan(plan), grade_matrix(table)).requirements[0]
+        assert result.verdict is verdict
+        assert result.high == pytest.approx(1 - 0.05 ** (1 / 300))
+    assert result.labels_needed is not None
+    assert result.labels_needed > 300
+
+
+def test_every_metric_and_rule(tmp_path: Path, rng: np.random.Generator) -> None:
+    rules = (
+        '[{metric="error_rate", rule="below", limit=0.25}, {metric="accuracy", rule="above", limit=0.75},'
+        ' {metric="mean_severity", rule="below", limit=1.0}, {metric="mean_severity", rule="no_worse", limit=0.3},'
+        ' {metric="catastrophic_rate", rule="no_worse", limit=0.05}, {metric="ece", rule="below", limit=0.3},'
+        ' {metric="ece", rule="no_worse", limit=0.1}]'
+    )
+    report = run_gate(read_plan(write_plan(tmp_path, rules)), grade_matrix(frame(rng, 2500, old=0.85, new=0.85)))
+    assert [r.verdict for r in report.requirements] == [Verdict.VERIFIED] * 7
+    assert report.exit_code == 0
+
+
+def test_what_cannot_be_measured_is_not_met(tmp_path: Path, rng: np.random.Generator) -> None:
+    plan = read_plan(write_plan(tmp_path, '[{metric="mean_severity", rule="below", limit=1.0}]'))
+    report = run_gate(plan, grade_matrix(frame(rng, 100, old=0.8, new=0.8).drop("severity")))
+    assert report.requirements[0].verdict is Verdict.UNTESTABLE
+    assert report.exit_code == 4
+
+
+def test_misaligned_items_block(tmp_path: Path, rng: np.random.Generator) -> None:
+    plan = read_plan(write_plan(tmp_path, NO_WORSE))
+    table = frame(rng, 2000, old=0.85, new=0.85)
+    moved = pl.when(pl.col("condition") == "new").then((pl.col("item") + 7) % 2000).otherwise(pl.col("item"))
+    report = run_gate(plan, grade_matrix(table.with_columns(item=moved)))
+    assert report.requirements[0].verdict is Verdict.BLOCKED
+    assert report.exit_code == 4
+
+
+def test_uses_are_counted_and_locks_matter(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    plan = write_plan(tmp_path, NO_WORSE)
+    run(capsys, "plan", "lock", str(plan))
+    for use in (1, 2, 3):
+        data = tmp_path / f"grades{use}.csv"
+        frame(rng, 1500, old=0.85, new=0.85).write_csv(data)
+        code, out, _ = run(capsys, "gate", str(plan), str(data), "--json", "-", "--md", str(tmp_path / "gate.md"))
+        row = json.loads(out)
+        assert (code, row["uses"], row["confirmatory"]) == (0, use, True)
+    assert "used on 3 sets of data" in (tmp_path / "gate.md").read_text()
+
+
+def test_false_pass_rate_recovers_truth(tmp_path: Path) -> None:
+    # The candidate is worse by exactly the limit: a pass is an error, allowed in 5%. 300 gates of 400 items: more
+    # than 28 have probability 0.0006 at 5%.
+    plan = read_plan(write_plan(tmp_path, '[{metric="accuracy", rule="no_worse", limit=0.05}]'))
+    rng = np.random.default_rng(11)
+    passes = 0
+    for _ in range(300):
+        both = rng.random((400, 2)) < [0.85, 0.80]
+        table = pl.DataFrame(
+            {
+                "item": np.tile(np.arange(400), 2),
+                "condition": ["old"] * 400 + ["new"] * 400,
+                "correct": np.concatenate((both[:, 0], both[:, 1])).astype(float),
+            }
+        )
+        passes += run_gate(plan, grade_matrix(table)).outcome is Verdict.VERIFIED
+    assert passes <= 28
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ("[]", "asks nothing"),
+        ('[{metric="accuracy", rule="no_worse", limit=0}]', "no number of items"),
+        ('[{metric="accuracy", rule="below", limit=0.5}]', "more is better"),
+        ('[{metric="ece", rule="above", limit=0.5}]', "more is worse"),
+        ('[{metric="speed", rule="below", limit=0.5}]', "speed"),
+        ('[{metric="accuracy", rule="no_worse", limit=2}]', "not below 1"),
+    ],
+)
+def test_impossible_plans_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rules: str, words: str
+) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(f'kind = "gate"\ncandidate = "new"\nbaseline = "old"\nrequire = {rules}\n')
+    code, _, err = run(capsys, "gate", str(path), "x.csv")
+    assert code == 1
+    assert words in err
+
+
+def test_conditions_of_the_plan_must_be_there(tmp_path: Path, rng: np.random.Generator) -> None:
+    plan = read_plan(write_plan(tmp_path, NO_WORSE))
+    with pytest.raises(PlanError, match="the data hold"):
+        run_gate(plan, grade_matrix(frame(rng, 50, a=0.8, b=0.8)))
