@@ -8,7 +8,7 @@ from richter.bench._money import Money
 from richter.bench._places import country_truth, near_countries, wrong_countries
 from richter.bench._regions import zone_truth, zones_near
 from richter.bench._text import leaks, normalise_name, ordered, pick
-from richter.bench._world import World
+from richter.bench._world import DISPUTED, City, World
 
 __all__ = ["Airport", "airports", "aviation"]
 
@@ -20,19 +20,23 @@ GENERIC = ("international airport", "regional airport", "airport", "internationa
 class Airport:
     """An airport with an IATA code.
 
-    `city` is what it serves, `town` where it stands; `people` live in the city (0 where GeoNames does not know it).
+    `city` is what it serves, where GeoNames has a city of that name nearby; `town` is where it stands.
     """
 
     iata: str
     icao: str
     name: str
-    city: str
+    city: City | None
     town: str
     country: str
     zone: str
     lat: float
     lon: float
-    people: int
+
+    @property
+    def fame(self) -> int:
+        """How well known the city is: by the names that other languages have for it."""
+        return len(self.city.alternates) if self.city else 0
 
 
 def airports(world: World) -> dict[str, Airport]:
@@ -40,24 +44,21 @@ def airports(world: World) -> dict[str, Airport]:
     found = []
     group = {iata: row["name"] for row in world.metropolitan_codes.values() for iata in row["airports"]}
     for iata, row in world.airport_rows.items():
-        row = {**row, "city": group.get(iata, row["city"]), "town": row["city"]}
-        ids = world.name_places.get(normalise_name(row["city"]), ())
-        people = next((world.cities[k].population for k in ids if world.cities[k].country == row["country"]), 0)
+        city = world.city_at(group.get(iata, row["city"]), row["country"], row["lat"], row["lon"])
         found.append(
             Airport(
                 iata=iata,
                 icao=row["icao"],
                 name=row["name"].strip(),
-                city=row["city"].strip(),
-                town=row["town"].strip(),
+                city=city,
+                town=row["city"].strip(),
                 country=row["country"],
                 zone=row["tz"],
                 lat=round(row["lat"], 2),
                 lon=round(row["lon"], 2),
-                people=people,
             )
         )
-    found.sort(key=lambda a: (-(a.people // 1000), "international" not in a.name.lower(), a.iata))
+    found.sort(key=lambda a: (-a.fame, "international" not in a.name.lower(), a.iata))
     return {a.iata: a for a in found}
 
 
@@ -68,13 +69,19 @@ def aviation(world: World) -> list[Cell]:
     usable = [
         a
         for a in table.values()
-        if a.country in world.states and a.people >= 3_000 and a.city and a.icao and a.city.replace(" ", "").isalpha()
+        if a.country in world.states and a.city and a.city.population >= 3_000 and a.icao
+        if a.city.region not in DISPUTED and a.city.region in world.regions
     ]
     names: dict[str, int] = {}
-    served: dict[tuple[str, str], int] = {}
+    served: dict[str, int] = {}
     for a in table.values():
         names[normalise_name(a.name)] = names.get(normalise_name(a.name), 0) + 1
-        served[a.city, a.country] = served.get((a.city, a.country), 0) + 1
+        if a.city:
+            served[a.city.id] = served.get(a.city.id, 0) + 1
+
+    def served_by(airport: Airport) -> City:
+        assert airport.city
+        return airport.city
 
     def truth(airport: Airport, kind: str, subject: str) -> dict[str, object]:
         return {"kind": kind, "subject": subject, "lat": airport.lat, "lon": airport.lon} | country_truth(
@@ -86,7 +93,7 @@ def aviation(world: World) -> list[Cell]:
         return Draft(
             prompt=prompt,
             stem=stem,
-            answer=country.name,
+            answer=country.the_name,
             aliases=country.aliases,
             wrong=wrong_countries(world, airport.country, prompt),
             truth=truth(airport, "country", subject),
@@ -110,16 +117,18 @@ def aviation(world: World) -> list[Cell]:
         )
 
     def city_draft(airport: Airport, *, prompt: str, stem: str, subject: str) -> Draft:
-        same = [a.city for a in usable if a.country == airport.country and a.city != airport.city]
-        like = [a.city for a in usable[:900] if a.city[0] == airport.city[0] and a.country != airport.country]
+        city = served_by(airport)
+        others = [(served_by(a).name, a.country) for a in usable[:1500]]
+        same = [name for name, code in others if code == airport.country and name != city.name]
+        like = [name for name, code in others if name[0] == city.name[0] and code != airport.country]
         near = [world.countries[c].capital for c in near_countries(world, airport.country, prompt)]
         return Draft(
             prompt=prompt,
             stem=stem,
-            answer=airport.city,
-            aliases=[airport.town, *world.city_aliases(airport.city, airport.country)],
+            answer=city.name,
+            aliases=[airport.town, *world.city_aliases(city.name, airport.country)],
             wrong=[*pick(same[:40], 2, prompt), *pick(like, 1, prompt), *near],
-            truth={**truth(airport, "city", subject), **world.city_truth(airport.city, airport.country)},
+            truth={**truth(airport, "city", subject), **world.city_truth(city.name, airport.country)},
         )
 
     def city_of_code(fact: str) -> Draft:
@@ -141,15 +150,15 @@ def aviation(world: World) -> list[Cell]:
 
     def code_of_city(fact: str) -> Draft:
         airport = table[fact]
-        land = world.countries[airport.country].the_name
+        name, land = served_by(airport).name, world.countries[airport.country].the_name
         like = [a.iata for a in usable[:1200] if a.iata[0] == fact[0] and a.iata != fact]
         home = [a.iata for a in usable if a.country == airport.country and a.iata != fact]
         return Draft(
-            prompt=f"Give the three-letter IATA code of the airport that serves {airport.city} in {land}.",
-            stem=f"The IATA code of the airport that serves {airport.city} in {land} is",
+            prompt=f"Give the three-letter IATA code of the airport that serves {name} in {land}.",
+            stem=f"The IATA code of the airport that serves {name} in {land} is",
             answer=fact,
             wrong=[*pick(like, 2, fact), *pick(home[:40], 1, fact), *pick(like, 4, fact, "more")],
-            truth={**truth(airport, "code", airport.city), "of": "airport", "code": fact},
+            truth={**truth(airport, "code", name), "of": "airport", "code": fact},
         )
 
     def zone_of_code(fact: str) -> Draft | None:
@@ -163,7 +172,7 @@ def aviation(world: World) -> list[Cell]:
             aliases=[*world.zone_links.get(airport.zone, ()), airport.zone.split("/")[-1].replace("_", " ")],
             also=world.country_zones.get(airport.country, ()),
             wrong=zones_near(world, airport.zone, airport.country, fact),
-            truth={"subject": fact, "via": airport.city, **zone_truth(world, airport.zone, airport.country)},
+            truth={"subject": fact, "via": served_by(airport).name, **zone_truth(world, airport.zone, airport.country)},
         )
 
     def money_of_code(fact: str) -> Draft | None:
@@ -177,7 +186,7 @@ def aviation(world: World) -> list[Cell]:
     def capital_of_code(fact: str) -> Draft | None:
         airport = table[fact]
         country = world.countries[airport.country]
-        if not country.capital or airport.city in (country.capital, *country.capital_aliases):
+        if not country.capital or served_by(airport).name in (country.capital, *country.capital_aliases):
             return None
         draft = city_draft(
             airport,
@@ -190,7 +199,7 @@ def aviation(world: World) -> list[Cell]:
             draft,
             answer=country.capital,
             aliases=country.capital_aliases,
-            wrong=[airport.city, *near],
+            wrong=[served_by(airport).name, *near],
             truth={
                 **truth(airport, "city", fact),
                 "via": country.name,
@@ -204,7 +213,7 @@ def aviation(world: World) -> list[Cell]:
             stem=f"The airport that has the IATA code {fact} is",
             answer=f"none, because {fact} is not assigned to any airport",
             aliases=[*NO_SUCH, "no airport", "not an IATA code"],
-            wrong=[a.name for a in pick(usable[:400], 4, fact) if "airport" in a.name.lower()],
+            wrong=[table[k].name for k in pick(named[:400], 4, fact)],
             truth={
                 "kind": "trap",
                 "subject": fact,
@@ -223,7 +232,7 @@ def aviation(world: World) -> list[Cell]:
             stem=f"The {term} of {claimed.the_name} with the airport {iata} is",
             answer=f"none, because {iata} is in {real.the_name}",
             aliases=[
-                *(real.name, *real.aliases, airport.city, "none", f"not in {claimed.name}"),
+                *(real.name, *real.aliases, served_by(airport).name, "none", f"not in {claimed.name}"),
                 *(f"not in {claimed.the_name}", f"isn't in {claimed.the_name}", f"not located in {claimed.the_name}"),
             ],
             wrong=[r.name for r in pick(world.big_regions(code), 4, fact)],
@@ -243,12 +252,13 @@ def aviation(world: World) -> list[Cell]:
         return names[normalise_name(a.name)] == 1 and not leaks([land.name, *land.aliases], a.name)
 
     def bare(a: Airport) -> bool:
-        return a.name.lower().endswith("airport") and a.name.isascii() and "/" not in a.name
+        plain = a.name.isascii() and not any(sign in a.name for sign in "/()-") and "Afb" not in a.name
+        return plain and a.name.endswith("Airport")
 
     named = [a.iata for a in usable if telling(a) and bare(a)]
     codes = [a.iata for a in usable]
     international = [a.iata for a in usable if "international" in a.name.lower()]
-    alone = [a.iata for a in usable if served[a.city, a.country] == 1]
+    alone = [a.iata for a in usable if served[served_by(a).id] == 1 and world.call(served_by(a)) == served_by(a).name]
     taken = set(table) | {row["lid"] for row in world.airport_rows.values()} | set(world.metropolitan_codes)
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     # whole blocks that hold no airport: a single gap might be one that the list lacks
@@ -275,7 +285,7 @@ def aviation(world: World) -> list[Cell]:
     )
     whose = [
         (f"The airport that has the IATA code {a} is {table[a].name}.", table[a].name)
-        for a in ("CDG", "JFK", "LHR", "FRA", "SYD", "GRU")
+        for a in ("CDG", "JFK", "LHR", "FRA", "SYD", "HND")
     ]
     nobody = partial(cell, form="trap", write=unassigned, relation="iata-unassigned", shots=whose)
     where = [

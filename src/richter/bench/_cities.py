@@ -6,7 +6,7 @@ from richter.bench._draft import Cell, Draft, solve
 from richter.bench._money import Money
 from richter.bench._places import GEONAMES, country_truth, near_countries, wrong_countries
 from richter.bench._text import ordered, pick, unique
-from richter.bench._world import World
+from richter.bench._world import City, World
 
 __all__ = ["cities"]
 
@@ -20,9 +20,9 @@ def cities(world: World) -> list[Cell]:
         country = world.countries[city.country]
         called = world.call(city)
         return Draft(
-            prompt=f"In which country is the city of {called}?",
-            stem=f"{called} is a city in the country of",
-            answer=country.name,
+            prompt=f"In which country is the {_kind(city)} of {called}?",
+            stem=f"{called} is a {_kind(city)} in the country of",
+            answer=country.the_name,
             aliases=country.aliases,
             wrong=wrong_countries(world, city.country, fact),
             truth={"kind": "country", "subject": city.name, **country_truth(world, city.country)},
@@ -37,7 +37,7 @@ def cities(world: World) -> list[Cell]:
         near = [world.countries[c].capital for c in near_countries(world, city.country, fact)]
         largest = [c.name for c in world.biggest(city.country)[:3] if c.id != fact and c.name != country.capital]
         return Draft(
-            prompt=f"What is the capital of the country in which the city of {called} lies?",
+            prompt=f"What is the capital of the country in which the {_kind(city)} of {called} lies?",
             stem=f"The capital of the country in which {called} lies is",
             answer=country.capital,
             aliases=country.capital_aliases,
@@ -56,8 +56,8 @@ def cities(world: World) -> list[Cell]:
         called = world.call(city)
         return money.unit_draft(
             city.country,
-            prompt=f"What is the main unit of the currency used in the city of {called}?",
-            stem=f"People in the city of {called} pay with the",
+            prompt=f"What is the main unit of the currency used in the {_kind(city)} of {called}?",
+            stem=f"People in the {_kind(city)} of {called} pay with the",
             subject=city.name,
         )
 
@@ -96,17 +96,16 @@ def cities(world: World) -> list[Cell]:
             },
         )
 
-    asked = [key for key in world.asked_cities if world.cities[key].country not in ("SG", "MC", "VA", "SM")]
+    asked = world.asked_cities
     people = {key: world.cities[key].population for key in asked}
-    famous = asked[:450]
-    large = asked[450:2600]
+    famous, large = world.known_cities[:450], world.known_cities[450:2600]
     middle = [key for key in asked if 20_000 <= people[key] < 100_000]
     small = [key for key in asked if 5_000 <= people[key] < 20_000]
     villages = [key for key in asked if 1_000 <= people[key] < 5_000]
     shots = {write: solve(write, famous[:40]) for write in (in_country, capital_of_its_country, money_of_its_country)}
 
     claimable = sorted(world.division_terms)
-    traps = [f"{key}|{code}" for key in asked[:1500] for code in _claims(world, key, claimable)]
+    traps = [f"{key}|{code}" for key in world.known_cities[:1500] for code in _claims(world, key, claimable)]
     state_shots = [
         (f"The {world.division_terms[c]} of {world.countries[c].the_name} in which {name} lies is {region}.", region)
         for c, name, region in (
@@ -153,6 +152,10 @@ def cities(world: World) -> list[Cell]:
         unit(tier=5, facts=small, weight=3),
         trap(tier=5, facts=traps[len(traps) // 2 :], weight=2),
     ]
+
+
+def _kind(city: City) -> str:
+    return "city" if city.population >= 50_000 else "town"
 
 
 def _claims(world: World, key: str, claimable: list[str]) -> list[str]:

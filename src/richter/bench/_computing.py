@@ -300,7 +300,7 @@ def computing(world: World) -> list[Cell]:
         return Draft(
             prompt=f"Which country has the internet top-level domain {country.tld}?",
             stem=f"{country.tld} is the internet top-level domain of",
-            answer=country.name,
+            answer=country.the_name,
             aliases=country.aliases,
             wrong=wrong_countries(world, fact, "tld"),
             truth={"kind": "country", "subject": country.tld, **country_truth(world, fact)},
@@ -493,7 +493,7 @@ def computing(world: World) -> list[Cell]:
             stem=f"The country that uses the internet top-level domain {fact} is",
             answer=f"none, because {fact} is not assigned",
             aliases=[*NO_SUCH, "no country", "not a top-level domain", "not a country code"],
-            wrong=[world.countries[c].name for c in pick(world.states[:120], 4, fact)],
+            wrong=[world.countries[c].the_name for c in pick(world.states[:120], 4, fact)],
             truth=_trap(fact, f"{fact} is a country's top-level domain"),
         )
 
@@ -576,7 +576,7 @@ def computing(world: World) -> list[Cell]:
         Cell, source=ASCII, form="compositional", write=binary, relation="ascii-binary", shots=solve(binary, upper)
     )
     uses = [
-        (f"The country that uses the internet top-level domain {land.tld} is {land.name}.", land.name)
+        (f"The country that uses the internet top-level domain {land.tld} is {land.the_name}.", land.name)
         for land in (world.countries[c] for c in top)
     ]
     of_the = [(text.replace("phrase for the", "phrase of the"), a) for text, a in solve(of_status, codes)]
@@ -586,17 +586,17 @@ def computing(world: World) -> list[Cell]:
     no_phrase = partial(trap, source=IANA, write=no_status, relation="http-unassigned", shots=of_the)
     no_char = partial(trap, source=ASCII, write=no_ascii, relation="not-ascii", shots=bare)
     return [
-        country(tier=1, facts=tlds[:120], weight=2),
+        country(tier=1, facts=tlds[:140], weight=2),
         file(tier=1, facts=usual, weight=1),
         phrase(tier=1, facts=codes, weight=1),
-        service(tier=1, facts=ports[:28], weight=1),
-        country(tier=2, facts=tlds[120:], weight=1),
-        tld(tier=2, facts=tlds[:120], weight=2),
+        service(tier=1, facts=ports[:44], weight=1),
+        country(tier=2, facts=tlds[140:], weight=1),
+        tld(tier=2, facts=tlds[:128], weight=2),
         status(tier=2, facts=codes, weight=1),
-        service(tier=2, facts=ports[28:], weight=1),
+        service(tier=2, facts=ports[44:], weight=1),
         port(tier=3, facts=unique_ports, weight=1),
         file(tier=3, facts=unusual, weight=2),
-        tld(tier=3, facts=tlds[120:], weight=1),
+        tld(tier=3, facts=tlds[128:], weight=1),
         char(tier=3, facts=upper, weight=1),
         code(tier=4, facts=characters, weight=1),
         capital_tld(tier=4, facts=tlds, weight=2),

@@ -25,7 +25,7 @@ def countries(world: World) -> list[Cell]:
         return Draft(
             prompt=prompt,
             stem=stem,
-            answer=country.name,
+            answer=country.the_name,
             aliases=country.aliases,
             wrong=wrong_countries(world, code, prompt),
             truth={"kind": "country", "subject": subject, **country_truth(world, code)},
@@ -165,8 +165,8 @@ def countries(world: World) -> list[Cell]:
             subject=f"{a.name} and {b.name}",
         )
         near = [*a.neighbours, *b.neighbours]
-        wrong = [world.countries[c].name for c in ordered(near, fact) if c in world.states and c not in (one, two)]
-        safe = [n for n in draft.wrong if n not in (a.name, b.name)]
+        wrong = [world.countries[c].the_name for c in ordered(near, fact) if c in world.states and c not in (one, two)]
+        safe = [n for n in draft.wrong if n not in (a.the_name, b.the_name)]
         return Draft(
             prompt=draft.prompt,
             stem=draft.stem,

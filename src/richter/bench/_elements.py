@@ -30,6 +30,30 @@ FAMILY_ALIASES = {"lanthanide": ("lanthanoid", "rare earth"), "actinide": ("acti
 UNSETTLED_COLUMN = frozenset({"La", "Lu", "Ac", "Lr"})
 # Years on which textbooks agree (first isolated or first made); those they date apart are left out.
 FOUND = {
+    "O": 1774,
+    "Cl": 1774,
+    "Mn": 1774,
+    "U": 1789,
+    "Zr": 1789,
+    "Ti": 1791,
+    "Cr": 1797,
+    "Nb": 1801,
+    "Ta": 1802,
+    "Ce": 1803,
+    "Se": 1817,
+    "Tl": 1861,
+    "Ho": 1878,
+    "Sm": 1879,
+    "Tm": 1879,
+    "Gd": 1880,
+    "Pr": 1885,
+    "Nd": 1885,
+    "Dy": 1886,
+    "Am": 1944,
+    "Pm": 1945,
+    "Es": 1952,
+    "Ni": 1751,
+    "W": 1783,
     "H": 1766,
     "N": 1772,
     "Na": 1807,
@@ -325,7 +349,7 @@ def elements(world: World) -> list[Cell]:
     stable = [f"{e.symbol}-{m}" for e in table[5:83] for m, a in e.isotopes.items() if a]
     known_isotopes = [f"{e.symbol}-{m}" for e in table[5:100] for m, a in e.isotopes.items() if not a]
     free = [f"{a}{b}" for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for b in "abdefgjkmoqvwxz" if f"{a}{b}" not in by]
-    free = ordered([s for s in free if s.lower() not in _ENGLISH], "free symbols")[:240]
+    free = ordered([s for s in free if s.lower() not in _ENGLISH and s not in _ONCE], "free symbols")[:240]
     beyond = [str(n) for n in range(121, 200)]
 
     cell = partial(Cell, source=SOURCE)
@@ -384,6 +408,8 @@ def elements(world: World) -> list[Cell]:
     ]
 
 
+# symbols once proposed or used
+_ONCE = frozenset(words("Cb Ma Ab Em Ad Ha Ao Me Ka Az Bo Jo De Vm Ph Nt Tu Gl Dp Cp Ct Nv"))
 _WORDS = ("zero", "first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 _ENGLISH = frozenset(words("am an as at be by do go he hi if in is it me my no of oh ok on or ox so to up us we"))
 

@@ -51,7 +51,7 @@ def gather(world: World) -> Gazetteer:
     for currency in (*bank.currencies.values(), *bank.former.values()):
         users = list(currency.users)
         add([currency.name, *currency.aliases], kind="currency", code=currency.code, countries=users)
-        add([currency.unit, f"{currency.unit}s"], kind="unit", code=currency.unit)
+        add([currency.unit, f"{currency.unit}s", *currency.unit_aliases], kind="unit", code=currency.unit)
         add([currency.code, currency.numeric], kind="code", of="currency", code=currency.code, countries=users)
 
     for a in airports(world).values():

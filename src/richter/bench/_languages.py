@@ -2,6 +2,7 @@
 
 import xml.etree.ElementTree as ET
 from collections import defaultdict
+from difflib import SequenceMatcher
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,8 @@ class Tongues:
         found = {}
         for code in sorted(self.cldr):
             name = self.world.own_name(code)
-            if name and name[-1].isalpha() and "(" not in name:
+            alike = SequenceMatcher(None, normalise_name(name), normalise_name(self.name(code))).ratio()
+            if name and name[-1].isalpha() and "(" not in name and alike < 0.6:  # else it gives itself away
                 found[code] = name
         return found
 
@@ -190,7 +192,7 @@ def languages(world: World) -> list[Cell]:
         return Draft(
             prompt=f"In which country do most speakers of the {name} language live?",
             stem=f"Most speakers of the {name} language live in",
-            answer=country.name,
+            answer=country.the_name,
             aliases=country.aliases,
             also=[world.countries[c].name for c in tongues.speakers[fact] if c in world.countries],
             wrong=wrong_countries(world, country.code, fact),

@@ -38,6 +38,8 @@ UNIT_ALIASES = {
 KIN = ({"krone", "krona", "koruna", "kroon"}, {"rial", "riyal", "riel"}, {"pound", "lira"}, {"leu", "lev"})
 FULL_NAMES = {
     "GYD": "Guyanese dollar",
+    "ILS": "Israeli new shekel",
+    "BAM": "Bosnia and Herzegovina convertible mark",
     "KGS": "Kyrgyzstani som",
     "BWP": "Botswana pula",
     "CSK": "Czechoslovak koruna",
@@ -96,6 +98,7 @@ class Currency:
     name: str
     unit: str
     aliases: tuple[str, ...]
+    unit_aliases: tuple[str, ...]
     numeric: str
     users: tuple[str, ...]
 
@@ -137,7 +140,8 @@ class Money:
             code=code,
             name=name,
             unit=unit,
-            aliases=unique([name, plain, iso_name, *UNIT_ALIASES.get(code, ())])[1:],
+            aliases=unique([name, plain, *([iso_name] if " " in iso_name else [])])[1:],
+            unit_aliases=UNIT_ALIASES.get(code, ()),
             numeric=self.iso[code].numeric if code in self.iso else "",
             users=tuple(users),
         )
@@ -164,9 +168,11 @@ class Money:
             prompt=prompt,
             stem=stem,
             answer=currency.unit,
-            aliases=unique([currency.name, *currency.aliases, f"{currency.unit}s", currency.code]),
+            aliases=unique(
+                [currency.name, *currency.aliases, *currency.unit_aliases, f"{currency.unit}s", currency.code]
+            ),
             also=also,
-            wrong=[u for u in units if u != "franc" or currency.unit != "CFA franc"],
+            wrong=[u for u in units if not ("franc" in u and "franc" in currency.unit)],
             truth={**self.truth(currency, subject), **country_truth(self.world, country)},
         )
 
@@ -250,7 +256,7 @@ def money(world: World) -> list[Cell]:
             prompt=prompt,
             stem=stem,
             answer=currency.name,
-            aliases=[*currency.aliases, *([currency.unit] if alone else [])],
+            aliases=[*currency.aliases, *([currency.unit, *currency.unit_aliases] if alone else [])],
             wrong=[bank.currencies[c].name for c in pool],
             truth=bank.truth(currency, subject),
         )
@@ -291,7 +297,7 @@ def money(world: World) -> list[Cell]:
             prompt=f"Which former currency had the ISO 4217 code {fact}?",
             stem=f"The former currency with the ISO 4217 code {fact} was the",
             answer=currency.name,
-            aliases=currency.aliases,
+            aliases=[*currency.aliases, *currency.unit_aliases],
             wrong=[bank.former[c].name for c in pool],
             truth={"kind": "currency", "subject": fact, "code": fact, "unit": currency.unit, "former": True},
         )
@@ -302,7 +308,7 @@ def money(world: World) -> list[Cell]:
         return Draft(
             prompt=f"Which country's currency has the ISO 4217 code {fact}?",
             stem=f"{fact} is the ISO 4217 code of the currency of",
-            answer=country.name,
+            answer=country.the_name,
             aliases=country.aliases,
             wrong=wrong_countries(world, home, fact),
             truth={"kind": "country", "subject": fact, **country_truth(world, home)},
@@ -316,7 +322,7 @@ def money(world: World) -> list[Cell]:
             prompt=f"Which currency did {country.the_name} use before the euro?",
             stem=f"Before the euro, {country.the_name} used the",
             answer=old.name,
-            aliases=[*old.aliases, old.unit],
+            aliases=[*old.aliases, old.unit, *old.unit_aliases],
             wrong=[c.name for c in others if c.unit != old.unit],
             truth={**bank.truth(old, country.name), **country_truth(world, fact), "former": True},
         )

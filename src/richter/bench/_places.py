@@ -31,4 +31,4 @@ def near_countries(world: World, code: str, *salt: object) -> list[str]:
 
 def wrong_countries(world: World, code: str, *salt: object) -> list[str]:
     """Names of other states, near ones first."""
-    return [world.countries[c].name for c in near_countries(world, code, *salt)]
+    return [world.countries[c].the_name for c in near_countries(world, code, *salt)]

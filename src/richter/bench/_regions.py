@@ -1,12 +1,13 @@
 """Regions and zones: which country a division is in, which division a city is in, its time zone; zones that are not."""
 
+import dataclasses
 from functools import partial
 from typing import Any
 
 from richter.bench._draft import NO_SUCH, Cell, Draft, solve
 from richter.bench._places import country_truth, near_countries, wrong_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
-from richter.bench._world import World
+from richter.bench._world import Region, World
 
 __all__ = ["regions", "zone_truth", "zones_near"]
 
@@ -30,7 +31,7 @@ def zones_near(world: World, zone: str, code: str, *salt: object) -> list[str]:
 
 def regions(world: World) -> list[Cell]:
     """The cells of the domain."""
-    table = {r.id: r for r in world.regions.values() if r.country in world.division_terms and not r.mixed}
+    table = {r.id: r for r in world.regions.values() if r.country in world.division_terms and not world.is_odd(r)}
     names: dict[str, set[str]] = {}
     for region in world.regions.values():
         for name in (region.name, *region.aliases):
@@ -39,11 +40,11 @@ def regions(world: World) -> list[Cell]:
     def its_country(fact: str) -> Draft:
         region = table[fact]
         country = world.countries[region.country]
-        term = world.division_terms[region.country]
+        term = _one_term(world, region.country)
         return Draft(
             prompt=f"In which country is the {term} of {region.name}?",
             stem=f"The {term} of {region.name} is in the country of",
-            answer=country.name,
+            answer=country.the_name,
             aliases=country.aliases,
             wrong=wrong_countries(world, region.country, fact),
             truth={"kind": "country", "subject": region.name, **country_truth(world, region.country)},
@@ -66,7 +67,7 @@ def regions(world: World) -> list[Cell]:
         term, land = world.division_terms[city.country], world.countries[city.country].the_name
         return region_draft(
             city.region,
-            prompt=f"In which {term} of {land} is the city of {world.call(city)}?",
+            prompt=f"In which {term} of {land} is {world.call(city)}?",
             stem=f"The {term} of {land} in which {world.call(city)} lies is",
             subject=city.name,
         )
@@ -90,7 +91,7 @@ def regions(world: World) -> list[Cell]:
         return Draft(
             prompt=f"In which country does the IANA time zone {fact} apply?",
             stem=f"{fact} is an IANA time zone of the country of",
-            answer=country.name,
+            answer=country.the_name,
             aliases=country.aliases,
             wrong=wrong_countries(world, code, fact),
             truth={"kind": "country", "subject": fact, **country_truth(world, code)},
@@ -112,7 +113,7 @@ def regions(world: World) -> list[Cell]:
     def region_zone(fact: str) -> Draft:
         """The zone of a division that lies in one zone whole."""
         region = table[fact]
-        term, land = world.division_terms[region.country], world.countries[region.country].the_name
+        term, land = _one_term(world, region.country), world.countries[region.country].the_name
         zone = world.region_zone[fact]
         return Draft(
             prompt=f"Which IANA time zone identifier applies in the {term} of {region.name} in {land}?",
@@ -124,20 +125,22 @@ def regions(world: World) -> list[Cell]:
             truth={"subject": region.name, **zone_truth(world, zone, region.country)},
         )
 
-    iso = {s.code: s for s in world.pycountry.subdivisions if s.country_code in world.division_terms}
+    known = {(r.country, normalise_name(n)): r for r in table.values() for n in (r.name, *r.aliases)}
+    iso = {
+        s.code: known[s.country_code, normalise_name(_plain(s.name))]
+        for s in world.pycountry.subdivisions
+        if (s.country_code, normalise_name(_plain(s.name))) in known
+    }
 
     def of_code(fact: str) -> Draft:
-        own = iso[fact]
-        land = world.countries[own.country_code]
-        siblings = sorted(s.name for s in iso.values() if s.country_code == own.country_code and s.code != fact)
-        return Draft(
-            prompt=f"Which division of {land.the_name} has the ISO 3166-2 code {fact}?",
-            stem=f"The division of {land.the_name} with the ISO 3166-2 code {fact} is",
-            answer=_plain(own.name),
-            aliases=unique([own.name, *own.name.replace("[", ",").replace("]", "").split(",")]),
-            wrong=[_plain(name) for name in pick(siblings, 5, fact)],
-            truth={"kind": "region", "subject": fact, "code": fact, **country_truth(world, own.country_code)},
+        land = world.countries[iso[fact].country].the_name
+        draft = region_draft(
+            iso[fact].id,
+            prompt=f"Which division of {land} has the ISO 3166-2 code {fact}?",
+            stem=f"The division of {land} with the ISO 3166-2 code {fact} is",
+            subject=fact,
         )
+        return dataclasses.replace(draft, truth={**draft.truth, "code": fact})
 
     def no_zone(fact: str) -> Draft:
         key, zone = fact.split("|")
@@ -161,16 +164,17 @@ def regions(world: World) -> list[Cell]:
         key, code = fact.split("|")
         region, claimed = table[key], world.countries[code]
         real = world.countries[region.country]
+        term = _one_term(world, region.country)
         return Draft(
-            prompt=f"What is the largest city of {region.name} in {claimed.the_name}?",
-            stem=f"The largest city of {region.name} in {claimed.the_name} is",
+            prompt=f"In {claimed.the_name}, what is the largest city of the {term} of {region.name}?",
+            stem=f"In {claimed.the_name}, the largest city of the {term} of {region.name} is",
             answer=f"none, because {region.name} is in {real.the_name}",
             aliases=unique(
                 [
                     *(real.name, *real.aliases, f"not in {claimed.name}", f"not in {claimed.the_name}", "none"),
                     *(
                         f"isn't in {claimed.the_name}",
-                        f"not a {world.division_terms[region.country]} of",
+                        f"not a {term} of",
                         "there is no",
                     ),
                     *("not part of", "does not exist", "no such"),
@@ -209,8 +213,8 @@ def regions(world: World) -> list[Cell]:
         and world.cities[key].name.replace(" ", "").isalpha()
         and world.cities[key].name.isascii()
     ]
-    moved = [f"{key}|{code}" for key in clear[:400] for code in pick(_claims(world, table[key].country), 2, key)]
-    codes = sorted(c for c in iso if iso[c].parent_code is None and not _vague(iso[c].name))
+    moved = [f"{key}|{code}" for key in clear[:400] for code in _claims(world, table[key])]
+    codes = sorted(iso)
 
     geo = partial(Cell, source=NAMED)
     tz = partial(Cell, source=TZ)
@@ -241,10 +245,10 @@ def regions(world: World) -> list[Cell]:
     ]
     bogus = partial(tz, write=no_zone, relation="no-such-zone", form="trap", shots=hours)
     largest = [
-        ("The largest city of Bavaria in Germany is Munich.", "Munich"),
-        ("The largest city of Catalonia in Spain is Barcelona.", "Barcelona"),
-        ("The largest city of Texas in the United States is Houston.", "Houston"),
-        ("The largest city of Gujarat in India is Ahmedabad.", "Ahmedabad"),
+        ("In Germany, the largest city of the state of Bavaria is Munich.", "Munich"),
+        ("In Spain, the largest city of the autonomous community of Catalonia is Barcelona.", "Barcelona"),
+        ("In the United States, the largest city of the state of Texas is Houston.", "Houston"),
+        ("In India, the largest city of the state of Gujarat is Ahmedabad.", "Ahmedabad"),
     ]
     misplaced = partial(geo, write=wrong_country, relation="region-in-wrong-country", form="trap", shots=largest)
     return [
@@ -283,7 +287,12 @@ def _is_city_elsewhere(world: World, name: str, code: str) -> bool:
     return any(world.cities[k].country != code and world.cities[k].population >= 100_000 for k in ids)
 
 
-def _claims(world: World, code: str) -> list[str]:
-    """Countries that a division may be put into by mistake: of the continent, most populous first."""
-    continent = world.countries[code].continent
-    return [c for c in world.states[:110] if c != code and world.countries[c].continent == continent]
+def _claims(world: World, region: Region) -> list[str]:
+    """Two countries that a division may be put into by mistake, near ones first, where no place bears its name."""
+    there = {world.cities[k].country for k in world.name_places.get(normalise_name(region.name), ())}
+    near = [c for c in near_countries(world, region.country, region.id) if c not in there]
+    return near[:2]
+
+
+def _one_term(world: World, code: str) -> str:
+    return world.division_terms[code].split(" or ")[0]

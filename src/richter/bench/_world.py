@@ -178,7 +178,7 @@ REGION_ALIASES = {
     ("PL", "Pomerania"): ("Pomeranian", "Pomorskie"),
     ("PL", "West Pomerania"): ("West Pomeranian", "Zachodniopomorskie"),
     ("PL", "Warmia-Masuria"): ("Warmian-Masurian", "Warmińsko-Mazurskie"),
-    ("PL", "Łódź Voivodeship"): ("Łódzkie",),
+    ("PL", "Łódź"): ("Łódzkie",),
     ("NL", "North Holland"): ("Noord-Holland",),
     ("NL", "South Holland"): ("Zuid-Holland",),
     ("NL", "North Brabant"): ("Noord-Brabant",),
@@ -199,8 +199,14 @@ REGION_ALIASES = {
 }
 # Countries with settled first-level divisions and usable English names; the term for one such division.
 DIVISIONS = {
-    **dict.fromkeys(words("AR CA CN CR CU DO EC IR KH LK MZ NL PK TH TR ZA ZM ZW BG ID"), "province"),
-    **dict.fromkeys(["US", "MX", "BR", "VE", "DE", "AT", "MY", "NG", "IN", "AU"], "state"),
+    **dict.fromkeys(words("AR CR CU DO EC IR KH LK MZ NL TH TR ZA ZM ZW BG ID"), "province"),
+    **dict.fromkeys(["US", "MX", "BR", "VE", "DE", "AT", "NG"], "state"),
+    "CA": "province or territory",
+    "PK": "province or territory",
+    "CN": "province or autonomous region",
+    "IN": "state or union territory",
+    "AU": "state or territory",
+    "MY": "state or federal territory",
     **dict.fromkeys(words("CL FR IT GR FI NZ PH PE MA NA SN SA TZ GH"), "region"),
     **dict.fromkeys(["CO", "UY", "PY", "BO", "GT", "HN", "SV"], "department"),
     **dict.fromkeys(["SE", "HU", "RO", "HR", "KE"], "county"),
@@ -211,6 +217,24 @@ DIVISIONS = {
     "JP": "prefecture",
     "PT": "district",
 }
+# Not of the kind that its country's term names: federal districts, capitals and islands of their own standing.
+ODD_DIVISIONS = frozenset(
+    {
+        *(("CN", name) for name in ("Beijing", "Shanghai", "Tianjin", "Chongqing")),
+        *(("US", "District of Columbia"), ("BR", "Federal District"), ("MX", "Mexico City"), ("TH", "Bangkok")),
+        *(
+            ("PT", "Azores"),
+            ("PT", "Madeira"),
+            ("AR", "Buenos Aires F.D."),
+            ("CO", "Bogota D.C."),
+            ("GR", "Mount Athos"),
+        ),
+        *(("RO", "Bucharest"), ("HU", "Budapest"), ("ES", "Ceuta"), ("ES", "Melilla"), ("VE", "Distrito Federal")),
+        *(("VE", "Dependencias Federales"), ("PY", "Asunción"), ("CU", "Isla de la Juventud"), ("KH", "Phnom Penh")),
+        *(("MA", "Laâyoune-Sakia El Hamra"), ("MA", "Dakhla-Oued Ed-Dahab"), ("MZ", "Maputo City"), ("PE", "Callao")),
+        *(("NG", "FCT"), ("NG", "Federal Capital Territory"), ("PH", "Metro Manila"), ("CL", "Santiago Metropolitan")),
+    }
+)
 # Places in identifiers that the time zone database keeps for old programs only.
 OLD_ZONE_WORDS = frozenset(
     words(
@@ -222,8 +246,7 @@ OLD_ZONE_WORDS = frozenset(
     )
 )
 _GENERIC = words(
-    "Province State Region County Department Governorate District Oblast Krai Republic Voivodeship "
-    "Division Canton Prefecture Pradesh"
+    "Province State Region County Department Governorate Oblast Krai Republic Voivodeship Division Canton Prefecture"
 )
 
 
@@ -281,7 +304,7 @@ class Region:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """A chemical element with its isotopes: mass number -> (natural abundance in %, half-life text or None)."""
+    """A chemical element with its observed isotopes: mass number -> natural abundance in %, None for none."""
 
     number: int
     symbol: str
@@ -329,7 +352,13 @@ class World:
             found[code] = Country(
                 code=code,
                 name=name,
-                aliases=unique([name, row["name"], *COUNTRY_ALIASES.get(code, ()), cldr.get(code, ""), *iso_names])[1:],
+                aliases=tuple(
+                    n
+                    for n in unique(
+                        [name, row["name"], *COUNTRY_ALIASES.get(code, ()), cldr.get(code, ""), *iso_names]
+                    )[1:]
+                    if ", " not in n
+                ),
                 asked=code not in NOT_ASKED,
                 iso3=row["iso3"],
                 numeric=f"{row['isonumeric']:03d}",
@@ -393,12 +422,13 @@ class World:
             country = key.split(".")[0]
             first, count = min(counter.items(), key=lambda kv: (-kv[1], kv[0]))
             name = REGION_NAMES.get((country, first), first)
-            words = name.split()
-            short = [" ".join(words[:-1])] if len(words) > 1 and words[-1] in _GENERIC else []
+            stem, _, last = name.rpartition(" ")
+            if last in _GENERIC and stem != "Free" and not stem.startswith(("Capital", "Federal")):
+                name = stem  # 'Enugu State' is Enugu, but the Free State stays
             found[key] = Region(
                 id=key,
                 name=name,
-                aliases=unique([name, first, *short, *REGION_ALIASES.get((country, name), ())])[1:],
+                aliases=unique([name, first, *REGION_ALIASES.get((country, name), ())])[1:],
                 country=country,
                 population=people[key],
                 mixed=count < 0.95 * counter.total(),
@@ -421,6 +451,11 @@ class World:
     def asked_cities(self) -> list[str]:
         """Ids of the cities that a question can name without doubt (see `call`), the largest first."""
         return [city.id for city in self.cities.values() if self.call(city)]
+
+    @cached_property
+    def known_cities(self) -> list[str]:
+        """The same, the best known first: those that most other languages have names for."""
+        return sorted(self.asked_cities, key=lambda key: (-len(self.cities[key].alternates), key))
 
     def call(self, city: City) -> str:
         """How a question names the city; empty where no short way is safe.
@@ -451,6 +486,10 @@ class World:
         """What the first-level divisions of a country are called, for the countries whose divisions are asked about."""
         return DIVISIONS
 
+    def is_odd(self, region: Region) -> bool:
+        """Whether a question about the country's divisions had better leave this one out."""
+        return region.mixed or (region.country, region.name) in ODD_DIVISIONS or region.id in DISPUTED
+
     @cached_property
     def _by_country(self) -> dict[str, list[City]]:
         table: dict[str, list[City]] = defaultdict(list)
@@ -459,13 +498,21 @@ class World:
         return table
 
     def biggest(self, code: str) -> list[City]:
-        """A country's cities, the largest first."""
-        return self._by_country[code]
+        """A country's ten largest cities, the best known (by the names that other languages have for it) first."""
+        return sorted(self._by_country[code][:10], key=lambda c: (-len(c.alternates), c.id))
 
     def big_regions(self, code: str) -> list[Region]:
         """A country's divisions, the most populous first."""
-        own = [r for r in self.regions.values() if r.country == code]
+        own = [r for r in self.regions.values() if r.country == code and not self.is_odd(r)]
         return sorted(own, key=lambda r: (-r.population, r.id))
+
+    def city_at(self, name: str, code: str, lat: float, lon: float) -> City | None:
+        """The city of this name in the country within some 60 km of a point."""
+        for key in self.name_places.get(normalise_name(name), ()):
+            city = self.cities[key]
+            if city.country == code and abs(city.lat - lat) < 0.5 and abs(city.lon - lon) < 0.8:
+                return city
+        return None
 
     def city_truth(self, name: str, code: str) -> dict[str, Any]:
         """Where the largest city of this name in the country lies; empty where GeoNames has none."""
@@ -542,9 +589,13 @@ class World:
         for key in self.name_places.get(normalise_name(name), ()):
             city = self.cities[key]
             if city.country == code:
-                latin = [n for n in (city.name, *city.alternates) if len(n) > 3 and normalise_name(n).isascii()]
-                return unique([name, *latin])[1:]
+                return unique([name, *(n for n in (city.name, *city.alternates) if self._is_name(n, key))])[1:]
         return ()
+
+    def _is_name(self, name: str, key: str) -> bool:
+        """Whether a name in Latin letters means this city before any other."""
+        ids = self.name_places.get(normalise_name(name), ())
+        return len(name) > 3 and name[:1].isupper() and list(ids)[:1] == [key]
 
     @cached_property
     def pycountry(self) -> Any:
@@ -607,7 +658,8 @@ class World:
         try:
             isotopes: dict[int, dict[int, float | None]] = defaultdict(dict)
             for number, mass, abundance in base.execute(
-                "SELECT atomic_number, mass_number, abundance FROM isotopes ORDER BY atomic_number, mass_number"
+                "SELECT atomic_number, mass_number, abundance FROM isotopes "
+                "WHERE half_life IS NOT NULL OR abundance IS NOT NULL ORDER BY atomic_number, mass_number"
             ):
                 isotopes[number][mass] = abundance
             rows = base.execute(
