@@ -40,13 +40,9 @@ async def main(path: str, per_cell: int) -> None:
     for domain in dict.fromkeys(domain for domain, _ in cells):
         row = [f"{100 * wrong[domain, t] / max(1, len(cells[domain, t])):4.0f}" for t in range(1, 6)]
         print(f"{domain:24}", *row, f"   n = {len(cells[domain, 1])}")
-    print(
-        f"{'all':24}",
-        *(
-            f"{100 * sum(wrong[d, k] for d, k in cells if k == t) / sum(len(v) for (d, k), v in cells.items() if k == t):4.0f}"
-            for t in range(1, 6)
-        ),
-    )
+    tiers = {t: [cell for cell in cells if cell[1] == t] for t in range(1, 6)}
+    rates = [100 * sum(wrong[c] for c in own) / sum(len(cells[c]) for c in own) for own in tiers.values()]
+    print(f"{'all':24}", *(f"{rate:4.0f}" for rate in rates))
     for (domain, tier, relation), misses in sorted(by_relation.items()):
         print(f"  {domain}, tier {tier}, {relation}: {100 * sum(misses) / len(misses):.0f}% of {len(misses)}")
 

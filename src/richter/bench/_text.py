@@ -44,6 +44,8 @@ def normalise_name(text: str) -> str:
 
     Letters of other scripts stay. A text of signs alone ('+', '&') comes back as it is, stripped.
     """
+    if text.isascii() and text.isalpha():  # most names; the rest of the way would not change them further
+        return text.lower()
     plain = text
     if not text.isascii():
         plain = "".join(
