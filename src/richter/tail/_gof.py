@@ -218,7 +218,7 @@ def _eigenvalues(xi: float, statistic: Statistic) -> tuple[NDArray[np.float64], 
     return values, max(trace - float(values.sum()), 0.0)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def _imhof_grid(xi: float, statistic: Statistic) -> tuple[NDArray[np.float64], ...]:
     values, _ = _eigenvalues(xi, statistic)
     top = 1.0 / values.max()

@@ -1,0 +1,75 @@
+"""Simulation tables of the tail protocol. Run: python studies/tail_protocol.py {criteria,protocol,gof,coverage} [--trials N]
+
+All data are simulated. `criteria` is the paper's appendix E with more trials; `protocol` exercises every gate;
+`gof` gives the size of the Anderson-Darling test; `coverage` that of the three intervals of xi.
+"""
+
+import argparse
+
+import numpy as np
+
+from richter.tail import GENERATORS, TailPlan, _kernels, draw_gpd, fit_gpd, simulate_criteria, simulate_protocol
+from richter.tail._gof import gof_critical
+from richter.tail._gpd import seeds_from
+
+PLAN = TailPlan(tolerance_mean=0.10, tolerance_tvar=0.20)
+
+
+def criteria(trials: int, rng: np.random.Generator) -> None:
+    print(f"appendix E: P1 and P2 on GPD pairs, {trials} trials, 1,000 resamples")
+    print("n_exc  " + "  ".join(f"d={d:.2f}" for d in (0.0, 0.05, 0.10, 0.15, 0.20)))
+    for n in (200, 500, 1000, 1500, 2000, 3000):
+        study = simulate_criteria([0.0, 0.05, 0.10, 0.15, 0.20], [n], rng=rng, trials=trials)
+        print(f"{n:5}  " + "  ".join(f"{c.pass_rate:6.3f}" for c in study.cells), flush=True)
+
+
+def protocol(trials: int, rng: np.random.Generator) -> None:
+    print(f"all gates, 31,400 items, q = 0.95, {trials} trials, 1,000 resamples")
+    for xi, delta in ((0.0, 0.0), (0.0, 0.10), (0.0, 0.15), (0.0, 0.20), (-0.1, 0.20)):
+        _row("positive", xi, delta, trials, rng)
+    for generator in GENERATORS[1:]:
+        _row(generator, 0.0, 0.20, trials, rng)
+
+
+def _row(generator: str, xi: float, delta: float, trials: int, rng: np.random.Generator) -> None:
+    study = simulate_protocol([delta], [1570], PLAN, rng=rng, generator=generator, xi=xi, trials=trials)
+    (cell,) = study.cells
+    failed = " ".join(f"{name} {share:.3f}" for name, share in cell.failed.items())
+    first = " ".join(f"{name} {share:.3f}" for name, share in cell.blocked_by.items() if share)
+    print(
+        f"{generator:8} xi {xi:+.2f} / {xi + delta:+.2f}: pass {cell.pass_rate:.3f} "
+        f"[{cell.interval.low:.3f}, {cell.interval.high:.3f}]  failed: {failed}  blocked by: {first}",
+        flush=True,
+    )
+
+
+def gof(trials: int, rng: np.random.Generator) -> None:
+    print(f"size of the 5% Anderson-Darling test, n = 1,570, {trials} samples")
+    for xi in (-0.4, -0.2, 0.0, 0.2, 0.5):
+        drawn = _kernels.simulate_gof(1570, xi, 1.0, 0.0, 0.0, seeds_from(rng, trials))
+        rejected = np.mean([a2 > gof_critical(0.05, fitted) for a2, _, fitted in drawn])
+        print(f"xi {xi:+.1f}: {rejected:.4f}", flush=True)
+
+
+def coverage(trials: int, rng: np.random.Generator) -> None:
+    print(f"coverage of 95% intervals of xi = 0.1, {trials} samples, 1,000 resamples")
+    for n in (50, 100, 500, 1570):
+        hits = dict.fromkeys(("profile", "percentile", "bca"), 0)
+        for _ in range(trials):
+            x = draw_gpd(n, 0.1, 1.0, rng)
+            for method in hits:
+                hits[method] += 0.1 in fit_gpd(x, interval=method, rng=rng, n_resamples=1000).interval
+        print(f"n {n:5}: " + "  ".join(f"{m} {h / trials:.3f}" for m, h in hits.items()), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("table", choices=["criteria", "protocol", "gof", "coverage"])
+    parser.add_argument("--trials", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    globals()[args.table](args.trials, np.random.default_rng(args.seed))
+
+
+if __name__ == "__main__":
+    main()
