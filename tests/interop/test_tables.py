@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from richter.errors import InputError
-from richter.interop import read_table
+from richter.interop import read_frame, read_table
 
 
 def write(folder: Path, text: str, name: str = "t.csv") -> Path:
@@ -52,3 +52,8 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 def test_nan_is_missing(tmp_path: Path) -> None:
     frame = read_table(write(tmp_path, "item,condition,correct\n1,a,NaN\n2,a,1\n"), "grades")
     assert frame["correct"].to_list() == [None, 1.0]
+
+
+def test_columns_parted_by_single_spaces(tmp_path: Path) -> None:
+    assert read_frame(write(tmp_path, "system score seg\nA.1 -2.5 1\n", "t.tsv")).rows() == [("A.1", -2.5, 1)]
+    assert read_frame(write(tmp_path, "one column, two\n1,2\n")).columns == ["one column", " two"]

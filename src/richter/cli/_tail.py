@@ -3,12 +3,25 @@
 from typing import Any
 
 import click
+import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from richter.audit import read_plan
+from richter.audit._plan_tail import tail_plan
 from richter.audit._tail import TailReport, study_column
 from richter.cli._output import console, json_option, write_json
 from richter.records import Verdict, printable
-from richter.tail import GATES, TRANSFORMS, TailComparison
+from richter.tail import (
+    GATES,
+    GENERATORS,
+    TRANSFORMS,
+    PowerStudy,
+    TailComparison,
+    TailPlan,
+    simulate_criteria,
+    simulate_protocol,
+)
 
 __all__ = ["tail"]
 
@@ -104,6 +117,109 @@ def test(
     _show(report, json_path)
     if use_exit_code:
         ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.finding.verdict, 3))
+
+
+@tail.command()
+@click.option("--delta-xi", "deltas", type=float, multiple=True, help="True difference. [default: 0 to 0.2 by 0.05]")
+@click.option("--n-exc", "n_excs", type=click.IntRange(50), multiple=True, help="Exceedances each. [default: 1570]")
+@click.option(
+    "--generator",
+    type=click.Choice(["gpd", *GENERATORS]),
+    default="positive",
+    show_default=True,
+    help="gpd: the paper's figure 5, P1 and P2 only. positive: all gates, equal mean and tail mean. G1..G5: as "
+    "positive, and that gate is violated.",
+)
+@click.option("--size", type=float, default=1.0, show_default=True, help="How strongly the gate is violated.")
+@click.option("--xi", type=float, default=0.0, show_default=True, help="The shape of the lighter condition.")
+@click.option("--plan", "plan_path", metavar="PLAN", help="Take thresholds and tolerances from a tail plan.")
+@click.option("--trials", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--n-resamples", type=click.IntRange(100), default=500, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@json_option
+def power(
+    deltas: tuple[float, ...],
+    n_excs: tuple[int, ...],
+    generator: str,
+    size: float,
+    xi: float,
+    plan_path: str | None,
+    trials: int,
+    n_resamples: int,
+    seed: int,
+    json_path: str | None,
+) -> None:
+    """Simulate how often a pair of known truth passes, and which gates fall. All data are simulated.
+
+    \b
+    richter tail power --delta-xi 0.1 --delta-xi 0.2 --n-exc 1570
+    richter tail power --generator gpd --n-exc 500 --n-exc 1000 --trials 500
+    richter tail power --generator G5 --delta-xi 0.2
+    """
+    rng = np.random.default_rng(seed)
+    deltas = deltas or (0.0, 0.05, 0.10, 0.15, 0.20)
+    n_excs = n_excs or (1570,)
+    if plan_path is None:
+        plan = TailPlan(tolerance_mean=0.10, tolerance_tvar=0.20)
+    else:
+        plan = tail_plan(read_plan(plan_path, kind="tail"))
+    if generator == "gpd":
+        study = simulate_criteria(
+            deltas,
+            n_excs,
+            rng=rng,
+            trials=trials,
+            n_resamples=n_resamples,
+            xi=xi,
+            floor=plan.delta,
+            level=1 - plan.alpha,
+        )
+    else:
+        study = simulate_protocol(
+            deltas,
+            n_excs,
+            plan,
+            rng=rng,
+            generator=generator,
+            size=size,
+            xi=xi,
+            trials=trials,
+            n_resamples=n_resamples,
+        )
+    write_json(study, json_path)
+    out = console(json_path)
+    best = max(study.cells, key=lambda c: c.pass_rate)
+    what = "P1 and P2" if generator == "gpd" else "every gate"
+    out.print(
+        f"Simulated: {what} passed in at most {best.pass_rate:.0%} of {trials} trials "
+        f"(true difference {best.delta:g}, {best.n_exc:,} exceedances each)."
+    )
+    out.print(_power_table(study))
+
+
+def _power_table(study: PowerStudy) -> Table:
+    table = Table(
+        title=f"pass rates, and the share of trials in which each gate fails (simulated, generator {study.generator})",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+    )
+    gates = [g for g in GATES if g in study.cells[0].failed]
+    for heading in ("delta xi", "exceed", "items", "pass", "95% interval", "P1, P2", "undecided"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for gate in gates:
+        table.add_column(gate, justify="right", no_wrap=True)
+    for c in study.cells:
+        table.add_row(
+            f"{c.delta:g}",
+            f"{c.n_exc:,}",
+            f"{c.n_items:,}",
+            f"{c.pass_rate:.2f}",
+            f"{c.interval.low:.2f}–{c.interval.high:.2f}",
+            f"{c.criteria_rate:.2f}",
+            f"{c.undecided:.2f}",
+            *(f"{c.failed[g]:.2f}" for g in gates),
+        )
+    return table
 
 
 def _show(report: TailReport, json_path: str | None) -> None:

@@ -65,7 +65,10 @@ def read_frame(path: str | Path) -> pl.DataFrame:
         if head.lstrip()[:1] == b"{":
             return pl.read_ndjson(path, infer_schema_length=None)
         first = head.split(b"\n", 1)[0]
-        separator = "\t" if first.count(b"\t") > first.count(b",") else ","
+        if b"\t" not in first and b"," not in first and b" " in first.strip():
+            separator = " "  # as some published score files are
+        else:
+            separator = "\t" if first.count(b"\t") > first.count(b",") else ","
         return pl.read_csv(path, separator=separator, infer_schema_length=None)
     except (pl.exceptions.PolarsError, UnicodeDecodeError, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__

@@ -16,6 +16,8 @@ from richter.tail._plan import TailPlan
 from richter.tail._transform import Bound, find_bound
 from richter.tail._tvar import tvar
 
+GOF_RESAMPLES = 1_999  # a p-value of 0.05 is then known to 0.005
+
 __all__ = ["ConditionTail", "Neighbour", "Stability", "condition_tail", "exceedances_above", "stability_of"]
 
 
@@ -138,7 +140,7 @@ def _goodness(x: NDArray[np.float64], fit: GpdFit, plan: TailPlan, rng: np.rando
         method = "bootstrap" if tied > 0.01 or not fit.regular else "eigen"
     if method == "eigen" and not fit.regular:
         method = "bootstrap"
-    return gpd_gof(x, method=method, rng=rng)
+    return gpd_gof(x, method=method, rng=rng, n_resamples=GOF_RESAMPLES)
 
 
 def stability_of(descending: NDArray[np.float64], q: float, fit: GpdFit, plan: TailPlan) -> Stability:

@@ -52,9 +52,9 @@ def draw_pair(
 
     `positive` breaks none. `G1` bends the bulk (power 1 + 0.25 size: the mean falls, TVaR stays); `G2` stretches the
     tail by 1 + 0.3 size and moves the bulk down so that the mean stays; `G3` draws as `positive`
-    (too few exceedances are a matter of the threshold); `G4` ripples the tail (e + 0.9 size sin(2 pi e / 0.1) 0.1 / (2 pi)); `G5` puts a uniform segment of
-    length 0.9 size between the 0.90 and 0.945 quantiles, so that the shape at q = 0.95 is xi + delta and changes just
-    below it, with mean and TVaR_0.9 unchanged.
+    (too few exceedances are a matter of the threshold); `G4` ripples the tail, e + 0.9 size sin(2 pi e / 0.1) 0.1 /
+    (2 pi); `G5` puts a uniform segment of length 0.9 size between the 0.90 and 0.945 quantiles, so that the shape at
+    q = 0.95 is xi + delta and changes just below it, with mean and TVaR_0.9 unchanged.
     """
     shape = xi + delta
     _check_shape(xi)

@@ -47,42 +47,49 @@ def sums(x: Floats, w: Counts, total: int, tau: float) -> tuple[float, float, fl
     logs, first, second, product = 0.0, 0.0, 0.0, 1.0
     for i in range(len(x)):
         c = w[i]
-        if c == 0:
-            continue
-        v = 1.0 + tau * x[i]
+        v = 1.0 + tau * x[i] if c > 0 else 1.0  # beyond the end of the support only where the weight is 0
         r = 1.0 / v
         first += c * r
         second += c * r * r
-        for _ in range(c):
-            product *= v
-            if product > 1e140 or product < 1e-140:
-                logs += math.log(product)
-                product = 1.0
+        # v to the power c: selects for the usual counts, since a branch on a random count costs more than they do
+        product *= v * (v if c > 1 else 1.0) * (v if c > 2 else 1.0)
+        if product > 1e100 or product < 1e-100:
+            logs += math.log(product)
+            product = 1.0
+        if c > 3:
+            logs += (c - 3) * math.log(v)
     return (logs + math.log(product)) / total, first / total, second / total
 
 
 @njit(cache=True)
-def fit_weighted(x: Floats, w: Counts, scale: float, start: float) -> tuple[float, float, float]:
+def _moments(x: Floats, w: Counts, total: int) -> tuple[float, float, float]:
+    m1, m2, m3 = 0.0, 0.0, 0.0
+    for i in range(len(x)):
+        m1 += w[i] * x[i]
+        m2 += w[i] * x[i] ** 2
+        m3 += w[i] * x[i] ** 3
+    return m1 / total, m2 / total, m3 / total
+
+
+@njit(cache=True)
+def fit_weighted(
+    x: Floats, w: Counts, scale: float, start: float, tolerance: float = 1e-5
+) -> tuple[float, float, float]:
     """Maximum likelihood (xi, sigma, log-likelihood) over xi >= -1, by Grimshaw's (1993) one-dimensional profile.
 
     On the curve xi(tau) = mean log(1 + tau x), sigma = xi / tau the log-likelihood is -n (log sigma + xi + 1), with
     derivative n h / (tau xi), h = (1 + xi) mean 1/(1 + tau x) - 1. Newton's method on that derivative, kept inside a
-    bracket. `start` is a tau to begin from, or NaN to search a grid; `scale` a typical exceedance (the median).
+    bracket. `start` is a tau to begin from, or NaN to search a grid; `scale` a typical exceedance (the median). It
+    stops at a step below `tolerance` (in units of 1/scale), whose square is then the error of tau.
     """
     total, top = 0, 0.0
-    m1, m2, m3 = 0.0, 0.0, 0.0
     for i in range(len(x)):
-        if w[i] > 0:
-            total += w[i]
-            top = max(top, x[i])
-            m1 += w[i] * x[i]
-            m2 += w[i] * x[i] ** 2
-            m3 += w[i] * x[i] ** 3
+        total += w[i]
+        if x[i] > top and w[i] > 0:  # in this order: the first is rarely true, so that the branch is cheap
+            top = x[i]
     if total < 2 or not top > 0.0 or not scale > 0.0:
         return math.nan, math.nan, math.nan
-    m1, m2, m3 = m1 / total, m2 / total, m3 / total
-    slope0 = m2 / (2 * m1) - m1  # the derivative and its slope at tau = 0, where the formula is 0/0
-    curve0 = 2 * (m2 / 2 + m2 * m2 / (8 * m1 * m1) - m3 / (3 * m1))
+    m1, m2, m3 = math.nan, math.nan, math.nan  # taken where they are needed
     lower = -1.0 / top
     tau = start
     if math.isnan(start):
@@ -101,7 +108,11 @@ def fit_weighted(x: Floats, w: Counts, scale: float, start: float) -> tuple[floa
     low, high = lower, math.inf
     xi, sigma = math.nan, math.nan
     for _ in range(200):
-        if abs(tau) * m1 < 1e-4:  # here the formulas below cancel, and their expansions are exact enough
+        if abs(tau) * scale < 1e-4:  # here the formulas below cancel, and their expansions are exact enough
+            if math.isnan(m1):
+                m1, m2, m3 = _moments(x, w, total)
+            slope0 = m2 / (2 * m1) - m1  # the derivative and its slope at tau = 0
+            curve0 = 2 * (m2 / 2 + m2 * m2 / (8 * m1 * m1) - m3 / (3 * m1))
             a = tau * (m1 - tau * m2 / 2 + tau * tau * m3 / 3)
             slope, curve = slope0 + curve0 * tau, curve0
             a_slope, a_curve = m1 - tau * m2, -m2
@@ -122,7 +133,7 @@ def fit_weighted(x: Floats, w: Counts, scale: float, start: float) -> tuple[floa
         if not low < new < high:  # also when new is NaN
             new = tau + max(abs(tau), 0.5 / scale) if math.isinf(high) else 0.5 * (low + high)
             step = math.nan
-        if abs(step) * scale < 1e-5 * (1.0 + abs(tau) * scale):  # the next error is the square of this step
+        if abs(step) * scale < tolerance * (1.0 + abs(tau) * scale):
             xi = a + step * (a_slope + 0.5 * step * a_curve)
             tau = new
             break
@@ -131,7 +142,12 @@ def fit_weighted(x: Floats, w: Counts, scale: float, start: float) -> tuple[floa
         tau = new
     corner = -total * math.log(top)  # xi = -1: uniform on [0, top]
     if not math.isnan(xi) and xi > -1.0:
-        sigma = m1 - tau * m2 / 2 + tau * tau * m3 / 3 if abs(tau) * m1 < 1e-4 else xi / tau
+        if abs(tau) * scale < 1e-4:
+            if math.isnan(m1):
+                m1, m2, m3 = _moments(x, w, total)
+            sigma = m1 - tau * m2 / 2 + tau * tau * m3 / 3
+        else:
+            sigma = xi / tau
         if sigma > 0.0:
             loglik = -total * (math.log(sigma) + xi + 1.0)
             if loglik >= corner:
@@ -213,7 +229,8 @@ def bootstrap_rows(
                 n = n_exc[c, t]
                 if n >= 2 and not math.isnan(starts[c, t]):
                     w = counts[order[c, :n]]
-                    shapes[b, c, t], _, _ = fit_weighted(exceedances[c, t, :n], w, scales[c, t], starts[c, t])
+                    # an error of 1e-6 in tau is nothing beside the spread of resamples
+                    shapes[b, c, t], _, _ = fit_weighted(exceedances[c, t, :n], w, scales[c, t], starts[c, t], 1e-3)
     return means, tvars, shapes
 
 

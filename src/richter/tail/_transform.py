@@ -112,8 +112,8 @@ def find_bound(
     test of the last against the last but one twentieth, p < 0.001).
     """
     declared = bounds[1] if bounds else None
-    unit = declared is None and raw and largest <= 1 and values.min() >= 0
-    bound = declared if declared is not None else 1.0 if unit and largest > 0.95 else largest
+    unit = declared is None and raw and 0.95 < largest <= 1 and values.min() >= 0
+    bound = declared if declared is not None else 1.0 if unit else largest
     tail = values[values > threshold]
     if len(tail) == 0 or not bound > threshold:
         return None
