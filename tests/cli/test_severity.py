@@ -6,6 +6,7 @@ import pytest
 
 from richter.cli import main
 from severity.laws import geometric
+from severity.studies_by_hand import simulated_scores
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -172,3 +173,101 @@ def test_names_from_a_file_cannot_move_the_cursor(tmp_path: Path, capsys: pytest
     path.write_text("item,condition,severity\n" + "\n".join(f"q{i},\x1b[2Jm,{i % 5}" for i in range(100)))
     _, out, _ = run(capsys, str(path), "--resamples", "200")
     assert "\x1b" not in out
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """A simulated study with two simulated judges, domains and tiers."""
+    scores = simulated_scores(np.random.default_rng(8), [0.3, 0.45, 0.6, 0.75, 0.9], n=1600)
+    lines = ["item,condition,severity,domain,tier,judge_1,judge_2,judge_1_name,judge_2_name,length"]
+    for i, item in enumerate(scores.items):
+        for j, name in enumerate(scores.conditions):
+            first, second = scores.judges[:, i, j]
+            judges = ",".join(scores.judge_names[:, i, j])
+            where = f"{scores.domain[i]},{scores.tier[i]}"
+            lines.append(f"{item},{name},{scores.severity[i, j]},{where},{first},{second},{judges},{i % 97}")
+    path = tmp_path / "judged.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_full_runs_every_analysis(judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    models = tmp_path / "models.csv"
+    models.write_text(
+        "condition,active_params,architecture\n" + "\n".join(f"m{i},{3 * 2**i}e9,dense" for i in range(5))
+    )
+    ratings = ["item,condition,rater,kind,severity,mechanism"]
+    rows = [line.split(",") for line in judged.read_text().splitlines()[1:]]
+    for row in rows[:2500]:
+        kind = ("fabrication" if float(row[2]) > 2 else "retrieval") if float(row[2]) else ""
+        ratings.append(f"{row[0]},{row[1]},r1,human,{row[2]},{kind}")
+    human = tmp_path / "ratings.csv"
+    human.write_text("\n".join(ratings))
+    target = tmp_path / "out.json"
+    code, out, _ = run(
+        capsys, str(judged), "--full", "--conditions", str(models), "--human", str(human), "--pair", "m0,m4",
+        "--resamples", "200", "--json", str(target),
+    )  # fmt: skip
+    assert code == 0
+    result = json.loads(target.read_text())
+    assert len(result["analyses"]) == 21
+    assert not [name for name, value in result["analyses"].items() if "skipped" in value]
+    assert 0 < result["reliability"] < 1
+    assert result["conditions"]["m0"]["basis_human"] == "corrected by 500 human labels"
+    assert "Scaling: " in out
+    assert "Dominance: " in out
+    assert max(len(line) for line in out.splitlines()) <= 120
+
+
+def test_full_without_columns_says_what_is_missing(scores: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, str(scores), "--full", "--resamples", "200")
+    assert code == 0
+    text = " ".join(out.split())
+    assert "Scaling: not run. It needs a conditions table with active_params." in text
+    assert (
+        "Aggregation rules: not run. The judges' own scores are not given. Add the columns judge_1 and judge_2." in text
+    )
+
+
+def test_a_locked_plan_makes_it_confirmatory(scores: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from richter.audit import lock_plan, new_plan
+
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        new_plan(
+            "severity",
+            {
+                "m_min": "1.0",
+                "n_resamples": 200,
+                "require": ["severity>=1 below 900000 per million"],
+                "conditions": ["heavy", "light"],
+            },
+        )
+    )
+    lock_plan(plan)
+    code, out, _ = run(capsys, str(scores), "--plan", str(plan), "--json", "-")
+    result = json.loads(out)
+    assert code == 0
+    assert result["plan"]["confirmatory"] is True
+    assert result["recipe"]["m_min"] == 1.0
+    assert set(result["conditions"]) == {"heavy", "light"}
+    assert result["pairs"][0]["likelihood_ratio_p"] < 1e-6
+    assert result["requirements"][0]["exploratory"] is False
+    _, out, _ = run(capsys, str(scores), "--plan", str(plan), "--resamples", "300")
+    assert "exploratory: options were given against the plan" in out
+    assert "deviation from the plan: --n-resamples 300 against the plan" in out
+
+
+def test_bad_options_are_one_line(scores: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mix = tmp_path / "mix.csv"
+    mix.write_text("region,share\nx,1\n")
+    for args, message in (
+        (["--traffic", str(mix)], "a traffic mix needs `share` and `domain` or `tier`"),
+        (["--cost", "3"], "is not LEVEL=COST"),
+        (["--pair", "m0"], "is not A,B"),
+        (["--require", "severity<3"], "cannot be read"),
+        (["--conditions", str(mix), "--full"], "a conditions table needs condition, active_params"),
+    ):
+        code, _, err = run(capsys, str(scores), "--resamples", "200", *args)
+        assert code == 1
+        assert message in err

@@ -24,6 +24,7 @@ from richter.audit._plan import (
     read_plan,
 )
 from richter.audit._sequential import Outcome, SequentialAudit, ask_until
+from richter.audit._severity import SeverityReport, weigh_scores
 
 __all__ = [
     "CATASTROPHIC",
@@ -47,6 +48,7 @@ __all__ = [
     "SequentialAudit",
     "ask_run",
     "ask_until",
+    "SeverityReport",
     "check_plan",
     "compare_grades",
     "estimate_run",
@@ -64,4 +66,5 @@ __all__ = [
     "read_plan",
     "run_demo",
     "run_gate",
+    "weigh_scores",
 ]

@@ -41,6 +41,7 @@ __all__ = [
 # kind -> module with FIELDS, HELP and, if needed, faults(values)
 KINDS = {
     "gate": "richter.audit._plan_gate",
+    "severity": "richter.audit._plan_severity",
     "tail": "richter.audit._plan_tail",
 }
 

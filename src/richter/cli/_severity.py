@@ -1,24 +1,17 @@
 """`richter severity`: how bad the errors are, and which claims about their shape hold."""
 
+from collections.abc import Mapping
+
 import click
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from richter.audit import SeverityReport, weigh_scores
 from richter.cli._output import console, json_option, write_json
-from richter.cli._severity_input import parse_costs, parse_scale, read_traffic
-from richter.interop import read_scores
+from richter.cli._severity_analyses import analysis_lines
+from richter.cli._severity_options import parse_costs, parse_pairs, parse_scale
 from richter.records import Verdict, printable
-from richter.severity import (
-    DEFAULT,
-    PAPER,
-    BValue,
-    SeverityStudy,
-    check_requirement,
-    expected_loss,
-    parse_requirement,
-    study_severity,
-)
+from richter.severity import BValue, DeploymentTable, SeverityStudy
 
 __all__ = ["severity"]
 
@@ -28,83 +21,105 @@ _MAX_PAIRS = 30
 @click.command()
 @click.argument("file")
 @click.option("--paper", is_flag=True, help="Compute everything the ERRORQUAKE paper's way.")
+@click.option("--full", is_flag=True, help="Run every further analysis of the paper that the columns allow.")
+@click.option("--human", metavar="RATINGS", help="Ratings table with human labels: rates as people would rate.")
+@click.option("--conditions", metavar="TABLE", help="Table of condition, active_params, architecture (for --full).")
+@click.option(
+    "--pair", "pairs", metavar="A,B", multiple=True, help="Test this pair at a shared m_min and for dominance."
+)
+@click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
 @click.option("--scale", metavar="LOW:HIGH", help="The scores run from LOW (correct) to HIGH (worst), not 0..4.")
-@click.option(
-    "--traffic", metavar="MIX", help="Table of domain and/or tier with `share`: weight items to your traffic."
-)
-@click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at or above LEVEL.")
-@click.option(
-    "--require", "requirements", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'."
-)
-@click.option("--reliability", type=float, help="ICC of the scores, for the resolution bound.")
-@click.option("--resamples", "n_resamples", type=click.IntRange(min=200), default=2000, show_default=True)
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
+@click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at LEVEL or above.")
+@click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
+@click.option("--reliability", type=click.FloatRange(0, 1, min_open=True), help="ICC of the scores.")
+@click.option("--resamples", "n_resamples", type=click.IntRange(min=200), help="[default: 2000]")
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Without a plan; with one, its hash is the seed.")
 @json_option
 @click.pass_context
 def severity(
     ctx: click.Context,
     file: str,
     paper: bool,
+    full: bool,
+    human: str | None,
+    conditions: str | None,
+    pairs: tuple[str, ...],
+    plan: str | None,
     scale: str | None,
     traffic: str | None,
     costs: tuple[str, ...],
-    requirements: tuple[str, ...],
+    require: tuple[str, ...],
     reliability: float | None,
-    n_resamples: int,
-    level: float,
+    n_resamples: int | None,
+    level: float | None,
     seed: int,
     json_path: str | None,
 ) -> None:
     """How bad are the errors of FILE, and which claims about their shape hold?
 
-    FILE is a scores table: item, condition, severity (0 correct .. 4 worst), optionally domain, tier, judge_1, judge_2.
+    FILE is a scores table: item, condition, severity (0 correct .. 4 worst), optionally domain, tier, judge_1, judge_2,
+    judge_1_name, judge_2_name, length. With --require the exit status is 0 (shown), 3 (violated) or 4 (undecided).
 
     \b
     richter severity scores.csv
     richter severity scores.csv --require "severity>=3 below 100 per million"
     richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
+    richter severity scores.csv --human ratings.csv --full --conditions models.csv
     richter severity mqm.csv --scale 0:-25
     """
-    rules = [parse_requirement(text) for text in requirements]
-    prices = parse_costs(costs)
-    scores = read_scores(file, scale=parse_scale(scale))
-    mix = read_traffic(traffic, scores) if traffic else None
-    study = study_severity(
-        scores,
-        recipe=PAPER if paper else DEFAULT,
-        traffic=mix,
+    report = weigh_scores(
+        file,
+        paper=paper,
+        scale=parse_scale(scale),
+        traffic=traffic,
+        costs=parse_costs(costs),
+        require=require,
+        human=human,
+        conditions=conditions,
+        pairs=parse_pairs(pairs),
+        plan=plan,
         reliability=reliability,
         n_resamples=n_resamples,
         level=level,
-        rng=np.random.default_rng(seed),
+        everything=full,
+        seed=seed,
     )
-    columns = scores.columns()
-    losses = (
-        {n: expected_loss(columns[n], prices, traffic=mix, level=level) for n in study.deployment} if prices else {}
-    )
-    checks = [check_requirement(name, table, rule) for rule in rules for name, table in study.deployment.items()]
-    payload = study.to_dict() | {"seed": seed, "paper": paper, "requirements": [c.to_dict() for c in checks]}
-    for name, loss in losses.items():
-        payload["conditions"][name]["expected_loss"] = loss.to_dict()
-    write_json(payload, json_path, inputs=[file, *([traffic] if traffic else [])])
-
-    out = console(json_path)
-    for check in checks:
-        out.print(printable(check.sentence))
-    for line in _headlines(study, paper=paper):
-        out.print(line)
-    out.print(_conditions_table(study))
-    out.print(_rates_table(study))
-    for name, loss in losses.items():
-        limits = f"{loss.interval.low:,.4g} to {loss.interval.high:,.4g}"
-        out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} an answer ({limits}).")
-    _print_pairs(out, study)
-    verdicts = {check.verdict for check in checks}
+    write_json(report, json_path, inputs=[f for f in (file, human, conditions, plan, traffic) if f])
+    _print(console(json_path), report)
+    verdicts = {check.verdict for check in report.requirements}
     if Verdict.REFUTED in verdicts:
         ctx.exit(3)
     if Verdict.UNDECIDED in verdicts:
         ctx.exit(4)
+
+
+def _print(out: Console, report: SeverityReport) -> None:
+    study = report.study
+    for check in report.requirements:
+        out.print(printable(check.sentence))
+    for line in _headlines(study, paper=report.paper):
+        out.print(line)
+    out.print(_conditions_table(study))
+    out.print(_rates_table(study.deployment))
+    if report.human:
+        out.print(_rates_table(report.human))
+    for name, reason in report.human_skipped.items():
+        out.print(f"{printable(name, limit=40)}: not corrected by human labels. {printable(reason)}")
+    for name, loss in report.losses.items():
+        limits = f"{loss.interval.low:,.4g} to {loss.interval.high:,.4g}"
+        out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} an answer ({limits}).")
+    _print_pairs(out, study)
+    for line in analysis_lines(report.analyses):
+        out.print(printable(line))
+    if report.status is None or not report.status.confirmatory:
+        why = "no plan" if report.status is None else "; ".join(report.status.reasons)
+        out.print(f"exploratory: {why}", style="dim")
+    else:
+        out.print(f"confirmatory: plan {report.status.hash[:16]} locked {report.status.locked_at}", style="dim")
+    for deviation in report.status.deviations if report.status is not None else ():
+        out.print(f"deviation from the plan: {printable(deviation)}")
 
 
 def _headlines(study: SeverityStudy, *, paper: bool) -> list[str]:
@@ -173,8 +188,8 @@ def _conditions_table(study: SeverityStudy) -> Table:
     return table
 
 
-def _rates_table(study: SeverityStudy) -> Table:
-    first = next(iter(study.deployment.values()))
+def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
+    first = next(iter(tables.values()))
     title = f"Answers per million at or above a severity ({first.basis})"
     if first.weighted:
         title += f", weighted to the traffic; {first.uncovered:.1%} of it is covered by no item"
@@ -183,7 +198,7 @@ def _rates_table(study: SeverityStudy) -> Table:
     shown = (1.0, 2.0, 3.0, 4.0)
     for threshold in shown:
         table.add_column(f">= {threshold:g}", justify="right", no_wrap=True)
-    for name, rates in study.deployment.items():
+    for name, rates in tables.items():
         cells = []
         for threshold in shown:
             row = rates.at(threshold)

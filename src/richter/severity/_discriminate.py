@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from richter.errors import InputError, TooFewErrors
 from richter.records import Finding, Gate, Interval, Verdict
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts, fit_rows
-from richter.severity._difference import REFINE_BELOW, BDifference, compare_b
+from richter.severity._difference import REFINE_BELOW, BDifference, compare_b, likelihood_ratio_p
 from richter.severity._grid import LEVELS, snap
 from richter.stats import benjamini_hochberg
 
@@ -76,6 +76,7 @@ class Pair:
     p: float | None
     q: float | None
     n_permutations: int | None
+    likelihood_ratio_p: float | None
     finding: Finding
 
     def to_dict(self) -> dict[str, Any]:
@@ -236,6 +237,7 @@ def discriminate(
                 p=None if test is None else test.p,
                 q=None if test is None else float(q[i]),
                 n_permutations=None if test is None else test.n_permutations,
+                likelihood_ratio_p=_planned_p(counts[a], counts[b], recipe) if test is not None else None,
                 finding=finding,
             )
         )
@@ -312,6 +314,11 @@ def _test_pairs(
             for i, result in zip(todo, results, strict=True):
                 tests[i] = result
     return tests, _q_values(tests)
+
+
+def _planned_p(a: NDArray[np.int64], b: NDArray[np.int64], recipe: Recipe) -> float | None:
+    """The likelihood-ratio test's p where m_min was fixed beforehand; None where it is chosen on the data."""
+    return None if isinstance(recipe.m_min, str) else likelihood_ratio_p(a, b, m_min=recipe.m_min)
 
 
 def _q_values(tests: Sequence[BDifference | None]) -> NDArray[np.float64]:

@@ -1,0 +1,67 @@
+"""The fields of a severity plan; their defaults are those of `discriminate` and of the default recipe."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from richter.audit._plan import PlanField
+from richter.errors import InputError
+from richter.severity import DEFAULT, Recipe, parse_requirement
+
+__all__ = ["FIELDS", "HELP", "faults", "plan_recipe"]
+
+HELP = "A severity plan: how slopes are estimated, what a pair must pass, and which rates are required."
+
+FIELDS = {
+    "conditions": PlanField(type="text", many=True, default=[], help="The conditions weighed; empty: all of the file."),
+    "estimator": PlanField(
+        type="text",
+        choices=("truncated", "censored", "exact", "aki"),
+        default=DEFAULT.estimator,
+        help="How b is estimated; aki is the paper's.",
+    ),
+    "m_min": PlanField(
+        type="text",
+        choices=("ks", "clauset", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0", "3.5"),
+        default="ks",
+        help="Where the tail starts. A level fixed here makes the tests far more powerful.",
+    ),
+    "min_events": PlanField(type="whole", low=2, default=DEFAULT.min_events, help="Errors that a tail must hold."),
+    "min_bins": PlanField(type="whole", low=1, high=8, default=DEFAULT.min_bins, help="Levels from m_min to 4.0."),
+    "reselect": PlanField(type="flag", default=True, help="True: m_min is chosen anew in every resample."),
+    "max_error_gap": PlanField(
+        type="number", above=0, high=1, default=0.05, help="Pairs with error rates closer than this are matched."
+    ),
+    "min_gap": PlanField(
+        type="number", above=0, default=0.15, help="Slopes closer than this are practically equal (equivalence)."
+    ),
+    "alpha": PlanField(type="number", above=0, below=0.5, default=0.05, help="The false-discovery rate over pairs."),
+    "level": PlanField(type="number", low=0.5, below=1, default=0.95, help="Confidence level of intervals and limits."),
+    "reliability": PlanField(
+        type="number", low=0, high=1, default=0, help="ICC of the scores; 0: from the judges' columns, else 1."
+    ),
+    "n_resamples": PlanField(type="whole", low=200, default=2000, help="Resamples and first-stage permutations."),
+    "require": PlanField(
+        type="text", many=True, default=[], help='Requirements, each as "severity>=3 below 100 per million".'
+    ),
+}
+
+
+def faults(values: Mapping[str, Any]) -> Iterable[str]:
+    """What is wrong with the values together."""
+    for text in values["require"]:
+        try:
+            parse_requirement(text)
+        except InputError as error:
+            yield str(error)
+
+
+def plan_recipe(values: Mapping[str, Any]) -> Recipe:
+    """The recipe that a plan fixes."""
+    m_min = values["m_min"]
+    return Recipe(
+        estimator=values["estimator"],
+        m_min=m_min if m_min in ("ks", "clauset") else float(m_min),
+        min_events=values["min_events"],
+        min_bins=values["min_bins"],
+        reselect=values["reselect"],
+    )

@@ -1,0 +1,153 @@
+"""One line, or a few, for each further analysis of `richter severity --full`."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from richter.severity import Recount, Skipped
+
+__all__ = ["analysis_lines"]
+
+
+def analysis_lines(analyses: Mapping[str, Any]) -> Iterator[str]:
+    """What each analysis found, in a sentence; or why it could not be run."""
+    for name, result in analyses.items():
+        title = name.replace("_", " ").capitalize()
+        if isinstance(result, Skipped):
+            yield f"{title}: not run. {result.reason}"
+        else:
+            for line in _LINES[name](result):
+                yield f"{title}: {line}"
+
+
+def _counts(rows: Iterable[Recount]) -> Iterator[str]:
+    yield "disjoint pairs " + ", ".join(f"{r.disjoint} of {r.matched} ({r.rule})" for r in rows) + "."
+
+
+def _sweep(result: Mapping[int, Any]) -> Iterator[str]:
+    for threshold, row in result.items():
+        trend = row["scaling"]
+        shown = "" if isinstance(trend, Skipped) else f"; trend with size {trend['spearman']:+.2f}"
+        count = row["count"]
+        yield f"T = {threshold}: {count.n_conditions} conditions, {count.disjoint} disjoint pairs{shown}."
+
+
+def _tails(result: Any) -> Iterator[str]:
+    gaps = ", ".join(f"{n} by tail ratio > {g}" for g, n in result.pairs_by_ratio.items())
+    slopes = ", ".join(f"{n} by log-linear slope > {g}" for g, n in result.pairs_by_slope.items())
+    yield f"of {result.matched} matched pairs {slopes}, {gaps}; tail ratio against b: {result.ratio_against_b:+.2f}."
+
+
+def _catastrophes(result: Any) -> Iterator[str]:
+    for row in result:
+        yield (
+            f"at {row.severity:g} and above {row.mcnemar} of {row.matched} pairs differ (McNemar, q <= 0.05); "
+            f"{row.fisher} by the paper's Fisher test."
+        )
+
+
+def _hierarchical(result: Any) -> Iterator[str]:
+    yield f"item and judge noise put the count between {result.low:g} and {result.high:g} (median {result.median:g})."
+
+
+def _leniency(result: Any) -> Iterator[str]:
+    harsh = ", ".join(f"{n} {e.estimate:+.2f}" for n, e in zip(result["judges"], result["effects"], strict=True))
+    yield f"effects on the same answers {harsh} (joint p {result['wald_p']:.2g})."
+
+
+def _without_judges(result: Any) -> Iterator[str]:
+    yield from _counts(result["counts"])
+    trends = {j: r for j, r in result.get("scaling", {}).items() if not isinstance(r, Skipped)}
+    if trends:
+        yield "trend with size " + ", ".join(f"{r.spearman:+.2f} without {j}" for j, r in trends.items()) + "."
+
+
+def _scaling(result: Any) -> Iterator[str]:
+    yield result.verdict
+    yield ", ".join(f"m_min {s}: rho {c.spearman:+.3f} (p {c.permutation_p:.2g})" for s, c in result.strategies.items())
+    yield f"given the error rate {result.partial_error_rate:+.2f} (p {result.partial_error_rate_p:.2g})."
+
+
+def _prediction(result: Any) -> Iterator[str]:
+    for row in result:
+        yield (
+            f"at {row.severity:g} and above: rank correlation {row.correlation.spearman:+.2f}, {row.within} of {row.n} "
+            f"within 1.5x, {row.under} under, {row.over} over; slope easy minus hard {row.mean_slope_gap:+.3f}."
+        )
+
+
+def _domains(result: Any) -> Iterator[str]:
+    means = ", ".join(f"{d} {b:.2f}" for d, b in sorted(result.mean_b.items(), key=lambda x: x[1]))
+    yield f"Friedman p {result.friedman_p:.2g}, Kendall's W {result.kendall_w:.2f}; mean b {means}."
+
+
+def _pairs(result: Any) -> Iterator[str]:
+    for row in result:
+        yield (
+            f"{row.a} against {row.b} at m_min {row.m_min:g}: delta b {row.delta_b:+.3f} "
+            f"({row.interval.low:+.2f} to {row.interval.high:+.2f}), p {row.p:.2g}, q {row.q:.2g}."
+        )
+
+
+def _coarsening(result: Any) -> Iterator[str]:
+    yield (
+        ", ".join(f"{r.n_levels} levels: rank correlation with the full scale {r.spearman:+.2f}" for r in result) + "."
+    )
+
+
+def _overcalls(result: Any) -> Iterator[str]:
+    yield f"with {result.overcall_rate:.1%} of 2.0s taken back the ranking keeps {result.mean_spearman:+.2f}."
+
+
+def _subsampling(result: Any) -> Iterator[str]:
+    yield f"on halves of the items b varies by {result.median:.1%} (median coefficient of variation)."
+
+
+def _mechanisms(result: Any) -> Iterator[str]:
+    for by, table in result.items():
+        how = f"{table.method}, n = {table.n}"
+        yield f"{by.replace('_', ' ')}: Cramer's V {table.cramers_v:.2f}, p {table.p:.2g} ({how})."
+
+
+def _information(result: Any) -> Iterator[str]:
+    found, bound = result["information"], result["resolution"]
+    if not isinstance(found, Skipped):
+        yield (
+            f"I(b; condition | error rate) {found.bits:.2f} bits, where noise alone gives {found.noise_bits:.2f} "
+            f"(p {found.p:.2g}); R^2 of b on the error rate {found.r_squared:.2f}."
+        )
+    span = f"slopes span {bound.observed_range:.3f}"
+    yield f"differences below {bound.minimum_detectable:.3f} cannot be resolved (3.96 SE); {span}."
+
+
+def _dominance(result: Any) -> Iterator[str]:
+    for row in result:
+        yield row.finding.sentence
+
+
+def _one_count(result: Any) -> Iterator[str]:
+    yield from _counts([result])
+
+
+_LINES: dict[str, Callable[[Any], Iterator[str]]] = {
+    "leave_one_domain_out": _counts,
+    "aggregation_rules": _counts,
+    "dual_coverage": _counts,
+    "exceedance_sweep": _sweep,
+    "fixed_m_min": _counts,
+    "tail_summaries": _tails,
+    "catastrophes": _catastrophes,
+    "hierarchical_bootstrap": _hierarchical,
+    "judge_leniency": _leniency,
+    "judge_reweighting": _one_count,
+    "leave_one_judge_out": _without_judges,
+    "scaling": _scaling,
+    "prediction": _prediction,
+    "domain_variation": _domains,
+    "pipeline_pairs": _pairs,
+    "coarsening": _coarsening,
+    "overcalls": _overcalls,
+    "subsampling": _subsampling,
+    "mechanisms": _mechanisms,
+    "information": _information,
+    "dominance": _dominance,
+}

@@ -1,0 +1,187 @@
+"""Every further analysis of the paper that a study's columns allow, each with its result or the reason it has none."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.errors import InputError
+from richter.severity._b_value import DEFAULT, BValue, Recipe, fit_rows
+from richter.severity._discriminate import Unestimated, estimate_all
+from richter.severity._domains import domain_variation
+from richter.severity._dominance import compare_dominance
+from richter.severity._information import conditional_information, resolution_bound
+from richter.severity._judge_noise import (
+    counts_without_judge,
+    hierarchical_bootstrap,
+    judge_leniency,
+    leave_one_judge_out_counts,
+    reweight_judges,
+)
+from richter.severity._mechanisms import mechanisms_by_severity, mechanisms_by_size
+from richter.severity._pipeline_pairs import pipeline_pairs
+from richter.severity._prediction import predict_catastrophes
+from richter.severity._robustness import (
+    aggregation_rules,
+    dual_coverage,
+    exceedance_sweep,
+    fixed_m_min,
+    leave_one_domain_out,
+)
+from richter.severity._scaling import correlate_ranks, estimate_scaling
+from richter.severity._scores import Scores
+from richter.severity._sensitivity import coarsen_scale, correct_overcalls, subsample_stability
+from richter.severity._tail_summaries import catastrophe_tests, summarise_tails
+
+__all__ = ["Labelled", "Skipped", "run_analyses"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """An analysis that the data do not allow, and what it would need."""
+
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"skipped": self.reason}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """Errors whose mechanism was named: one entry an answer."""
+
+    mechanism: Sequence[str]
+    severity: Sequence[float]
+    condition: Sequence[str]
+
+
+def run_analyses(
+    scores: Scores,
+    *,
+    recipe: Recipe = DEFAULT,
+    active_params: Mapping[str, float] | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
+    labelled: Labelled | None = None,
+    reliability: float | None = None,
+    overcall_rate: float = 0.335,
+    estimates: Mapping[str, BValue | Unestimated] | None = None,
+    only: Sequence[str] | None = None,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """Run every analysis of sections 4.1 to 4.7 and 5 and of the appendices; each is a result or `Skipped`.
+
+    `only` names the ones to run. `estimates` are the study's slopes, where they are at hand.
+    """
+    options: dict[str, Any] = {"recipe": recipe, "n_resamples": n_resamples, "level": level, "rng": rng}
+    sizes = np.array([(active_params or {}).get(name, np.nan) for name in scores.conditions])
+
+    def scaling() -> Any:
+        _need(active_params, "a conditions table with active_params")
+        return estimate_scaling(scores, sizes, **options)
+
+    def scaling_by_exceedances() -> Any:
+        out = {}
+        for threshold, (count, names) in exceedance_sweep(scores, **options).items():
+            kept = np.array([s if n in names else np.nan for n, s in zip(scores.conditions, sizes, strict=True)])
+            out[threshold] = {"count": count, "conditions": names, "scaling": _attempt(partial(trend, kept))}
+        return out
+
+    def trend(kept: NDArray[np.float64]) -> Any:
+        _need(active_params, "a conditions table with active_params")
+        found = estimate_scaling(scores, kept, **{**options, "n_resamples": 200})
+        return {
+            "spearman": found.strategies["ks"].spearman,
+            "p": found.strategies["ks"].permutation_p,
+            "partial_error_rate": found.partial_error_rate,
+            "partial_error_rate_p": found.partial_error_rate_p,
+        }
+
+    def information() -> Any:
+        fits = estimates
+        if fits is None:
+            counts = scores.counts()
+            fits = estimate_all(counts, **{**options, "goodness_of_fit": False})
+        good = [f for f in fits.values() if isinstance(f, BValue)]
+        b, error, above = ([getattr(f, k) for f in good] for k in ("b", "standard_error", "n_above"))
+        rates = [f.error_rate for f in good]
+        return {
+            "information": _attempt(lambda: conditional_information(b, rates, error, n_resamples=n_resamples, rng=rng)),
+            "resolution": resolution_bound(b, error, above, reliability=reliability),
+        }
+
+    def dominance() -> Any:
+        columns = scores.columns()
+        named = list(pairs) or [(a, b) for i, a in enumerate(columns) for b in list(columns)[i + 1 :]]
+        if len(named) > 30:  # all pairs of a large study: name the ones that matter instead
+            raise InputError(f"{len(named)} pairs are many to test for dominance.", remedy="Name pairs with --pair.")
+        return [
+            compare_dominance(columns[a], columns[b], names=(a, b), n_resamples=n_resamples, rng=rng) for a, b in named
+        ]
+
+    def mechanisms() -> Any:
+        found = _need(labelled, "ratings that name a mechanism")
+        out = {"by_severity": mechanisms_by_severity(found.mechanism, found.severity, rng=rng)}
+        if active_params:
+            out["by_size"] = mechanisms_by_size(found.mechanism, found.condition, active_params, rng=rng)
+        return out
+
+    def without_judges() -> Any:
+        out: dict[str, Any] = {"counts": leave_one_judge_out_counts(scores, **options)}
+        if active_params:  # appendix H: the trend with size without each judge
+            out["scaling"] = {
+                judge: _attempt(partial(correlate_ranks, np.log10(sizes), _slopes(counts, recipe), rng=rng))
+                for judge, counts in counts_without_judge(scores).items()
+            }
+        return out
+
+    def leniency() -> Any:
+        names, found = judge_leniency(scores)
+        return {"judges": names, **found.to_dict()}
+
+    table: dict[str, Callable[[], Any]] = {
+        "leave_one_domain_out": lambda: leave_one_domain_out(scores, **options),
+        "aggregation_rules": lambda: aggregation_rules(scores, **options),
+        "dual_coverage": lambda: dual_coverage(scores, **options),
+        "exceedance_sweep": scaling_by_exceedances,
+        "fixed_m_min": lambda: fixed_m_min(scores, **options),
+        "tail_summaries": lambda: summarise_tails(scores, recipe=recipe),
+        "catastrophes": lambda: [catastrophe_tests(scores, severity=s) for s in (3.0, 2.5)],
+        "hierarchical_bootstrap": lambda: hierarchical_bootstrap(scores, recipe=recipe, level=level, rng=rng),
+        "judge_leniency": leniency,
+        "judge_reweighting": lambda: reweight_judges(scores, **options),
+        "leave_one_judge_out": without_judges,
+        "scaling": scaling,
+        "prediction": lambda: [predict_catastrophes(scores, severity=s, recipe=recipe, rng=rng) for s in (3.0, 2.5)],
+        "domain_variation": lambda: domain_variation(scores, recipe=recipe),
+        "pipeline_pairs": lambda: pipeline_pairs(scores, _need(pairs, "pairs named with --pair"), **options),
+        "coarsening": lambda: [coarsen_scale(scores, n, recipe=recipe) for n in (7, 5)],
+        "overcalls": lambda: correct_overcalls(scores, overcall_rate=overcall_rate, recipe=recipe, rng=rng),
+        "subsampling": lambda: subsample_stability(scores, recipe=recipe, rng=rng),
+        "mechanisms": mechanisms,
+        "information": information,
+        "dominance": dominance,
+    }
+    return {name: _attempt(analysis) for name, analysis in table.items() if only is None or name in only}
+
+
+def _slopes(counts: NDArray[np.float64], recipe: Recipe) -> NDArray[np.float64]:
+    return fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
+
+
+def _need(value: Any, what: str) -> Any:
+    if not value:
+        raise InputError(f"It needs {what}.")
+    return value
+
+
+def _attempt(analysis: Callable[[], Any]) -> Any:
+    try:
+        return analysis()
+    except InputError as error:
+        return Skipped(reason=str(error))

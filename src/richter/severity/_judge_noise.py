@@ -1,0 +1,158 @@
+"""How much of the count is the judges: swap noise, one judge left out, judges weighted alike (appendices B, H)."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.errors import InputError
+from richter.severity._b_value import DEFAULT, Recipe
+from richter.severity._grid import snap
+from richter.severity._recount import Recount, count_disjoint, recount, slopes
+from richter.severity._result import Result
+from richter.severity._robustness import counts_of
+from richter.severity._scores import Scores
+from richter.stats import Leniency, leniency
+
+__all__ = [
+    "HierarchicalBootstrap",
+    "counts_without_judge",
+    "hierarchical_bootstrap",
+    "judge_leniency",
+    "leave_one_judge_out_counts",
+    "reweight_judges",
+    "reweighted_counts",
+]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class HierarchicalBootstrap(Result):
+    """The number of disjoint pairs over resampled items and judges: median and percentile limits."""
+
+    median: float
+    low: float
+    high: float
+    level: float
+    n_iterations: int
+    n_resamples: int
+    n_dual: int
+
+
+def hierarchical_bootstrap(
+    scores: Scores,
+    *,
+    recipe: Recipe = DEFAULT,
+    n_iterations: int = 200,
+    n_resamples: int = 200,
+    max_error_gap: float = 0.05,
+    min_gap: float = 0.15,
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> HierarchicalBootstrap:
+    """Resample items (the same for all conditions) and, for each answer that two judges scored, which judge counts.
+
+    Appendix B1: in every iteration all slopes and intervals are made anew, with `n_resamples` resamples inside, and
+    disjoint pairs are counted. Single-judge scores are noisier than their mean, so the count need not centre on the
+    study's own; its spread is what judge and item noise alone do to the headline.
+    """
+    if scores.judges is None:
+        raise InputError("The judges' own scores are not given.", remedy="Add the columns judge_1 and judge_2.")
+    final, pair = snap(scores.severity), snap(scores.judges)
+    dual = (pair >= 0).all(axis=0) & (final >= 0)
+    n_items, n_conditions = final.shape
+    offset = 9 * np.arange(n_conditions)
+    found = np.empty(n_iterations)
+    for t in range(n_iterations):
+        weight = rng.multinomial(n_items, np.full(n_items, 1 / n_items))
+        second = rng.random(final.shape) < 0.5
+        levels = np.where(dual, np.where(second, pair[1], pair[0]), final)
+        rated = levels >= 0
+        cells = (levels + offset)[rated]
+        repeated = np.broadcast_to(weight[:, None], final.shape)[rated]
+        counts = np.bincount(cells, weights=repeated, minlength=9 * n_conditions).astype(np.float64)
+        here = slopes(counts.reshape(n_conditions, 9), recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
+        found[t] = count_disjoint("", here, max_error_gap=max_error_gap, min_gap=min_gap).disjoint
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    return HierarchicalBootstrap(
+        median=float(np.median(found)),
+        low=float(low),
+        high=float(high),
+        level=level,
+        n_iterations=n_iterations,
+        n_resamples=n_resamples,
+        n_dual=int(dual.sum()),
+    )
+
+
+def _named_judges(scores: Scores) -> tuple[NDArray[np.float64], NDArray[np.str_], list[str]]:
+    if scores.judges is None or scores.judge_names is None:
+        raise InputError(
+            "It is not known which judge gave which score.",
+            remedy="Add judge_1, judge_2, judge_1_name and judge_2_name.",
+        )
+    names = sorted(str(n) for n in np.unique(scores.judge_names[~np.isnan(scores.judges)]) if n)
+    return scores.judges, scores.judge_names, names
+
+
+def counts_without_judge(scores: Scores) -> dict[str, NDArray[np.float64]]:
+    """Counts (conditions x 9) without each judge in turn (appendix H).
+
+    An answer that the judge did not score keeps its final score; one that it scored takes the other judge's, and is
+    left out where there was no other.
+    """
+    judges, names, pool = _named_judges(scores)
+    out = {}
+    for judge in pool:
+        gone = (names == judge) & ~np.isnan(judges)
+        rest = np.where(gone, np.nan, judges)
+        survivor = np.where(np.isnan(rest[0]), rest[1], rest[0])
+        out[judge] = counts_of(np.where(gone.any(axis=0), survivor, scores.severity))
+    return out
+
+
+def leave_one_judge_out_counts(scores: Scores, *, recipe: Recipe = DEFAULT, **options: Any) -> tuple[Recount, ...]:
+    """The disjoint-interval count without each judge in turn. `options` as of `recount`."""
+    return tuple(
+        recount(f"without {judge}", counts, recipe=recipe, **options)
+        for judge, counts in counts_without_judge(scores).items()
+    )
+
+
+def reweighted_counts(scores: Scores) -> NDArray[np.float64]:
+    """Counts (conditions x 9) from all single judge scores, each judge weighing alike within a condition.
+
+    A condition that was dealt a harsh judge more often then has it no more often than another. Weights are scaled to
+    the number of rated answers, so intervals do not shrink for having two scores an answer.
+    """
+    judges, names, pool = _named_judges(scores)
+    levels = snap(judges)
+    n_conditions = len(scores.conditions)
+    counts = np.zeros((n_conditions, 9))
+    for c in range(n_conditions):
+        scored = levels[:, :, c] >= 0
+        for judge in pool:
+            mine = scored & (names[:, :, c] == judge)
+            used = int(mine.sum())
+            if used:
+                counts[c] += np.bincount(levels[:, :, c][mine], minlength=9) / used
+        rated = int(scored.any(axis=0).sum())
+        counts[c] *= rated / max(counts[c].sum(), 1e-300)
+    return counts
+
+
+def reweight_judges(scores: Scores, *, recipe: Recipe = DEFAULT, **options: Any) -> Recount:
+    """The disjoint-interval count with every judge weighing alike within a condition. `options` as of `recount`."""
+    return recount("judges weighted alike", reweighted_counts(scores), recipe=recipe, **options)
+
+
+def judge_leniency(scores: Scores) -> tuple[tuple[str, ...], Leniency]:
+    """Judges' effects on the same answers, and the paper's Kruskal-Wallis test (appendix B5); names in order."""
+    judges, names, pool = _named_judges(scores)
+    flat, flat_names = judges.reshape(2, -1), names.reshape(2, -1)
+    table = np.full((flat.shape[1], len(pool)), np.nan)
+    for j, judge in enumerate(pool):
+        for slot in (0, 1):
+            mine = (flat_names[slot] == judge) & ~np.isnan(flat[slot])
+            table[mine, j] = flat[slot, mine]
+    return tuple(pool), leniency(table[~np.isnan(table).all(axis=1)])

@@ -1,0 +1,164 @@
+"""What the scale, the judges' overcalls and the sample size do to b (section 4.6: S1, S2, S3)."""
+
+import dataclasses
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from richter.errors import InputError, TooFewErrors
+from richter.severity._b_value import DEFAULT, Recipe, fit_rows
+from richter.severity._grid import TOP, snap
+from richter.severity._kernels import CODES, fit_selected
+from richter.severity._result import Result
+from richter.severity._robustness import counts_of
+from richter.severity._scores import Scores
+
+__all__ = ["Coarsening", "Overcalls", "Subsampling", "coarsen_scale", "correct_overcalls", "subsample_stability"]
+
+STABLE = 0.85  # the paper's pre-registered threshold on rank correlations
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Coarsening(Result):
+    """b on a scale of fewer levels against b on the full scale: the rank correlation over conditions."""
+
+    n_levels: int
+    spearman: float
+    n: int
+    stable: bool
+    b: dict[str, float]
+
+
+def coarsen_scale(scores: Scores, n_levels: int, *, recipe: Recipe = DEFAULT) -> Coarsening:
+    """S1: collapse the nine levels to `n_levels` evenly spaced ones and estimate b again with the same recipe.
+
+    A score goes to the nearest of the fewer levels, halves down, a positive one never to "correct": the rule of the
+    full grid. The paper does not say how it collapsed the scale; with the new step as delta, b keeps its meaning.
+    """
+    if not 3 <= n_levels <= 8:
+        raise InputError(f"{n_levels} levels is not a coarser scale.", remedy="Give 3 to 8 levels, 0 included.")
+    counts = counts_of(scores.severity)
+    full = fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
+    step = TOP / (n_levels - 1)
+    target = np.maximum(np.ceil(np.arange(1, 9) * 0.5 / step - 0.5 - 1e-9), 1).astype(np.int64)
+    merged = np.zeros((len(counts), n_levels - 1))
+    for k in range(8):
+        merged[:, target[k] - 1] += counts[:, k + 1]
+    log_q, _, _ = fit_selected(
+        merged, CODES[recipe.estimator], recipe.min_events, min(recipe.min_bins, max(n_levels - 2, 1))
+    )
+    coarse = -log_q / (step * math.log(10))
+    rho, n = _agreement(full, coarse)
+    return Coarsening(
+        n_levels=n_levels,
+        spearman=rho,
+        n=n,
+        stable=rho > STABLE,
+        b=dict(zip(scores.conditions, coarse.tolist(), strict=True)),
+    )
+
+
+def _agreement(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, int]:
+    keep = np.isfinite(a) & np.isfinite(b)
+    n = int(keep.sum())
+    if n < 3:
+        raise TooFewErrors(f"{n} conditions have both slopes.", n=n, needed=3)
+    if np.ptp(a[keep]) == 0 or np.ptp(b[keep]) == 0:
+        return math.nan, n
+    return float(spearmanr(a[keep], b[keep]).statistic), n
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Overcalls(Result):
+    """The ranking of conditions by b after overcalls are taken back, against the ranking as judged."""
+
+    overcall_rate: float
+    mean_spearman: float
+    low: float
+    high: float
+    n_trials: int
+    stable: bool
+
+
+def correct_overcalls(
+    scores: Scores,
+    *,
+    overcall_rate: float = 0.335,
+    at: float = 2.0,
+    n_trials: int = 50,
+    recipe: Recipe = DEFAULT,
+    rng: np.random.Generator,
+) -> Overcalls:
+    """S2: in each trial every score at `at` is an overcall with this probability and becomes 0 or 0.5, evenly.
+
+    33.5% is the share of score-2.0 verdicts that the paper's manual audit of its judges called overcalls (appendix L:
+    a person would have given 0 or 0.5). Give your own, from human labels, where you have them.
+    """
+    if not 0 <= overcall_rate <= 1:
+        raise InputError(f"An overcall rate of {overcall_rate:g} is not in [0, 1].", remedy="Give a share.")
+    counts = counts_of(scores.severity)
+    as_judged = fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
+    index = int(snap([at])[0])
+    rho = np.empty(n_trials)
+    for t in range(n_trials):
+        taken = rng.binomial(counts[:, index].astype(np.int64), overcall_rate)
+        corrected = counts[:, 1:].copy()
+        corrected[:, index - 1] -= taken
+        corrected[:, 0] += rng.binomial(taken, 0.5)
+        rho[t] = _agreement(as_judged, fit_rows(corrected, recipe)[0])[0]
+    low, high = np.nanquantile(rho, [0.025, 0.975])
+    mean = float(np.nanmean(rho))
+    return Overcalls(
+        overcall_rate=overcall_rate,
+        mean_spearman=mean,
+        low=float(low),
+        high=float(high),
+        n_trials=n_trials,
+        stable=mean > STABLE,
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Subsampling(Result):
+    """How much b moves on random halves of the items: its coefficient of variation per condition, and their median."""
+
+    share: float
+    n_trials: int
+    coefficient_of_variation: dict[str, float]
+    median: float
+
+
+def subsample_stability(
+    scores: Scores,
+    *,
+    share: float = 0.5,
+    n_trials: int = 100,
+    recipe: Recipe = DEFAULT,
+    rng: np.random.Generator,
+) -> Subsampling:
+    """S3: standard deviation over mean of b on `n_trials` random subsets of items, drawn without replacement."""
+    if not 0 < share < 1:
+        raise InputError(f"A share of {share:g} is not between 0 and 1.", remedy="Use 0.5 for halves.")
+    levels = snap(scores.severity)
+    n_items, n_conditions = levels.shape
+    cells = np.where(levels >= 0, levels + 9 * np.arange(n_conditions), 9 * n_conditions)
+    size = max(1, round(share * n_items))
+    b = np.empty((n_trials, n_conditions))
+    for t in range(n_trials):
+        chosen = cells[rng.permutation(n_items)[:size]]
+        counts = np.bincount(chosen.ravel(), minlength=9 * n_conditions + 1)[:-1].reshape(n_conditions, 9)
+        b[t] = fit_rows(np.ascontiguousarray(counts[:, 1:], dtype=np.float64), recipe)[0]
+    b[~np.isfinite(b)] = math.nan
+    usable = np.mean(np.isnan(b), axis=0) < 0.5
+    if not usable.any():
+        raise TooFewErrors("No condition keeps a slope on half of its items.", n=0, needed=1)
+    ratio = np.full(n_conditions, math.nan)
+    ratio[usable] = np.nanstd(b[:, usable], axis=0, ddof=1) / np.abs(np.nanmean(b[:, usable], axis=0))
+    return Subsampling(
+        share=share,
+        n_trials=n_trials,
+        coefficient_of_variation=dict(zip(scores.conditions, ratio.tolist(), strict=True)),
+        median=float(np.nanmedian(ratio)),
+    )
