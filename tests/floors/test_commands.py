@@ -177,6 +177,57 @@ def test_scores_are_compared_by_severity(
     assert pair["mean_severity"]["verdict"] == "refuted"
     assert pair["catastrophic_rate"]["rate_b"] == pytest.approx(float((severity[:, 1] >= 3).mean()))
     assert "grave is graver" in pair["mean_severity"]["sentence"]
+    assert pair["b_value"]["blocked_by"] == "matched_accuracy"  # error rates of 0.2 and 0.4 are not matched
+    assert any("tail plan" in note for note in row["notes"])
+
+
+def test_slopes_and_tails_stand_beside_the_rest(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    wrong = rng.normal(size=(3000, 1)) + rng.normal(size=(3000, 2)) > 0.36  # 40% wrong, hard items shared
+    grid = np.arange(1, 9) / 2
+    steep, flat = 10 ** (-1.2 * grid), 10 ** (-0.2 * grid)
+    drawn = np.stack([rng.choice(grid, 3000, p=w / w.sum()) for w in (steep, flat)], axis=1)
+    severity = np.where(wrong, drawn, 0.0)
+    rows = [
+        {"item": i, "condition": name, "severity": severity[i, k]}
+        for k, name in enumerate(("steep", "flat"))
+        for i in range(3000)
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "scores.csv")
+    plan = tmp_path / "tail.toml"
+    run(
+        capsys,
+        "plan",
+        "new",
+        "tail",
+        "-o",
+        str(plan),
+        "--set=tolerance_mean=0.1",
+        "--set=tolerance_tvar=0.2",
+        "--set=n_resamples=200",
+    )
+    code, out, _ = run(
+        capsys,
+        "compare",
+        str(tmp_path / "scores.csv"),
+        "steep",
+        "flat",
+        "--tail-plan",
+        str(plan),
+        "--json",
+        "-",
+        "--resamples",
+        "400",
+    )
+    pair = json.loads(out)["pairs"][0]
+    assert code == 0
+    # Truth: b of flat is 0.2, of steep 1.2, so b minus a is about -1.0.
+    assert pair["b_value"]["delta"] == pytest.approx(-1.0, abs=0.15)
+    assert pair["b_value"]["interval"]["low"] < pair["b_value"]["delta"] < pair["b_value"]["interval"]["high"]
+    assert pair["b_value"]["verdict"] == "verified"
+    assert pair["tail_shape"]["verdict"] in ("blocked", "untestable")  # nine levels carry no claim on a tail's shape
+    assert pair["tail_shape"]["sentence"]
 
 
 def test_answering_by_position_is_named(

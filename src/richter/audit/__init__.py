@@ -7,7 +7,8 @@ from richter.audit._calibration import (
     GradesCondition,
     measure_calibration,
 )
-from richter.audit._compare import CATASTROPHIC, CompareReport, compare_grades
+from richter.audit._compare import CompareReport, compare_grades
+from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._demo import AccuracyRow, DemoResult, grade_by_alias, run_demo
 from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate

@@ -1,45 +1,33 @@
 """`richter compare`: what floors says of grades, with severity and its tail beside it where there are severities."""
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from richter.audit._compare_severity import Shapes, severity_gaps, shape_findings
 from richter.audit._grades import GradeMatrix
 from richter.errors import InputError
-from richter.floors import (
-    METRICS,
-    Comparison,
-    Gap,
-    GapFinding,
-    PairedCounts,
-    clustered_test,
-    compare,
-    decide_gaps,
-    mcnemar,
-    paired_gap_labels,
-    visible_paired_gap,
-)
+from richter.floors import Comparison, GapFinding, compare
 from richter.records import jsonable
 from richter.stats import wilson
+from richter.tail import TailPlan
 
-__all__ = ["CATASTROPHIC", "CompareReport", "compare_grades"]
-
-CATASTROPHIC = 3.0  # ERRORQUAKE, section 4.4: severity 3.0 and above
-SEVERITY_GAP = 0.1  # what labels_needed is for when no severity margin is stated
+__all__ = ["CompareReport", "compare_grades"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CompareReport:
-    """A comparison with the findings on severity of each pair, keyed (a, b), and warnings on how answers were given."""
+    """A comparison with the findings on severity of each pair, keyed (a, b), and warnings on how answers were given.
+
+    `shapes` holds the rows on the slope b and the tail's shape, which other rooms judge behind gates of their own.
+    """
 
     comparison: Comparison
     severity: dict[tuple[str, str], dict[str, GapFinding]]
+    shapes: Shapes
     warnings: dict[str, tuple[str, ...]]
     notes: tuple[str, ...]
 
@@ -49,6 +37,7 @@ class CompareReport:
         for pair in row["pairs"]:
             for metric, finding in self.severity.get((pair["a"], pair["b"]), {}).items():
                 pair[metric] = finding.to_dict()
+            pair |= self.shapes.get((pair["a"], pair["b"]), {})
         for name, more in self.warnings.items():
             row["conditions"][name]["warnings"] += list(more)
         row["notes"] = jsonable(self.notes)
@@ -62,6 +51,7 @@ def compare_grades(
     conditions: Sequence[str] = (),
     margin: float | None = None,
     severity_margin: float | None = None,
+    tail_plan: TailPlan | None = None,
     tried: int = 1,
     min_shared: float = 0.5,
     level: float = 0.95,
@@ -89,126 +79,29 @@ def compare_grades(
         level=level,
         n_resamples=n_resamples,
     )
-    severity = {}
+    severity: dict[tuple[str, str], dict[str, GapFinding]] = {}
+    shapes: Shapes = {}
+    notes = list(grades.notes)
     if grades.severity is not None:
-        severity = _severity(
+        severity = severity_gaps(
             grades,
             comparison,
             margin=severity_margin,
             rate_margin=margin,
             tried=tried,
             level=level,
-            rng=rng,
             directed=len(conditions) == 2,
         )
+        shapes, found = shape_findings(
+            grades, comparison, tail_plan=tail_plan, level=level, n_resamples=n_resamples, rng=rng
+        )
+        notes += found
     return CompareReport(
-        comparison=comparison, severity=severity, warnings=_position_warnings(grades, level=level), notes=grades.notes
-    )
-
-
-def _severity(
-    grades: GradeMatrix,
-    comparison: Comparison,
-    *,
-    margin: float | None,
-    rate_margin: float | None,
-    tried: int,
-    level: float,
-    rng: np.random.Generator,
-    directed: bool,
-) -> dict[tuple[str, str], dict[str, GapFinding]]:
-    """Mean severity (0 where correct) and the rate of catastrophic errors, on the items rated in both."""
-    assert grades.severity is not None
-    place = {name: k for k, name in enumerate(grades.names)}
-    alpha = (1 - level) / max(len(comparison.pairs), 1) / tried
-    means: list[Gap] = []
-    rates: list[Gap] = []
-    for pair in comparison.pairs:
-        a, b = grades.severity[:, place[pair.a]], grades.severity[:, place[pair.b]]
-        shared = ~np.isnan(a) & ~np.isnan(b) & ~grades.failed[:, place[pair.a]] & ~grades.failed[:, place[pair.b]]
-        if int(np.sum(shared)) < 2:
-            continue
-        units = None if grades.groups is None else grades.groups[shared]
-        means.append(_mean_gap(pair.a, pair.b, a[shared], b[shared], units, margin=margin, alpha=alpha, level=level))
-        rates.append(_rate_gap(pair.a, pair.b, a[shared], b[shared], margin=rate_margin, alpha=alpha, level=level))
-    options: dict[str, Any] = {"tried": tried, "alpha": 1 - level, "directed": directed}
-    found: dict[tuple[str, str], dict[str, GapFinding]] = {}
-    for name, gaps, bound in (("mean_severity", means, margin), ("catastrophic_rate", rates, rate_margin)):
-        for finding in decide_gaps(gaps, METRICS[name], margin=bound, **options):
-            found.setdefault((finding.gap.a, finding.gap.b), {})[name] = finding
-    return found
-
-
-def _mean_gap(
-    name_a: str,
-    name_b: str,
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    units: NDArray[np.intp] | None,
-    *,
-    margin: float | None,
-    alpha: float,
-    level: float,
-) -> Gap:
-    groups = np.arange(len(a)) if units is None else np.unique(units, return_inverse=True)[1].astype(np.intp)
-    test = clustered_test(b - a, groups, margin=margin, level=level)
-    aim = SEVERITY_GAP if margin is None else margin
-    error = test.interval.half_width / float(ndtri(0.5 + level / 2))
-    ask = float(ndtri(1 - alpha / 2) + ndtri(0.8)) * error
-    return Gap(
-        a=name_a,
-        b=name_b,
-        delta=test.delta,
-        interval=test.interval,
-        p=test.p,
-        p_equivalence=test.p_equivalence,
-        n=test.n,
-        labels_needed=math.ceil(test.n * (ask / aim) ** 2),
-        labels_needed_for=aim,
-        visible=ask,
-        floor=None,
-        detail={"method": test.method, "mean_a": float(np.mean(a)), "mean_b": float(np.mean(b))},
-    )
-
-
-def _rate_gap(
-    name_a: str,
-    name_b: str,
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    *,
-    margin: float | None,
-    alpha: float,
-    level: float,
-) -> Gap:
-    bad_a, bad_b = a >= CATASTROPHIC, b >= CATASTROPHIC
-    both = int(np.sum(bad_a & bad_b))
-    counts = PairedCounts(
-        both=both,
-        only_a=int(np.sum(bad_a)) - both,
-        only_b=int(np.sum(bad_b)) - both,
-        neither=int(np.sum(~bad_a & ~bad_b)),
-    )
-    test = mcnemar(counts, margin=margin, level=level)
-    aim = 0.02 if margin is None else margin
-    return Gap(
-        a=name_a,
-        b=name_b,
-        delta=test.delta,
-        interval=test.interval,
-        p=test.p,
-        p_equivalence=test.p_equivalence,
-        n=test.n,
-        labels_needed=paired_gap_labels(aim, counts.discordance, alpha=alpha),
-        labels_needed_for=aim,
-        visible=visible_paired_gap(test.n, counts.discordance, alpha=alpha),
-        floor=None,
-        detail={
-            "method": test.method,
-            "threshold": CATASTROPHIC,
-            "rate_a": float(np.mean(bad_a)),
-            "rate_b": float(np.mean(bad_b)),
-        },
+        comparison=comparison,
+        severity=severity,
+        shapes=shapes,
+        warnings=_position_warnings(grades, level=level),
+        notes=tuple(notes),
     )
 
 

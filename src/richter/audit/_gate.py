@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from richter.audit._compare import CATASTROPHIC
+from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._grades import GradeMatrix
 from richter.audit._plan import Plan, PlanStatus, open_data
 from richter.errors import PlanError

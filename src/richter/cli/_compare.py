@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from richter.audit import RatingKind, compare_grades, read_grades
+from richter.audit import RatingKind, compare_grades, read_grades, read_plan
+from richter.audit._plan_tail import tail_plan
 from richter.cli._compare_text import markdown, show
 from richter.cli._output import console, json_option, write_json
 from richter.errors import StorageError
@@ -48,6 +49,7 @@ def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
     help="The gap that would matter. Gives 'equivalent', and sizes what is undecided.",
 )
 @click.option("--severity-margin", type=float, metavar="S", help="The same for mean severity, on its scale.")
+@click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
     "--tried", type=click.IntRange(min=1), default=1, help="Attempts of which the shown one is the best; corrected for."
 )
@@ -68,6 +70,7 @@ def compare(
     sources: tuple[str, ...],
     margin: float | None,
     severity_margin: float | None,
+    tail_path: str | None,
     tried: int,
     min_shared: float,
     ratings: RatingKind | None,
@@ -95,6 +98,7 @@ def compare(
         conditions=names,
         margin=margin,
         severity_margin=severity_margin,
+        tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
         tried=tried,
         min_shared=min_shared,
         level=level,

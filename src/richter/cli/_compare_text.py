@@ -46,6 +46,8 @@ def show(out: Console, report: CompareReport) -> None:
         for pair in comparison.pairs:
             for finding in findings_of(report, pair).values():
                 out.print(f"{printable(finding.sentence)} ({finding.verdict.value})")
+            for row in report.shapes.get((pair.a, pair.b), {}).values():
+                out.print(f"{printable(row['sentence'])} ({row['verdict']})")
             out.print()
             _pair_numbers(out, report, pair)
     else:

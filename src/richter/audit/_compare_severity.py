@@ -1,0 +1,233 @@
+"""The severity side of a comparison: mean, catastrophic rate, the slope b and the shape of the tail, pair by pair."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from richter.audit._grades import GradeMatrix
+from richter.errors import InputError
+from richter.floors import (
+    METRICS,
+    Comparison,
+    Gap,
+    GapFinding,
+    PairedCounts,
+    clustered_test,
+    decide_gaps,
+    mcnemar,
+    paired_gap_labels,
+    visible_paired_gap,
+)
+from richter.records import Verdict, jsonable
+from richter.severity import discriminate
+from richter.tail import TailPlan, compare_conditions
+
+__all__ = ["CATASTROPHIC", "severity_gaps", "shape_findings"]
+
+CATASTROPHIC = 3.0  # ERRORQUAKE, section 4.4: severity 3.0 and above
+RATE_GAP = 0.02  # what labels_needed is for when no margin is stated
+SEVERITY_GAP = 0.1
+SLOPE_GAP = 0.15  # ERRORQUAKE, appendix G
+POWER = 0.8
+
+Shapes = dict[tuple[str, str], dict[str, Mapping[str, Any]]]
+
+
+def severity_gaps(
+    grades: GradeMatrix,
+    comparison: Comparison,
+    *,
+    margin: float | None,
+    rate_margin: float | None,
+    tried: int,
+    level: float,
+    directed: bool,
+) -> dict[tuple[str, str], dict[str, GapFinding]]:
+    """Mean severity (0 where correct) and the rate of catastrophic errors, on the items rated in both."""
+    assert grades.severity is not None
+    place = {name: k for k, name in enumerate(grades.names)}
+    alpha = (1 - level) / max(len(comparison.pairs), 1) / tried
+    means: list[Gap] = []
+    rates: list[Gap] = []
+    for pair in comparison.pairs:
+        a, b = grades.severity[:, place[pair.a]], grades.severity[:, place[pair.b]]
+        shared = ~np.isnan(a) & ~np.isnan(b) & ~grades.failed[:, place[pair.a]] & ~grades.failed[:, place[pair.b]]
+        if int(np.sum(shared)) < 2:
+            continue
+        units = None if grades.groups is None else grades.groups[shared]
+        means.append(_mean_gap(pair.a, pair.b, a[shared], b[shared], units, margin=margin, alpha=alpha, level=level))
+        rates.append(_rate_gap(pair.a, pair.b, a[shared], b[shared], margin=rate_margin, alpha=alpha, level=level))
+    options: dict[str, Any] = {"tried": tried, "alpha": 1 - level, "directed": directed}
+    found: dict[tuple[str, str], dict[str, GapFinding]] = {}
+    for name, gaps, bound in (("mean_severity", means, margin), ("catastrophic_rate", rates, rate_margin)):
+        for finding in decide_gaps(gaps, METRICS[name], margin=bound, **options):
+            found.setdefault((finding.gap.a, finding.gap.b), {})[name] = finding
+    return found
+
+
+def _mean_gap(
+    name_a: str,
+    name_b: str,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    units: NDArray[np.intp] | None,
+    *,
+    margin: float | None,
+    alpha: float,
+    level: float,
+) -> Gap:
+    groups = np.arange(len(a)) if units is None else np.unique(units, return_inverse=True)[1].astype(np.intp)
+    test = clustered_test(b - a, groups, margin=margin, level=level)
+    aim = SEVERITY_GAP if margin is None else margin
+    error = test.interval.half_width / float(ndtri(0.5 + level / 2))
+    ask = float(ndtri(1 - alpha / 2) + ndtri(POWER)) * error
+    return Gap(
+        a=name_a,
+        b=name_b,
+        delta=test.delta,
+        interval=test.interval,
+        p=test.p,
+        p_equivalence=test.p_equivalence,
+        n=test.n,
+        labels_needed=math.ceil(test.n * (ask / aim) ** 2),
+        labels_needed_for=aim,
+        visible=ask,
+        floor=None,
+        detail={"method": test.method, "mean_a": float(np.mean(a)), "mean_b": float(np.mean(b))},
+    )
+
+
+def _rate_gap(
+    name_a: str,
+    name_b: str,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    *,
+    margin: float | None,
+    alpha: float,
+    level: float,
+) -> Gap:
+    bad_a, bad_b = a >= CATASTROPHIC, b >= CATASTROPHIC
+    both = int(np.sum(bad_a & bad_b))
+    counts = PairedCounts(
+        both=both,
+        only_a=int(np.sum(bad_a)) - both,
+        only_b=int(np.sum(bad_b)) - both,
+        neither=int(np.sum(~bad_a & ~bad_b)),
+    )
+    test = mcnemar(counts, margin=margin, level=level)
+    aim = RATE_GAP if margin is None else margin
+    return Gap(
+        a=name_a,
+        b=name_b,
+        delta=test.delta,
+        interval=test.interval,
+        p=test.p,
+        p_equivalence=test.p_equivalence,
+        n=test.n,
+        labels_needed=paired_gap_labels(aim, counts.discordance, alpha=alpha, power=POWER),
+        labels_needed_for=aim,
+        visible=visible_paired_gap(test.n, counts.discordance, alpha=alpha, power=POWER),
+        floor=None,
+        detail={
+            "method": test.method,
+            "threshold": CATASTROPHIC,
+            "rate_a": float(np.mean(bad_a)),
+            "rate_b": float(np.mean(bad_b)),
+        },
+    )
+
+
+def shape_findings(
+    grades: GradeMatrix,
+    comparison: Comparison,
+    *,
+    tail_plan: TailPlan | None,
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> tuple[Shapes, list[str]]:
+    """The slope b (behind its gates) and the tail's shape (with a tail plan) by pair; and what stood in the way."""
+    assert grades.severity is not None
+    scores = {name: np.where(grades.failed[:, k], np.nan, grades.severity[:, k]) for k, name in enumerate(grades.names)}
+    scores = {name: values for name, values in scores.items() if not np.isnan(values).all()}
+    found: Shapes = {(pair.a, pair.b): {} for pair in comparison.pairs}
+    notes: list[str] = []
+    try:
+        _slopes(found, scores, level=level, n_resamples=n_resamples, rng=rng)
+    except InputError as fault:
+        notes.append(f"no slope b: {fault.what}")
+    if tail_plan is None:
+        notes.append("no claim on the tail's shape without a tail plan: richter plan new tail, then --tail-plan")
+        return found, notes
+    try:
+        items = dict.fromkeys(scores, grades.items)
+        study = compare_conditions(scores, tail_plan, rng=rng, items=items, band=False)
+    except InputError as fault:
+        notes.append(f"no tail shape: {fault.what}")
+        return found, notes
+    for pair in study.pairs:
+        row, key, sign = pair.to_dict(), (pair.a, pair.b), -1.0
+        if key not in found:
+            key, sign = (pair.b, pair.a), 1.0
+        if key in found:
+            found[key]["tail_shape"] = _turned(row, "delta_xi", sign)
+    return found, notes
+
+
+def _slopes(
+    found: Shapes,
+    scores: Mapping[str, NDArray[np.float64]],
+    *,
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> None:
+    study = discriminate(scores, min_gap=SLOPE_GAP, alpha=1 - level, level=level, n_resamples=n_resamples, rng=rng)
+    for pair in study.pairs:
+        key, sign = (pair.a, pair.b), -1.0  # theirs is a minus b
+        if key not in found:
+            key, sign = (pair.b, pair.a), 1.0
+        if key not in found:
+            continue
+        row = _turned(pair.to_dict(), "delta_b", sign)
+        row["interval"] = None if pair.interval is None else _ordered(pair.interval.to_dict(), sign)
+        row["labels_needed"] = None
+        if pair.finding.verdict is Verdict.UNDECIDED and pair.standard_error is not None:
+            n = int(np.sum(~np.isnan(scores[pair.a]) & ~np.isnan(scores[pair.b])))
+            ask = float(ndtri(0.5 + level / 2) + ndtri(POWER)) * pair.standard_error
+            row["labels_needed"] = math.ceil(n * (ask / SLOPE_GAP) ** 2)
+        row["labels_needed_for"] = SLOPE_GAP
+        found[key]["b_value"] = row
+    for (a, b), metrics in found.items():
+        if "b_value" not in metrics and a in scores and b in scores:
+            metrics["b_value"] = {
+                "verdict": Verdict.BLOCKED.value,
+                "blocked_by": "matched_accuracy",
+                "sentence": f"The slopes of {a} and {b} are not compared: their error rates differ by "
+                f"{100 * study.max_error_gap:g} points or more.",
+                "delta": None,
+                "interval": None,
+                "p": None,
+                "q": None,
+                "labels_needed": None,
+            }
+
+
+def _turned(row: Mapping[str, Any], name: str, sign: float) -> dict[str, Any]:
+    """A finding's row with its difference as `delta`, b minus a, like everything in a comparison."""
+    kept = {k: v for k, v in row.items() if k not in ("a", "b", name, "needed")}
+    value = row[name]
+    if isinstance(row.get("interval"), Mapping):
+        kept["interval"] = _ordered(row["interval"], sign)
+    plain: dict[str, Any] = jsonable({"delta": None if value is None else sign * value, **kept})
+    return plain
+
+
+def _ordered(interval: Mapping[str, Any], sign: float) -> dict[str, Any]:
+    ends = sorted((sign * interval["low"], sign * interval["high"]))
+    return {**interval, "low": ends[0], "high": ends[1]}
