@@ -1,5 +1,19 @@
 """Severity: the rubric, judging by rules, by judge models and by people, and what the ratings are worth."""
 
+from richter.judge._panel import (
+    AGREE_WITHIN,
+    RULES,
+    PanelScore,
+    Rule,
+    SelfJudging,
+    aggregate,
+    audit_self_judging,
+    deal,
+    judge_decoding,
+    model_identity,
+    rate_answer,
+)
+from richter.judge._prompt import REPLY_SCHEMA, fence, judge_messages, read_reply
 from richter.judge._reliability import (
     Agreement,
     Correction,
@@ -14,18 +28,33 @@ from richter.judge._reliability import (
 from richter.judge._rubric import GRID, Rubric, check_mechanism, check_severity, rubric, snap
 
 __all__ = [
+    "AGREE_WITHIN",
     "GRID",
+    "REPLY_SCHEMA",
+    "RULES",
     "Agreement",
     "Correction",
     "JudgeReport",
+    "PanelScore",
     "Rubric",
+    "Rule",
+    "SelfJudging",
     "Tabulated",
     "Undefined",
+    "aggregate",
     "agreement",
+    "audit_self_judging",
     "check_mechanism",
     "check_severity",
     "corrections",
+    "deal",
+    "fence",
+    "judge_decoding",
+    "judge_messages",
     "judge_report",
+    "model_identity",
+    "rate_answer",
+    "read_reply",
     "rubric",
     "snap",
     "tabulate",
