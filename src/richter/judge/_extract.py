@@ -1,0 +1,248 @@
+"""What an answer says: names that exist or do not, numbers, codes; apart from what it repeats of the question."""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable
+
+from richter.bench import Entity, content_words, normalise_name
+
+__all__ = ["Mention", "asserts", "code_tokens", "leading_sentences", "mentions", "numbers", "unknown_names"]
+
+Lookup = Callable[[str], tuple[Entity, ...]]
+
+_TOKEN = re.compile(
+    r"[A-Za-z]+(?:[_-][A-Za-z]+)*(?:/[A-Za-z_+-]+)+"  # Area/City
+    r"|\.[a-z]{2,}\b"  # .xx
+    r"|[+]?\d[\d.,-]*\d|[+]?\d"
+    r"|[^\W\d_](?:[\w'’ʻ`.-]*\w)?#?\+*"
+)
+_JOINTS = frozenset(
+    ("of", "the", "and", "de", "del", "da", "do", "di", "du", "la", "las", "los", "le", "les", "el", "al", "der", "den")
+    + ("van", "von", "sur", "in", "upon", "y", "e")
+)
+# Capitalised for other reasons than being a name.
+_COMMON = frozenset(
+    word
+    for line in (
+        "a an and answer as at but by capital character chemical city code codes country currency decimal domain element",
+        "for from having he hence here however i iana iata icao if in international internet is iso it its language",
+        "letter most name no none not of on one or our period phrase please port question region row script she since",
+        "so some standard state status sure symbol system that the their there therefore these they this those three",
+        "time to two unit we what when where which while who with yes you your zone note overall generally according",
+        "based although additionally also known located north south east west northern southern eastern western central",
+        "tld tlds dns http organization organisation standardization association civil aviation top-level www ip usa",
+        "january february march april may june july august september october november december monday friday sunday",
+        "union federal republic national european united eurozone dr sir mr mrs professor university highway coast",
+        "gsm utc gmt isbn ascii hexadecimal binary periodic table atomic number middle sea ocean river island",
+    )
+    for word in line.split()
+)
+_ADJECTIVE = re.compile(r"[A-Z]\w+(?:ean|ian|ese|ish|ic|can)$")
+_NEGATION = re.compile(
+    r"(?:\bnot|\bn't|n’t|\bnever|\brather than|\binstead of|\bno longer|\bneither|\bnor)(?:\s+\w+){0,2}\s*$"
+)
+
+
+_NUMBER = re.compile(r"\b0x[0-9a-fA-F]+\b|\b0b[01]+\b|[-−]?\d[\d,]*(?:\.\d+)*(?![\w])|\b\d[\d,]*(?:st|nd|rd|th)\b")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mention:
+    """A name in an answer that the gazetteer knows: the text, where it starts, and what it may stand for."""
+
+    text: str
+    start: int
+    entities: tuple[Entity, ...]
+
+
+def leading_sentences(text: str, count: int = 2) -> str:
+    """The first sentences: a long answer answers first and goes on about other things after."""
+    pieces = re.split(r"(?<=[a-z0-9)”\"][.!?])\s+(?=[A-Z\"“])|\n+", text.strip())
+    return " ".join(pieces[:count])
+
+
+def _tokens(text: str) -> list[re.Match[str]]:
+    return list(_TOKEN.finditer(text))
+
+
+def _name_like(token: str) -> bool:
+    return token[0].isupper() or "/" in token
+
+
+def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[str] = ()) -> list[Mention]:
+    """Names in the text that exist, longest first from left to right; what the question itself names is left out.
+
+    Names are capitalised; kinds in `lower_kinds` (elements, currencies) are also found in lower case.
+    """
+    tokens = _tokens(text)
+    asked = f" {normalise_name(prompt)} "
+    small = frozenset(lower_kinds)
+    found: list[Mention] = []
+    i = 0
+    while i < len(tokens):
+        hit = None
+        capital = _name_like(tokens[i].group())
+        for n in range(min(6, len(tokens) - i), 0, -1):
+            named = capital and _name_like(tokens[i + n - 1].group())
+            if not named and not (small and n <= 2):
+                continue
+            phrase = text[tokens[i].start() : tokens[i + n - 1].end()]
+            if re.search(r"[.!?;:()\n“”\"]\s", phrase) or (n == 1 and phrase.lower() in _COMMON):
+                continue
+            name = normalise_name(phrase)
+            if f" {name} " in asked:
+                hit = (n, ())  # an echo of the question says nothing
+                break
+            entities = lookup(phrase)
+            if not named:
+                entities = tuple(e for e in entities if e.kind in small)
+            elif n == 1:
+                entities = tuple(e for e in entities if _worth(e, phrase))
+                if _part_of_a_longer_name(text, tokens, i, lookup):
+                    entities = tuple(e for e in entities if e.kind not in ("city", "region", "airport"))
+            if entities:
+                hit = (n, entities)
+                break
+        if hit is None:
+            i += 1
+            continue
+        if hit[1]:
+            end = tokens[i + hit[0] - 1].end()
+            found.append(Mention(text[tokens[i].start() : end], tokens[i].start(), hit[1]))
+        i += hit[0]
+    return found
+
+
+def _part_of_a_longer_name(text: str, tokens: list[re.Match[str]], i: int, lookup: Lookup) -> bool:
+    """Whether a word stands in a longer name that does not exist ('Baja' in 'Baja de Baja')."""
+    j = i + 1
+    while j < len(tokens) and tokens[j].group() in _JOINTS and text[tokens[j - 1].end() : tokens[j].start()] == " ":
+        j += 1
+    if j >= len(tokens) or text[tokens[j - 1].end() : tokens[j].start()] != " ":
+        return False
+    follower = tokens[j].group()
+    if not follower[0].isupper() or follower.lower() in _COMMON:
+        return False
+    return j > i + 1 or not lookup(follower)
+
+
+def _worth(entity: Entity, phrase: str) -> bool:
+    """A single word is a code only if it is written as one, and a village only if it is not a common word."""
+    if entity.kind == "code":
+        return phrase.isupper() or not phrase[0].isalpha() or (len(phrase) <= 2 and entity.of == "element")
+    return len(phrase) > 2 or phrase.isupper() or entity.kind in ("software", "element")
+
+
+def unknown_names(text: str, prompt: str, known: Iterable[Mention]) -> list[str]:
+    """Names that nothing in the gazetteer bears: runs of capitalised words, and whatever is said to be "called" so.
+
+    Words that the question holds, that open a sentence, that are capitalised by habit, adjectives of peoples and what
+    stands in brackets are no names.
+    """
+    asked = set(normalise_name(prompt).split())
+    spans = [(m.start, m.start + len(m.text)) for m in known]
+    spans += [(m.start(), m.end()) for m in re.finditer(r"\([^)]*\)?", text)]
+    runs: list[str] = []
+    run: list[re.Match[str]] = []
+
+    def close() -> None:
+        while run and run[-1].group() in _JOINTS:
+            run.pop()
+        if any(_strange(token.group(), asked) for token in run):
+            runs.append(text[run[0].start() : run[-1].end()])
+        run.clear()
+
+    for token in _tokens(text):
+        word = token.group()
+        inside = any(a <= token.start() < b for a, b in spans)
+        opens = token.start() == 0 or re.search(r"[.!?:\n]\s*[\"“]?$", text[: token.start()]) is not None
+        if run and re.search(r"[.,;:()\n]", text[run[-1].end() : token.start()]):
+            close()
+        if inside or (opens and (word.lower() in _COMMON or normalise_name(word) in asked)):
+            close()
+        elif word[0].isupper() or (run and word in _JOINTS):
+            run.append(token)
+        else:
+            close()
+    close()
+    called = re.search(r"\b(?:called|named|known as)\s+(?:the |an? )?[“\"'`]?([a-z]{6,})", text)
+    if called and not runs and called.group(1) not in asked | _COMMON:
+        runs.append(called.group(1))
+    return list(dict.fromkeys(runs))
+
+
+def _strange(word: str, asked: set[str]) -> bool:
+    plain = normalise_name(word.removesuffix("'s").removesuffix("’s"))
+    habit = plain in asked or plain in _COMMON or plain in _JOINTS or _ADJECTIVE.match(word) is not None
+    return word[0].isupper() and not habit and len(plain) > 1
+
+
+def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:
+    """Numbers in the order they stand, (value, as written); hexadecimal with 0x; those of the question left out."""
+    asked = set(re.findall(r"[\w.]+", prompt))
+    found: list[tuple[float, str]] = []
+    for match in _NUMBER.finditer(text):
+        written = match.group()
+        before = text[match.start() - 1] if match.start() else " "
+        if before.isalpha() or written in asked:
+            continue
+        plain = re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", written.replace(",", "").replace("−", "-"))
+        if plain.count(".") > 1:
+            plain = plain.split(".")[0]
+        value = int(plain, 0) if plain[:2] in ("0x", "0b") else float(plain)
+        found.append((float(value), written))
+    if not found:  # number words
+        found = [(float(w), w) for w in content_words(text) if re.fullmatch(r"\d+(\.\d+)?", w) and w not in asked]
+    return found
+
+
+def code_tokens(text: str, prompt: str) -> list[str]:
+    """What is written like a code: quoted, after a colon or at the end, with a dot or a plus, or in capitals."""
+    asked = set(re.findall(r"[+.]?[\w/]+", prompt))
+    text = leading_sentences(text, 1)
+    flat = re.findall(r"(?<!\w)\.[a-z]{2,}\b|\+\d+", text)
+    quoted = re.finditer(r"[“\"'`]([^\s“”\"'`]{1,12})[”\"'`]|\b([A-Z0-9](?:[A-Z0-9-]{0,10}[A-Z0-9])?)\b", text)
+    flat += [m.group(1) or m.group(2) for m in quoted]
+    final = re.search(r"(?:\bis|\bbe|:)\s*[“\"'`]?(\S{1,12}?)[”\"'`]?[.!]?\s*$", text)
+    if final:
+        flat.append(final.group(1))
+    if len(text.split()) == 1:
+        flat.append(text.strip().strip("“”\"'`.!"))
+    return [t for t in dict.fromkeys(flat) if t and t not in asked and t.lower() not in _COMMON]
+
+
+def asserts(text: str, names: Iterable[str]) -> int | None:
+    """Where the text says one of the names, or None: words in a row in the normal form, and not under a negation.
+
+    Names of one or two letters count only as written, or when they are the whole answer.
+    """
+    whole = " ".join(content_words(text))
+    best: int | None = None
+    for name in names:
+        wanted = " ".join(content_words(name))
+        if not wanted or whole == wanted:
+            if wanted:
+                return 0
+            continue
+        if len(name) <= 2:
+            match = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w])", text)
+            if match and not name.islower() and not _negated(text, match.start()):
+                best = match.start() if best is None else min(best, match.start())
+            continue
+        at = f" {whole} ".find(f" {wanted} ")
+        if at < 0:
+            continue
+        place = _locate(text, name)
+        if not _negated(text, place):
+            best = place if best is None else min(best, place)
+    return best
+
+
+def _locate(text: str, name: str) -> int:
+    first = re.escape(name.split()[0][:4])
+    match = re.search(first, text, re.IGNORECASE)
+    return match.start() if match else 0
+
+
+def _negated(text: str, at: int) -> bool:
+    return _NEGATION.search(text[:at].lower()) is not None

@@ -1,0 +1,375 @@
+"""The rule judge: graded severity from an item's structured truth and a gazetteer, without any model."""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from richter.bench import Entity, Gazetteer, is_refusal, normalise_name
+from richter.judge._extract import (
+    Mention,
+    asserts,
+    code_tokens,
+    leading_sentences,
+    mentions,
+    numbers,
+    unknown_names,
+)
+from richter.records import Answer, Item, Rating
+
+__all__ = ["RuleJudge", "RuleScore"]
+
+# How far off a place is.
+SAME_REGION, SAME_COUNTRY, NEIGHBOUR, SAME_CONTINENT, ELSEWHERE = 1.0, 1.5, 2.0, 2.5, 3.0
+OTHER_OF_KIND, OTHER_KIND = 2.5, 3.0
+NOT_ANSWERED, PREMISE, INVENTED, ALL_INVENTED = 2.5, 3.0, 3.5, 4.0
+DECLINED = 1.0
+DETAIL = 1.0
+LATE = 1.5
+
+# What may answer a question of a kind, best first; then what still places it.
+_EXPECTED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "country": (("country",), ("region", "city", "airport")),
+    "city": (("city",), ("country", "region")),
+    "region": (("region",), ("city", "country")),
+    "continent": (("continent",), ("country",)),
+    "currency": (("currency", "unit"), ()),
+    "element": (("element",), ()),
+    "symbol": (("element", "code"), ()),
+    "language": (("language",), ()),
+    "script": (("script",), ("language",)),
+    "software": (("software",), ()),
+    "status": (("status",), ()),
+    "service": (("service",), ()),
+    "zone": (("zone",), ("city", "country", "region")),
+}
+_LOWER = {"currency": ("unit", "currency"), "element": ("element",), "symbol": ("element",)}
+_FAMILIES = (
+    *("alkali metal", "alkaline earth metal", "transition metal", "lanthanide", "actinide", "halogen", "noble gas"),
+    *("metalloid", "post-transition metal", "nonmetal", "rare earth", "platinum group"),
+)
+_DECLINES = re.compile(r"\b(?:not possible to|cannot|can't|unable to|do not know|don't know|no information|not sure)\b")
+PLACING_THOUSANDS = 50  # a village of the same name as some word places nothing
+_GENERIC_DOMAINS = frozenset({".com", ".net", ".org", ".edu", ".gov", ".int", ".mil", ".info"})
+# Numbers that only name something: nearness has no meaning beyond the order of magnitude.
+_NAMING = ("service-port", "phrase-http", "currency-number", "ascii")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RuleScore:
+    """A severity, what kind of answer it is, how it went wrong and a sentence that says why.
+
+    `label` is correct, error, fabrication, premise accepted, no answer, refusal or empty.
+    """
+
+    severity: float
+    label: str
+    mechanism: str
+    reason: str
+
+
+class RuleJudge:
+    """Judges answers to items with structured truth. Holds the gazetteer and remembers what it looked up."""
+
+    def __init__(self, gazetteer: Gazetteer) -> None:
+        self.gazetteer = gazetteer
+        self._find: Callable[[str], tuple[Entity, ...]] = functools.lru_cache(maxsize=65_536)(gazetteer.find)
+
+    def rate(self, item: Item, answer: Answer) -> Rating:
+        """The rule's rating of an answer; missing where the call failed and there is nothing to judge."""
+        common: dict[str, Any] = {"item": answer.item, "condition": answer.condition, "draw": answer.draw}
+        if answer.error:
+            return Rating(**common, rater="rules", kind="rule", severity=None, reason="no score: the call failed")
+        score = self.score(item, answer.text)
+        return Rating(
+            **common,
+            rater="rules",
+            kind="rule",
+            severity=score.severity,
+            mechanism=score.mechanism,
+            reason=f"{score.label}: {score.reason}",
+        )
+
+    def score(self, item: Item, text: str) -> RuleScore:
+        """Severity of one answer text; without structured truth only right, declined or wrong can be told."""
+        if not re.search(r"\w|[^\w\s.,;:!?]", text):
+            return _score(DECLINED, "empty", "format", "The answer is empty.")
+        right = [item.reference, *item.aliases]
+        if item.form == "trap" or item.truth.get("kind") == "trap":
+            return self._trap(item, text, right)
+        graded = self._grade(item, text, right)
+        unanswered = graded.label == "no answer" or (graded.label == "fabrication" and is_refusal(text))
+        if unanswered and (is_refusal(text) or _DECLINES.search(text.lower().replace("’", "'"))):
+            return _score(DECLINED, "refusal", "metacognitive", "It declines to answer a question that has an answer.")
+        return graded
+
+    # ---- traps -------------------------------------------------------------------------------------------------------
+
+    def _trap(self, item: Item, text: str, right: list[str]) -> RuleScore:
+        at = asserts(text, right)
+        if at is not None or is_refusal(text):
+            how = "rejects the false premise" if at is not None else "declines, and accepts no false premise"
+            return _score(0.0, "correct", "", f"It {how} ({_cut(str(item.truth.get('premise', 'a false one')))}).")
+        said = normalise_name(text)
+        subject = normalise_name(str(item.truth.get("subject", "")))
+        touched = [word for word in subject.split() if re.search(rf"\b{re.escape(word)}", said)]
+        if not touched:
+            return _score(NOT_ANSWERED, "no answer", "format", "It speaks of something else than what was asked.")
+        lead = leading_sentences(text, 1)
+        invented = unknown_names(lead, item.prompt, mentions(lead, item.prompt, self._find))
+        premise = _cut(str(item.truth.get("premise", "the question's premise")))
+        if invented and not re.search(r"\d", invented[0]) and not invented[0].isupper():
+            reason = f"It accepts that {premise}, which is false, and invents {_cut(invented[0])!r} for it."
+            return _score(INVENTED, "premise accepted", "fabrication", reason)
+        return _score(PREMISE, "premise accepted", "metacognitive", f"It accepts that {premise}, which is false.")
+
+    # ---- questions that have an answer -----------------------------------------------------------------------------------
+
+    def _grade(self, item: Item, text: str, right: list[str]) -> RuleScore:
+        kind = str(item.truth.get("kind", ""))
+        if kind in ("number", "year"):
+            return self._number(item, text, right, year=kind == "year")
+        if kind == "code":
+            return self._code(item, text, right)
+        if kind == "character":
+            return self._character(item, text)
+        if kind == "family":
+            return self._family(item, text, right)
+        return self._name(item, text, right, kind)
+
+    def _name(self, item: Item, text: str, right: list[str], kind: str) -> RuleScore:
+        wanted, placing = _EXPECTED.get(kind, ((), ()))
+        lead = re.sub(r"\bin English\b", "", leading_sentences(text))
+        found = mentions(lead, item.prompt, self._find, lower_kinds=_LOWER.get(kind, ()))
+        found = [m for m in found if kind == "symbol" or any(e.kind != "code" for e in m.entities)]
+        first = next((m for m in found if any(_fits(e, wanted) for e in m.entities)), None)
+        at = asserts(text, right)
+        if at is not None:
+            return self._said(item, kind, first, at, right)
+        if first is not None:
+            senses = _senses(first, kind, [e for e in first.entities if _fits(e, wanted)])
+            severity, how = self._distance(item.truth, kind, senses)
+            return _score(severity, "error", "retrieval", f"It says {_cut(first.text)!r}: {how}.")
+        belongs = self._demonym(item, lead)
+        if belongs:
+            return _score(0.5, "error", "format", f"It only implies the answer ({belongs!r}).")
+        if kind != "zone":
+            invented = unknown_names(lead, item.prompt, found)
+            for mention in found:
+                places = [e for e in mention.entities if e.kind in placing and (e.people or 1000) >= PLACING_THOUSANDS]
+                if places and not any(lead.find(name) < mention.start for name in invented):
+                    severity, how = self._distance(item.truth, kind, places)
+                    return _score(severity, "error", "retrieval", f"It says {_cut(mention.text)!r}, no {kind}: {how}.")
+        return self._unplaced(item, lead, kind, found)
+
+    def _said(self, item: Item, kind: str, first: Mention | None, at: int, right: list[str]) -> RuleScore:
+        """The right name is there: as the answer, as another thing's name, or only after a wrong one."""
+        names = {normalise_name(name) for name in right}
+        if kind == "currency" and first is not None and normalise_name(first.text) not in names:
+            others = [e for e in first.entities if e.kind == "currency" and e.code != item.truth.get("code")]
+            if others and first.start <= at < first.start + len(first.text):
+                return _score(
+                    DETAIL, "error", "retrieval", f"The unit is right, but {_cut(first.text)!r} is another's."
+                )
+        if first is not None and first.start + len(first.text) <= at and normalise_name(first.text) not in names:
+            same = [e for e in first.entities if e.country and e.country == item.truth.get("country")]
+            if not same:
+                return _score(LATE, "error", "retrieval", f"It names {_cut(first.text)!r} first, the right one after.")
+        return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
+
+    def _unplaced(self, item: Item, lead: str, kind: str, found: list[Mention]) -> RuleScore:
+        """Nothing of the right kind: an invented name, a thing of another kind, or no answer at all."""
+        invented = unknown_names(lead, item.prompt, found)
+        values = [written for _, written in numbers(lead, item.prompt)]
+        if kind == "zone" and re.search(r"\b(UTC|GMT)\b", lead):
+            return _score(OTHER_OF_KIND, "error", "format", "It gives an offset from UTC, not an identifier.")
+        if kind == "zone" and values:
+            return _score(INVENTED, "fabrication", "fabrication", f"{values[0]!r} is no time zone.")
+        if invented:
+            severity = ALL_INVENTED if len(invented) > 1 else INVENTED
+            names = " and ".join(repr(_cut(name)) for name in invented[:2])
+            return _score(severity, "fabrication", "fabrication", f"No source knows {names}.")
+        if found:
+            what = found[0].entities[0].kind
+            return _score(OTHER_KIND, "error", "retrieval", f"It says {_cut(found[0].text)!r}, a {what} and no {kind}.")
+        return _score(NOT_ANSWERED, "no answer", "format", "It does not answer what was asked.")
+
+    def _distance(self, truth: Mapping[str, Any], kind: str, entities: list[Entity]) -> tuple[float, str]:
+        """How far the nearest thing of that name is from the truth."""
+        if kind in ("element", "symbol"):
+            return _element_distance(truth, entities[0])
+        if kind == "status":
+            family = (entities[0].number or 0) // 100 == int(truth.get("value", 0)) // 100
+            return (NEIGHBOUR, "of the same class") if family else (OTHER_OF_KIND, "of another class")
+        if kind == "currency" and any(e.kind == "unit" and e.code == truth.get("unit") for e in entities):
+            return DETAIL, "the same unit"
+        own = str(truth.get("country") or "")
+        homes = [c for e in entities for c in ([e.country] if e.country else e.countries)]
+        if not own or not homes:
+            return OTHER_OF_KIND, f"another {kind}"
+        shared = set(truth.get("countries") or ()) & set(homes) or own in homes
+        if shared:
+            if truth.get("region") and any(e.region == truth["region"] for e in entities):
+                return SAME_REGION, "in the same region"
+            return SAME_COUNTRY, "of the same country"
+        if set(homes) & set(truth.get("neighbours") or ()):
+            return NEIGHBOUR, "of a neighbouring country"
+        continents = {self.gazetteer.countries[c]["continent"] for c in homes if c in self.gazetteer.countries}
+        if truth.get("continent") in continents:
+            return SAME_CONTINENT, "of the same continent"
+        return ELSEWHERE, "on another continent"
+
+    def _demonym(self, item: Item, text: str) -> str | None:
+        """The word by which an answer implies the right country ('the Malaysian part of Borneo')."""
+        code = item.truth.get("country") if item.truth.get("kind") == "country" else None
+        if code not in self.gazetteer.countries:
+            return None
+        name = str(self.gazetteer.countries[code]["name"])
+        stem = re.escape(name[:-1] if name[-1] in "aeoy" else name)
+        match = re.search(rf"\b{stem}(?:a|e|o|y)?(?:n|an|ian|ese|i|ish|ean)\b", text)
+        return match.group() if match else None
+
+    # ---- numbers, codes, characters ------------------------------------------------------------------------------------
+
+    def _number(self, item: Item, text: str, right: list[str], *, year: bool) -> RuleScore:
+        value = float(item.truth["value"])
+        base = item.truth.get("base")
+        lead = leading_sentences(text)
+        if asserts(text, [name for name in right if re.search(r"[^\d]", name) or base]) is not None:
+            return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
+        found = numbers(lead, item.prompt)
+        if year:
+            found = [(v, w) for v, w in found if re.fullmatch(r"[12]\d{3}", w)] or found
+        if base:
+            found = [(_based(written, str(base), v), written) for v, written in found]
+        if not found:
+            return _score(NOT_ANSWERED, "no answer", "format", "It gives no number.")
+        if any(v == value for v, _ in found[:1]):
+            return _score(0.0, "correct", "", f"It says {found[0][1]!r}.")
+        said, written = found[0]
+        if any(v == value for v, _ in found):
+            return _score(LATE, "error", "retrieval", f"It says {written!r} first, the right number after.")
+        naming = str(item.truth.get("relation", "")).startswith(_NAMING)
+        severity, how = _year_distance(said, value) if year else _number_distance(said, value, naming=naming)
+        return _score(severity, "error", "retrieval", f"It says {written!r} where {value:g} is right: {how}.")
+
+    def _code(self, item: Item, text: str, right: list[str]) -> RuleScore:
+        of = str(item.truth.get("of", ""))
+        tokens = code_tokens(text, item.prompt)
+        plain = {_bare(name) for name in right}
+        if any(_bare(token) in plain for token in tokens[:4]):
+            return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
+        if of == "telephone":
+            digits = re.findall(r"\+?\d[\d-]*(?![\w-])", leading_sentences(text))
+            tokens = [word for word in digits if word not in item.prompt] or tokens
+            if any(_bare(w) in plain for w in tokens[:1]):
+                return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
+        for token in tokens:
+            if token in _GENERIC_DOMAINS:
+                return _score(OTHER_OF_KIND, "error", "retrieval", f"{token!r} is a domain of no country.")
+            known = [e for e in self._find(token) if e.kind == "code" and e.of == of]
+            if known:
+                severity, how = self._distance(item.truth, f"{of} code", known)
+                return _score(max(severity, NEIGHBOUR), "error", "retrieval", f"{token!r} is a code {how}.")
+        named = mentions(leading_sentences(text), item.prompt, self._find)
+        if of == "language":
+            own = item.truth.get("code")
+            tongue = [m for m in named if any(e.kind == "language" and e.code == own for e in m.entities)]
+            if tongue:
+                return _score(DETAIL, "error", "format", f"It names {tongue[0].text!r}, whose code was asked.")
+        written = [token for token in tokens if re.search(r"\d", token) or (token.isupper() and len(token) > 1)]
+        if written:
+            return _score(INVENTED, "fabrication", "fabrication", f"No source knows the code {_cut(written[0])!r}.")
+        invented = unknown_names(leading_sentences(text), item.prompt, named)
+        if invented:
+            return _score(INVENTED, "fabrication", "fabrication", f"No source knows {_cut(invented[0])!r}.")
+        return _score(NOT_ANSWERED, "no answer", "format", "It gives no code.")
+
+    def _character(self, item: Item, text: str) -> RuleScore:
+        said = re.findall(r"[“\"'`‘]([^\s”\"'`’]{1,4})[”\"'`’]", text)
+        said = [s for s in said if s not in item.prompt] or ([text.strip()] if len(text.strip()) == 1 else [])
+        if item.reference in said:
+            return _score(0.0, "correct", "", f"It says {item.reference!r}.")
+        if said:
+            return _score(OTHER_OF_KIND, "error", "retrieval", f"It says {_cut(said[0])!r}.")
+        return _score(NOT_ANSWERED, "no answer", "format", "It names no character.")
+
+    def _family(self, item: Item, text: str, right: list[str]) -> RuleScore:
+        if asserts(text, right) is not None:
+            return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
+        lower = text.lower()
+        other = next((name for name in _FAMILIES if name in lower), None)
+        if other:
+            return _score(OTHER_OF_KIND, "error", "retrieval", f"It says {other!r}, another family.")
+        return _score(NOT_ANSWERED, "no answer", "format", "It names no family.")
+
+
+def _fits(entity: Entity, kinds: tuple[str, ...]) -> bool:
+    return entity.kind in kinds and (entity.kind != "code" or entity.of == "element")
+
+
+def _senses(mention: Mention, kind: str, wanted: list[Entity]) -> list[Entity]:
+    """What a name most likely stands for: a country's name is the country, whatever villages share it."""
+    countries = [e for e in mention.entities if e.kind == "country"]
+    return countries if kind == "city" and countries else wanted
+
+
+def _score(severity: float, label: str, mechanism: str, reason: str) -> RuleScore:
+    return RuleScore(severity=severity, label=label, mechanism=mechanism, reason=reason)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _bare(code: str) -> str:
+    return re.sub(r"[^0-9a-z]", "", code.lower())
+
+
+def _based(written: str, base: str, value: float) -> float:
+    plain = written.lower().removeprefix("0x").removeprefix("0b").removesuffix("h")
+    try:
+        return float(int(plain, 16 if base == "hexadecimal" else 2))
+    except ValueError:
+        return value
+
+
+def _year_distance(said: float, value: float) -> tuple[float, str]:
+    off = abs(said - value)
+    for limit, severity in ((1, 0.5), (3, 1.0), (7, 1.5), (15, 2.0), (99, 2.5)):
+        if off <= limit:
+            return severity, f"{off:g} year{'s' * (off != 1)} off"
+    return 3.0, f"{off:g} years off"
+
+
+def _number_distance(said: float, value: float, *, naming: bool) -> tuple[float, str]:
+    if not naming and abs(said - value) == 1:
+        return 1.5, "off by one"
+    if value == 0 or said == 0 or (said < 0) != (value < 0):
+        return 2.5, "another number"
+    factor = max(said / value, value / said)
+    if factor < 2:
+        return 2.0, f"off by {abs(said - value):g}"
+    return (2.5, f"off by a factor of {factor:.3g}") if factor < 10 else (3.0, f"off by a factor of {factor:.3g}")
+
+
+def _element_distance(truth: Mapping[str, Any], entity: Entity) -> tuple[float, str]:
+    number = entity.number or 0
+    if abs(number - int(truth.get("number") or 0)) <= 2:
+        return 2.0, "next to it in the periodic table"
+    if truth.get("group") is not None and _group(number) == truth["group"]:
+        return 2.0, "of the same group"
+    return OTHER_OF_KIND, "another element"
+
+
+def _group(number: int) -> int | None:
+    """The group of an element of the main block, by its distance from the noble gases."""
+    nobles = (0, 2, 10, 18, 36, 54, 86, 118)
+    if number == 1:
+        return 1
+    row = next(i for i, z in enumerate(nobles) if number <= z)
+    after, before = number - nobles[row - 1], nobles[row] - number
+    if after <= 2:
+        return after
+    return 18 - before if before <= (5 if row <= 3 else 15) else None
