@@ -13,6 +13,7 @@ from richter.audit._demo import AccuracyRow, DemoResult, grade_by_alias, run_dem
 from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
 from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
+from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run, score_rows
 from richter.audit._plan import (
     Plan,
     PlanField,
@@ -40,6 +41,8 @@ __all__ = [
     "GateReport",
     "GradeMatrix",
     "GradesCondition",
+    "JudgingEstimate",
+    "JudgingResult",
     "Outcome",
     "Plan",
     "PlanField",
@@ -52,9 +55,11 @@ __all__ = [
     "ask_until",
     "check_plan",
     "compare_grades",
+    "estimate_judging",
     "estimate_run",
     "grade_by_alias",
     "grade_matrix",
+    "judge_run",
     "lock_plan",
     "measure_calibration",
     "measure_grades",
@@ -68,4 +73,5 @@ __all__ = [
     "run_demo",
     "run_gate",
     "weigh_scores",
+    "score_rows",
 ]

@@ -2,6 +2,7 @@
 
 from richter.judge._panel import (
     AGREE_WITHIN,
+    REPLY_TOKENS,
     RULES,
     PanelScore,
     Rule,
@@ -26,11 +27,13 @@ from richter.judge._reliability import (
     tabulate,
 )
 from richter.judge._rubric import GRID, Rubric, check_mechanism, check_severity, rubric, snap
+from richter.judge._rules import RuleJudge, RuleScore
 
 __all__ = [
     "AGREE_WITHIN",
     "GRID",
     "REPLY_SCHEMA",
+    "REPLY_TOKENS",
     "RULES",
     "Agreement",
     "Correction",
@@ -38,6 +41,8 @@ __all__ = [
     "PanelScore",
     "Rubric",
     "Rule",
+    "RuleJudge",
+    "RuleScore",
     "SelfJudging",
     "Tabulated",
     "Undefined",

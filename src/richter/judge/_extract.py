@@ -17,20 +17,22 @@ _TOKEN = re.compile(
     r"|[^\W\d_](?:[\w'’ʻ`.-]*\w)?#?\+*"
 )
 _JOINTS = frozenset(
-    ("of", "the", "and", "de", "del", "da", "do", "di", "du", "la", "las", "los", "le", "les", "el", "al", "der", "den")
-    + ("van", "von", "sur", "in", "upon", "y", "e")
+    {"of", "the", "and", "de", "del", "da", "do", "di", "du", "la", "las", "los", "le", "les", "el", "al", "der", "den"}
+    | {"van", "von", "sur", "in", "upon", "y", "e"}
 )
 # Capitalised for other reasons than being a name.
 _COMMON = frozenset(
     word
     for line in (
-        "a an and answer as at but by capital character chemical city code codes country currency decimal domain element",
-        "for from having he hence here however i iana iata icao if in international internet is iso it its language",
+        "a an and answer as at but by capital character chemical city code codes country currency decimal domain",
+        "element for from having he hence here however i iana iata icao if in international internet is iso it its",
+        "language",
         "letter most name no none not of on one or our period phrase please port question region row script she since",
         "so some standard state status sure symbol system that the their there therefore these they this those three",
         "time to two unit we what when where which while who with yes you your zone note overall generally according",
-        "based although additionally also known located north south east west northern southern eastern western central",
-        "tld tlds dns http organization organisation standardization association civil aviation top-level www ip usa",
+        "based although additionally also known located north south east west northern southern eastern western",
+        "central tld tlds dns http organization organisation standardization association civil aviation top-level www",
+        "ip usa im ive id its theres",
         "january february march april may june july august september october november december monday friday sunday",
         "union federal republic national european united eurozone dr sir mr mrs professor university highway coast",
         "gsm utc gmt isbn ascii hexadecimal binary periodic table atomic number middle sea ocean river island",
@@ -80,7 +82,7 @@ def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[st
     found: list[Mention] = []
     i = 0
     while i < len(tokens):
-        hit = None
+        hit: tuple[int, tuple[Entity, ...]] | None = None
         capital = _name_like(tokens[i].group())
         for n in range(min(6, len(tokens) - i), 0, -1):
             named = capital and _name_like(tokens[i + n - 1].group())
@@ -106,7 +108,7 @@ def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[st
         if hit is None:
             i += 1
             continue
-        if hit[1]:
+        if hit[1] and not _negated(text, tokens[i].start()):
             end = tokens[i + hit[0] - 1].end()
             found.append(Mention(text[tokens[i].start() : end], tokens[i].start(), hit[1]))
         i += hit[0]

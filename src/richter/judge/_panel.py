@@ -1,6 +1,7 @@
 """The judge panel: who judges which answer, how scores become one, and the proof that nobody judged themselves."""
 
 import dataclasses
+import functools
 import hashlib
 import re
 import statistics
@@ -16,6 +17,7 @@ from richter.records import Answer, Condition, Decoding, Item, Rating
 
 __all__ = [
     "AGREE_WITHIN",
+    "REPLY_TOKENS",
     "RULES",
     "PanelScore",
     "Rule",
@@ -37,6 +39,7 @@ _QUANTISATION = re.compile(r"[-._](?:i?q\d\w*|f16|bf16|f32|fp8|fp16|int4|int8|aw
 _RELEASE = re.compile(r"[-@:](?:\d{4}-?\d{2}-?\d{2}|\d{4}|latest|free|preview|v\d+:\d+)$")
 
 
+@functools.cache
 def model_identity(name: str) -> str:
     """One name for one model, whoever serves it and however it is spelt.
 

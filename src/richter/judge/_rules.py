@@ -124,7 +124,7 @@ class RuleJudge:
             return _score(INVENTED, "premise accepted", "fabrication", reason)
         return _score(PREMISE, "premise accepted", "metacognitive", f"It accepts that {premise}, which is false.")
 
-    # ---- questions that have an answer -----------------------------------------------------------------------------------
+    # ---- questions that have an answer -------------------------------------------------------------------------
 
     def _grade(self, item: Item, text: str, right: list[str]) -> RuleScore:
         kind = str(item.truth.get("kind", ""))
@@ -230,7 +230,7 @@ class RuleJudge:
         match = re.search(rf"\b{stem}(?:a|e|o|y)?(?:n|an|ian|ese|i|ish|ean)\b", text)
         return match.group() if match else None
 
-    # ---- numbers, codes, characters ------------------------------------------------------------------------------------
+    # ---- numbers, codes, characters ----------------------------------------------------------------------------
 
     def _number(self, item: Item, text: str, right: list[str], *, year: bool) -> RuleScore:
         value = float(item.truth["value"])

@@ -1,0 +1,325 @@
+"""Judge a run's answers: by rules, by a panel of models, or both; and say what the ratings are worth."""
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from richter.audit._ask import BYTES_PER_TOKEN, AskProgress
+from richter.bench import read_gazetteer
+from richter.errors import InputError
+from richter.judge import (
+    REPLY_TOKENS,
+    Agreement,
+    JudgeReport,
+    Rule,
+    RuleJudge,
+    SelfJudging,
+    aggregate,
+    agreement,
+    audit_self_judging,
+    deal,
+    judge_messages,
+    judge_report,
+    rate_answer,
+    rubric,
+    snap,
+    tabulate,
+)
+from richter.llm import Asker, Budget, Model, check_model, open_model, price_of, read_prices
+from richter.records import Answer, Condition, Item, Rating
+from richter.store import Ledger, open_ledger
+
+__all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run", "score_rows"]
+
+GAZETTEER_NAME = "facts.gazetteer.json.gz"
+NOTE = "judging"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingResult:
+    """What was rated, by whom, and how far it can be trusted."""
+
+    run: str
+    n_answers: int
+    n_rule: int
+    n_judge: int
+    n_missing: int
+    rule_labels: dict[str, dict[str, int]]  # condition -> label -> answers
+    mean_severity: dict[str, dict[str, float]]  # kind -> condition -> mean
+    panel: Agreement | None
+    judges: JudgeReport | None
+    self_judging: SelfJudging | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingEstimate:
+    """What a panel would cost: two calls an answer, three where the two differ; None where a price is unknown."""
+
+    n_answers: int
+    calls_least: int
+    calls_most: int
+    tokens_most: int
+    money_usd_most: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+def estimate_judging(
+    run: str | Path, *, judges: Sequence[Condition], allow_self: bool = False, limit: int | None = None
+) -> JudgingEstimate:
+    """Count and price a panel's calls before any is made."""
+    prices = read_prices()
+    calls_least = calls_most = tokens = 0
+    money: float | None = 0.0
+    with open_ledger(run) as ledger:
+        items = {item.id: item for item in ledger.items()}
+        conditions = {c.name: c for c in ledger.conditions()}
+        chosen = _spread([a for a in ledger.answers() if not a.error], limit)
+    for turn, answer in enumerate(chosen):
+        order = deal(judges, conditions[answer.condition], turn, allow_self=allow_self)[:3]
+        calls_least, calls_most = calls_least + min(2, len(order)), calls_most + len(order)
+        for judge in order:
+            messages = judge_messages(items[answer.item], answer.text, system=judge.system)
+            length = sum(len(m["content"]) for m in messages) // BYTES_PER_TOKEN
+            tokens += length + REPLY_TOKENS
+            price = price_of(judge.model, prices)
+            money = None if price is None or money is None else money + price.cost(length, REPLY_TOKENS)
+    return JudgingEstimate(
+        n_answers=len(chosen),
+        calls_least=calls_least,
+        calls_most=calls_most,
+        tokens_most=tokens,
+        money_usd_most=money,
+    )
+
+
+def judge_run(
+    run: str | Path,
+    *,
+    judges: Sequence[Condition] = (),
+    rules: bool = False,
+    gazetteer: str | Path | None = None,
+    allow_self: bool = False,
+    limit: int | None = None,
+    budget: Budget | None = None,
+    concurrency: int = 16,
+    slots: int = 4,
+    timeout_s: float = 120.0,
+    seed: int = 0,
+    watch: Callable[[AskProgress], None] | None = None,
+    download: Callable[[int, int], None] | None = None,
+) -> JudgingResult:
+    """Rate a run's answers by rules, by a panel of judge conditions, or both, into its ledger.
+
+    `limit` takes that many answers for the panel, spread evenly over items and conditions. Doing the same again asks
+    only what is missing. Which model each judge was is kept in the run, so that self-judging can be audited later.
+    """
+    if not rules and not judges:
+        raise InputError("Nobody is to judge.", remedy="Give --rules, --judges, or both.")
+    if len({judge.name for judge in judges}) < len(judges):
+        raise InputError("Two judges have the same name.", remedy="Give each judge condition its own name.")
+    for judge in judges:
+        check_model(judge.model)
+    with open_ledger(run, mode="write") as ledger:
+        items = {item.id: item for item in ledger.items()}
+        conditions = {c.name: c for c in ledger.conditions()}
+        answers = list(ledger.answers())
+        if not answers:
+            raise InputError(f"{run} holds no answers.", remedy="Run `richter ask` on it first.")
+        if rules:
+            by_rule = RuleJudge(read_gazetteer(_gazetteer_path(ledger, Path(run), gazetteer)))
+            ledger.add_ratings([by_rule.rate(items[a.item], a) for a in answers])
+        if judges:
+            note = ledger.note(NOTE) or {}
+            known = {row["name"]: row for row in note.get("judges", [])} | {j.name: j.to_dict() for j in judges}
+            places = {item: i for i, item in enumerate(items)}
+            dealt = []
+            for answer in _spread([a for a in answers if not a.error], limit):
+                turn = places[answer.item] + answer.draw
+                dealt.append((answer, deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
+            pool = [j.name for j in judges]
+            facts = {"judges": list(known.values()), "pool": pool, "self_allowed": allow_self}
+            ledger.set_note(NOTE, {**facts, "rubric": rubric().version})
+            budget = budget or Budget()
+            options = {"concurrency": concurrency, "slots": slots, "timeout_s": timeout_s, "download": download}
+            asyncio.run(_ask_panel(ledger, items, dealt, judges, budget, watch, options))
+        return _result(ledger, str(run), len(answers), rng=np.random.default_rng(seed))
+
+
+def _gazetteer_path(ledger: Ledger, run: Path, given: str | Path | None) -> Path:
+    if given is not None:
+        return Path(given)
+    if (run / GAZETTEER_NAME).exists():
+        return run / GAZETTEER_NAME
+    bench = Path(str((ledger.note("bench") or {}).get("path", "")))
+    beside = bench.with_name(f"{bench.name.split('.')[0]}.gazetteer.json.gz") if bench.name else bench
+    if not beside.is_file():
+        raise InputError(
+            f"The rules need the gazetteer that `richter bench build facts` wrote; it is not at {beside}.",
+            remedy="Say where it is with --gazetteer PATH.",
+        )
+    return beside
+
+
+def _spread(answers: list[Answer], limit: int | None) -> list[Answer]:
+    """`limit` answers, every condition alike: the same evenly spaced items of each."""
+    if limit is None or limit >= len(answers):
+        return answers
+    by_condition: dict[str, list[Answer]] = {}
+    for answer in answers:
+        by_condition.setdefault(answer.condition, []).append(answer)
+    each = max(1, limit // len(by_condition))
+    chosen: list[Answer] = []
+    for own in by_condition.values():
+        chosen += [own[i] for i in np.linspace(0, len(own) - 1, min(each, len(own))).astype(int)]
+    return chosen
+
+
+async def _ask_panel(
+    ledger: Ledger,
+    items: Mapping[str, Item],
+    dealt: Sequence[tuple[Answer, list[Condition]]],
+    judges: Sequence[Condition],
+    budget: Budget,
+    watch: Callable[[AskProgress], None] | None,
+    options: Mapping[str, Any],
+) -> None:
+    prices = read_prices()
+    known = {judge.model: price_of(judge.model, prices) for judge in judges}
+    asker = Asker(ledger, budget=budget, prices=known, concurrency=options["concurrency"])
+    longest = max(
+        sum(len(m["content"]) for m in judge_messages(items[a.item], a.text, examples=False)) for a, _ in dealt
+    )
+    context = -(-(longest // 3 + REPLY_TOKENS + 64) // 256) * 256
+    models: dict[str, Model] = {}
+    started = time.monotonic()
+    done = 0
+    queue = iter(dealt)
+
+    async def work() -> None:
+        nonlocal done
+        for answer, order in queue:
+            ledger.add_ratings(await rate_answer(asker, models, order, items[answer.item], answer))
+            done += 1
+            if watch:
+                tally = asker.tally
+                watch(
+                    AskProgress(
+                        total=len(dealt),
+                        done=done,
+                        answered=done,
+                        failed=tally.failed,
+                        retries=tally.retries,
+                        elapsed_s=time.monotonic() - started,
+                        tokens=tally.tokens,
+                        money_usd=tally.money_usd,
+                        unpriced=tally.unpriced,
+                    )
+                )
+
+    try:
+        for name in dict.fromkeys(judge.model for judge in judges):
+            models[name] = open_model(
+                name,
+                slots=options["slots"],
+                context_tokens=context,
+                timeout_s=options["timeout_s"],
+                progress=options["download"],
+            )
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(options["concurrency"], len(dealt))):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        for model in models.values():
+            await model.aclose()
+
+
+def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generator) -> JudgingResult:
+    ratings = ledger.ratings()
+    given = {kind: [r for r in ratings if r.kind == kind] for kind in ("human", "judge", "rule")}
+    labels: dict[str, dict[str, int]] = {}
+    for r in given["rule"]:
+        label = r.reason.partition(":")[0] if r.severity is not None else "no score"
+        own = labels.setdefault(r.condition, {})
+        own[label] = own.get(label, 0) + 1
+    means: dict[str, dict[str, float]] = {}
+    for kind, rows in given.items():
+        scored = [r for r in rows if r.severity is not None]
+        for condition in sorted({r.condition for r in scored}):
+            own_scores = [r.severity for r in scored if r.condition == condition and r.severity is not None]
+            means.setdefault(kind, {})[condition] = float(np.mean(own_scores))
+    panel = judged = audit = None
+    if given["judge"]:
+        table = tabulate(ratings, "judge")
+        reference = next((tabulate(ratings, kind) for kind in ("human", "rule") if given[kind]), None)
+        panel = agreement(table, rng=rng)
+        judged = judge_report(table, reference, rng=rng)
+        note = ledger.note(NOTE) or {}
+        judges = [Condition.from_dict(row) for row in note.get("judges", [])]
+        audit = audit_self_judging(ratings, ledger.conditions(), judges)
+    return JudgingResult(
+        run=run,
+        n_answers=n_answers,
+        n_rule=len(given["rule"]),
+        n_judge=len(given["judge"]),
+        n_missing=sum(r.severity is None for r in ratings),
+        rule_labels=labels,
+        mean_severity=means,
+        panel=panel,
+        judges=judged,
+        self_judging=audit,
+    )
+
+
+def score_rows(run: str | Path, *, source: str = "rule", rule: Rule = "mean") -> list[dict[str, Any]]:
+    """A run's scores table: one row per item and condition (draw 0), severity by rules, judges or people.
+
+    Judge scores are aggregated by `rule` in the order in which the judges were dealt, then put back on the half-step
+    scale; people's by their mean. Answers without a score are left out.
+    """
+    with open_ledger(run) as ledger:
+        items = {item.id: item for item in ledger.items()}
+        conditions = {c.name: c for c in ledger.conditions()}
+        note = ledger.note(NOTE) or {}
+        ratings = [r for r in ledger.ratings() if r.kind == source and r.draw == 0]
+    if not ratings:
+        raise InputError(f"{run} holds no {source} ratings.", remedy="Run `richter judge` or `richter rate` first.")
+    grouped: dict[tuple[str, str], list[Rating]] = {}
+    for r in ratings:
+        grouped.setdefault((r.item, r.condition), []).append(r)
+    by_name = {row["name"]: Condition.from_dict(row) for row in note.get("judges", [])}
+    pool = [by_name[name] for name in note.get("pool", [])]
+    places = {item: i for i, item in enumerate(items)}
+    rows = []
+    for (item, condition), own in grouped.items():
+        row: dict[str, Any] = {"item": item, "condition": condition}
+        if source == "judge":
+            order = [
+                j.name
+                for j in deal(pool, conditions[condition], places[item], allow_self=bool(note.get("self_allowed")))
+            ]
+            own = sorted(own, key=lambda r, order=order: order.index(r.rater) if r.rater in order else len(order))  # type: ignore[misc]
+            scores = [r.severity for r in own] + [None] * 3
+            severity = aggregate(*scores[:3], rule=rule).severity
+            names = [r.rater for r in own] + [""] * 2
+            row |= {"judge_1": scores[0], "judge_2": scores[1], "judge_1_name": names[0], "judge_2_name": names[1]}
+        else:
+            given = [r.severity for r in own if r.severity is not None]
+            severity = sum(given) / len(given) if given else None
+        if severity is not None:
+            row["severity"] = float(snap(severity))
+            rows.append(row | {"domain": items[item].domain, "tier": items[item].tier})
+    return rows

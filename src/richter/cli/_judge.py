@@ -1,0 +1,134 @@
+"""`richter judge`."""
+
+from pathlib import Path
+
+import click
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from richter.audit import JudgingResult, estimate_judging, judge_run, name_conditions, score_rows
+from richter.cli._agreement_text import print_agreement, print_judges
+from richter.cli._output import console, json_option, write_json
+from richter.cli._progress import asking, downloading, money
+from richter.errors import InputError
+from richter.interop import export_table
+from richter.judge import RULES, judge_decoding
+from richter.llm import parse_budget
+from richter.records import printable
+
+__all__ = ["judge"]
+
+EXAMPLES = """
+\b
+Examples:
+  richter judge run1 --rules
+  richter judge run1 --judges openai/gpt-4o-mini,mistral/mistral-large-latest --budget 2usd
+  richter judge run1 --judges openai/gpt-4o-mini,groq/llama-3.3-70b-versatile --dry-run
+  richter judge run1 --rules -o scores.csv && richter severity scores.csv
+  richter judge run1 --rules --judges smollm2 --judge-system "" --judge-system "Be strict." --allow-self --limit 40
+The same command again asks only what is missing.
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--rules", is_flag=True, help="Judge by rules, from the items' structured truth; no model is asked.")
+@click.option("--judges", "judge_names", help="Judge models, separated by commas; dealt round robin, two an answer.")
+@click.option("--judge-system", "systems", multiple=True, help="More instructions; several make several conditions.")
+@click.option("--gazetteer", type=click.Path(path_type=Path), help="What `richter bench build` wrote beside the items.")
+@click.option("--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so).")
+@click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
+@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok: never exceeded.")
+@click.option("--rule", type=click.Choice(RULES), default="mean", show_default=True, help="How two scores become one.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
+@click.option("--dry-run", is_flag=True, help="Count and price the calls; ask nothing.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the intervals.")
+@json_option
+def judge(
+    run: Path,
+    rules: bool,
+    judge_names: str | None,
+    systems: tuple[str, ...],
+    gazetteer: Path | None,
+    allow_self: bool,
+    limit: int | None,
+    budget_text: str | None,
+    rule: str,
+    output: Path | None,
+    dry_run: bool,
+    seed: int,
+    json_path: str | None,
+) -> None:
+    """Rate a run's answers from 0 (correct) to 4 (wholesale fabrication), and say how far the ratings can be trusted.
+
+    Two judges rate each answer, never the audited model under any name; where they differ by more than 1.0 a third
+    is asked and the median counts. Ratings go into the folder RUN.
+    """
+    out = console(json_path)
+    names = [name.strip() for name in (judge_names or "").split(",") if name.strip()]
+    if judge_names is not None and not names:
+        raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
+    judges = name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
+    if dry_run:
+        estimate = estimate_judging(run, judges=judges, allow_self=allow_self, limit=limit)
+        cost = "price unknown" if estimate.money_usd_most is None else f"at most {money(estimate.money_usd_most)}"
+        out.print(
+            f"{estimate.n_answers:,} answers: {estimate.calls_least:,} to {estimate.calls_most:,} judge calls, "
+            f"about {estimate.tokens_most:,} tokens at most, {cost}."
+        )
+        write_json({"dry_run": estimate}, json_path)
+        return
+    with downloading("fetching SmolLM2") as download, asking("judging") as watch:
+        result = judge_run(
+            run,
+            judges=judges,
+            rules=rules,
+            gazetteer=gazetteer,
+            allow_self=allow_self,
+            limit=limit,
+            budget=parse_budget(budget_text),
+            seed=seed,
+            watch=watch,
+            download=download,
+        )
+    _print(out, result)
+    if output is not None:
+        source = "judge" if judges else "rule"
+        rows = score_rows(run, source=source, rule=rule)  # type: ignore[arg-type]
+        export_table(pl.DataFrame(rows, infer_schema_length=None), output)
+        out.print(f"{output}: {len(rows):,} scores by {source}. Next: richter severity {output}")
+    write_json(result, json_path)
+
+
+def _print(out: Console, r: JudgingResult) -> None:
+    if r.n_rule:
+        labels = ("correct", "error", "no answer", "refusal", "empty", "premise accepted", "fabrication")
+        parts = []
+        for condition, counts in r.rule_labels.items():
+            n = sum(counts.values())
+            invented = counts.get("fabrication", 0)
+            parts.append(
+                f"{printable(condition)}: {counts.get('correct', 0) / n:.0%} right, {invented / n:.0%} invented"
+            )
+        out.print("By rules, " + "; ".join(parts) + ".")
+        table = Table("condition", *labels, "mean severity", box=None, pad_edge=False)
+        for condition, counts in r.rule_labels.items():
+            mean = r.mean_severity.get("rule", {}).get(condition)
+            cells = [f"{counts.get(label, 0):,}" for label in labels]
+            table.add_row(printable(condition, limit=30), *cells, "undefined" if mean is None else f"{mean:.2f}")
+        out.print(table)
+        out.print()
+    if r.panel is not None and r.judges is not None:
+        print_agreement(out, r.panel)
+        print_judges(out, r.judges)
+    if r.self_judging is not None:
+        audit = r.self_judging
+        if audit.n_self == 0:
+            out.print(f"Self-judging: none in {audit.n_judge_ratings:,} judge ratings, by model and not by name.")
+        else:
+            pairs = ", ".join(f"{printable(j)} on {printable(c)}" for j, c in audit.pairs)
+            out.print(
+                f"Self-judging: {audit.n_self:,} of {audit.n_judge_ratings:,} judge ratings are a model's of its own "
+                f"answers ({pairs}). Do not rest a claim on them."
+            )

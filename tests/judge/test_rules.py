@@ -1,0 +1,254 @@
+"""The rule judge: graded by hand on written cases, and against 335 hand-labelled answers of a real small model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from richter.bench import Gazetteer, read_gazetteer
+from richter.judge import GRID, RuleJudge, rubric
+from richter.records import Answer, Item
+from richter.stats import weighted_kappa
+
+FOLDER = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def gazetteer() -> Gazetteer:
+    """A small world by hand."""
+    others: dict[str, list[dict[str, Any]]] = {
+        "france": [{"kind": "country", "code": "FR", "country": "FR"}],
+        "italy": [{"kind": "country", "code": "IT", "country": "IT"}],
+        "poland": [{"kind": "country", "code": "PL", "country": "PL"}],
+        "japan": [{"kind": "country", "code": "JP", "country": "JP"}],
+        "malaysia": [{"kind": "country", "code": "MY", "country": "MY"}],
+        "brittany": [{"kind": "region", "country": "FR", "region": "FR.53"}],
+        "normandy": [{"kind": "region", "country": "FR", "region": "FR.28"}],
+        "bavaria": [{"kind": "region", "country": "DE", "region": "DE.02"}],
+        "europe": [{"kind": "continent", "code": "EU"}],
+        "euro": [{"kind": "currency", "code": "EUR", "countries": ["FR", "IT"]}, {"kind": "unit", "code": "euro"}],
+        "us dollar": [{"kind": "currency", "code": "USD", "countries": ["US"]}],
+        "dollar": [{"kind": "unit", "code": "dollar"}],
+        "zloty": [{"kind": "currency", "code": "PLN", "countries": ["PL"]}, {"kind": "unit", "code": "zloty"}],
+        "yen": [{"kind": "currency", "code": "JPY", "countries": ["JP"]}, {"kind": "unit", "code": "yen"}],
+        "sodium": [{"kind": "element", "code": "Na", "number": 11}],
+        "argon": [{"kind": "element", "code": "Ar", "number": 18}],
+        "potassium": [{"kind": "element", "code": "K", "number": 19}],
+        "iron": [{"kind": "element", "code": "Fe", "number": 26}],
+        "cdg": [{"kind": "code", "of": "airport", "code": "CDG", "country": "FR"}],
+        "nte": [{"kind": "code", "of": "airport", "code": "NTE", "country": "FR"}],
+        "hnd": [{"kind": "code", "of": "airport", "code": "HND", "country": "JP"}],
+        "33": [{"kind": "code", "of": "telephone", "code": "33", "country": "FR"}],
+        "39": [{"kind": "code", "of": "telephone", "code": "39", "country": "IT"}],
+        "europe paris": [{"kind": "zone", "code": "Europe/Paris", "countries": ["FR"]}],
+        "asia tokyo": [{"kind": "zone", "code": "Asia/Tokyo", "countries": ["JP"]}],
+        "french": [{"kind": "language", "code": "fr", "countries": ["FR"]}],
+    }
+    countries = {
+        code: {"name": name, "continent": continent, "neighbours": []}
+        for code, name, continent in (
+            ("FR", "France", "EU"),
+            ("IT", "Italy", "EU"),
+            ("DE", "Germany", "EU"),
+            ("PL", "Poland", "EU"),
+            ("JP", "Japan", "AS"),
+            ("US", "United States", "NA"),
+            ("MY", "Malaysia", "AS"),
+        )
+    }
+    cities = sorted([("brest", 0, 140), ("nantes", 1, 320), ("rome", 2, 2300), ("tokyo", 3, 9000), ("warsaw", 4, 1700)])
+    regions = [["FR.53", "Brittany"], ["FR.52", "Pays"], ["IT.07", "Lazio"], ["JP.40", "Tokyo"], ["PL.78", "Mazovia"]]
+    return Gazetteer(
+        countries=countries,
+        regions=regions,
+        others=others,
+        city_names=[c[0] for c in cities],
+        city_regions=[c[1] for c in cities],
+        city_lats=[0] * 5,
+        city_lons=[0] * 5,
+        city_people=[c[2] for c in cities],
+        versions={},
+    )
+
+
+FRANCE = {"country": "FR", "continent": "EU", "neighbours": ["IT", "DE"]}
+
+
+def item(
+    prompt: str, reference: str, kind: str, *, aliases: tuple[str, ...] = (), form: str = "plain", **truth: Any
+) -> Item:
+    return Item(id="q", prompt=prompt, reference=reference, aliases=aliases, form=form, truth={"kind": kind, **truth})
+
+
+COUNTRY = item("In which country is the city of Nantes?", "France", "country", aliases=("French Republic",), **FRANCE)
+CITY = item("Which city is served by the airport NTE?", "Nantes", "city", region="FR.52", **FRANCE)
+REGION = item("In which region of France is Rennes?", "Brittany", "region", region="FR.53", **FRANCE)
+UNIT = item("What is the unit of the currency of France?", "euro", "currency", unit="euro", code="EUR", **FRANCE)
+DOLLAR = item(
+    "What is the unit of the currency of Namibia?", "dollar", "currency", unit="dollar", code="NAD", country="NA"
+)
+SYMBOL = item("Give the chemical symbol for potassium.", "K", "symbol", element="K", number=19, group=1)
+ELEMENT = item("Which element has the symbol K?", "potassium", "element", element="K", number=19, group=1)
+PROTONS = item("How many protons has iron?", "26", "number", value=26, relation="symbol-protons")
+PORT = item("What is the standard port of HTTPS?", "443", "number", value=443, relation="service-port")
+YEAR = item("In which year did Slovenia adopt the euro?", "2007", "year", value=2007)
+HEX = item(
+    "Write the ASCII code of “J” in hexadecimal.", "4A", "number", value=74, base="hexadecimal", aliases=("0x4A",)
+)
+IATA = item("Give the IATA code of the airport that serves Nantes.", "NTE", "code", of="airport", code="NTE", **FRANCE)
+PHONE = item(
+    "What is the telephone code of France?", "+33", "code", of="telephone", code="33", aliases=("0033",), **FRANCE
+)
+ZONE = item("Which IANA time zone identifier applies in Nantes?", "Europe/Paris", "zone", zone="Europe/Paris", **FRANCE)
+TRAP = item(
+    "In which year did Norway adopt the euro?",
+    "none, because Norway has never adopted the euro",
+    "trap",
+    aliases=("never adopted", "not adopted", "did not adopt", "none"),
+    form="trap",
+    subject="Norway",
+    premise="Norway adopted the euro",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "severity", "label"),
+    [
+        # right, however it is dressed
+        (COUNTRY, "France", 0.0, "correct"),
+        (COUNTRY, "FRANCE.", 0.0, "correct"),
+        (COUNTRY, "The city of Nantes is in the French Republic, I believe, but I may be wrong.", 0.0, "correct"),
+        (COUNTRY, "Nantes? That would be\n\nFrance! It lies on the Loire. Italy is far away.", 0.0, "correct"),
+        (REGION, "brittany", 0.0, "correct"),
+        (SYMBOL, "K", 0.0, "correct"),
+        (SYMBOL, "The chemical symbol for potassium is K.", 0.0, "correct"),
+        (ELEMENT, "It is potassium (K).", 0.0, "correct"),
+        (PROTONS, "Iron has twenty-six protons.", 0.0, "correct"),
+        (PROTONS, "26 protons", 0.0, "correct"),
+        (YEAR, "Slovenia adopted the euro on 1 January 2007.", 0.0, "correct"),
+        (YEAR, "On the first of January, 2007, Slovenia joined.", 0.0, "correct"),
+        (HEX, "`0x4A`", 0.0, "correct"),
+        (HEX, "4a", 0.0, "correct"),
+        (IATA, "The code is NTE.", 0.0, "correct"),
+        (PHONE, "0033", 0.0, "correct"),
+        (PHONE, "It is +33.", 0.0, "correct"),
+        (ZONE, "Europe/Paris", 0.0, "correct"),
+        (TRAP, "Norway has never adopted the euro.", 0.0, "correct"),
+        (TRAP, "It did not adopt the euro.", 0.0, "correct"),
+        # how wrong
+        (COUNTRY, "Nantes is in Italy.", 2.0, "error"),  # a neighbour
+        (COUNTRY, "Poland", 2.5, "error"),  # the same continent
+        (COUNTRY, "It is a city in Japan.", 3.0, "error"),
+        (COUNTRY, "It is not France but Japan.", 3.0, "error"),
+        (COUNTRY, "Some say Italy, others say France.", 1.5, "error"),  # the right one only second
+        (CITY, "Brest", 1.5, "error"),  # the same country
+        (CITY, "The airport serves Rome.", 2.0, "error"),
+        (CITY, "Warsaw", 2.5, "error"),
+        (CITY, "Tokyo, Japan", 3.0, "error"),
+        (CITY, "France", 1.5, "error"),  # the right country, no city
+        (REGION, "Normandy", 1.5, "error"),
+        (REGION, "Bavaria", 2.0, "error"),
+        (UNIT, "The zloty.", 2.5, "error"),
+        (UNIT, "yen", 3.0, "error"),
+        (DOLLAR, "The US Dollar.", 1.0, "error"),  # the right unit of another currency
+        (ELEMENT, "sodium", 2.0, "error"),  # the same group
+        (ELEMENT, "argon", 2.0, "error"),  # next to it
+        (ELEMENT, "iron", 2.5, "error"),
+        (PROTONS, "27", 1.5, "error"),
+        (PROTONS, "30", 2.0, "error"),
+        (PROTONS, "Iron has 56 protons.", 2.5, "error"),
+        (PROTONS, "1,000", 3.0, "error"),
+        (PORT, "444", 2.0, "error"),  # a port's number only names: off by one is another service
+        (YEAR, "2008", 0.5, "error"),
+        (YEAR, "2004", 1.0, "error"),
+        (YEAR, "1999", 2.0, "error"),
+        (YEAR, "1950", 2.5, "error"),
+        (YEAR, "1799", 3.0, "error"),
+        (HEX, "0x4B", 1.5, "error"),
+        (IATA, "The code is CDG.", 2.0, "error"),
+        (IATA, "HND", 3.0, "error"),
+        (PHONE, "+39", 2.0, "error"),
+        (ZONE, "Asia/Tokyo", 3.0, "error"),
+        (ZONE, "UTC+1", 2.5, "error"),
+        # what does not exist
+        (COUNTRY, "Nantes is in the Republic of Vandaria.", 3.5, "fabrication"),
+        (CITY, "The city of Zaquexville.", 3.5, "fabrication"),
+        (IATA, "The code is 1111.", 3.5, "fabrication"),
+        (ZONE, "The identifier is 123456.", 3.5, "fabrication"),
+        (UNIT, "The Laotian Dramnik.", 3.5, "fabrication"),
+        # premises, refusals, nothing
+        (TRAP, "Norway adopted the euro in 2002.", 3.0, "premise accepted"),
+        (TRAP, "I do not know.", 0.0, "correct"),
+        (TRAP, "The weather is fine.", 2.5, "no answer"),
+        (COUNTRY, "", 1.0, "empty"),
+        (COUNTRY, " \n.", 1.0, "empty"),
+        (COUNTRY, "I'm sorry, but I cannot answer that.", 1.0, "refusal"),
+        (COUNTRY, "I don't know.", 1.0, "refusal"),
+        (COUNTRY, "The city of Nantes is a city.", 2.5, "no answer"),
+        (PROTONS, "Iron is a metal.", 2.5, "no answer"),
+    ],
+)
+def test_rules_by_hand(gazetteer: Gazetteer, question: Item, answer: str, severity: float, label: str) -> None:
+    score = RuleJudge(gazetteer).score(question, answer)
+    assert (score.severity, score.label) == (severity, label), score.reason
+
+
+def test_every_score_has_a_reason_and_a_known_mechanism(gazetteer: Gazetteer) -> None:
+    judge = RuleJudge(gazetteer)
+    for answer in ("France", "Japan", "Vandaria", "", "I don't know.", "x"):
+        rating = judge.rate(COUNTRY, Answer(text=answer, item="q", condition="c"))
+        assert rating.kind == "rule"
+        assert rating.severity in GRID
+        assert rating.reason.endswith(".")
+        assert rating.mechanism in ("", *rubric().mechanism_names)
+        assert (rating.mechanism == "") == (rating.severity == 0)
+
+
+def test_a_failed_call_is_missing_not_wrong(gazetteer: Gazetteer) -> None:
+    rating = RuleJudge(gazetteer).rate(COUNTRY, Answer(text="", item="q", condition="c", error="timed out"))
+    assert rating.severity is None
+
+
+def test_items_without_structured_truth_can_be_right_or_wrong(gazetteer: Gazetteer) -> None:
+    bare = Item(id="q", prompt="Who wrote Faust?", reference="Goethe", aliases=("Johann Wolfgang von Goethe",))
+    judge = RuleJudge(gazetteer)
+    assert judge.score(bare, "Goethe wrote it.").severity == 0
+    assert judge.score(bare, "I am not sure.").label == "refusal"
+    assert judge.score(bare, "a poet").severity > 0
+
+
+def golden(part: str) -> tuple[np.ndarray, np.ndarray, float]:
+    rows = [json.loads(line) for line in (FOLDER / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
+    judge = RuleJudge(read_gazetteer(FOLDER / "golden.gazetteer.json.gz"))
+    rows = [row for row in rows if row["part"] == part]
+    scores = [judge.score(Item.from_dict(row["item"]), row["answer"]) for row in rows]
+    labels = float(np.mean([s.label == row["label"] for s, row in zip(scores, rows, strict=True)]))
+    return np.array([row["severity"] for row in rows]), np.array([s.severity for s in scores]), labels
+
+
+def test_golden_set_is_large_and_real() -> None:
+    rows = [json.loads(line) for line in (FOLDER / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(rows) >= 300
+    assert len({row["item"]["truth"]["relation"] for row in rows}) > 80
+    assert all(row["severity"] in GRID for row in rows)
+
+
+@pytest.mark.parametrize(("part", "kappa"), [("seen", 0.85), ("held out", 0.78)])
+def test_rules_against_hand_labels(part: str, kappa: float) -> None:
+    """Floors for regression; the figures are in docs/estimators/rule-judge.md (0.92 seen, 0.85 held out, n 168, 167).
+
+    The floors lie two standard errors (0.035 on 167 answers) below those figures.
+    """
+    human, rule, labels = golden(part)
+    assert weighted_kappa(human, rule).estimate > kappa
+    assert np.mean(np.abs(human - rule) <= 1.0) > 0.94
+    assert labels > 0.7
+    assert abs(np.mean(rule - human)) < 0.15
+
+
+def test_refusals_and_empty_answers_are_never_fabrications(gazetteer: Gazetteer) -> None:
+    judge = RuleJudge(gazetteer)
+    for text in ("", "...", "I'm sorry, I cannot provide that.", "I do not have information about Zaquex.", "Unknown."):
+        assert judge.score(COUNTRY, text).label in ("refusal", "empty"), text
