@@ -72,6 +72,6 @@ __all__ = [
     "read_plan",
     "run_demo",
     "run_gate",
-    "weigh_scores",
     "score_rows",
+    "weigh_scores",
 ]

@@ -41,7 +41,7 @@ _COMMON = frozenset(
 )
 _ADJECTIVE = re.compile(r"[A-Z]\w+(?:ean|ian|ese|ish|ic|can)$")
 _NEGATION = re.compile(
-    r"(?:\bnot|\bn't|n’t|\bnever|\brather than|\binstead of|\bno longer|\bneither|\bnor)(?:\s+\w+){0,2}\s*$"
+    r"(?:\bnot|\bn't|n’t|\bnever|\brather than|\binstead of|\bno longer|\bneither|\bnor)(?:\s+(?!but\b)\w+){0,2}\s*$"
 )
 
 
