@@ -1,12 +1,12 @@
 """The answers drawn for each question, as semantic classes: the form every Sem-ECE estimator works on."""
 
 import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from richter.errors import InputError
 
@@ -103,6 +103,8 @@ def _codes(labels: Any) -> NDArray[np.int64]:
 
 
 def _grade_matrix(correct: Any, shape: tuple[int, int]) -> Floats:
+    if isinstance(correct, np.ndarray) and correct.shape == shape and np.issubdtype(correct.dtype, np.number):
+        return correct.astype(np.float64)
     out = np.full(shape, np.nan)
     for i, row in enumerate(correct):
         values = np.array([np.nan if x is None else float(x) for x in row])
@@ -115,7 +117,7 @@ def _grade_matrix(correct: Any, shape: tuple[int, int]) -> Floats:
     return out
 
 
-def answer_pool(labels: Any, correct: ArrayLike | Sequence[Sequence[Any]] | None = None) -> AnswerPool:
+def answer_pool(labels: Any, correct: Any = None) -> AnswerPool:
     """Gather draws into a pool.
 
     `labels`: per question the class label of each draw in the order drawn (a matrix of integers with -1 for a missing
@@ -136,11 +138,10 @@ def answer_pool(labels: Any, correct: ArrayLike | Sequence[Sequence[Any]] | None
     counts = np.bincount(flat, minlength=rows * width).reshape(rows, width).astype(np.int32)
     grades, mixed = np.full((rows, width), np.nan), 0
     if correct is not None:
-        if len(correct) != rows:  # type: ignore[arg-type]  # an array-like of rows has a length
+        if len(correct) != rows:
             raise InputError("Draws and grades differ in the number of questions.", remedy="Give one row a question.")
-        array = np.asarray(correct, dtype=object)
-        if array.ndim == 1 and not isinstance(array[0], list | tuple | np.ndarray):
-            deployed = np.array([np.nan if x is None else float(x) for x in array])
+        if np.ndim(correct[0]) == 0:
+            deployed = np.array([np.nan if x is None else float(x) for x in correct])
             grades[np.arange(rows), np.argmax(counts, axis=1)] = deployed
         else:
             matrix = _grade_matrix(correct, raw.shape)

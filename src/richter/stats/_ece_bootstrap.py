@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from richter.records import Interval
 from richter.stats._bootstrap import BootstrapResult
 from richter.stats._ece import Binning, bin_gaps
+from richter.stats._random import index_pair, stream_seed
 
 __all__ = ["bootstrap_ece"]
 
@@ -15,34 +16,19 @@ __all__ = ["bootstrap_ece"]
 def _resample(
     d: NDArray[np.float64], index: NDArray[np.int32], bins: int, n_resamples: int, seed: np.uint64
 ) -> NDArray[np.float64]:
-    """ECE of n_resamples samples of size n with replacement; the items stay in their bins.
-
-    SplitMix64 gives two 32-bit draws a step, scaled to an index by a product and a shift (bias below n / 2^32).
-    """
+    """ECE of n_resamples samples of size n with replacement; the items stay in their bins."""
     n = len(d)
     out = np.empty(n_resamples)
     sums = np.empty(bins)
-    state = np.uint64(seed)
-    step = np.uint64(0x9E3779B97F4A7C15)
-    mix_1 = np.uint64(0xBF58476D1CE4E5B9)
-    mix_2 = np.uint64(0x94D049BB133111EB)
-    s27, s30, s31, s32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
-    mask = np.uint64(0xFFFFFFFF)
+    state = seed
     size = np.uint64(n)
     for r in range(n_resamples):
         sums[:] = 0.0
-        for _ in range((n + 1) // 2):
-            state += step
-            x = state
-            x = (x ^ (x >> s30)) * mix_1
-            x = (x ^ (x >> s27)) * mix_2
-            x = x ^ (x >> s31)
-            i = ((x & mask) * size) >> s32
+        for step in range((n + 1) // 2):
+            state, i, j = index_pair(state, size)
             sums[index[i]] += d[i]
-            j = ((x >> s32) * size) >> s32
-            sums[index[j]] += d[j]
-        if n % 2 == 1:
-            sums[index[j]] -= d[j]  # the last step drew one too many
+            if 2 * step + 1 < n:
+                sums[index[j]] += d[j]
         total = 0.0
         for b in range(bins):
             total += abs(sums[b])
@@ -68,8 +54,7 @@ def bootstrap_ece(
     """
     gaps = bin_gaps(confidence, correct, bins=bins, binning=binning)
     d = np.asarray(confidence, dtype=np.float64) - np.asarray(correct, dtype=np.float64)
-    seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-    values = _resample(d, gaps.index.astype(np.int32), len(gaps.gap), n_resamples, seed)
+    values = _resample(d, gaps.index.astype(np.int32), len(gaps.gap), n_resamples, stream_seed(rng))
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return BootstrapResult(
         estimate=float(np.sum(np.abs(gaps.gap))),

@@ -1,0 +1,134 @@
+"""How Sem1 and Sem2 approach each other with more draws (section 6.2 and figure 10 of the Sem-ECE paper)."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.calibration._gap import resample_gap
+from richter.calibration._pool import AnswerPool, answer_pool
+from richter.calibration._regimes import regimes
+from richter.calibration._split import held_out_confidence
+from richter.errors import TooFewErrors
+from richter.records import Interval, jsonable
+from richter.stats import ece
+from richter.stats._random import stream_seed
+
+__all__ = ["Convergence", "ConvergencePoint", "convergence"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ConvergencePoint:
+    """Both ECEs at n draws per question, and their gap among the questions of low margin at that n."""
+
+    n: int
+    sem1_ece: float
+    sem2_ece: float
+    low_margin_gap: float | None
+    low_margin_questions: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Convergence:
+    """Curves over n, and the slope of log gap on log n among low-margin questions (theory: -1/2)."""
+
+    points: tuple[ConvergencePoint, ...]
+    slope: float | None
+    interval: Interval | None
+    questions: int
+    repeats: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+
+def _subsample(pool: AnswerPool, n: int, rng: np.random.Generator) -> AnswerPool:
+    """n of each question's draws at random, in the order they were drawn, with the classes' grades."""
+    keys = np.where(pool.labels >= 0, rng.random(pool.labels.shape), 2.0)
+    kept = np.sort(np.argsort(keys, axis=1)[:, :n], axis=1)
+    labels = np.take_along_axis(pool.labels, kept, axis=1)
+    return answer_pool(labels.astype(np.int64), np.take_along_axis(pool.grades, labels, axis=1))
+
+
+def convergence(
+    pool: AnswerPool,
+    *,
+    rng: np.random.Generator,
+    sizes: Sequence[int] | None = None,
+    repeats: int = 4,
+    n_resamples: int = 300,
+    level: float = 0.95,
+    bins: int = 10,
+) -> Convergence:
+    """Sem1-ECE and Sem2-ECE at several numbers of draws, by subsampling each question's draws.
+
+    `sizes` are five steps up to the fewest draws of any question unless given. ECEs are averaged over `repeats`
+    subsamples. The low-margin set is re-evaluated at each n with the margin of all draws: margin < sqrt(log K / n).
+    The slope is least squares through the positive gaps; its percentile interval resamples questions. Sizes above
+    the number of draws of a question leave it out.
+    """
+    graded = ~np.isnan(pool.correct)
+    pool = pool.take(graded)
+    if pool.questions == 0:
+        raise TooFewErrors("No question is graded.", n=0, needed=1)
+    fewest = int(pool.draws.min())
+    if fewest < 4:
+        raise TooFewErrors("Curves over the number of draws need several draws a question.", n=fewest, needed=4)
+    grid = sorted(set(sizes or np.linspace(max(4, fewest / 5), fewest, 5).round().astype(int).tolist()))
+    if grid[0] < 2 or grid[-1] > fewest:
+        raise TooFewErrors(f"A size of {grid[-1]} exceeds the fewest draws of a question.", n=fewest, needed=grid[-1])
+    found = regimes(pool)
+    points, gap_rows = [], []
+    seed = stream_seed(rng)
+    for n in grid:
+        low = found.margin < np.sqrt(np.log(found.classes) / n)
+        first, second, gaps = [], [], []
+        for _ in range(repeats):
+            part = _subsample(pool, n, rng)
+            c1 = part.counts.max(axis=1) / n
+            c2, _ = held_out_confidence(part)
+            a = part.correct
+            first.append(ece(c1, a, bins=bins).ece)
+            second.append(ece(c2, a, bins=bins).ece)
+            point = ece(c1[low], a[low], bins=bins).ece - ece(c2[low], a[low], bins=bins).ece if low.any() else np.nan
+            resampled = resample_gap(c1, c2, a, low, seed=seed, n_resamples=n_resamples, bins=bins)[:, 2]
+            gaps.append(np.append(point, resampled))
+        row = np.mean(gaps, axis=0)
+        gap_rows.append(row)
+        points.append(
+            ConvergencePoint(
+                n=n,
+                sem1_ece=float(np.mean(first)),
+                sem2_ece=float(np.mean(second)),
+                low_margin_gap=float(row[0]) if low.any() else None,
+                low_margin_questions=int(low.sum()),
+            )
+        )
+    slopes = _slopes(np.array(grid, dtype=np.float64), np.array(gap_rows))
+    interval = None
+    defined = slopes[1:][~np.isnan(slopes[1:])]
+    if not np.isnan(slopes[0]) and len(defined) >= 0.9 * n_resamples:
+        bottom, top = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+        interval = Interval(low=float(bottom), high=float(top), level=level, method="bootstrap percentile")
+    return Convergence(
+        points=tuple(points),
+        slope=None if np.isnan(slopes[0]) else float(slopes[0]),
+        interval=interval,
+        questions=pool.questions,
+        repeats=repeats,
+    )
+
+
+def _slopes(n: Floats, gaps: Floats) -> Floats:
+    """Least-squares slope of log gap on log n per column; NaN where fewer than three gaps are positive."""
+    out = np.full(gaps.shape[1], np.nan)
+    for j in range(gaps.shape[1]):
+        good = gaps[:, j] > 0
+        if good.sum() >= 3:
+            out[j] = np.polyfit(np.log(n[good]), np.log(gaps[good, j]), 1)[0]
+    return out
