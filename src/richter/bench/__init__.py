@@ -35,3 +35,6 @@ def __getattr__(name: str) -> Any:
 
         return getattr(_facts, name)
     raise AttributeError(f"module 'richter.bench' has no attribute {name!r}")
+from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise, statements
+
+__all__ = ["content_words", "is_refusal", "matches_reference", "normalise", "statements"]

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import partial
 
-__all__ = ["content_words", "is_refusal", "matches_reference", "normalise", "number_words_to_digits"]
+__all__ = ["content_words", "is_refusal", "matches_reference", "normalise", "number_words_to_digits", "statements"]
 
 _UNITS = {
     w: i
@@ -74,6 +74,7 @@ _MONTHS = {
     )
     for name in names.split()
 }
+_MONTH_NAMES = [name for name in _MONTHS if len(name) > 4 or name in ("may", "june", "july")]
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _DATES = (
@@ -83,14 +84,21 @@ _DATES = (
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\w.])[-−]?\d+\.\d+")
 _WORD = re.compile(r"[^\W_]+(?:\.\d+)?", re.UNICODE)
 _ARTICLES = frozenset({"a", "an", "the"})
-_REFUSAL = re.compile(
-    r"\b(i (?:do not|don't|dont|cannot|can't|cant|am not able|am unable|'m not able|'m unable|'m not sure|am not sure)"
-    r"(?: \w+){0,3}? ?(?:know|have|answer|provide|determine|find|help|assist|recall|able|sure|certain|tell)"
-    r"|i(?:'m| am) (?:sorry|unable|not (?:sure|certain|aware|able))"
-    r"|(?:there is )?no (?:answer|information)|(?:it is|it's) (?:not known|unknown|unclear)"
-    r"|as an ai(?: language)? model|cannot be determined|not enough information|unanswerable)",
-    re.IGNORECASE,
+_VERB = (
+    r"(?:know|have|provide|answer|determine|access|find|recall|tell|predict|give|specify|confirm|verify|help|assist)"
 )
+_DISCLAIMER = re.compile(
+    r"\bas an ai\b|\bi(?:'m| am) (?:sorry|unable|not (?:sure|certain|aware|able))\b"
+    rf"|\bi (?:do not|don't|dont|cannot|can't|cant|could not|couldn't)(?: \w+){{0,2}}? {_VERB}\b"
+    r"|\bi have no (?:answer|information|idea|knowledge)\b"
+    r"|\bmy (?:(?:last|latest) update|knowledge|training|database|responses)\b"
+    r"|\bplease (?:provide|note|check|specify|clarify|refer|consult)\b"
+    r"|\b(?:could|can) you (?:please )?(?:provide|clarify|specify)"
+    r"|\breal-time (?:information|data)|\bup-to-date information|\bnot enough information|\bcannot be determined"
+    r"|\bno (?:known )?(?:answer|information)\b|\b(?:it is|it's) (?:not known|unknown|unclear)|\bunanswerable\b"
+)
+_TURN = re.compile(r"\b(?:however|but|nevertheless|that said)\b[ ,:]*|; *|, (?=the |it |as of )")
+_ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|jr|sr|vs|v|no|rev|gen|lt|col)|\b[a-z])\.$")
 _NO_ANSWER = frozenset({"", "unknown", "none", "n/a", "null", "not applicable", "no idea", "idk"})
 
 
@@ -140,7 +148,7 @@ def _plain(text: str) -> str:
 def _date(match: re.Match[str], order: tuple[int, int, int]) -> str:
     year, month, day = (match.group(i) for i in order)
     number = _MONTHS.get(month)
-    return match.group() if number is None else f"{year}d{number:02d}d{int(day):02d}"
+    return match.group() if number is None else f"{year} {_MONTH_NAMES[number - 1]} {int(day)}"
 
 
 def content_words(text: str) -> list[str]:
@@ -152,7 +160,8 @@ def content_words(text: str) -> list[str]:
     text = text.replace("'s ", " ").replace("s' ", "s ").replace("'", "")
     text = _NUMBER.sub(lambda m: _number(m.group()), text)
     text = re.sub(r"\b(\d+)(?:st|nd|rd|th)\b", r"\1", text)
-    words = [w for w in _WORD.findall(text) if w not in _ARTICLES]
+    found = _WORD.findall(text)
+    words = [w for w in found if w not in _ARTICLES] or found  # the answer "A" is not an article
     return [str(_ORDINALS[w]) if w in _ORDINALS else w for w in number_words_to_digits(words)]
 
 
@@ -166,17 +175,39 @@ def normalise(text: str) -> str:
     return " ".join(content_words(text))
 
 
+def statements(text: str) -> list[str]:
+    """The sentences of an answer that say something: lower case, disclaimers and questions left out.
+
+    Of "I cannot be sure, but it is Paris." the part after the turn remains. An answer without any is a refusal.
+    """
+    plain = _plain(text)
+    if plain.strip(" .!?") in _NO_ANSWER:
+        return []
+    sentences: list[str] = []
+    for part in re.split(r"(?<=[.!?])\s+|\n+", plain.strip()):
+        if sentences and _ABBREVIATION.search(sentences[-1]):
+            sentences[-1] += " " + part
+        elif part:
+            sentences.append(part)
+    out = []
+    for sentence in sentences:
+        disclaimer = _DISCLAIMER.search(sentence)
+        if disclaimer:
+            turn = _TURN.search(sentence, disclaimer.end())
+            sentence = sentence[turn.end() :] if turn else ""
+            if len(sentence.split()) < 3 or _DISCLAIMER.search(sentence):
+                continue
+        if content_words(sentence) and (not sentence.endswith("?") or len(sentences) == 1):
+            out.append(sentence)
+    return out
+
+
 def is_refusal(text: str) -> bool:
-    """Whether a text gives no answer: empty, "unknown", or a sentence that declines.
+    """Whether a text gives no answer: empty, "unknown", or nothing but disclaimers.
 
     A text that declines and then answers ("I cannot be sure. However, it is X.") is an answer.
     """
-    if _plain(text).strip(" .!?") in _NO_ANSWER or not normalise(text):
-        return True
-    match = _REFUSAL.search(_plain(text))
-    if match is None:
-        return False
-    return re.search(r"\b(however|but|nevertheless|that said)\b", _plain(text)[match.end() :]) is None
+    return not statements(text)
 
 
 def matches_reference(answer: str, references: Iterable[str]) -> bool:

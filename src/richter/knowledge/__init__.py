@@ -1,0 +1,5 @@
+"""Paragraphs, embeddings, retrieval."""
+
+from richter.knowledge._embed import embed
+
+__all__ = ["embed"]

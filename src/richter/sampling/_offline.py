@@ -1,0 +1,158 @@
+"""Semantic classes without a model: normal form, what is common to two answers, and embeddings."""
+
+import difflib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+from richter.bench import content_words, is_refusal, matches_reference, statements
+from richter.knowledge import embed
+
+__all__ = ["REFUSAL", "THRESHOLD", "cluster_answers", "cluster_questions", "similarity"]
+
+REFUSAL = -1  # the class of all refusals and empty answers
+
+# Chosen on the equivalence verdicts of NQ-open's samples (studies/sampling_threshold.py): the pairwise F1 is best at
+# 0.325 on one half of the questions and at 0.275 on the other, and 0.91 and 0.92 on the half it was not chosen on.
+THRESHOLD = 0.3
+SHORT = 4  # words; such answers are bare names and numbers, which embeddings confuse with their neighbours
+SHORT_COSINE = 0.85
+SPELLING = 0.75
+
+Floats = NDArray[np.float64]
+Form = tuple[tuple[str, ...], bool]  # what an answer adds to its question, and whether it is a bare name or number
+
+_STOP_WORDS = """
+is was were are be been being am by of in on at to for from with and or as it its this that these those who whom whose
+which what when where why how did do does has have had he she they them his her their i you we there also known named
+called name however according my me your but if so only about
+"""
+_STOP = frozenset(_STOP_WORDS.split())
+_AS_OF = re.compile(
+    r"\b(?:as of|until|up to)(?: my)?(?: last| latest)?(?: (?:update|knowledge|january|february|march|april|may|june|"
+    r"july|august|september|october|november|december))?(?: \d{4})?,?"
+)
+_NUMERALS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"
+_ROMAN = {numeral: str(i) for i, numeral in enumerate(_NUMERALS.split(), start=1)}
+_TITLES = {"dr": "doctor", "mr": "mister", "st": "saint", "rev": "reverend", "us": "usa", "uk": "britain"}
+
+
+def _stem(word: str) -> str:
+    """Cut plural and verb endings, so that 'stars' meets 'star'; numbers stay."""
+    if word[0].isdigit():
+        return word
+    for ending in ("ing", "ed", "es", "s"):
+        if len(word) > len(ending) + 3 and word.endswith(ending):
+            return word[: -len(ending)]
+    return word
+
+
+def _words(text: str) -> list[str]:
+    return [_stem(_TITLES.get(w, w)) for w in content_words(text)]
+
+
+def _core(answer: str, question: frozenset[str]) -> tuple[str, ...]:
+    """What an answer adds to its question: statements without disclaimers, stop words and the question's words."""
+    words = _words(" ".join(_AS_OF.sub(" ", s) for s in statements(answer)))
+    if len(words) > 1:  # "James I", "World War II": a numeral behind a name is a number
+        words = [words[0], *(_ROMAN.get(w, w) for w in words[1:])]
+    informative = [w for w in words if w not in _STOP]
+    return tuple([w for w in informative if w not in question] or informative or words)
+
+
+def _spelled_alike(one: set[str], other: set[str]) -> bool:
+    """Whether what two short answers do not share differs in spelling only."""
+    first, second = " ".join(sorted(one)), " ".join(sorted(other))
+    return first.replace(" ", "") == second.replace(" ", "") or (
+        difflib.SequenceMatcher(None, first, second, autojunk=False).ratio() >= SPELLING
+    )
+
+
+def similarity(forms: Sequence[Form], vectors: NDArray[np.float32]) -> Floats:
+    """How alike answers are, to be compared with THRESHOLD; -1 where they must not share a class.
+
+    Sentences: the larger of the cosine and the share of the smaller answer's words in the larger one. Two answers of
+    at most four words: 1 when one contains the other (unless it negates it) or they differ in spelling only; else the
+    cosine, which must reach 0.85 (shifted so that one threshold serves all). Different numbers are never alike.
+    """
+    size = len(forms)
+    sets = [set(words) for words, _ in forms]
+    numbers = [{w for w in s if any(c.isdigit() for c in w)} for s in sets]
+    cosine = vectors.astype(np.float64) @ vectors.T.astype(np.float64)
+    out = np.eye(size)
+    for i in range(size):
+        for j in range(i):
+            common = len(sets[i] & sets[j])
+            share = common / max(min(len(sets[i]), len(sets[j])), 1)
+            short = forms[i][1] and forms[j][1]
+            if numbers[i] and numbers[j] and not numbers[i] & numbers[j] and (short or not common):
+                value = -1.0
+            elif not short:
+                value = max(float(cosine[i, j]), share)
+            else:
+                left, right = sets[i] - sets[j], sets[j] - sets[i]
+                if not left or not right:
+                    value = -1.0 if "not" in left | right else 1.0
+                elif not (left | right) & (numbers[i] | numbers[j]) and _spelled_alike(left, right):
+                    value = 1.0
+                else:
+                    value = float(cosine[i, j]) - SHORT_COSINE + THRESHOLD
+            out[i, j] = out[j, i] = value
+    return out
+
+
+def cluster_questions(
+    answers: Sequence[Sequence[str]],
+    questions: Sequence[str] | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+    *,
+    threshold: float = THRESHOLD,
+) -> list[list[int]]:
+    """Group each question's answers into classes that say the same; per answer a class number, -1 for no answer.
+
+    Refusals and empty answers form the class -1. Answers are reduced to what they add to the question (so give
+    `questions` when answers are sentences), equal reductions are one class, and the rest is joined by average linkage
+    at `threshold`. With `references` (a question's reference and its aliases), answers that are an alias and no more
+    are one class from the start.
+    """
+    asked = [frozenset(_words(q)) for q in questions] if questions is not None else [frozenset()] * len(answers)
+    known = references if references is not None else [()] * len(answers)
+    rows = [
+        [None if is_refusal(a) else _form(a, q, names) for a in texts]
+        for texts, q, names in zip(answers, asked, known, strict=True)
+    ]
+    forms = [list(dict.fromkeys(f for f in row if f is not None)) for row in rows]
+    vectors = embed([" ".join(words) for distinct in forms for words, _ in distinct])
+    out, start = [], 0
+    for row, distinct in zip(rows, forms, strict=True):
+        block = vectors[start : start + len(distinct)]
+        start += len(distinct)
+        number = dict(zip(distinct, _agglomerate(similarity(distinct, block), threshold), strict=True))
+        out.append([REFUSAL if f is None else number[f] for f in row])
+    return out
+
+
+def _form(answer: str, question: frozenset[str], names: Sequence[str]) -> Form:
+    """An answer's reduced form; the reference's own for an answer that is one of its aliases and no more."""
+    length = len(content_words(answer))
+    if names and length <= max(len(content_words(n)) for n in names) and matches_reference(answer, names):
+        return tuple(_words(names[0])), length <= SHORT
+    return _core(answer, question), length <= SHORT
+
+
+def _agglomerate(alike: Floats, threshold: float) -> list[int]:
+    if len(alike) < 2:
+        return [0] * len(alike)
+    tree = linkage(squareform(np.maximum(1 - alike, 0.0), checks=False), method="average")
+    return [int(c) for c in fcluster(tree, 1 - threshold + 1e-12, criterion="distance")]
+
+
+def cluster_answers(
+    answers: Sequence[str], question: str = "", references: Sequence[str] = (), *, threshold: float = THRESHOLD
+) -> list[int]:
+    """`cluster_questions` for one question."""
+    return cluster_questions([answers], [question], [references], threshold=threshold)[0]

@@ -1,0 +1,56 @@
+"""How good a clustering is, against labelled pairs of answers."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from richter.errors import InputError
+from richter.sampling._offline import cluster_questions
+
+__all__ = ["PairQuality", "choose_threshold", "pair_quality"]
+
+# (question, one answer, the other, whether they say the same)
+Pair = tuple[int, int, int, bool]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PairQuality:
+    """Precision, recall and F1 of "same class" against labelled pairs; `all_same_f1` is what one class for all gets."""
+
+    precision: float
+    recall: float
+    f1: float
+    all_same_f1: float
+    n: int
+
+
+def pair_quality(classes: Sequence[Sequence[int]], pairs: Sequence[Pair]) -> PairQuality:
+    """Compare classes with labelled pairs."""
+    if not pairs:
+        raise InputError("There are no labelled pairs.", remedy="Give pairs that someone called equal or not.")
+    said = np.array([classes[q][i] == classes[q][j] for q, i, j, _ in pairs])
+    true = np.array([same for *_, same in pairs])
+    hits = int(np.sum(said & true))
+    return PairQuality(
+        precision=hits / max(int(said.sum()), 1),
+        recall=hits / max(int(true.sum()), 1),
+        f1=2 * hits / max(int(said.sum() + true.sum()), 1),
+        all_same_f1=2 * float(true.mean()) / (1 + float(true.mean())),
+        n=len(pairs),
+    )
+
+
+def choose_threshold(
+    answers: Sequence[Sequence[str]],
+    questions: Sequence[str] | None,
+    pairs: Sequence[Pair],
+    *,
+    grid: Sequence[float] = tuple(np.arange(0.1, 0.7, 0.025).round(3).tolist()),
+) -> tuple[float, PairQuality]:
+    """The threshold of `cluster_questions` with the best F1 on labelled pairs, and its quality there.
+
+    Judge the choice on other questions than those it was made on.
+    """
+    scored = [(t, pair_quality(cluster_questions(answers, questions, threshold=t), pairs)) for t in grid]
+    return max(scored, key=lambda pair: pair[1].f1)
