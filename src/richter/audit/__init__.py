@@ -10,6 +10,7 @@ from richter.audit._calibration import (
 from richter.audit._compare import CompareReport, compare_grades
 from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._demo import AccuracyRow, DemoResult, grade_by_alias, run_demo
+from richter.audit._draw import DRAWS_NAME, DrawsResult, draw_run, tabulate_draws
 from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
 from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
@@ -30,12 +31,14 @@ from richter.audit._severity import SeverityReport, weigh_scores
 
 __all__ = [
     "CATASTROPHIC",
+    "DRAWS_NAME",
     "AccuracyRow",
     "AskProgress",
     "CalibrationReport",
     "CompareReport",
     "DemoResult",
     "DrawsCondition",
+    "DrawsResult",
     "Estimate",
     "FloorsReport",
     "GateReport",
@@ -56,6 +59,7 @@ __all__ = [
     "check_plan",
     "compare_grades",
     "estimate_judging",
+    "draw_run",
     "estimate_run",
     "grade_by_alias",
     "grade_matrix",
@@ -74,4 +78,5 @@ __all__ = [
     "run_gate",
     "score_rows",
     "weigh_scores",
+    "tabulate_draws",
 ]

@@ -9,23 +9,40 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from richter.audit._draw import DRAWS_NAME
 from richter.bench import is_refusal, matches_reference, normalise
 from richter.calibration import (
     AnswerPool,
+    Bound,
+    Convergence,
+    DrawsNeeded,
+    EarlyStopping,
     EceResult,
+    RecalibrationAdvice,
     Regimes,
     SemEce,
+    SemGap,
+    Stratum,
     Verbalised,
     answer_pool,
     as_probability,
+    convergence,
+    draws_needed,
     ece,
+    ece_bounds,
+    margin_strata,
+    recalibrate,
     regimes,
     sem_ece,
+    sem_gap,
+    stop_early,
     verbalised_ece,
 )
-from richter.errors import InputError
+from richter.errors import InputError, MissingPart, TooFewErrors
+from richter.floors import passive_floor
 from richter.interop import read_frame, read_table
 from richter.records import Verdict, jsonable
+from richter.sampling import cluster_questions
 
 __all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "measure_calibration"]
 
@@ -46,6 +63,8 @@ class GradesCondition:
     ungraded: int
     without_confidence: int
     failed: int
+    recalibration: RecalibrationAdvice | None = None
+    floor: float | None = None
     reason: str = ""
     notes: tuple[str, ...] = ()
 
@@ -64,58 +83,68 @@ class GradesCondition:
                 **row,
                 "notes": list(self.notes),
             }
+        row |= {"recalibration": jsonable(self.recalibration), "floor": self.floor}
         return {**self.result.to_dict(), **row, "notes": [*self.result.notes, *self.notes]}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DrawsCondition:
-    """One condition of a draws table."""
+    """One condition of a draws table. What cannot be had from its draws is None."""
 
     name: str
     questions: int
     draws: tuple[int, int]
-    clusters: str
-    sem: SemEce | None
+    classes: str  # how answers were grouped
     regimes: Regimes
+    sem: SemEce | None = None
     verbalised: Verbalised | None = None
+    token: EceResult | None = None
+    gap: SemGap | None = None
+    strata: tuple[Stratum, ...] = ()
+    convergence: Convergence | None = None
+    bounds: tuple[Bound, ...] = ()
+    needed: DrawsNeeded | None = None
+    stopping: EarlyStopping | None = None
+    recalibration: RecalibrationAdvice | None = None
+    floor: float | None = None
+    sensitivity: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     reason: str = ""
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values under the names others rely on."""
+        sem, found = self.sem, self.regimes
         row: dict[str, Any] = {
             "questions": self.questions,
             "draws": self.draws[0] if self.draws[0] == self.draws[1] else list(self.draws),
-            "clusters": self.clusters,
-            "accuracy": None,
-            "sem1": None,
-            "sem2": None,
+            "classes": self.classes,
+            "accuracy": None if sem is None else sem.sem1.accuracy,
+            "sem1": None if sem is None else sem.sem1,
+            "sem2": None if sem is None else sem.sem2,
             "verbalised": None,
-            "gap": None,
-            "regimes": {"large": self.regimes.large, "low": self.regimes.low, "jensen": self.regimes.jensen},
-            "notes": list(self.notes),
+            "token": self.token,
+            "gap": self.gap,
+            "regimes": {"large": found.large, "low": found.low, "jensen": found.jensen},
+            "strata": self.strata,
+            "convergence": self.convergence,
+            "bounds": self.bounds,
+            "draws_needed": self.needed,
+            "early_stopping": self.stopping,
+            "recalibration": self.recalibration,
+            "floor": self.floor,
+            "sensitivity": self.sensitivity,
+            "notes": [*(sem.notes if sem else ()), *self.notes],
         }
-        if self.sem is None:
-            return row | {"verdict": Verdict.UNTESTABLE.value, "reason": self.reason}
-        row["accuracy"] = self.sem.sem1.accuracy
-        row["sem1"] = self.sem.sem1.to_dict()
-        row["sem2"] = None if self.sem.sem2 is None else self.sem.sem2.to_dict()
         if self.verbalised is not None:
             row["verbalised"] = {
                 **self.verbalised.imputed.to_dict(),
                 "parse_rate": self.verbalised.parse_rate,
-                "dropped": jsonable(self.verbalised.dropped),
+                "dropped": self.verbalised.dropped,
                 "questions_dropped": self.verbalised.questions_dropped,
             }
-        if self.sem.sem2 is not None:
-            both = ~np.isnan(self.sem.confidence_2) & ~np.isnan(self.sem.correct)
-            row["gap"] = {
-                "confidence": float(np.mean((self.sem.confidence_1 - self.sem.confidence_2)[both])),
-                "ece": self.sem.sem1.ece - self.sem.sem2.ece,
-                "predicted": float(np.mean(self.regimes.predicted_gap_halves)),
-            }
-        row["notes"] = [*self.sem.notes, *self.notes]
-        return row
+        if sem is None:
+            row |= {"verdict": Verdict.UNTESTABLE.value, "reason": self.reason}
+        return {name: jsonable(value) for name, value in row.items()}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +164,20 @@ class CalibrationReport:
         }
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    rng: np.random.Generator
+    bins: int
+    binning: Any
+    level: float
+    splits: int | None
+    precision: float
+
+    @property
+    def ece(self) -> dict[str, Any]:
+        return {"bins": self.bins, "binning": self.binning, "level": self.level}
+
+
 def measure_calibration(
     path: str | Path,
     *,
@@ -143,12 +186,18 @@ def measure_calibration(
     binning: Any = "width",
     level: float = 0.95,
     splits: int | None = None,
+    precision: float = 0.02,
 ) -> CalibrationReport:
-    """Read a grades or draws table (told apart by the column `draw`) and measure every condition."""
-    options: dict[str, Any] = {"bins": bins, "binning": binning, "level": level}
+    """Read a grades or draws table (told apart by the column `draw`), or a run's draws, and measure every condition.
+
+    `precision` is what `draws_needed` is worked out for.
+    """
+    path = Path(path)
+    if path.is_dir() and (path / DRAWS_NAME).exists():
+        path = path / DRAWS_NAME
+    options = _Options(rng=rng, bins=bins, binning=binning, level=level, splits=splits, precision=precision)
     if "draw" in read_frame(path).columns:
-        frame = read_table(path, "draws")
-        return _draws(frame, options, rng, splits)
+        return _draws(read_table(path, "draws"), options)
     return _grades(read_table(path, "grades"), options)
 
 
@@ -156,19 +205,36 @@ def _parts(frame: pl.DataFrame) -> Mapping[str, pl.DataFrame]:
     return {str(name): part for (name,), part in frame.group_by("condition", maintain_order=True)}
 
 
-def _grades(frame: pl.DataFrame, options: dict[str, Any]) -> CalibrationReport:
+def _probabilities(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    values, note = as_probability(frame["confidence"].fill_null(float("nan")).to_numpy())
+    return frame.with_columns(pl.Series("confidence", values)), (note,) if note else ()
+
+
+def _advice(c: Floats, a: Floats, options: _Options) -> RecalibrationAdvice | None:
+    try:
+        return recalibrate(c, a, rng=options.rng, bins=options.bins, level=options.level)
+    except TooFewErrors:
+        return None
+
+
+def _floor(a: Floats) -> float | None:
+    """The passive floor at this many labels (a rate with constant 1), undefined without errors."""
+    wrong = float(np.mean(a == 0))
+    return passive_floor(len(a), wrong).value if 0 < wrong < 1 else None
+
+
+def _grades(frame: pl.DataFrame, options: _Options) -> CalibrationReport:
     if "confidence" not in frame.columns:
         raise InputError(
             "The table has no column `confidence`.",
             remedy="Add one (0 to 1), or give a draws table (item, condition, draw, answer).",
         )
-    values, note = as_probability(frame["confidence"].fill_null(float("nan")).to_numpy())
-    frame = frame.with_columns(pl.Series("confidence", values))
+    frame, notes = _probabilities(frame)
     rows = [_grades_condition(name, part, options) for name, part in _parts(frame).items()]
-    return CalibrationReport(kind="grades", conditions=tuple(rows), notes=(note,) if note else ())
+    return CalibrationReport(kind="grades", conditions=tuple(rows), notes=notes)
 
 
-def _grades_condition(name: str, part: pl.DataFrame, options: dict[str, Any]) -> GradesCondition:
+def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> GradesCondition:
     failed = np.zeros(len(part), dtype=bool)
     if "error" in part.columns:
         failed = (part["error"].cast(pl.String).str.strip_chars().fill_null("") != "").to_numpy()
@@ -176,11 +242,8 @@ def _grades_condition(name: str, part: pl.DataFrame, options: dict[str, Any]) ->
     a = part["correct"].fill_null(float("nan")).to_numpy()
     ungraded, silent = np.isnan(a) & ~failed, np.isnan(c) & ~failed
     use = ~failed & ~ungraded & ~silent
-    counts: dict[str, Any] = {
-        "ungraded": int(ungraded.sum()),
-        "without_confidence": int(silent.sum()),
-        "failed": int(failed.sum()),
-    }
+    masks = {"ungraded": ungraded, "without_confidence": silent, "failed": failed}
+    counts: dict[str, Any] = {k: int(mask.sum()) for k, mask in masks.items()}
     notes = [
         f"{count} of {len(part)} rows {what} and are left out."
         for count, what in (
@@ -191,69 +254,138 @@ def _grades_condition(name: str, part: pl.DataFrame, options: dict[str, Any]) ->
         if count
     ]
     if not use.any():
-        reason = UNTESTABLE if ungraded.all() else "no graded row has a confidence"
+        reason = UNTESTABLE if (ungraded | failed).all() else "no graded row has a confidence"
         return GradesCondition(name=name, result=None, reason=reason, notes=tuple(notes), **counts)
-    return GradesCondition(name=name, result=ece(c[use], a[use], **options), notes=tuple(notes), **counts)
+    return GradesCondition(
+        name=name,
+        result=ece(c[use], a[use], **options.ece),
+        recalibration=_advice(c[use], a[use], options),
+        floor=_floor(a[use]),
+        notes=tuple(notes),
+        **counts,
+    )
 
 
-def _draws(
-    frame: pl.DataFrame, options: dict[str, Any], rng: np.random.Generator, splits: int | None
-) -> CalibrationReport:
-    notes = []
+def _draws(frame: pl.DataFrame, options: _Options) -> CalibrationReport:
+    notes: tuple[str, ...] = ()
     if "confidence" in frame.columns:
-        values, note = as_probability(frame["confidence"].fill_null(float("nan")).to_numpy())
-        frame = frame.with_columns(pl.Series("confidence", values))
-        notes += [note] if note else []
-    rows = [_draws_condition(name, part, options, rng, splits) for name, part in _parts(frame).items()]
-    return CalibrationReport(kind="draws", conditions=tuple(rows), notes=tuple(notes))
+        frame, notes = _probabilities(frame)
+    rows = [_draws_condition(name, part, options) for name, part in _parts(frame).items()]
+    return CalibrationReport(kind="draws", conditions=tuple(rows), notes=notes)
 
 
-def _classes(part: pl.DataFrame) -> tuple[pl.Series, str]:
-    if "cluster" in part.columns and part["cluster"].null_count() == 0:
-        return part["cluster"].cast(pl.String), "given"
-    answers = part["answer"].fill_null("").to_list()
-    return pl.Series(["" if is_refusal(a) else normalise(a) for a in answers]), "normal form"
+def _arranged(part: pl.DataFrame) -> pl.DataFrame:
+    """Rows in the order drawn, with the question's number and the draw's place in it."""
+    part = part.sort("draw", maintain_order=True)
+    items = part["item"].unique(maintain_order=True)
+    question = part["item"].replace_strict(items, pl.Series(range(len(items)))).alias("question_number")
+    return part.with_columns(question).with_columns(pl.int_range(pl.len()).over("question_number").alias("place"))
 
 
-def _wide(part: pl.DataFrame, column: str, fill: float) -> Floats:
+def _wide(part: pl.DataFrame, values: pl.Series, fill: float) -> Floats:
     """A column as questions x draws, `fill` where a question has fewer draws, NaN where a cell is empty."""
-    out = np.full((int(part["question"].max()) + 1, int(part["place"].max()) + 1), fill)  # type: ignore[arg-type]
-    values = part[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    out[part["question"].to_numpy(), part["place"].to_numpy()] = values
+    rows, columns = part["question_number"].to_numpy(), part["place"].to_numpy()
+    out = np.full((rows.max() + 1, columns.max() + 1), fill)
+    out[rows, columns] = values.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     return out
 
 
-def _draws_condition(
-    name: str, part: pl.DataFrame, options: dict[str, Any], rng: np.random.Generator, splits: int | None
-) -> DrawsCondition:
-    part = part.sort("draw", maintain_order=True)
-    classes, how = _classes(part)
-    items = part["item"].unique(maintain_order=True)
-    part = part.with_columns(
-        pl.Series("class", classes).rank("dense").cast(pl.Int64),
-        part["item"].replace_strict(items, pl.Series(range(len(items)))).alias("question"),
-    ).with_columns(pl.int_range(pl.len()).over("question").alias("place"))
-    labels = _wide(part, "class", -1.0).astype(np.int64)
-    part, notes = _graded(part)
-    pool = answer_pool(labels, _wide(part, "correct", np.nan) if "correct" in part.columns else None)
-    draws = (int(pool.draws.min()), int(pool.draws.max()))
-    sem, stated, reason = None, None, ""
-    if np.isnan(pool.correct).all():
-        reason = UNTESTABLE
-    else:
-        sem = sem_ece(pool, rng=rng, splits=splits, **options)
-        stated = _stated(part, pool, options)
-    return DrawsCondition(
+def _groupings(part: pl.DataFrame) -> dict[str, pl.Series]:
+    """Ways to group the answers, the one to report first: as given, offline, and by normal form."""
+    out: dict[str, pl.Series] = {}
+    if "cluster" in part.columns and part["cluster"].null_count() == 0:
+        out["given"] = part["cluster"].cast(pl.String).rank("dense")
+    answers = part["answer"].fill_null("").to_list()
+    forms = pl.Series(["" if is_refusal(a) else normalise(a) for a in answers])
+    try:
+        out["offline"] = _offline(part)
+    except MissingPart:
+        if not out:  # classes by normal form are the last resort, and are named so
+            return {"normal form": forms.rank("dense")}
+    out["normal form"] = forms.rank("dense")
+    return out
+
+
+def _offline(part: pl.DataFrame) -> pl.Series:
+    lists = part.with_row_index("row").group_by("question_number", maintain_order=True)
+    rows, texts, asked, names = [], [], [], []
+    for _, group in lists:
+        rows.append(group["row"].to_list())
+        texts.append(group["answer"].fill_null("").to_list())
+        asked.append(group["question"][0] or "" if "question" in group.columns else "")
+        reference = group["reference"][0] if "reference" in group.columns else None
+        names.append(reference.split("|") if reference else [])
+    found = cluster_questions(texts, asked, names)
+    flat = np.empty(len(part), dtype=np.int64)
+    for places, classes in zip(rows, found, strict=True):
+        flat[places] = np.array(classes) + 1  # refusals are -1; classes of a pool start at 0
+    return pl.Series(flat)
+
+
+def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsCondition:
+    part, notes = _graded(_arranged(part))
+    groupings = _groupings(part)
+    how = next(iter(groupings))
+    grades = _wide(part, part["correct"], np.nan) if "correct" in part.columns else None
+    pools = {key: answer_pool(_wide(part, labels, -1.0).astype(np.int64), grades) for key, labels in groupings.items()}
+    pool = pools[how]
+    base = DrawsCondition(
         name=name,
         questions=pool.questions,
-        draws=draws,
-        clusters=how,
-        sem=sem,
+        draws=(int(pool.draws.min()), int(pool.draws.max())),
+        classes=how,
         regimes=regimes(pool),
-        verbalised=stated,
-        reason=reason,
         notes=tuple(notes),
+        stopping=stop_early(pool) if pool.draws.max() > 1 else None,
+        needed=_needed(pool, part, options),
     )
+    if np.isnan(pool.correct).all():
+        return dataclasses.replace(base, reason=UNTESTABLE)
+    graded = ~np.isnan(pool.correct)
+    sem = sem_ece(pool, rng=options.rng, splits=options.splits, **options.ece)
+    best = sem.confidence_1 if sem.sem2 is None else sem.confidence_2
+    usable = graded & ~np.isnan(best)
+    return dataclasses.replace(
+        base,
+        sem=sem,
+        verbalised=_stated(part, pool, options),
+        token=_token(part, pool, options),
+        gap=None if sem.sem2 is None else sem_gap(sem, base.regimes, rng=options.rng, bins=options.bins),
+        strata=() if sem.sem2 is None else margin_strata(sem, base.regimes, bins=options.bins),
+        convergence=_convergence(pool, options),
+        bounds=ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
+        recalibration=_advice(best[usable], pool.correct[usable], options),
+        floor=_floor(pool.correct[graded]),
+        sensitivity={key: _sensitivity(other, options) for key, other in pools.items()},
+    )
+
+
+def _sensitivity(pool: AnswerPool, options: _Options) -> dict[str, Any]:
+    """What another grouping of the same answers would report."""
+    result = sem_ece(pool, rng=np.random.default_rng(0), splits=options.splits, **options.ece)
+    return {
+        "sem1": result.sem1.ece,
+        "sem2": None if result.sem2 is None else result.sem2.ece,
+        "accuracy": result.sem1.accuracy,
+        "classes_per_question": float(np.mean(pool.classes)),
+    }
+
+
+def _convergence(pool: AnswerPool, options: _Options) -> Convergence | None:
+    try:
+        return convergence(pool, rng=options.rng, bins=options.bins, level=options.level)
+    except TooFewErrors:
+        return None
+
+
+def _needed(pool: AnswerPool, part: pl.DataFrame, options: _Options) -> DrawsNeeded | None:
+    price = None
+    if "money_usd" in part.columns and part["money_usd"].null_count() == 0:
+        price = float(part["money_usd"].cast(pl.Float64).mean())  # type: ignore[arg-type]  # a mean of numbers is one
+    try:
+        return draws_needed(pool, precision=options.precision, rng=options.rng, usd_per_draw=price)
+    except TooFewErrors:
+        return None
 
 
 def _graded(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -273,11 +405,25 @@ def _graded(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     return part.with_columns(pl.Series("correct", grades, dtype=pl.Float64)), notes
 
 
-def _stated(part: pl.DataFrame, pool: AnswerPool, options: dict[str, Any]) -> Verbalised | None:
+def _stated(part: pl.DataFrame, pool: AnswerPool, options: _Options) -> Verbalised | None:
     if "confidence" not in part.columns:
         return None
     graded = ~np.isnan(pool.correct)
-    matrix = _wide(part, "confidence", -1.0)
+    matrix = _wide(part, part["confidence"], -1.0)
     if np.isnan(matrix[matrix != -1]).all():
         return None
-    return verbalised_ece(matrix[graded], pool.correct[graded], **options)
+    return verbalised_ece(matrix[graded], pool.correct[graded], **options.ece)
+
+
+def _token(part: pl.DataFrame, pool: AnswerPool, options: _Options) -> EceResult | None:
+    """Token probability as confidence: its mean over the draws of the deployed class."""
+    if "token_probability" not in part.columns or part["token_probability"].null_count() == len(part):
+        return None
+    matrix = _wide(part, part["token_probability"], np.nan)
+    deployed = (pool.labels == pool.mode[:, None]) & ~np.isnan(matrix)
+    count = deployed.sum(axis=1)
+    use = (count > 0) & ~np.isnan(pool.correct)
+    if not use.any():
+        return None
+    mean = np.where(deployed, matrix, 0.0).sum(axis=1)[use] / count[use]
+    return ece(mean, pool.correct[use], **options.ece)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from richter.bench._gazetteer import Entity, Gazetteer, pack, read_gazetteer
 from richter.bench._items import read_items, write_bytes, write_items
-from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise
+from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise, statements
 from richter.bench._text import normalise_name
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "pack",
     "read_gazetteer",
     "read_items",
+    "statements",
     "write_bytes",
     "write_items",
 ]
@@ -35,6 +36,3 @@ def __getattr__(name: str) -> Any:
 
         return getattr(_facts, name)
     raise AttributeError(f"module 'richter.bench' has no attribute {name!r}")
-from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise, statements
-
-__all__ = ["content_words", "is_refusal", "matches_reference", "normalise", "statements"]

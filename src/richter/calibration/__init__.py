@@ -1,5 +1,6 @@
 """Does the model know when it is wrong? Calibration of stated, token and sampled confidence."""
 
+from richter.calibration._bounds import Bound, ece_bounds
 from richter.calibration._confidence import as_probability
 from richter.calibration._constants import (
     ece_gap_constant,
@@ -8,7 +9,11 @@ from richter.calibration._constants import (
     oracle_gap_constant,
     selection_bias,
 )
+from richter.calibration._convergence import Convergence, ConvergencePoint, convergence
+from richter.calibration._draws import DrawsNeeded, EarlyStopping, draws_needed, mode_is_certain, stop_early
+from richter.calibration._gap import Boundary, GapEstimate, SemGap, Stratum, margin_strata, sem_gap
 from richter.calibration._pool import AnswerPool, answer_pool
+from richter.calibration._recalibrate import Recalibration, RecalibrationAdvice, recalibrate
 from richter.calibration._regimes import Regimes, regimes
 from richter.calibration._reliability import ReliabilityRow, reliability
 from richter.calibration._sem import SemEce, Verbalised, sem_ece, verbalised_ece
@@ -17,23 +22,42 @@ from richter.stats import EceResult, bootstrap_ece, ece
 
 __all__ = [
     "AnswerPool",
+    "Bound",
+    "Boundary",
+    "Convergence",
+    "ConvergencePoint",
+    "DrawsNeeded",
+    "EarlyStopping",
     "EceResult",
+    "GapEstimate",
+    "Recalibration",
+    "RecalibrationAdvice",
     "Regimes",
     "ReliabilityRow",
     "SemEce",
+    "SemGap",
+    "Stratum",
     "Verbalised",
     "answer_pool",
     "as_probability",
     "bootstrap_ece",
+    "convergence",
+    "draws_needed",
     "ece",
+    "ece_bounds",
     "ece_gap_constant",
     "held_out_confidence",
     "jensen_bias",
     "jensen_root",
+    "margin_strata",
+    "mode_is_certain",
     "oracle_gap_constant",
+    "recalibrate",
     "regimes",
     "reliability",
     "selection_bias",
     "sem_ece",
+    "sem_gap",
+    "stop_early",
     "verbalised_ece",
 ]

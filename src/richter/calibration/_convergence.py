@@ -16,7 +16,7 @@ from richter.records import Interval, jsonable
 from richter.stats import ece
 from richter.stats._random import stream_seed
 
-__all__ = ["Convergence", "ConvergencePoint", "convergence"]
+__all__ = ["Convergence", "ConvergencePoint", "convergence", "subsample"]
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class Convergence:
         return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
-def _subsample(pool: AnswerPool, n: int, rng: np.random.Generator) -> AnswerPool:
+def subsample(pool: AnswerPool, n: int, rng: np.random.Generator) -> AnswerPool:
     """n of each question's draws at random, in the order they were drawn, with the classes' grades."""
     keys = np.where(pool.labels >= 0, rng.random(pool.labels.shape), 2.0)
     kept = np.sort(np.argsort(keys, axis=1)[:, :n], axis=1)
@@ -89,7 +89,7 @@ def convergence(
         low = found.margin < np.sqrt(np.log(found.classes) / n)
         first, second, gaps = [], [], []
         for _ in range(repeats):
-            part = _subsample(pool, n, rng)
+            part = subsample(pool, n, rng)
             c1 = part.counts.max(axis=1) / n
             c2, _ = held_out_confidence(part)
             a = part.correct

@@ -1,20 +1,24 @@
 """`richter calibration`: does the model know when it is wrong?"""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import click
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from richter.audit import CalibrationReport, DrawsCondition, GradesCondition, measure_calibration
-from richter.calibration import EceResult
+from richter.calibration import EceResult, RecalibrationAdvice
 from richter.cli._output import console, json_option, write_json
-from richter.records import printable
+from richter.cli._progress import money
+from richter.records import Interval, printable
 
 __all__ = ["calibration"]
 
 
 @click.command()
-@click.argument("file", type=click.Path())
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True, help="Bins of confidence.")
 @click.option(
     "--binning",
@@ -29,38 +33,63 @@ __all__ = ["calibration"]
     type=click.IntRange(min=1),
     help="Random half-splits for Sem2 (the paper's is 10). Without it: the exact average over all of them.",
 )
+@click.option(
+    "--precision",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.02,
+    show_default=True,
+    help="Draws: how closely mean confidence should be known, for the number of draws advised.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @json_option
 def calibration(
-    file: str, bins: int, binning: str, level: float, splits: int | None, seed: int, json_path: str | None
+    file: Path,
+    bins: int,
+    binning: str,
+    level: float,
+    splits: int | None,
+    precision: float,
+    seed: int,
+    json_path: str | None,
 ) -> None:
     """Does the model know when it is wrong?
 
-    FILE is a grades table (item, condition, correct, confidence) or a draws table (item, condition, draw, answer,
-    and if there: cluster, correct, reference, confidence). On draws, confidence is how often the model repeats its
-    answer, on all draws (Sem1) and on held-out halves (Sem2).
+    FILE is a grades table (item, condition, correct, confidence), a draws table (item, condition, draw, answer, and
+    if there: question, cluster, correct, reference, confidence), or a run that `richter draw` made. On draws,
+    confidence is how often the model repeats its answer: on all draws (Sem1) and on held-out halves (Sem2).
 
     \b
     richter calibration grades.csv
-    richter calibration draws.jsonl --json calibration.json
-    richter calibration draws.jsonl --splits 10 --seed 1
+    richter calibration run1/draws.jsonl --json calibration.json
+    richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
     """
     report = measure_calibration(
-        file, rng=np.random.default_rng(seed), bins=bins, binning=binning, level=level, splits=splits
+        file,
+        rng=np.random.default_rng(seed),
+        bins=bins,
+        binning=binning,
+        level=level,
+        splits=splits,
+        precision=precision,
     )
     write_json(report, json_path, inputs=[file])
     out = console(json_path)
-    for note in report.notes:
-        out.print(note)
     for condition in report.conditions:
         out.print(_sentence(condition))
-    _tables(out, report)
+    _table(out, report)
+    for condition in report.conditions:
+        name = printable(condition.name, limit=40)
+        lines = _grades_lines(condition) if isinstance(condition, GradesCondition) else _draws_lines(condition)
+        for line in lines:
+            out.print(f"{name}: {line}")
+    for note in report.notes:
+        out.print(note)
 
 
 def _calibration_sentence(result: EceResult, *, what: str) -> str:
     low, high = result.interval.low, result.interval.high
-    side = "more" if result.signed_gap > 0 else "less"
     if low > 0:
+        side = "more" if result.signed_gap > 0 else "less"
         return (
             f"{what} is miscalibrated: ECE {result.debiased:.3f} debiased ({low:.3f} to {high:.3f}), "
             f"{side} confident than right by {abs(result.signed_gap):.3f} on average."
@@ -83,66 +112,119 @@ def _sentence(condition: GradesCondition | DrawsCondition) -> str:
     return f"{name}: " + _calibration_sentence(result, what="agreement with itself")
 
 
-def _row(name: str, source: str, result: EceResult) -> list[str]:
-    return [
-        name,
-        source,
-        f"{result.n:,}",
-        f"{result.accuracy:.3f}",
-        f"{result.mean_confidence:.3f}",
-        f"{result.ece:.3f}",
-        f"{result.null:.3f}",
-        f"{result.debiased:.3f}",
-        f"{result.interval.low:.3f} to {result.interval.high:.3f}",
-        f"{result.brier:.3f}",
-        "-" if result.auroc is None else f"{result.auroc:.3f}",
-    ]
+def _results(condition: GradesCondition | DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:
+    if isinstance(condition, GradesCondition):
+        yield "given", condition.result
+    elif condition.sem is not None:
+        yield "Sem1, all draws", condition.sem.sem1
+        yield "Sem2, held out", condition.sem.sem2
+        if condition.verbalised is not None:
+            yield "stated, else 1", condition.verbalised.imputed
+            yield "stated only", condition.verbalised.dropped
+        yield "token probability", condition.token
 
 
-def _tables(out: Console, report: CalibrationReport) -> None:
+def _table(out: Console, report: CalibrationReport) -> None:
     table = Table(box=None, pad_edge=False, header_style="")
-    heads = (
-        "condition",
-        "confidence",
-        "n",
-        "accuracy",
-        "mean",
-        "ECE",
-        "null",
-        "debiased",
-        "interval",
-        "Brier",
-        "AUROC",
-    )
-    for head in heads:
-        table.add_column(head, justify="left" if head in ("condition", "confidence") else "right", no_wrap=True)
-    lines = []
+    for head in ("condition", "confidence"):
+        table.add_column(head, no_wrap=True)
+    for head in ("n", "accuracy", "mean", "ECE", "null", "debiased", "interval", "Brier", "AUROC"):
+        table.add_column(head, justify="right", no_wrap=True)
     for condition in report.conditions:
-        name = printable(condition.name, limit=28)
-        if isinstance(condition, GradesCondition):
-            if condition.result is not None:
-                table.add_row(*_row(name, "given", condition.result))
-                lines += [f"{name}: {note}" for note in (*condition.result.notes, *condition.notes)]
-            else:
-                lines += [f"{name}: {note}" for note in condition.notes]
-            continue
-        if condition.sem is not None:
-            table.add_row(*_row(name, "Sem1, all draws", condition.sem.sem1))
-            if condition.sem.sem2 is not None:
-                table.add_row(*_row("", "Sem2, held out", condition.sem.sem2))
-            if condition.verbalised is not None:
-                table.add_row(*_row("", "stated, else 1", condition.verbalised.imputed))
-                if condition.verbalised.dropped is not None:
-                    table.add_row(*_row("", "stated only", condition.verbalised.dropped))
-            lines += [f"{name}: {note}" for note in condition.sem.notes]
-        lines += [f"{name}: {note}" for note in condition.notes]
-        found = condition.regimes
-        lines.append(
-            f"{name}: classes {condition.clusters}; {found.large} questions of large margin, {found.low} of low, "
-            f"{found.jensen} of them Jensen-dominated."
-        )
+        name = printable(condition.name, limit=24)
+        for source, result in _results(condition):
+            if result is None:
+                continue
+            table.add_row(
+                name,
+                source,
+                f"{result.n:,}",
+                f"{result.accuracy:.3f}",
+                f"{result.mean_confidence:.3f}",
+                f"{result.ece:.3f}",
+                f"{result.null:.3f}",
+                f"{result.debiased:.3f}",
+                f"{result.interval.low:.3f} to {result.interval.high:.3f}",
+                f"{result.brier:.3f}",
+                "-" if result.auroc is None else f"{result.auroc:.3f}",
+            )
+            name = ""
     if table.row_count:
         out.print(table)
-    for line in lines:
-        out.print(line)
-    out.print("null: what a calibrated model with these confidences shows. debiased and interval allow for it.")
+        out.print("null: the ECE of a calibrated model with these confidences; debiased and interval allow for it.")
+
+
+def _span(interval: Interval) -> str:
+    return f"({interval.low:.3f} to {interval.high:.3f})"
+
+
+def _advice(advice: RecalibrationAdvice | None, floor: float | None) -> Iterator[str]:
+    if advice is None:
+        return
+    beside = "" if floor is None else f"; floor of this many labels {floor:.3f} (a rate, constant 1)"
+    if advice.advised is None:
+        yield f"no recalibration (temperature, Platt, isotonic) is shown to help on held-out halves{beside}."
+        return
+    best = next(m for m in advice.methods if m.method == advice.advised)
+    yield (
+        f"{best.method} recalibration, held out, would lower ECE by {best.ece_improvement:.3f} {_span(best.interval)} "
+        f"and Brier by {best.brier_improvement:.3f} {_span(best.brier_interval)}{beside}."
+    )
+
+
+def _grades_lines(condition: GradesCondition) -> Iterator[str]:
+    if condition.result is not None:
+        yield from condition.result.notes
+    yield from _advice(condition.recalibration, condition.floor)
+    yield from condition.notes
+
+
+def _draws_lines(condition: DrawsCondition) -> Iterator[str]:
+    found = condition.regimes
+    yield (
+        f"classes {condition.classes}; {found.large} questions of large margin, {found.low} of low margin "
+        f"({found.jensen} of them Jensen-dominated)."
+    )
+    if condition.verbalised is not None:
+        yield f"a confidence is stated in {condition.verbalised.parse_rate:.0%} of the draws."
+    gap = condition.gap
+    if gap is not None:
+        low = gap.low_margin_ece
+        yield (
+            f"Sem1 - Sem2: confidence {gap.confidence.estimate:.3f} {_span(gap.confidence.interval)}, predicted "
+            f"{gap.predicted:.3f}; ECE {gap.ece.estimate:.3f} {_span(gap.ece.interval)}; low-margin ECE "
+            + (
+                f"undefined with {gap.low_margin_questions} questions."
+                if low is None
+                else f"{low.estimate:.3f} {_span(low.interval)}."
+            )
+        )
+    curve = condition.convergence
+    if curve is not None and curve.slope is not None:
+        span = f" {_span(curve.interval)}" if curve.interval else ""
+        yield f"the low-margin gap shrinks as n^{curve.slope:.2f}{span}; theory -0.50."
+    if len(condition.sensitivity) > 1:
+        yield "Sem2-ECE by grouping: " + ", ".join(
+            f"{key} {row['sem2']:.3f} ({row['classes_per_question']:.1f} classes)"
+            for key, row in condition.sensitivity.items()
+            if row["sem2"] is not None
+        )
+    needed = condition.needed
+    if needed is not None:
+        cost = "" if needed.money_usd is None else f", {money(needed.money_usd)}"
+        how = "measured" if needed.measured else "extrapolated"
+        yield (
+            f"mean confidence lies within {needed.bracket:.3f}; {needed.precision:g} needs {needed.n:,} draws a "
+            f"question ({how}; {needed.calls:,} calls{cost})."
+        )
+    stopping = condition.stopping
+    if stopping is not None and stopping.accuracy is not None and stopping.accuracy_of_all is not None:
+        yield (
+            f"stopping once the mode is certain: {stopping.fraction:.0%} of the draws, accuracy "
+            f"{stopping.accuracy:.3f} (all draws {stopping.accuracy_of_all:.3f}), same answer on "
+            f"{stopping.same_answer:.1%}."
+        )
+    yield from _advice(condition.recalibration, condition.floor)
+    if condition.sem is not None:
+        yield from condition.sem.notes
+    yield from condition.notes

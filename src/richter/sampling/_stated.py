@@ -18,15 +18,18 @@ _STATED = re.compile(
 )
 
 
+def _last_statement(text: str) -> re.Match[str] | None:
+    found = list(_STATED.finditer(text))
+    return found[-1] if found else None
+
+
 def split_confidence(text: str) -> tuple[str, float | None]:
     """The answer without its confidence line, and the stated confidence in [0, 1] (None where there is none).
 
     Read as stated: "80%", "80 percent", "80/100", "8/10", "8 out of 10"; a bare number is a probability up to 1 and a
     percentage above. The last statement counts. A value out of range (120%) is no statement.
     """
-    match = None
-    for match in _STATED.finditer(text):  # noqa: B007  the last match is wanted
-        pass
+    match = _last_statement(text)
     if match is None:
         return text.strip(), None
     value = float(match["value"])
@@ -39,12 +42,19 @@ def split_confidence(text: str) -> tuple[str, float | None]:
     return rest, value if 0 <= value <= 1 else None
 
 
-def token_probability(logprobs: Sequence[float]) -> float | None:
-    """The geometric mean of an answer's token probabilities, exp(mean log p); None without log-probabilities.
+def token_probability(text: str, tokens: Sequence[str], logprobs: Sequence[float]) -> float | None:
+    """The geometric mean of the answer's token probabilities, exp(mean log p); None without log-probabilities.
 
-    Length-normalised, since the product itself punishes long answers; it is a confidence in the wording, not in the
-    meaning, and therefore a lower one than the model's agreement with itself.
+    Tokens of the confidence line are left out. Length-normalised, since the product itself punishes long answers; it
+    is a confidence in the wording, not in the meaning, and so a lower one than the model's agreement with itself.
     """
-    if not logprobs:
+    if not logprobs or len(tokens) != len(logprobs):
         return None
-    return math.exp(sum(logprobs) / len(logprobs))
+    match = _last_statement(text)
+    end = match.start() if match else len(text)
+    kept, at = [], 0
+    for token, value in zip(tokens, logprobs, strict=True):
+        if at < max(end, 1):
+            kept.append(value)
+        at += len(token)
+    return math.exp(sum(kept) / len(kept))

@@ -1,0 +1,176 @@
+"""`richter draw`: repeated answers with stated confidence, grouped into classes, as a draws table."""
+
+import asyncio
+import dataclasses
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from richter.audit._ask import AskProgress, ask_run
+from richter.bench import matches_reference
+from richter.errors import InputError, StorageError
+from richter.llm import Asker, Budget, Price, open_model, price_of, read_prices
+from richter.records import Answer, Condition, Item, jsonable
+from richter.sampling import Partition, cluster_questions, judge_classes, split_confidence, token_probability
+from richter.store import Spent, open_ledger
+
+__all__ = ["DRAWS_NAME", "DrawsResult", "draw_run", "tabulate_draws"]
+
+DRAWS_NAME = "draws.jsonl"
+Key = tuple[str, str]  # condition, item
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DrawsResult:
+    """What was drawn: where the table is, how many answers it holds, and how well they could be read.
+
+    `parse_rate` is the share of answers that state a confidence, by condition. `repaired` counts the questions whose
+    judged classes were no partition and had to be made one (None: no judge was asked).
+    """
+
+    path: str
+    answers: int
+    failed: int
+    parse_rate: dict[str, float]
+    classes: str
+    repaired: int | None
+    spent: Spent
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+
+def draw_run(
+    run: str | Path,
+    items: Sequence[Item],
+    conditions: Sequence[Condition],
+    *,
+    draws: int,
+    classes: Literal["offline", "judge"] = "offline",
+    judge: str | None = None,
+    budget: Budget | None = None,
+    prices: Mapping[str, Price] | None = None,
+    watch: Callable[[AskProgress], None] | None = None,
+    **asking: Any,
+) -> DrawsResult:
+    """Draw, group and grade: `draws` answers per item and condition through the ledger, then the table.
+
+    Resuming is doing the same again; only missing answers are paid for, and the judge's replies are in the ledger
+    too. The budget covers both.
+    """
+    for condition in conditions:
+        if condition.decoding.temperature == 0 and draws > 1:
+            raise InputError(
+                f"{condition.name} has temperature 0: {draws} draws would be one answer, {draws} times.",
+                remedy="Draw at the temperature the model is deployed with, above 0.",
+            )
+    if classes == "judge" and judge is None:
+        raise InputError("Classes by a judge need a judge model.", remedy="Name one with --judge, or use offline.")
+    limit = budget or Budget()
+    ask_run(run, items, conditions, draws=draws, budget=limit, prices=prices, watch=watch, **asking)
+    return tabulate_draws(
+        run, [i.id for i in items], [c.name for c in conditions], draws, judge=judge, budget=limit, prices=prices
+    )
+
+
+def tabulate_draws(
+    run: str | Path,
+    items: Sequence[str],
+    conditions: Sequence[str],
+    draws: int,
+    *,
+    judge: str | None = None,
+    budget: Budget | None = None,
+    prices: Mapping[str, Price] | None = None,
+) -> DrawsResult:
+    """Write the answers of a run as a draws table: confidence parsed, classes formed, each answer graded by rule."""
+    wanted_items, wanted = set(items), set(conditions)
+    with open_ledger(run, mode="write") as ledger:
+        known = {i.id: i for i in ledger.items() if i.id in wanted_items}
+        answers = [a for a in ledger.answers() if a.item in known and a.condition in wanted and a.draw < draws]
+        given = [a for a in answers if not a.error]
+        if not given:
+            raise InputError(f"{run} holds no answers to these items.", remedy="Run `richter draw` or `richter ask`.")
+        groups: dict[Key, list[Answer]] = defaultdict(list)
+        for answer in given:
+            groups[answer.condition, answer.item].append(answer)
+        texts = {key: [split_confidence(a.text)[0] for a in group] for key, group in groups.items()}
+        repaired = None
+        if judge is None:
+            keys = list(groups)
+            found = cluster_questions(
+                [texts[k] for k in keys], [known[i].prompt for _, i in keys], [_names(known[i]) for _, i in keys]
+            )
+            classes = dict(zip(keys, found, strict=True))
+        else:
+            parts = asyncio.run(_judged(ledger, judge, known, texts, budget, prices))
+            classes = {key: list(part.classes) for key, part in parts.items()}
+            repaired = sum(p.repaired for p in parts.values())
+        spent = ledger.spent()
+    rows = [
+        _row(known[item], a, c) for (_, item), g in groups.items() for a, c in zip(g, classes[_, item], strict=True)
+    ]
+    path = Path(run) / DRAWS_NAME
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    try:
+        frame.write_ndjson(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
+    stated = frame.group_by("condition", maintain_order=True).agg(pl.col("confidence").is_not_null().mean())
+    return DrawsResult(
+        path=str(path),
+        answers=len(given),
+        failed=len(answers) - len(given),
+        parse_rate=dict(stated.iter_rows()),
+        classes="offline" if judge is None else f"judge {judge}",
+        repaired=repaired,
+        spent=spent,
+    )
+
+
+def _names(item: Item) -> list[str]:
+    return [item.reference, *item.aliases]
+
+
+def _row(item: Item, answer: Answer, cluster: int) -> dict[str, Any]:
+    text, confidence = split_confidence(answer.text)
+    return {
+        "item": item.id,
+        "condition": answer.condition,
+        "draw": answer.draw,
+        "question": item.prompt,
+        "answer": text,
+        "cluster": cluster,
+        "correct": int(matches_reference(text, _names(item))) if item.reference else None,
+        "confidence": confidence,
+        "token_probability": token_probability(answer.text, answer.tokens, answer.logprobs),
+        "reference": "|".join(_names(item)),
+        "money_usd": answer.money_usd,
+    }
+
+
+async def _judged(
+    ledger: Any,
+    judge: str,
+    known: Mapping[str, Item],
+    texts: Mapping[Key, list[str]],
+    budget: Budget | None,
+    prices: Mapping[str, Price] | None,
+) -> dict[Key, Partition]:
+    priced = read_prices() if prices is None else prices
+    model = open_model(judge, prices=priced, context_tokens=4096)
+    asker = Asker(ledger, budget=budget, prices={model.name: price_of(judge, priced)})
+    limit = asyncio.Semaphore(32)
+
+    async def one(key: Key) -> tuple[Key, Partition]:
+        async with limit:
+            return key, await judge_classes(asker, model, known[key[1]].prompt, texts[key])
+
+    try:
+        return dict(await asyncio.gather(*(one(key) for key in texts)))
+    finally:
+        await model.aclose()

@@ -1,0 +1,205 @@
+"""How many draws: for a wanted precision of confidence, and for each question only until its mode is certain."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.calibration._convergence import subsample
+from richter.calibration._pool import AnswerPool
+from richter.calibration._split import held_out_confidence
+from richter.errors import InputError, TooFewErrors
+from richter.records import jsonable
+
+__all__ = ["DrawsNeeded", "EarlyStopping", "draws_needed", "mode_is_certain", "stop_early"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DrawsNeeded:
+    """Draws per question at which mean confidence is known to within `precision`.
+
+    `bracket` is the pilot's mean Sem1 minus mean Sem2, between which the oracle's mean confidence lies. `measured`
+    says that n lies inside the pilot; else it is extrapolated as n^(-1/2). `money_usd` is for all questions, None
+    where the price of a draw is not known.
+    """
+
+    n: int
+    precision: float
+    bracket: float
+    pilot: int
+    measured: bool
+    calls: int
+    money_usd: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+
+def _bracket(pool: AnswerPool, n: int, rng: np.random.Generator, repeats: int) -> float:
+    values = []
+    for _ in range(repeats):
+        part = subsample(pool, n, rng)
+        values.append(np.mean(part.counts.max(axis=1) / n - held_out_confidence(part)[0]))
+    return float(np.mean(values))
+
+
+def draws_needed(
+    pool: AnswerPool,
+    *,
+    precision: float,
+    rng: np.random.Generator,
+    usd_per_draw: float | None = None,
+    repeats: int = 4,
+) -> DrawsNeeded:
+    """Draws per question for a mean confidence known to `precision`, from pilot draws.
+
+    Sem1's mean is never below the oracle's, eq. (2), and Sem2's never above, eq. (5), so their difference brackets
+    it. Inside the pilot the bracket at n is measured on subsamples; beyond, it is extrapolated from the pilot as
+    n^(-1/2), the low-margin rate (Theorem 5.6), which overstates the need where margins are large.
+    """
+    if not 0 < precision < 1:
+        raise InputError(f"A precision of {precision} is not between 0 and 1.", remedy="Use 0.02 for two points.")
+    pilot = int(pool.draws.min())
+    if pilot < 4:
+        raise TooFewErrors("A pilot needs several draws a question.", n=pilot, needed=4)
+    bracket = _bracket(pool, pilot, rng, repeats if int(pool.draws.max()) > pilot else 1)
+    measured = bracket <= precision
+    if not measured:
+        n = math.ceil(pilot * (bracket / precision) ** 2)
+    else:
+        low, n = 2, pilot  # the bracket shrinks with n: bisect
+        while low < n:
+            middle = (low + n) // 2
+            if _bracket(pool, middle, rng, repeats) <= precision:
+                n = middle
+            else:
+                low = middle + 1
+    calls = n * pool.questions
+    return DrawsNeeded(
+        n=n,
+        precision=precision,
+        bracket=bracket,
+        pilot=pilot,
+        measured=measured,
+        calls=calls,
+        money_usd=None if usd_per_draw is None else calls * usd_per_draw,
+    )
+
+
+@numba.njit(cache=True)
+def _certain(counts: NDArray[np.int64], log_level: float) -> bool:
+    """Whether the leading class beats every other, seen or unseen, at an anytime level.
+
+    Against one rival, the draws that fall on either are coin flips under a tie; a uniform prior on the leader's share
+    gives the martingale 2^(a + b) a! b! / (a + b + 1)!. It must reach K / alpha for each of the K - 1 other classes
+    seen and one unseen (Ville's inequality and a union bound).
+    """
+    leader, classes = 0, 0
+    for k in range(len(counts)):
+        if counts[k] > 0:
+            classes += 1
+        if counts[k] > counts[leader]:
+            leader = k
+    a = counts[leader]
+    rival = 0  # the strongest rival is the hardest to beat; without any, an unseen class has none
+    for k in range(len(counts)):
+        if k != leader and counts[k] > rival:
+            rival = counts[k]
+    value = (a + rival) * math.log(2.0) + math.lgamma(a + 1.0) + math.lgamma(rival + 1.0) - math.lgamma(a + rival + 2.0)
+    return bool(value >= math.log(classes) - log_level)
+
+
+@numba.njit(cache=True)
+def _decided(counts: NDArray[np.int64], left: int) -> bool:
+    """Whether the leader cannot be overtaken, nor caught up with, in the draws that are left."""
+    ordered = np.sort(counts)
+    second = ordered[-2] if len(ordered) > 1 else 0
+    return bool(ordered[-1] - second > left)
+
+
+def mode_is_certain(counts: Any, *, alpha: float = 0.05, left: int | None = None) -> bool:
+    """Whether a question's class counts already settle its most likely class, however often one looks.
+
+    The chance that a question is ever called settled with the wrong class is at most about `alpha` (K, the number of
+    classes, is taken as the number seen so far plus one unseen). With `left`, the draws still planned, a lead that
+    they cannot make up settles it too: more draws could not change the deployed answer.
+    """
+    values = np.asarray(counts, dtype=np.int64)
+    if values.sum() == 0:
+        return False
+    return bool(_certain(values, math.log(alpha)) or (left is not None and _decided(values, left)))
+
+
+@numba.njit(cache=True)
+def _replay(
+    labels: NDArray[np.int32], planned: NDArray[np.int64], width: int, least: int, log_level: float
+) -> NDArray[np.int64]:
+    used = np.zeros(len(labels), dtype=np.int64)
+    for i in range(len(labels)):
+        counts = np.zeros(width, dtype=np.int64)
+        for j in range(labels.shape[1]):
+            if labels[i, j] < 0:
+                break
+            counts[labels[i, j]] += 1
+            used[i] = j + 1
+            if used[i] >= least and (_certain(counts, log_level) or _decided(counts, planned[i] - used[i])):
+                break
+    return used
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class EarlyStopping:
+    """What stopping early would have cost and changed, replayed on draws that were all made.
+
+    `same_answer` is the share of questions that deploy the same class as all draws do; accuracies are over graded
+    questions. `confidence_change` is mean Sem1 after stopping minus before: stopping on a lead raises it.
+    """
+
+    used: NDArray[np.int64]
+    draws: int
+    draws_of_all: int
+    fraction: float
+    same_answer: float
+    accuracy: float | None
+    accuracy_of_all: float | None
+    confidence_change: float
+    alpha: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, without the per-question array."""
+        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "used"}
+
+
+def stop_early(pool: AnswerPool, *, alpha: float = 0.05, least: int = 3) -> EarlyStopping:
+    """Replay the draws in order, stopping each question as soon as its mode is settled (`mode_is_certain`).
+
+    Its own number of draws is what was planned for a question.
+    """
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha={alpha} is not between 0 and 1.", remedy="Use 0.05.")
+    used = _replay(pool.labels, pool.draws, pool.counts.shape[1], least, math.log(alpha))
+    kept = np.where(np.arange(pool.labels.shape[1]) < used[:, None], pool.labels, -1)
+    counts = np.zeros_like(pool.counts)
+    rows, columns = np.nonzero(kept >= 0)
+    np.add.at(counts, (rows, kept[rows, columns]), 1)
+    mode = np.argmax(counts, axis=1)
+    after = pool.grades[np.arange(pool.questions), mode]
+    graded = ~np.isnan(pool.correct) & ~np.isnan(after)
+    change = counts.max(axis=1) / used - pool.counts.max(axis=1) / pool.draws
+    return EarlyStopping(
+        used=used,
+        draws=int(used.sum()),
+        draws_of_all=int(pool.draws.sum()),
+        fraction=float(used.sum() / pool.draws.sum()),
+        same_answer=float(np.mean(mode == pool.mode)),
+        accuracy=float(np.mean(after[graded])) if graded.any() else None,
+        accuracy_of_all=float(np.mean(pool.correct[graded])) if graded.any() else None,
+        confidence_change=float(np.mean(change)),
+        alpha=alpha,
+    )

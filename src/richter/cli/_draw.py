@@ -1,0 +1,121 @@
+"""`richter draw`: repeated answers for calibration."""
+
+import dataclasses
+from pathlib import Path
+
+import click
+
+from richter.audit import draw_run, estimate_run, name_conditions
+from richter.bench import read_items
+from richter.cli._output import console, json_option, write_json
+from richter.cli._progress import asking, downloading, money
+from richter.llm import parse_budget, read_prices
+from richter.records import Decoding, printable
+from richter.sampling import CONFIDENCE_REQUEST
+
+__all__ = ["draw"]
+
+EXAMPLES = """
+\b
+Examples:
+  richter draw run1 --model smollm2 --bench facts.jsonl --draws 20 --limit 60 --max-tokens 32
+  richter draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --dry-run
+  richter draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --budget 5usd
+  richter draw run1 --model smollm2 --bench facts.jsonl --judge openai/gpt-4o-mini
+Then: richter calibration run1/draws.jsonl. The same command again resumes: only what is missing is asked.
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
+@click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
+@click.option("--draws", type=click.IntRange(1), default=50, show_default=True, help="Answers per item and model.")
+@click.option(
+    "--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, show_default=True, help="Above 0."
+)
+@click.option("--max-tokens", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--top-p", type=click.FloatRange(0, 1), default=None)
+@click.option("--seed", type=int, default=0, show_default=True, help="Sampling seed; draws get seeds of their own.")
+@click.option("--plain", is_flag=True, help="Ask the question alone, without asking for a confidence.")
+@click.option("--no-logprobs", is_flag=True, help="Do not ask for token log-probabilities.")
+@click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
+@click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
+@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok (several with commas): never exceeded.")
+@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
+@click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
+@json_option
+def draw(
+    run: Path,
+    bench: Path,
+    models: tuple[str, ...],
+    draws: int,
+    temperature: float,
+    max_tokens: int,
+    top_p: float | None,
+    seed: int,
+    plain: bool,
+    no_logprobs: bool,
+    judge: str | None,
+    limit: int | None,
+    budget_text: str | None,
+    prices_path: Path | None,
+    concurrency: int,
+    slots: int,
+    dry_run: bool,
+    json_path: str | None,
+) -> None:
+    """Draw repeated answers to each item, group those that say the same, and write RUN/draws.jsonl."""
+    items = read_items(bench)[:limit]
+    conditions = name_conditions(
+        models,
+        temperatures=[temperature],
+        systems=["" if plain else CONFIDENCE_REQUEST],
+        decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=not no_logprobs),
+    )
+    prices = read_prices(prices_path)
+    out = console(json_path)
+    if dry_run:
+        rows = estimate_run(run, items, conditions, draws=draws, prices=prices)
+        for row in rows:
+            cost = (
+                "at a price that is not known" if row.money_usd_most is None else f"at most {money(row.money_usd_most)}"
+            )
+            out.print(
+                f"{printable(row.condition)}: {row.calls:,} calls missing, {row.already:,} there; "
+                f"about {row.tokens_in:,} tokens in, at most {row.tokens_out_most:,} out, {cost}."
+            )
+        write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
+        return
+    with downloading("fetching SmolLM2") as download, asking("drawing") as watch:
+        result = draw_run(
+            run,
+            items,
+            conditions,
+            draws=draws,
+            classes="offline" if judge is None else "judge",
+            judge=judge,
+            budget=parse_budget(budget_text),
+            prices=prices,
+            concurrency=concurrency,
+            slots=slots,
+            bench=str(bench),
+            watch=watch,
+            download=download,
+        )
+    spent = result.spent
+    out.print(
+        f"{result.path}: {result.answers:,} answers to {len(items)} items under {len(conditions)} conditions; "
+        f"{spent.calls:,} calls, {spent.tokens:,} tokens, {money(spent.money_usd, spent.unpriced)}."
+    )
+    if result.failed:
+        out.print(f"{result.failed} calls failed and are not in the table; the same command asks them again.")
+    if not plain:
+        for name, rate in result.parse_rate.items():
+            out.print(f"{printable(name)} states a confidence in {rate:.0%} of its answers.")
+    if result.repaired:
+        out.print(f"The judge's groups were no partition for {result.repaired} questions and were repaired.")
+    out.print(f"Next: richter calibration {result.path}", style="dim")
+    write_json(result, json_path, inputs=[bench])

@@ -1,0 +1,22 @@
+"""Repeated draws: stated confidence, and answers grouped into classes that say the same."""
+
+from richter.sampling._offline import REFUSAL, THRESHOLD, cluster_answers, cluster_questions
+from richter.sampling._partition import Partition, judge_classes, read_groups
+from richter.sampling._quality import PairQuality, choose_threshold, pair_quality
+from richter.sampling._stated import CONFIDENCE_REQUEST, split_confidence, token_probability
+
+__all__ = [
+    "CONFIDENCE_REQUEST",
+    "REFUSAL",
+    "THRESHOLD",
+    "PairQuality",
+    "Partition",
+    "choose_threshold",
+    "cluster_answers",
+    "cluster_questions",
+    "judge_classes",
+    "pair_quality",
+    "read_groups",
+    "split_confidence",
+    "token_probability",
+]
