@@ -58,8 +58,8 @@ __all__ = [
     "ask_until",
     "check_plan",
     "compare_grades",
-    "estimate_judging",
     "draw_run",
+    "estimate_judging",
     "estimate_run",
     "grade_by_alias",
     "grade_matrix",
@@ -77,6 +77,6 @@ __all__ = [
     "run_demo",
     "run_gate",
     "score_rows",
-    "weigh_scores",
     "tabulate_draws",
+    "weigh_scores",
 ]
