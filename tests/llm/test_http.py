@@ -160,6 +160,15 @@ def test_no_secret_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert secret not in repr(model) + repr(vars(model)["_endpoint"])
 
 
+def test_a_server_that_ignores_the_grammar_is_found_out(tmp_path: Path) -> None:
+    with FakeApi(reply=lambda prompt: " Peru" if "0" in prompt else "Well, Peru") as api:
+        asker, answers = ask_prompts(tmp_path, api.model, ["q0", "q1"], decoding=Decoding(choices=(" Peru", " Chad")))
+        assert answers["q0"].text == " Peru"
+        assert "none of the texts" in answers["q1"].error
+        assert asker.tally.failed == 1
+        assert '" Peru" | " Chad"' in api.bodies[0]["grammar"]
+
+
 def test_broken_usage_is_unknown_not_zero(tmp_path: Path) -> None:
     from richter.llm._http import HttpModel
     from richter.llm._providers import resolve

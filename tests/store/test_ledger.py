@@ -150,6 +150,12 @@ def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
         open_ledger(tmp_path / "file" / "run", mode="write")
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a place where nobody may write")
+def test_a_place_where_nobody_may_write() -> None:
+    with pytest.raises(StorageError, match="cannot be written"):
+        open_ledger("/proc/richter-run", mode="write")
+
+
 def test_full_disk(tmp_path: Path) -> None:
     with open_ledger(tmp_path, mode="write") as ledger:
         record(ledger, call(1))

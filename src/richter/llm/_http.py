@@ -73,7 +73,13 @@ class HttpModel:
             raise TryAgain(f"the connection broke: {type(error).__name__}", maybe_billed=True) from error
         if status != 200:
             self._refuse(status, headers, content)
-        return self._parse(content, raw=raw, latency_s=time.perf_counter() - started)
+        answer = self._parse(content, raw=raw, latency_s=time.perf_counter() - started)
+        if decoding.choices and answer.text.strip() not in {choice.strip() for choice in decoding.choices}:
+            raise CallFailed(
+                f"{self.name} answered {printable(answer.text, limit=40)!r}, none of the texts it was held to.",
+                remedy="The server ignores grammars; use --style chat with it.",
+            )
+        return answer
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         content = await response.content.read(LONGEST_BODY)
