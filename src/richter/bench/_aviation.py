@@ -298,9 +298,9 @@ def aviation(world: World) -> list[Cell]:
     return [
         by_name(tier=1, facts=named[:700], weight=1),
         by_name(tier=2, facts=named[700:], weight=2),
-        by_code(tier=2, facts=international[:250]),
+        by_code(tier=2, facts=codes[:250]),
         by_code(tier=3, facts=codes[250:2500], weight=1),
-        city(tier=3, facts=international[:350], weight=2),
+        city(tier=3, facts=codes[:350], weight=2),
         city(tier=4, facts=codes[350:2500], weight=3),
         zone(tier=4, facts=international, weight=2),
         unit(tier=4, facts=international, weight=1),

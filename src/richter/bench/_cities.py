@@ -98,7 +98,7 @@ def cities(world: World) -> list[Cell]:
 
     asked = world.asked_cities
     people = {key: world.cities[key].population for key in asked}
-    famous, large = world.known_cities[:450], world.known_cities[450:2600]
+    famous, large = world.known_cities[:450], world.known_cities[450:3500]
     middle = [key for key in asked if 20_000 <= people[key] < 100_000]
     small = [key for key in asked if 5_000 <= people[key] < 20_000]
     villages = [key for key in asked if 1_000 <= people[key] < 5_000]
@@ -145,8 +145,8 @@ def cities(world: World) -> list[Cell]:
         plain(tier=3, facts=middle, weight=3),
         plain(tier=3, facts=small),
         plain(tier=4, facts=villages, weight=3),
-        capital(tier=4, facts=large, weight=3),
-        unit(tier=4, facts=large, weight=2),
+        capital(tier=4, facts=[*famous, *large], weight=3),
+        unit(tier=4, facts=[*famous, *large], weight=2),
         trap(tier=4, facts=traps[: len(traps) // 2], weight=2),
         capital(tier=5, facts=small, weight=3),
         unit(tier=5, facts=small, weight=3),
@@ -159,10 +159,8 @@ def _kind(city: City) -> str:
 
 
 def _claims(world: World, key: str, claimable: list[str]) -> list[str]:
-    """Countries a city may be put into by mistake: a neighbour and another; none where it has a namesake."""
+    """Countries a city may be put into by mistake: a neighbour and another."""
     city = world.cities[key]
-    if world.call(city) != city.name:
-        return []
     neighbours = [c for c in world.countries[city.country].neighbours if c in claimable]
     others = [c for c in claimable if c != city.country and c not in neighbours]
     return [*ordered(neighbours, key)[:1], *pick(others, 1, key)]

@@ -64,9 +64,10 @@ def build_facts(*, items: int, seed: int) -> FactsBench:
     streams: dict[tuple[int, int], Iterator[Item]] = {}
     for d, (name, domain) in enumerate(DOMAINS.items()):
         cells = domain(world)
+        prompts: set[str] = set()
         for tier in range(TIERS):
             own = [cell for cell in cells if cell.tier == tier + 1]
-            streams[d, tier] = _draw(name, own, seed)
+            streams[d, tier] = _draw(name, own, seed, prompts)
     found: list[Item] = []
     for j in range(items):
         item = next(streams[j % len(names), j % TIERS], None)
@@ -79,11 +80,13 @@ def build_facts(*, items: int, seed: int) -> FactsBench:
     return FactsBench(items=tuple(found), gazetteer=gather(world), seed=seed, versions=versions)
 
 
-def _draw(domain: str, cells: list[Cell], seed: int) -> Iterator[Item]:
-    """The items of one domain and tier: its relations take turns by weight, each in an order set by the seed."""
+def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Iterator[Item]:
+    """The items of one domain and tier: its relations take turns by weight, each in an order set by the seed.
+
+    `prompts` are those that the domain has asked before, in any tier.
+    """
     waiting = {i: iter(ordered(cell.facts, seed, domain, cell.relation)) for i, cell in enumerate(cells)}
     given = dict.fromkeys(waiting, 0)
-    prompts: set[str] = set()
     while waiting:
         turn = min(waiting, key=lambda i: ((given[i] + 1) / cells[i].weight, i))
         item = None

@@ -437,11 +437,15 @@ class World:
 
     @cached_property
     def name_places(self) -> dict[str, list[str]]:
-        """City ids by normalised name, alternate names in Latin letters included, the largest city first."""
+        """City ids by normalised name, the largest city first.
+
+        Alternate names in Latin letters count from 5,000 people up: half a million names fewer to look at, and only
+        a village's second name could still be mistaken for a town.
+        """
         table: dict[str, dict[str, None]] = defaultdict(dict)
         for city in self.cities.values():
             table[city.key][city.id] = None
-            for name in city.alternates:
+            for name in city.alternates if city.population >= 5_000 else ():
                 if name != city.name and max(name) < "\u0250":  # Latin letters end there
                     table[normalise_name(name)][city.id] = None
         table.pop("", None)
