@@ -252,3 +252,59 @@ def test_floors_data_measures(capsys: pytest.CaptureFixture[str], tmp_path: Path
     row = json.loads(run(capsys, "floors", "data", str(tmp_path / "subjects.csv"), "--json", "-")[1])
     assert row["conditions"]["a"]["self_evaluation"]["bins"] == 20
     assert 0 <= row["subjects"]["share_undecided"] <= 1
+
+
+def test_next_items_to_label_until_the_budget_is_spent(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    c = rng.beta(6, 1.2, size=1000)
+    right = (rng.random(1000) < c).astype(int)
+    judge = rng.random(1000)
+    known: dict[int, int] = {}
+    path = tmp_path / "pool.csv"
+    for _ in range(20):
+        pl.DataFrame(
+            {
+                "item": range(1000),
+                "condition": "m",
+                "confidence": c,
+                "judge": judge,
+                "correct": [known.get(i) for i in range(1000)],
+            }
+        ).write_csv(path)
+        code, out, _ = run(capsys, "floors", "next", str(path), "--budget", "120", "--size", "50", "--json", "-")
+        row = json.loads(out)
+        assert code == 0
+        if not row["items"]:
+            break
+        known |= {int(i): int(right[int(i)]) for i in row["items"]}
+    assert len(known) == row["labelled"] == 120
+    interval = row["estimate"]["error_interval"]
+    assert interval["low"] < row["estimate"]["error_rate"] < interval["high"]
+    assert "The budget is spent" in run(capsys, "floors", "next", str(path), "--budget", "120")[1]
+    assert run(capsys, "floors", "next", str(path), "--budget", "150", "--signal", "judge")[0] == 0
+    assert (
+        "no numeric column ghost" in run(capsys, "floors", "next", str(path), "--budget", "150", "--signal", "ghost")[2]
+    )
+
+
+def test_a_run_folder_is_compared_by_its_ratings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from richter.records import Item, Rating
+    from richter.store import open_ledger
+
+    with open_ledger(tmp_path / "run1", mode="write") as ledger:
+        ledger.add_items([Item(id=f"q{i}", prompt="?", reference="!") for i in range(60)])
+        ledger.add_ratings(
+            Rating(item=f"q{i}", condition=c, rater="rules", kind="rule", severity=2.0 if i % step == 0 else 0.0)
+            for c, step in (("large", 10), ("small", 2))
+            for i in range(60)
+        )
+        ledger.add_ratings([Rating(item="q1", condition="large", rater="anna", kind="human", severity=4.0)])
+    run1 = str(tmp_path / "run1")
+    assert "several kinds" in run(capsys, "compare", run1, "small", "large")[2]
+    code, out, _ = run(capsys, "compare", run1, "small", "large", "--ratings", "rule")
+    assert code == 0
+    assert out.startswith("large is more accurate than small: +40.0 points")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "is not a run" in run(capsys, "compare", str(empty))[2]

@@ -1,5 +1,6 @@
 """Stages and loops: what asks models, what combines rooms, and the plans that are fixed before."""
 
+from richter.audit._active import NextLabels, next_labels
 from richter.audit._ask import AskProgress, Estimate, ask_run, estimate_run, name_conditions
 from richter.audit._calibration import (
     CalibrationReport,
@@ -46,6 +47,7 @@ __all__ = [
     "GradesCondition",
     "JudgingEstimate",
     "JudgingResult",
+    "NextLabels",
     "Outcome",
     "Plan",
     "PlanField",
@@ -69,6 +71,7 @@ __all__ = [
     "measure_grades",
     "name_conditions",
     "new_plan",
+    "next_labels",
     "open_data",
     "open_gate_data",
     "parse_value",

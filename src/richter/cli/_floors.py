@@ -352,3 +352,55 @@ def data(file: str, seed: int, level: float, json_path: str | None) -> None:
     report = measure_grades(read_grades([file]), rng=np.random.default_rng(seed), level=level)
     write_json(report, json_path, inputs=[file])
     show_floors(console(json_path), report)
+
+
+@floors.command(name="next")
+@click.argument("file", metavar="GRADES")
+@click.option("--budget", type=click.IntRange(min=1), required=True, help="Labels in all, those there are included.")
+@click.option("--size", type=click.IntRange(min=1), help="Items to name now; default: the rest of the phase.")
+@click.option("--condition", help="The condition, where the file has several.")
+@click.option(
+    "--signal", default="confidence", show_default=True, help="Column that orders items, e.g. a judge's score."
+)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--level", type=float, default=0.95, show_default=True)
+@json_option
+def next_items(
+    file: str,
+    budget: int,
+    size: int | None,
+    condition: str | None,
+    signal: str,
+    seed: int,
+    level: float,
+    json_path: str | None,
+) -> None:
+    """Which items of a scored pool to label next, and what the labels so far say of all of it.
+
+    GRADES has `correct` empty where nobody has looked. Label what is named, fill it in, and run the command again.
+
+    \b
+    richter floors next pool.csv --budget 300
+    richter floors next pool.csv --budget 300 --signal judge --json next.json
+    """
+    from richter.audit import next_labels
+
+    result = next_labels(file, budget=budget, condition=condition, signal=signal, size=size, seed=seed, level=level)
+    write_json(result, json_path, inputs=[file])
+    out = console(json_path)
+    if result.estimate is None:
+        out.print(f"Nothing can be said of {printable(result.condition)} yet: {result.labelled} of {budget} labels.")
+    else:
+        e = result.estimate
+        out.print(
+            f"{printable(result.condition)} is wrong in {100 * e.error_rate:.1f}% "
+            f"[{100 * e.error_interval.low:.1f}, {100 * e.error_interval.high:.1f}] of the pool of {result.pool:,}; "
+            f"ECE {e.ece_debiased:.3f} [{e.ece_interval.low:.3f}, {e.ece_interval.high:.3f}]; "
+            f"{result.labelled} of {budget} labels."
+        )
+    if not result.items:
+        out.print("The budget is spent." if result.phase == "done" else "No item is left to label.")
+        return
+    out.print(f"Label next ({result.phase}, {len(result.items)} items):")
+    for item in result.items:
+        out.print(f"  {printable(item)}")

@@ -1,5 +1,6 @@
 """Is there enough evidence, how much is needed, and when may we stop?"""
 
+from richter.floors._active import ActiveEstimate, ActiveState, active_estimate, next_batch, start_active
 from richter.floors._claim import CLAIM_GRAMMAR, Claim, Decision, decide_claim, parse_claim
 from richter.floors._compare import Comparison, ConditionSummary, PairResult, Refusal, compare
 from richter.floors._detection import LeCam, detection_limit, detection_power, le_cam
@@ -16,12 +17,21 @@ from richter.floors._dynamics import (
 from richter.floors._ece_gap import EcePath, ece_gap, ece_path
 from richter.floors._gap import METRICS, Gap, GapFinding, Metric, decide_gaps
 from richter.floors._lipschitz import Lipschitz, lipschitz
+from richter.floors._lure import lure_draw, lure_weights
 from richter.floors._paired import PairedCounts, PairedTest, clustered_test, mcnemar, misaligned, tango
 from richter.floors._published import PublishedGap, published_gap
 from richter.floors._rates import Rate, accuracy_floor, active_floor, bias_variance_bins, passive_floor, phase
 from richter.floors._self_evaluation import SelfEvaluation, self_evaluation
 from richter.floors._sequences import Sequence, difference_sequence, ece_sequence, mean_sequence, rate_sequence
 from richter.floors._sets import maximal_sets
+from richter.floors._simulate import (
+    SIMULATIONS,
+    Simulation,
+    simulate_active,
+    simulate_composition,
+    simulate_phase,
+    simulate_slope,
+)
 from richter.floors._sizing import (
     LabelsNeeded,
     effective_n,
@@ -50,6 +60,9 @@ __all__ = [
     "CLAIM_GRAMMAR",
     "METRICS",
     "PRESETS",
+    "SIMULATIONS",
+    "ActiveEstimate",
+    "ActiveState",
     "Claim",
     "Comparison",
     "ConditionSummary",
@@ -75,11 +88,13 @@ __all__ = [
     "Refusal",
     "SelfEvaluation",
     "Sequence",
+    "Simulation",
     "Subject",
     "SubjectNoise",
     "Temperature",
     "Transfer",
     "accuracy_floor",
+    "active_estimate",
     "active_floor",
     "bias_variance_bins",
     "clustered_test",
@@ -102,10 +117,13 @@ __all__ = [
     "labels_needed",
     "le_cam",
     "lipschitz",
+    "lure_draw",
+    "lure_weights",
     "maximal_sets",
     "mcnemar",
     "mean_sequence",
     "misaligned",
+    "next_batch",
     "paired_gap_labels",
     "parse_claim",
     "passive_floor",
@@ -116,6 +134,11 @@ __all__ = [
     "recalibration_rounds",
     "scaling_exponents",
     "self_evaluation",
+    "simulate_active",
+    "simulate_composition",
+    "simulate_phase",
+    "simulate_slope",
+    "start_active",
     "subject_noise",
     "tango",
     "temperature_rate",

@@ -208,13 +208,18 @@ def compare(
         else:
             drafts.append(_Draft(i, j, ~np.isnan(grades[:, i]) & ~np.isnan(grades[:, j])))
 
+    weights = None  # one bootstrap of groups serves all pairs
+    if units is not None:
+        number_of_groups = int(np.max(units)) + 1
+        share = np.full(number_of_groups, 1 / number_of_groups)
+        weights = rng.multinomial(number_of_groups, share, size=n_resamples).astype(np.float64)
     # each pair's sizing allows for the family that it is judged in
     alpha = 1 - level
     sizing = _Sizing(margin=margin, alpha=alpha / max(len(drafts), 1) / tried)
     options: dict[str, Any] = {"margin": margin, "tried": tried, "alpha": alpha, "directed": directed}
     accuracy = decide_gaps(
         [
-            _accuracy_gap(grades, labels, d, units, sizing, level=level, rng=rng, n_resamples=n_resamples)
+            _accuracy_gap(grades, labels, d, units, weights, sizing, level=level, rng=rng, n_resamples=n_resamples)
             for d in drafts
         ],
         METRICS["accuracy"],
@@ -396,6 +401,7 @@ def _accuracy_gap(
     labels: list[str],
     draft: _Draft,
     units: NDArray[np.intp] | None,
+    weights: Floats | None,
     sizing: _Sizing,
     *,
     level: float,
@@ -407,15 +413,16 @@ def _accuracy_gap(
     inflation, detail = 1.0, {}
     test = mcnemar(counts, margin=sizing.margin, level=level)
     tail = (1 - level) / 2
-    if units is not None:
+    if units is not None and weights is not None:
         members = np.unique(units[draft.shared], return_inverse=True)[1].astype(np.intp)
         difference = grades[draft.shared, draft.j] - grades[draft.shared, draft.i]
         single = test
         test = clustered_test(difference, members, margin=sizing.margin, level=level)
         number = int(np.max(members)) + 1
-        sums, sizes = np.bincount(members, weights=difference), np.bincount(members)
-        weights = rng.multinomial(number, np.full(number, 1 / number), size=n_resamples)
-        drawn = (weights @ sums) / (weights @ sizes)
+        place = units[draft.shared]
+        sums = np.bincount(place, weights=difference, minlength=weights.shape[1])
+        sizes = np.bincount(place, minlength=weights.shape[1])
+        drawn = (weights @ sums) / np.maximum(weights @ sizes, 1)
         if single.interval.half_width > 0:
             inflation = max(1.0, (test.interval.half_width / single.interval.half_width) ** 2)
         detail = {"n_groups": number, "design_effect": inflation}

@@ -1,0 +1,92 @@
+"""Which items of a grades file people should label next, and what the labels so far say of all of it."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from richter.errors import InputError, TooFewErrors
+from richter.floors import ActiveEstimate, active_estimate, next_batch, start_active
+from richter.interop import read_table
+from richter.records import jsonable, printable
+
+__all__ = ["NextLabels", "next_labels"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class NextLabels:
+    """The items to label next, in a random order, and the estimate from those labelled (None: too few yet)."""
+
+    items: tuple[str, ...]
+    phase: str
+    labelled: int
+    budget: int
+    pool: int
+    estimate: ActiveEstimate | None
+    condition: str
+    signal: str
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+
+def next_labels(
+    path: str | Path,
+    *,
+    budget: int,
+    condition: str | None = None,
+    signal: str = "confidence",
+    size: int | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+) -> NextLabels:
+    """Read a grades file whose `correct` is empty where nobody has looked, and say which items to look at.
+
+    `signal` names the column that orders items by how likely they are right: the confidence, or a judge's score.
+    Rows marked as failed calls are left out. The same file, budget and seed always give the same items.
+    """
+    frame = read_table(path, "grades")
+    names = frame["condition"].unique(maintain_order=True).to_list()
+    if condition is None and len(names) > 1:
+        raise InputError(
+            f"{path} holds {len(names)} conditions.",
+            remedy=f"Name one with --condition: {', '.join(printable(n) for n in names[:6])}.",
+        )
+    chosen = names[0] if condition is None else condition
+    if chosen not in names:
+        raise InputError(f"No condition is named {printable(chosen)}.", remedy=f"There are {', '.join(names[:6])}.")
+    part = frame.filter(pl.col("condition") == chosen)
+    if "error" in part.columns:
+        part = part.filter(pl.col("error").is_null() | (pl.col("error").cast(pl.String).str.strip_chars() == ""))
+    for column in dict.fromkeys(("confidence", signal)):
+        if column not in part.columns or not part[column].dtype.is_numeric():
+            raise InputError(f"{path} has no numeric column {column}.", remedy=f"It has {', '.join(part.columns)}.")
+    known = part.filter(pl.col("confidence").is_not_null() & pl.col(signal).is_not_null())
+    if known.is_empty():
+        raise InputError(f"No row of {printable(chosen)} has a confidence.", remedy="The pool must be scored.")
+    state = start_active(
+        known["confidence"].to_numpy(), budget=budget, seed=seed, signal=known[signal].cast(pl.Float64).to_numpy()
+    )
+    grades = known["correct"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    seen = np.flatnonzero(~np.isnan(grades))
+    state = state.with_labels(seen, grades[seen])
+    try:
+        estimate = active_estimate(state, level=level)
+    except TooFewErrors:
+        estimate = None
+    items = known["item"].to_list()
+    return NextLabels(
+        items=tuple(items[i] for i in next_batch(state, size=size)),
+        phase=state.phase,
+        labelled=state.labelled,
+        budget=budget,
+        pool=len(known),
+        estimate=estimate,
+        condition=chosen,
+        signal=signal,
+        seed=seed,
+    )

@@ -1,0 +1,285 @@
+"""Which items of a scored pool to label next, and what the labels then say of the whole pool.
+
+The paper's active rate (Theorem 12) lets the auditor ask at any confidence it likes. A pool of scored items is
+finite, so this is stratified sampling in two phases: explore all confidences, then put labels where they tell most.
+"""
+
+import dataclasses
+import math
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import isotonic_regression
+from scipy.special import ndtri
+
+from richter.errors import InputError, TooFewErrors
+from richter.floors._check import check_level
+from richter.records import Interval, jsonable
+from richter.stats import ece_interval
+
+__all__ = ["ActiveEstimate", "ActiveState", "active_estimate", "next_batch", "start_active"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+STRATA = 10
+PILOT_SHARE = 0.3
+LEAST_STRATUM = 2  # a stratum's spread needs two labels
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveState:
+    """A pool of scored items with the labels so far: all that the next step depends on.
+
+    `signal` orders items by how likely they are right (their confidence, or a judge's score); `labels` is 1 for
+    right, 0 for wrong, NaN where nobody has looked. `budget` is the number of labels in all.
+    """
+
+    confidence: Floats
+    signal: Floats
+    labels: Floats
+    barred: NDArray[np.bool_]  # items that nobody could label; they are not asked again
+    budget: int
+    seed: int
+    strata: int = STRATA
+    pilot_share: float = PILOT_SHARE
+
+    @property
+    def labelled(self) -> int:
+        """Labels so far."""
+        return int(np.sum(~np.isnan(self.labels)))
+
+    @property
+    def phase(self) -> Literal["explore", "exploit", "done"]:
+        """Where the audit stands."""
+        if self.labelled >= min(self.budget, len(self.labels)):
+            return "done"
+        return "explore" if self.labelled < _pilot_size(self) else "exploit"
+
+    def with_labels(self, items: ArrayLike, labels: ArrayLike) -> "ActiveState":
+        """The state after these items were labelled (1 right, 0 wrong; NaN: could not be, and is not asked again)."""
+        places = np.asarray(items, dtype=np.intp)
+        values = np.asarray(labels, dtype=np.float64)
+        if values.shape != places.shape or not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+            raise InputError("Give one label of 0 or 1 an item.", remedy="Use NaN where none could be given.")
+        new, barred = self.labels.copy(), self.barred.copy()
+        new[places] = values
+        barred[places] = np.isnan(values)
+        return dataclasses.replace(self, labels=new, barred=barred)
+
+
+def start_active(
+    confidence: ArrayLike, *, budget: int, seed: int = 0, signal: ArrayLike | None = None, strata: int = STRATA
+) -> ActiveState:
+    """A pool without labels. `signal` defaults to the confidence; a judge's score is one too."""
+    c = np.asarray(confidence, dtype=np.float64)
+    s = c if signal is None else np.asarray(signal, dtype=np.float64)
+    if c.ndim != 1 or len(c) == 0 or s.shape != c.shape:
+        raise InputError("Give one confidence (and signal) an item.", remedy="The pool must not be empty.")
+    if np.isnan(c).any() or np.isnan(s).any() or ((c < 0) | (c > 1)).any():
+        raise InputError("A confidence is missing or outside [0, 1].", remedy="Leave such items out.")
+    if not 1 <= budget <= len(c):
+        raise InputError(f"A budget of {budget} labels does not fit a pool of {len(c)}.", remedy="Give 1 .. pool.")
+    return ActiveState(
+        confidence=c,
+        signal=s,
+        labels=np.full(len(c), np.nan),
+        barred=np.zeros(len(c), dtype=bool),
+        budget=budget,
+        seed=seed,
+        strata=max(1, min(strata, budget // (2 * LEAST_STRATUM))),
+    )
+
+
+def _pilot_size(state: ActiveState) -> int:
+    return min(state.budget, max(math.ceil(state.pilot_share * state.budget), LEAST_STRATUM * state.strata))
+
+
+def _strata(state: ActiveState) -> Indices:
+    """Equal-mass strata of the signal; ties are split by position, so that a constant signal still has strata."""
+    order = np.argsort(state.signal, kind="stable")
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order)) * state.strata // len(order)
+    return place
+
+
+def _error_rates(state: ActiveState, place: Indices) -> Floats:
+    """Each stratum's error rate: isotonic in the signal, from smoothed counts."""
+    seen = ~np.isnan(state.labels)
+    count = np.bincount(place[seen], minlength=state.strata).astype(np.float64)
+    wrong = np.bincount(place[seen], weights=1 - state.labels[seen], minlength=state.strata)
+    smooth = (wrong + 0.5) / (count + 1)
+    fitted: Floats = isotonic_regression(smooth, weights=count + 1, increasing=False).x
+    return fitted
+
+
+def _allocation(state: ActiveState, place: Indices) -> Indices:
+    """Labels each stratum shall have in the end: Neyman's N_s sigma_s, never below what is there, at most N_s.
+
+    sigma_s = sqrt(p (1 - p)) is shrunk halfway to the mean: a pilot's rates are rough, and a stratum starved of
+    labels by a lucky pilot would cost more than Neyman gains.
+    """
+    size = np.bincount(place[~state.barred], minlength=state.strata)
+    have = np.bincount(place[~np.isnan(state.labels)], minlength=state.strata)
+    if state.phase == "explore":
+        weight = size.astype(np.float64)
+        total = _pilot_size(state)
+    else:
+        p = _error_rates(state, place)
+        sigma = np.sqrt(p * (1 - p))
+        weight = size * (sigma + np.mean(sigma)) / 2
+        total = state.budget
+    return _fill(weight, low=have, high=size, total=total)
+
+
+def _fill(weight: Floats, *, low: Indices, high: Indices, total: int) -> Indices:
+    """Whole numbers near proportional to `weight`, between low and high, that sum to total (or as near as can be)."""
+    total = int(min(max(total, int(low.sum())), int(high.sum())))
+    if total == 0 or not (weight > 0).any():
+        return low
+    below, above = 0.0, (total + 1) / max(float(np.min(weight[weight > 0])), 1e-12)
+    for _ in range(80):  # the common factor at which the clipped shares sum to the total
+        factor = (below + above) / 2
+        if float(np.sum(np.clip(weight * factor, low, high))) < total:
+            below = factor
+        else:
+            above = factor
+    share = np.clip(weight * above, low, high)
+    whole = np.clip(np.floor(share), low, high).astype(np.intp)
+    for k in np.argsort(whole - share, kind="stable"):  # the largest remainders first
+        if int(whole.sum()) >= total:
+            break
+        if whole[k] < high[k]:
+            whole[k] += 1
+    while int(whole.sum()) > total:
+        whole[int(np.argmax(np.where(whole > low, whole - share, -np.inf)))] -= 1
+    return whole
+
+
+def next_batch(state: ActiveState, *, size: int | None = None) -> Indices:
+    """The items to label next: up to `size`, by default all of the current phase. Empty when the budget is spent.
+
+    Which items depends on the state alone (its seed and labels), so an interrupted audit goes on as it would have.
+    Within a stratum items are drawn uniformly without replacement. Items that nobody could label are replaced by
+    others of their stratum, which is right if they are no easier or harder than those.
+    """
+    if state.phase == "done":
+        return np.empty(0, dtype=np.intp)
+    place = _strata(state)
+    want = _allocation(state, place)
+    have = np.bincount(place[~np.isnan(state.labels)], minlength=state.strata)
+    rng = np.random.default_rng([state.seed, state.labelled, int(state.barred.sum())])
+    chosen: list[Indices] = []
+    for s in range(state.strata):
+        open_items = np.flatnonzero((place == s) & np.isnan(state.labels) & ~state.barred)
+        chosen.append(rng.permutation(open_items)[: max(int(want[s] - have[s]), 0)])
+    batch = rng.permutation(np.concatenate(chosen)).astype(np.intp)
+    room = min(state.budget, len(state.labels)) - state.labelled
+    return batch[: min(room, len(batch) if size is None else size)]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveEstimate:
+    """What the labels say of the pool: error rate and binned ECE with intervals for the pool's own values."""
+
+    error_rate: float
+    error_interval: Interval
+    ece: float
+    ece_debiased: float
+    ece_interval: Interval
+    labelled: int
+    pool: int
+    per_stratum: tuple[int, ...]
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+
+def active_estimate(state: ActiveState, *, bins: int = 10, level: float = 0.95) -> ActiveEstimate:
+    """The stratified estimates: each stratum's labels stand for its share of the pool.
+
+    Error rate: sum over strata of N_s / N times the mean error there. Its interval is Wilson's at the number of
+    independent labels that have the same variance; stratum variances use rates smoothed by two labels' worth of the
+    isotonic fit, and the finite-pool factor closes the interval when the pool is labelled. (Beta-binomial draws with
+    that fit as prior cover 89-95% in simulation, with Jeffreys' prior 46-95%; this 93-98%.) ECE: per bin, D_b sums
+    cells (stratum and bin) by their known sizes, s_b comes from the same smoothed rates, and `ece_interval` turns
+    both into a debiased value and an interval. The number of labels a stratum gets depends on the pilot's labels,
+    which biases its mean by order 1 / n only.
+    """
+    check_level(level)
+    place = _strata(state)
+    seen = ~np.isnan(state.labels)
+    size = np.bincount(place, minlength=state.strata).astype(np.float64)
+    count = np.bincount(place[seen], minlength=state.strata).astype(np.float64)
+    if (count < 1).any():
+        raise TooFewErrors(
+            f"{int(np.sum(count < 1))} of {state.strata} strata have no label yet.",
+            n=state.labelled,
+            needed=_pilot_size(state),
+            remedy="Label what next_batch asks for.",
+        )
+    total = len(state.labels)
+    wrong = np.bincount(place[seen], weights=1 - state.labels[seen], minlength=state.strata)
+    rate = float(np.sum(size / total * wrong / count))
+    fitted = _error_rates(state, place)
+    smooth = (wrong + 2 * fitted) / (count + 2)
+    variance = np.sum((size / total) ** 2 * (1 - count / size) * smooth * (1 - smooth) / np.maximum(count - 1, 1))
+    centre = float(np.sum(size / total * smooth))
+    low, high = _wilson(rate, centre * (1 - centre) / float(variance) if variance > 0 else math.inf, level)
+    gap, error = _bin_gaps(state, place, fitted, bins)
+    debiased, interval = ece_interval(gap, error, level=level)
+    return ActiveEstimate(
+        error_rate=rate,
+        error_interval=Interval(low=low, high=high, level=level, method="stratified wilson"),
+        ece=float(np.sum(np.abs(gap))),
+        ece_debiased=debiased,
+        ece_interval=interval,
+        labelled=state.labelled,
+        pool=total,
+        per_stratum=tuple(int(c) for c in count),
+        level=level,
+    )
+
+
+def _wilson(rate: float, n: float, level: float) -> tuple[float, float]:
+    """Wilson's interval at a number of labels that need not be whole."""
+    if math.isinf(n):
+        return rate, rate
+    z = float(ndtri(0.5 + level / 2))
+    centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(centre - reach, 0.0), min(centre + reach, 1.0)
+
+
+def _bin_gaps(state: ActiveState, place: Indices, fitted: Floats, bins: int) -> tuple[Floats, Floats]:
+    """D_b = mean over the pool of (c - a) in bin b, with its standard error, for the bins that hold pool items.
+
+    The confidences are known for the whole pool; only the share right in each cell is estimated. A cell without a
+    label borrows its stratum's mean.
+    """
+    total = len(state.labels)
+    seen = ~np.isnan(state.labels)
+    index = np.minimum((state.confidence * bins + 1e-9).astype(np.intp), bins - 1)
+    cell = place * bins + index
+    cells = state.strata * bins
+    size = np.bincount(cell, minlength=cells).astype(np.float64)
+    count = np.bincount(cell[seen], minlength=cells).astype(np.float64)
+    right = np.bincount(cell[seen], weights=state.labels[seen], minlength=cells)
+    confidence = np.bincount(cell, weights=state.confidence, minlength=cells)
+    stratum = np.repeat(np.arange(state.strata), bins)
+    of_stratum = np.bincount(place[seen], minlength=state.strata)
+    mean = np.bincount(place[seen], weights=state.labels[seen], minlength=state.strata) / of_stratum
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy = np.where(count > 0, right / count, mean[stratum])
+        smooth = (right + 2 * (1 - fitted[stratum])) / (count + 2)
+        spread = np.maximum(size - count, 0) / size * smooth * (1 - smooth) / np.maximum(count, 1)
+    variance = np.where(size > 0, (size / total) ** 2 * spread, 0.0)
+    gap = (confidence - size * accuracy) / total
+    bin_of = np.tile(np.arange(bins), state.strata)
+    held = np.bincount(bin_of, weights=size, minlength=bins) > 0
+    gaps: Floats = np.bincount(bin_of, weights=gap, minlength=bins)[held].astype(np.float64)
+    errors: Floats = np.sqrt(np.bincount(bin_of, weights=variance, minlength=bins)[held])
+    return gaps, errors

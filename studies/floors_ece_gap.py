@@ -1,0 +1,99 @@
+"""Cover of the interval for the difference of two ECEs on the same items, and how often equal ones are told apart.
+
+Usage: python studies/floors_ece_gap.py [runs]
+
+Two simulated conditions answer the same items; confidences and errors correlate over items (Gaussian copula, 0.5).
+Truth is the binned ECE of the law itself (quadrature). Beside ours: the percentile bootstrap of the plug-in difference.
+"""
+
+import sys
+
+import numpy as np
+from scipy.special import ndtr
+
+from richter.floors import _ece_gap, ece_gap, ece_path
+
+BINS = 10
+_ece_gap._GRID = np.array([0.5])  # only the 95% limits are looked at: leave the grid for p-values out
+
+
+def gap_shift(c: np.ndarray) -> np.ndarray:
+    return 0.08 * np.ones_like(c)
+
+
+def gap_none(c: np.ndarray) -> np.ndarray:
+    return np.zeros_like(c)
+
+
+def gap_alternating(c: np.ndarray) -> np.ndarray:
+    return 0.08 * np.where(np.minimum((c * 10).astype(int), 9) % 2 == 0, 1.0, -1.0)
+
+
+def gap_one_bin(c: np.ndarray) -> np.ndarray:
+    return np.where(c >= 0.9, 0.3, 0.0)
+
+
+GAPS = {"none": gap_none, "shift": gap_shift, "alternating": gap_alternating, "one bin": gap_one_bin}
+
+
+def truth(gap) -> float:
+    c = np.linspace(0.5, 1, 400_001)[:-1] + 0.5 / 800_000
+    p = np.clip(c - gap(c), 0, 1)
+    index = np.minimum((c * BINS).astype(int), BINS - 1)
+    return float(np.sum(np.abs(np.bincount(index, weights=c - p)))) / len(c)
+
+
+def draw(gaps: tuple, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def correlated() -> np.ndarray:
+        return ndtr(np.sqrt(0.5) * rng.normal(size=(n, 1)) + np.sqrt(0.5) * rng.normal(size=(n, 2)))
+
+    c, u = 0.5 + 0.5 * correlated(), correlated()
+    p = np.stack([np.clip(c[:, k] - gaps[k](c[:, k]), 0, 1) for k in (0, 1)], axis=1)
+    return c, (u < p).astype(float)
+
+
+def bootstrap(c: np.ndarray, a: np.ndarray, rng: np.random.Generator, draws: int = 300) -> tuple[float, float]:
+    index = np.minimum((c * BINS).astype(int), BINS - 1)
+    weights = rng.multinomial(len(c), np.full(len(c), 1 / len(c)), size=draws).astype(float)
+    total = np.zeros((draws, 2))
+    for k in (0, 1):
+        for b in range(BINS):
+            total[:, k] += np.abs(weights @ ((c[:, k] - a[:, k]) * (index[:, k] == b))) / len(c)
+    low, high = np.quantile(total[:, 1] - total[:, 0], [0.025, 0.975])
+    return float(low), float(high)
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 500
+    rng = np.random.default_rng(0)
+    pairs = [
+        ("none", "none"),
+        ("none", "shift"),
+        ("shift", "shift"),
+        ("alternating", "shift"),
+        ("none", "one bin"),
+        ("alternating", "alternating"),
+    ]
+    for n in (500, 2000):
+        for first, second in pairs:
+            gaps = (GAPS[first], GAPS[second])
+            target = truth(gaps[1]) - truth(gaps[0])
+            cover, apart, width, plain = 0, 0, [], 0
+            for run in range(runs):
+                c, a = draw(gaps, n, rng)
+                test = ece_gap(*(ece_path(c[:, k], a[:, k]) for k in (0, 1)))
+                cover += target in test.interval
+                apart += test.p <= 0.05
+                width.append(test.interval.half_width)
+                if run % 4 == 0:
+                    low, high = bootstrap(c, a, rng)
+                    plain += low <= target <= high
+            print(
+                f"n {n:5} {first:11} {second:11} true {target:+.4f}  cover {cover / runs:.3f}  told apart "
+                f"{apart / runs:.3f}  half-width {np.mean(width):.4f}  bootstrap cover {plain / (runs / 4):.3f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
