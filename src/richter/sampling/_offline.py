@@ -1,6 +1,6 @@
 """Semantic classes without a model: normal form, what is common to two answers, and embeddings."""
 
-import difflib
+import dataclasses
 import re
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from scipy.spatial.distance import squareform
 from richter.bench import content_words, is_refusal, matches_reference, statements
 from richter.knowledge import embed
 
-__all__ = ["REFUSAL", "THRESHOLD", "cluster_answers", "cluster_questions", "similarity"]
+__all__ = ["REFUSAL", "THRESHOLD", "AnswerTree", "answer_trees", "cluster_answers", "cluster_questions", "similarity"]
 
 REFUSAL = -1  # the class of all refusals and empty answers
 
@@ -21,7 +21,6 @@ REFUSAL = -1  # the class of all refusals and empty answers
 THRESHOLD = 0.3
 SHORT = 4  # words; such answers are bare names and numbers, which embeddings confuse with their neighbours
 SHORT_COSINE = 0.85
-SPELLING = 0.75
 
 Floats = NDArray[np.float64]
 Form = tuple[tuple[str, ...], bool]  # what an answer adds to its question, and whether it is a bare name or number
@@ -64,20 +63,37 @@ def _core(answer: str, question: frozenset[str]) -> tuple[str, ...]:
     return tuple([w for w in informative if w not in question] or informative or words)
 
 
-def _spelled_alike(one: set[str], other: set[str]) -> bool:
-    """Whether what two short answers do not share differs in spelling only."""
-    first, second = " ".join(sorted(one)), " ".join(sorted(other))
-    return first.replace(" ", "") == second.replace(" ", "") or (
-        difflib.SequenceMatcher(None, first, second, autojunk=False).ratio() >= SPELLING
+def _one_slip(one: str, other: str) -> bool:
+    """Whether two words of five letters or more differ by one letter too many, too few, wrong or swapped.
+
+    The first letter must agree: Gambia is not Zambia. Two slips are too many: Austria is not Australia.
+    """
+    if min(len(one), len(other)) < 5 or one[0] != other[0] or abs(len(one) - len(other)) > 1:
+        return False
+    at = next((i for i, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
+    if len(one) != len(other):
+        short, long = sorted((one, other), key=len)
+        return short[at:] == long[at + 1 :]
+    return one[at + 1 :] == other[at + 1 :] or (
+        one[at : at + 2] == other[at : at + 2][::-1] and one[at + 2 :] == other[at + 2 :]
     )
+
+
+def _spelled_alike(one: set[str], other: set[str]) -> bool:
+    """Whether what two short answers do not share differs in spelling only: word by word, or in the spaces."""
+    first, second = sorted(one), sorted(other)
+    if "".join(first) == "".join(second):
+        return True
+    return len(first) == len(second) and all(_one_slip(x, y) for x, y in zip(first, second, strict=True))
 
 
 def similarity(forms: Sequence[Form], vectors: NDArray[np.float32]) -> Floats:
     """How alike answers are, to be compared with THRESHOLD; -1 where they must not share a class.
 
     Sentences: the larger of the cosine and the share of the smaller answer's words in the larger one. Two answers of
-    at most four words: 1 when one contains the other (unless it negates it) or they differ in spelling only; else the
-    cosine, which must reach 0.85 (shifted so that one threshold serves all). Different numbers are never alike.
+    at most four words: 1 when one contains the other (unless it negates it) or they differ in spelling only; else,
+    if they share a word, the cosine, which must reach 0.85 (shifted so that one threshold serves all). Different
+    numbers are never alike.
     """
     size = len(forms)
     sets = [set(words) for words, _ in forms]
@@ -99,6 +115,8 @@ def similarity(forms: Sequence[Form], vectors: NDArray[np.float32]) -> Floats:
                     value = -1.0 if "not" in left | right else 1.0
                 elif not (left | right) & (numbers[i] | numbers[j]) and _spelled_alike(left, right):
                     value = 1.0
+                elif not common:  # vectors of parts of words cannot tell Niger from Nigeria
+                    value = 0.0
                 else:
                     value = float(cosine[i, j]) - SHORT_COSINE + THRESHOLD
             out[i, j] = out[j, i] = value
@@ -119,6 +137,31 @@ def cluster_questions(
     at `threshold`. With `references` (a question's reference and its aliases), answers that are an alias and no more
     are one class from the start.
     """
+    return [tree.cut(threshold) for tree in answer_trees(answers, questions, references)]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTree:
+    """One question's answers joined from alike to unlike: cut it at any threshold."""
+
+    place: tuple[int, ...]  # per answer its distinct form's number, -1 for a refusal
+    forms: int
+    linkage: Floats | None  # None with fewer than two forms
+
+    def cut(self, threshold: float) -> list[int]:
+        """A class number per answer."""
+        if self.linkage is None:
+            return list(self.place)
+        number = fcluster(self.linkage, 1 - threshold + 1e-12, criterion="distance")
+        return [REFUSAL if p == REFUSAL else int(number[p]) for p in self.place]
+
+
+def answer_trees(
+    answers: Sequence[Sequence[str]],
+    questions: Sequence[str] | None = None,
+    references: Sequence[Sequence[str]] | None = None,
+) -> list[AnswerTree]:
+    """The trees that `cluster_questions` cuts; all texts are embedded in one go."""
     asked = [frozenset(_words(q)) for q in questions] if questions is not None else [frozenset()] * len(answers)
     known = references if references is not None else [()] * len(answers)
     rows = [
@@ -131,8 +174,13 @@ def cluster_questions(
     for row, distinct in zip(rows, forms, strict=True):
         block = vectors[start : start + len(distinct)]
         start += len(distinct)
-        number = dict(zip(distinct, _agglomerate(similarity(distinct, block), threshold), strict=True))
-        out.append([REFUSAL if f is None else number[f] for f in row])
+        number = {form: i for i, form in enumerate(distinct)}
+        tree = None
+        if len(distinct) > 1:
+            distance = np.maximum(1 - similarity(distinct, block), 0.0)
+            tree = linkage(squareform(distance, checks=False), method="average")
+        place = tuple(REFUSAL if f is None else number[f] for f in row)
+        out.append(AnswerTree(place=place, forms=len(distinct), linkage=tree))
     return out
 
 
@@ -142,13 +190,6 @@ def _form(answer: str, question: frozenset[str], names: Sequence[str]) -> Form:
     if names and length <= max(len(content_words(n)) for n in names) and matches_reference(answer, names):
         return tuple(_words(names[0])), length <= SHORT
     return _core(answer, question), length <= SHORT
-
-
-def _agglomerate(alike: Floats, threshold: float) -> list[int]:
-    if len(alike) < 2:
-        return [0] * len(alike)
-    tree = linkage(squareform(np.maximum(1 - alike, 0.0), checks=False), method="average")
-    return [int(c) for c in fcluster(tree, 1 - threshold + 1e-12, criterion="distance")]
 
 
 def cluster_answers(

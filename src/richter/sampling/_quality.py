@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from richter.errors import InputError
-from richter.sampling._offline import cluster_questions
+from richter.sampling._offline import answer_trees
 
 __all__ = ["PairQuality", "choose_threshold", "pair_quality"]
 
@@ -52,5 +52,6 @@ def choose_threshold(
 
     Judge the choice on other questions than those it was made on.
     """
-    scored = [(t, pair_quality(cluster_questions(answers, questions, threshold=t), pairs)) for t in grid]
+    trees = answer_trees(answers, questions)
+    scored = [(t, pair_quality([tree.cut(t) for tree in trees], pairs)) for t in grid]
     return max(scored, key=lambda pair: pair[1].f1)

@@ -1,0 +1,32 @@
+"""How the offline clusterer's threshold was chosen: NQ-open samples with pairwise equivalence verdicts.
+
+Chosen by pairwise F1 on one half of the questions and judged on the other. The verdicts are a model's own.
+Run: python studies/sampling_threshold.py ../shared/data/nq_open_250_samples.json
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from richter.sampling import THRESHOLD, answer_trees, choose_threshold, pair_quality
+
+
+def main() -> None:
+    rows = json.loads(Path(sys.argv[1]).read_text())
+    answers = [r["generated_answer"][:1] + r["self_evaluations"] + r["perb_evaluations"] for r in rows]
+    questions = [" ".join([r["question"], *r["question_perturb"]]) for r in rows]
+    pairs = [
+        (i, 0, k, verdict.startswith("Guess: Yes"))
+        for i, r in enumerate(rows)
+        for k, verdict in enumerate(r["self_SC"] + r["perb_SC"], start=1)
+    ]
+    trees = answer_trees(answers, questions)
+    for half in (0, 1):
+        chosen, there = choose_threshold(answers, questions, [p for p in pairs if p[0] % 2 == half])
+        held_out = pair_quality([t.cut(chosen) for t in trees], [p for p in pairs if p[0] % 2 != half])
+        print(f"half {half}: threshold {chosen}, F1 there {there.f1:.4f}, on the other half {held_out.f1:.4f}")
+    print(f"default {THRESHOLD}:", pair_quality([t.cut(THRESHOLD) for t in trees], pairs))
+
+
+if __name__ == "__main__":
+    main()

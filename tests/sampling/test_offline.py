@@ -1,0 +1,105 @@
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("wordllama")
+
+from richter.sampling import (
+    REFUSAL,
+    THRESHOLD,
+    answer_trees,
+    choose_threshold,
+    cluster_answers,
+    pair_quality,
+)
+
+
+def same(one: str, other: str, question: str = "") -> bool:
+    first, second = cluster_answers([one, other], question)
+    return first == second
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "question"),
+    [
+        ("Moby-Dick by Herman Melville", "Moby Dick", ""),
+        ("Wilson Picket", "Wilson Pickett", ""),
+        ("July 4, 1776", "4 July 1776", ""),
+        ("Sir Francis Drake", "Francis Drake", ""),
+        ("twelve", "12", ""),
+        ("The ruler of England in 1616 was King James I.", "James I held the throne.", "who ruled england in 1616"),
+        ("George Town", "Georgetown", ""),
+        ("Phil Mickelson", "Phil Mickleson", ""),
+        ("Massachusetts", "Massachussetts", ""),
+    ],
+)
+def test_the_same_answer_by_hand(one: str, other: str, question: str) -> None:
+    assert same(one, other, question)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1914", "1915"),
+        ("World War I", "World War II"),
+        ("SW15", "SW19"),
+        ("North Korea", "South Korea"),
+        ("Prince Edward", "Prince Andrew"),
+        ("Spanish", "Not Spanish"),
+        ("Niger", "Nigeria"),
+        ("Austria", "Australia"),
+        ("Gambia", "Zambia"),
+        ("Slovakia", "Slovenia"),
+        ("Iran", "Iraq"),
+        ("100m sprint", "200m sprint"),
+    ],
+)
+def test_different_answers_by_hand(one: str, other: str) -> None:
+    assert not same(one, other)
+
+
+def test_refusals_are_one_class_of_their_own() -> None:
+    classes = cluster_answers(["", "I don't know.", "Paris", "I'm sorry, I cannot answer that."])
+    assert classes[0] == classes[1] == classes[3] == REFUSAL
+    assert classes[2] != REFUSAL
+
+
+def test_aliases_join_the_reference() -> None:
+    answers = ["Holland", "The Netherlands", "Belgium"]
+    assert len(set(cluster_answers(answers))) == 3
+    joined = cluster_answers(answers, "", ["Netherlands", "Holland"])
+    assert joined[0] == joined[1] != joined[2]
+
+
+def test_order_of_answers_only_renames_classes() -> None:
+    answers = ["Paris", "Rome", "paris", "City of Rome", "Oslo"]
+    one, two = cluster_answers(answers), cluster_answers(answers[::-1])[::-1]
+    assert [[a == b for b in one] for a in one] == [[a == b for b in two] for a in two]
+
+
+def test_pair_quality_by_hand() -> None:
+    # pairs called the same: 2, of which 1 is; same in truth: 2
+    quality = pair_quality([[0, 0, 1, 0]], [(0, 0, 1, True), (0, 0, 3, False), (0, 0, 2, True)])
+    assert (quality.precision, quality.recall, quality.f1) == (0.5, 0.5, 0.5)
+    assert quality.all_same_f1 == pytest.approx(2 * (2 / 3) / (1 + 2 / 3))
+
+
+@pytest.mark.real_data
+@pytest.mark.slow
+def test_nq_open_verdicts_are_met(shared_data: Path) -> None:
+    rows = json.loads((shared_data / "nq_open_250_samples.json").read_text())
+    answers = [r["generated_answer"][:1] + r["self_evaluations"] + r["perb_evaluations"] for r in rows]
+    questions = [" ".join([r["question"], *r["question_perturb"]]) for r in rows]
+    pairs = [
+        (i, 0, k, verdict.startswith("Guess: Yes"))
+        for i, r in enumerate(rows)
+        for k, verdict in enumerate(r["self_SC"] + r["perb_SC"], start=1)
+    ]
+    trees = answer_trees(answers, questions)
+    quality = pair_quality([tree.cut(THRESHOLD) for tree in trees], pairs)
+    assert quality.f1 >= 0.9 > quality.all_same_f1
+    for half in (0, 1):  # a threshold chosen on one half of the questions is judged on the other
+        chosen, _ = choose_threshold(answers, questions, [p for p in pairs if p[0] % 2 == half])
+        held_out = pair_quality([tree.cut(chosen) for tree in trees], [p for p in pairs if p[0] % 2 != half])
+        assert held_out.f1 >= 0.9
