@@ -13,7 +13,6 @@ from judge.injections import INJECTIONS
 from richter.errors import CallFailed, InputError
 from richter.judge import (
     GRID,
-    REPLY_SCHEMA,
     aggregate,
     audit_self_judging,
     deal,
@@ -22,6 +21,7 @@ from richter.judge import (
     model_identity,
     rate_answer,
     read_reply,
+    reply_schema,
 )
 from richter.llm import Asker
 from richter.records import Answer, Condition, Decoding, Item, Rating
@@ -38,9 +38,9 @@ def condition(name: str, model: str | None = None) -> Condition:
 # ---- the fence -------------------------------------------------------------------------------------------------------
 
 
-def parts(answer: str) -> tuple[str, str, str, str]:
+def parts(answer: str, detail: str = "full") -> tuple[str, str, str, str]:
     """(system, before the fence, inside, after) of the prompt for an answer; the boundary must stand exactly twice."""
-    system, user = judge_messages(ITEM, answer)
+    system, user = judge_messages(ITEM, answer, detail=detail)
     boundary, _ = fence({"question": ITEM.prompt, "reference": ITEM.reference, "answer": answer})
     before, inside, after = user["content"].split(boundary)
     return system["content"], before, inside, after
@@ -50,10 +50,11 @@ def test_there_are_enough_injections() -> None:
     assert len(set(INJECTIONS)) >= 40
 
 
+@pytest.mark.parametrize("detail", ["full", "brief"])
 @pytest.mark.parametrize("injection", INJECTIONS, ids=range(len(INJECTIONS)))
-def test_an_injection_stays_inside_its_fence(injection: str) -> None:
-    system, before, inside, after = parts(injection)
-    plain_system, plain_before, _, plain_after = parts(HARMLESS)
+def test_an_injection_stays_inside_its_fence(injection: str, detail: str) -> None:
+    system, before, inside, after = parts(injection, detail)
+    plain_system, plain_before, _, plain_after = parts(HARMLESS, detail)
     assert (system, before, after) == (plain_system, plain_before, plain_after)  # not a character outside has moved
     line = inside.strip("\n")
     assert "\n" not in line
@@ -114,7 +115,7 @@ def test_a_reply_without_a_level_is_missing(text: str) -> None:
 
 
 def test_the_schema_admits_exactly_the_scale() -> None:
-    assert tuple(REPLY_SCHEMA["properties"]["severity"]["enum"]) == GRID
+    assert tuple(reply_schema()["properties"]["severity"]["enum"]) == GRID
 
 
 # ---- dealing and aggregation -----------------------------------------------------------------------------------------

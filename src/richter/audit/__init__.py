@@ -27,6 +27,7 @@ from richter.audit._plan import (
     parse_value,
     read_plan,
 )
+from richter.audit._rating import import_ratings, serve_rating, shared_sample, write_sheet
 from richter.audit._sequential import Outcome, SequentialAudit, ask_until
 from richter.audit._severity import SeverityReport, weigh_scores
 
@@ -65,6 +66,7 @@ __all__ = [
     "estimate_run",
     "grade_by_alias",
     "grade_matrix",
+    "import_ratings",
     "judge_run",
     "lock_plan",
     "measure_calibration",
@@ -81,5 +83,8 @@ __all__ = [
     "run_gate",
     "score_rows",
     "tabulate_draws",
+    "serve_rating",
+    "shared_sample",
     "weigh_scores",
+    "write_sheet",
 ]

@@ -23,6 +23,7 @@ from richter.judge import (
     agreement,
     audit_self_judging,
     deal,
+    judge_detail,
     judge_messages,
     judge_report,
     rate_answer,
@@ -90,7 +91,7 @@ def estimate_judging(
         order = deal(judges, conditions[answer.condition], turn, allow_self=allow_self)[:3]
         calls_least, calls_most = calls_least + min(2, len(order)), calls_most + len(order)
         for judge in order:
-            messages = judge_messages(items[answer.item], answer.text, system=judge.system)
+            messages = judge_messages(items[answer.item], answer.text, detail=judge_detail(judge), system=judge.system)
             length = sum(len(m["content"]) for m in messages) // BYTES_PER_TOKEN
             tokens += length + REPLY_TOKENS
             price = price_of(judge.model, prices)
@@ -199,7 +200,9 @@ async def _ask_panel(
     known = {judge.model: price_of(judge.model, prices) for judge in judges}
     asker = Asker(ledger, budget=budget, prices=known, concurrency=options["concurrency"])
     longest = max(
-        sum(len(m["content"]) for m in judge_messages(items[a.item], a.text, examples=False)) for a, _ in dealt
+        sum(len(m["content"]) for m in judge_messages(items[a.item], a.text, detail="brief", system=j.system))
+        for a, order in dealt
+        for j in order
     )
     context = -(-(longest // 3 + REPLY_TOKENS + 64) // 256) * 256
     models: dict[str, Model] = {}

@@ -26,10 +26,10 @@ def print_agreement(out: Console, a: Agreement) -> None:
     if isinstance(a.icc, Undefined):
         out.print(f"{a.kind} ratings: how far they agree is undefined. {printable(a.icc.why)}")
     else:
-        one, mean = a.icc, a.icc.n_raters
+        single, mean = _word(a.icc.single_interval.low), _word(a.icc.average_interval.low)
         out.print(
-            f"{a.kind} ratings: the reliability of a single score is at least {_word(one.single_interval.low)}, "
-            f"of the mean of {mean} at least {_word(one.average_interval.low)}."
+            f"{a.kind} ratings: the reliability of a single score is {single}, of the mean of {a.icc.n_raters} {mean}, "
+            "at the lower limit."
         )
     out.print(
         f"  {k} raters, {a.n_answers:,} answers, {a.n_complete:,} with "

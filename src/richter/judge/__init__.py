@@ -1,5 +1,6 @@
 """Severity: the rubric, judging by rules, by judge models and by people, and what the ratings are worth."""
 
+from richter.judge._page import RatingPage
 from richter.judge._panel import (
     AGREE_WITHIN,
     REPLY_TOKENS,
@@ -11,10 +12,11 @@ from richter.judge._panel import (
     audit_self_judging,
     deal,
     judge_decoding,
+    judge_detail,
     model_identity,
     rate_answer,
 )
-from richter.judge._prompt import REPLY_SCHEMA, fence, judge_messages, read_reply
+from richter.judge._prompt import fence, judge_messages, read_reply, reply_schema
 from richter.judge._reliability import (
     Agreement,
     Correction,
@@ -28,38 +30,44 @@ from richter.judge._reliability import (
 )
 from richter.judge._rubric import GRID, Rubric, check_mechanism, check_severity, rubric, snap
 from richter.judge._rules import RuleJudge, RuleScore
+from richter.judge._sample import Sample, band, draw_sample
 
 __all__ = [
     "AGREE_WITHIN",
     "GRID",
-    "REPLY_SCHEMA",
     "REPLY_TOKENS",
     "RULES",
     "Agreement",
     "Correction",
     "JudgeReport",
     "PanelScore",
+    "RatingPage",
     "Rubric",
     "Rule",
     "RuleJudge",
     "RuleScore",
+    "Sample",
     "SelfJudging",
     "Tabulated",
     "Undefined",
     "aggregate",
     "agreement",
     "audit_self_judging",
+    "band",
     "check_mechanism",
     "check_severity",
     "corrections",
     "deal",
+    "draw_sample",
     "fence",
     "judge_decoding",
+    "judge_detail",
     "judge_messages",
     "judge_report",
     "model_identity",
     "rate_answer",
     "read_reply",
+    "reply_schema",
     "rubric",
     "snap",
     "tabulate",

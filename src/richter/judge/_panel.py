@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from richter.errors import CallFailed, InputError
-from richter.judge._prompt import REPLY_SCHEMA, judge_messages, read_reply
+from richter.judge._prompt import Detail, judge_messages, read_reply, reply_schema
 from richter.llm import BUILT_IN, Asker, Job, Model, resolve
 from richter.records import Answer, Condition, Decoding, Item, Rating
 
@@ -26,6 +26,7 @@ __all__ = [
     "audit_self_judging",
     "deal",
     "judge_decoding",
+    "judge_detail",
     "model_identity",
     "rate_answer",
 ]
@@ -135,8 +136,6 @@ async def rate_answer(
     judges: Sequence[Condition],
     item: Item,
     answer: Answer,
-    *,
-    examples: bool | None = None,
 ) -> list[Rating]:
     """Ask the primary and the secondary judge, and a third when they differ by more than 1.0 or one fails.
 
@@ -147,7 +146,7 @@ async def rate_answer(
     for place, judge in enumerate(judges[:3]):
         if place == 2 and not _needs_third(ratings):
             break
-        ratings.append(await _ask_judge(asker, models[judge.model], judge, item, answer, examples))
+        ratings.append(await _ask_judge(asker, models[judge.model], judge, item, answer))
     return ratings
 
 
@@ -156,14 +155,19 @@ def _needs_third(ratings: Sequence[Rating]) -> bool:
     return len(scores) < 2 or abs(scores[0] - scores[1]) > AGREE_WITHIN
 
 
-async def _ask_judge(
-    asker: Asker, model: Model, judge: Condition, item: Item, answer: Answer, examples: bool | None
-) -> Rating:
-    if examples is None:
-        examples = resolve(judge.model).backend != "local"  # a small local model has no room for 27 examples
-    messages = judge_messages(item, answer.text, examples=examples, system=judge.system)
+def judge_detail(judge: Condition) -> Detail:
+    """How much a judge is told: a local model gets the brief form."""
+    return "brief" if resolve(judge.model).backend == "local" else "full"
+
+
+async def _ask_judge(asker: Asker, model: Model, judge: Condition, item: Item, answer: Answer) -> Rating:
+    detail = judge_detail(judge)
+    messages = judge_messages(item, answer.text, detail=detail, system=judge.system)
     decoding = dataclasses.replace(
-        judge.decoding, json_schema=REPLY_SCHEMA, max_tokens=min(judge.decoding.max_tokens, REPLY_TOKENS), choices=()
+        judge.decoding,
+        json_schema=reply_schema(detail),
+        max_tokens=min(judge.decoding.max_tokens, REPLY_TOKENS),
+        choices=(),
     )
     started = time.time()
     reply = await asker.ask(Job(model=model, messages=messages, decoding=decoding, item=item.id))

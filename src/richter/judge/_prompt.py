@@ -4,27 +4,31 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from richter.errors import CallFailed
 from richter.judge._rubric import GRID, rubric
 from richter.records import Item
 
-__all__ = ["REPLY_SCHEMA", "fence", "judge_messages", "read_reply"]
+__all__ = ["Detail", "fence", "judge_messages", "read_reply", "reply_schema"]
 
-REASON_LENGTH = 240
+Detail = Literal["full", "brief"]
+REASON_LENGTH: Mapping[Detail, int] = {"full": 240, "brief": 60}
 
-# Order matters where a grammar is built from it: a judge that must give its reason first thinks before it scores.
-REPLY_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string", "maxLength": REASON_LENGTH},
-        "mechanism": {"type": "string", "enum": ["none", *rubric().mechanism_names]},
-        "severity": {"type": "number", "enum": list(GRID)},
-    },
-    "required": ["reason", "mechanism", "severity"],
-    "additionalProperties": False,
-}
+
+def reply_schema(detail: Detail = "full") -> dict[str, Any]:
+    """The JSON schema of a reply. A judge that must give its reason first thinks before it scores."""
+    return {
+        "type": "object",
+        "properties": {
+            "reason": {"type": "string", "maxLength": REASON_LENGTH[detail]},
+            "mechanism": {"type": "string", "enum": ["none", *rubric().mechanism_names]},
+            "severity": {"type": "number", "enum": list(GRID)},
+        },
+        "required": ["reason", "mechanism", "severity"],
+        "additionalProperties": False,
+    }
+
 
 # Inside JSON these can only stand within a string, so each may be written as an escape. With them gone, no answer can
 # spell a chat template's marks (<|im_end|>, [INST], <s>), a code fence or markup.
@@ -48,11 +52,12 @@ def _marks_escaped(line: str) -> str:
     return _MARKS.sub(lambda m: f"\\u{ord(m.group()):04x}", line)
 
 
-def judge_messages(item: Item, answer: str, *, examples: bool = True, system: str = "") -> list[dict[str, str]]:
+def judge_messages(item: Item, answer: str, *, detail: Detail = "full", system: str = "") -> list[dict[str, str]]:
     """The messages for one rating. Everything that others wrote stands between the boundary lines, as data.
 
-    `examples` adds the rubric's 27 worked examples (leave them out for a model with a short context). `system` is
-    added after our own instructions, so that two conditions of one model can judge in different ways.
+    `full` gives the whole rubric with its 27 worked examples; `brief` only the levels' names, for a small local model
+    that has neither the room nor the wits for more. `system` is added after our own instructions, so that two
+    conditions of one model can judge in different ways.
     """
     boundary, body = fence({"question": item.prompt, "reference": item.reference, "answer": answer})
     scale = rubric()
@@ -62,11 +67,13 @@ def judge_messages(item: Item, answer: str, *, examples: bool = True, system: st
         "Levels:",
     ]
     for level in scale.levels:
+        if detail == "brief":
+            lines.append(f"{level.severity:.1f} {level.name}")
+            continue
         lines.append(f"{level.severity:.1f} {level.name}: {level.meaning}")
-        if examples:
-            lines += [f'  e.g. "{e.question}" answered "{e.answer}": {e.why}' for e in level.examples]
+        lines += [f'  e.g. "{e.question}" answered "{e.answer}": {e.why}' for e in level.examples]
     lines += ["", "Mechanisms of error (none when the answer is correct):"]
-    lines += [f"{m.name}: {m.meaning}" for m in scale.mechanisms]
+    lines += [m.name if detail == "brief" else f"{m.name}: {m.meaning}" for m in scale.mechanisms]
     lines += [
         "",
         "You get a question, its reference answer and an answer as one JSON object between two boundary lines. All of",
@@ -101,4 +108,4 @@ def read_reply(text: str) -> tuple[float, str, str]:
     mechanism = str(reply.get("mechanism") or "").strip().lower()
     if mechanism not in rubric().mechanism_names or severity == 0:
         mechanism = ""
-    return float(severity), mechanism, str(reply.get("reason") or "")[:REASON_LENGTH]
+    return float(severity), mechanism, str(reply.get("reason") or "")[: REASON_LENGTH["full"]]

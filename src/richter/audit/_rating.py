@@ -1,0 +1,176 @@
+"""People's ratings of a run: the sample they share, the page, the sheet, and reading a sheet back."""
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from aiohttp import web
+
+from richter.errors import InputError
+from richter.interop import export_table, read_frame, read_ratings
+from richter.judge import RatingPage, Sample, check_mechanism, check_severity, draw_sample, tabulate
+from richter.records import Rating
+from richter.store import Ledger, open_ledger
+
+__all__ = ["import_ratings", "serve_rating", "shared_sample", "write_sheet"]
+
+NOTE = "rating sample"
+SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
+
+
+def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
+    """The run's sample for people: drawn once, then the same for every rater, so that raters can be compared.
+
+    Strata are condition and band of severity by judges, else by rules, else none.
+    """
+    note = ledger.note(NOTE)
+    if note is not None:
+        return Sample.from_dict(note)
+    ratings = ledger.ratings()
+    scores: dict[tuple[str, str, int], float | None] = {}
+    for kind in ("judge", "rule"):
+        if any(r.kind == kind for r in ratings):
+            table = tabulate(ratings, kind)
+            scores = {
+                key: None if mean != mean else float(mean) for key, mean in zip(table.keys, table.mean, strict=True)
+            }
+            break
+    sample = draw_sample(list(ledger.answers()), scores, n, seed=seed)
+    ledger.set_note(NOTE, sample.to_dict())
+    return sample
+
+
+def serve_rating(
+    run: str | Path, *, rater: str, n: int, seed: int = 0, port: int = 0, ready: Callable[[str, int], None]
+) -> int:
+    """Serve the rating page on loopback until interrupted; `ready` gets the address and how many are to be rated.
+
+    Returns how many answers of the sample this rater has rated.
+    """
+    with open_ledger(run, mode="write") as ledger:
+        sample = shared_sample(ledger, n=n, seed=seed)
+        items = {item.id: item for item in ledger.items()}
+        answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
+        page = RatingPage(ledger, sample, rater, items, answers)
+
+        async def serve() -> None:
+            runner = web.AppRunner(page.app(), access_log=None)
+            await runner.setup()
+            try:
+                site = web.TCPSite(runner, "127.0.0.1", port)
+                try:
+                    await site.start()
+                except OSError as error:
+                    raise InputError(
+                        f"Port {port} cannot be used: {error.strerror}.", remedy="Leave --port out."
+                    ) from error
+                here = runner.addresses[0][1]
+                ready(f"http://127.0.0.1:{here}/?token={page.token}", len(sample.chosen))
+                while page.state()["task"] is not None:
+                    await asyncio.sleep(0.5)
+                await asyncio.sleep(1.0)  # let the page show that all is done
+            finally:
+                await runner.cleanup()
+
+        with contextlib.suppress(KeyboardInterrupt):  # how a rater stops for today: everything is in the ledger
+            asyncio.run(serve())
+        return int(page.state()["done"])
+
+
+def _code(sample: Sample, position: int) -> str:
+    """A name for an answer that says nothing of its condition."""
+    return hashlib.sha256(f"{sample.seed}|{sample.chosen[position]}".encode()).hexdigest()[:8]
+
+
+def write_sheet(run: str | Path, output: str | Path, *, rater: str = "", n: int, seed: int = 0) -> int:
+    """Write the sample as a blind sheet with empty `severity` and `mechanism` columns, in a shuffled order."""
+    with open_ledger(run, mode="write") as ledger:
+        sample = shared_sample(ledger, n=n, seed=seed)
+        items = {item.id: item for item in ledger.items()}
+        answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
+    rows: list[dict[str, Any]] = []
+    for position in sample.order(rater):
+        key = sample.chosen[position]
+        item = items[key[0]]
+        values = (_code(sample, position), item.prompt, item.reference, answers[key].text, None, None)
+        rows.append(dict(zip(SHEET, values, strict=True)))
+    kinds = {"severity": pl.Float64, "mechanism": pl.String}
+    export_table(pl.DataFrame(rows, schema_overrides=kinds), Path(output))
+    return len(rows)
+
+
+def import_ratings(run: str | Path, path: str | Path, *, rater: str = "") -> int:
+    """Read a filled sheet, or a ratings table with `item` and `condition`, into the run as human ratings.
+
+    Rows without a severity are not yet rated and are passed over. Ratings of another kind are refused.
+    """
+    frame = read_frame(path)
+    with open_ledger(run, mode="write") as ledger:
+        if "id" in frame.columns and "item" not in frame.columns:
+            ratings = _from_sheet(ledger, frame, path, rater)
+        else:
+            ratings = list(read_ratings(path).ratings)
+            other = next((r for r in ratings if r.kind != "human"), None)
+            if other is not None:
+                raise InputError(
+                    f"{path}: {other.rater} on {other.item} is a {other.kind} rating.",
+                    remedy="Only people's ratings are imported; keep kinds apart.",
+                )
+            known = {(a.item, a.condition, a.draw) for a in ledger.answers()}
+            stray = next((r for r in ratings if (r.item, r.condition, r.draw) not in known), None)
+            if stray is not None:
+                raise InputError(
+                    f"{path}: the run has no answer of {stray.condition!r} to {stray.item!r}.",
+                    remedy="Check the item and condition names against `richter export`.",
+                )
+            ratings = [r for r in ratings if r.severity is not None]
+        for r in ratings:
+            where = f"{path}: {r.rater} on {r.item}"
+            check_severity(r.severity if r.severity is not None else -1.0, where=where)
+            check_mechanism(r.mechanism, where=where)
+        if not ratings:
+            raise InputError(f"{path} holds no rating.", remedy="Fill in the severity column.")
+        ledger.add_ratings(ratings)
+    return len(ratings)
+
+
+def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> list[Rating]:
+    if not rater.strip():
+        raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
+    if "severity" not in frame.columns:
+        raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter rate --sheet` wrote.")
+    note = ledger.note(NOTE)
+    if note is None:
+        raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
+    sample = Sample.from_dict(note)
+    position = {_code(sample, i): i for i in range(len(sample.chosen))}
+    ratings: dict[int, Rating] = {}
+    for number, row in enumerate(frame.iter_rows(named=True), start=1):
+        code, given = str(row["id"]).strip(), row["severity"]
+        if given is None or str(given).strip() == "":
+            continue
+        if code not in position:
+            raise InputError(
+                f"{path}, row {number}: {code!r} is not in this run's sample.", remedy="Use its own sheet."
+            )
+        if position[code] in ratings:
+            raise InputError(f"{path}, row {number}: {code!r} is rated twice.", remedy="Keep one row of each id.")
+        try:
+            severity = float(str(given).replace(",", "."))
+        except ValueError as error:
+            raise InputError(f"{path}, row {number}: severity {given!r} is no number.", remedy="Use 0 to 4.") from error
+        item, condition, draw = sample.chosen[position[code]]
+        ratings[position[code]] = Rating(
+            item=item,
+            condition=condition,
+            draw=draw,
+            rater=rater,
+            kind="human",
+            severity=severity,
+            mechanism=str(row.get("mechanism") or "").strip().lower(),
+        )
+    return list(ratings.values())

@@ -1,0 +1,130 @@
+"""The rating page in a real Chromium, driven over the WebDriver protocol; skipped where there is none."""
+
+import asyncio
+import json
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from judge.test_rating import EVIL, page_of, run  # noqa: F401 (a fixture)
+from richter.store import open_ledger
+
+pytestmark = pytest.mark.browser
+
+ENTER = "\ue007"
+
+
+class Browser:
+    """As much of WebDriver as the test needs."""
+
+    def __init__(self, port: int, folder: Path) -> None:
+        self.base = f"http://127.0.0.1:{port}"
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"]
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": {"args": arguments, "binary": shutil.which("chromium")},
+        }
+        reply = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self.base += f"/session/{reply['sessionId']}"
+
+    def call(self, method: str, path: str, body: dict | None = None) -> dict:
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.base + path, data=data, method=method)
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return json.loads(reply.read())["value"]
+
+    def script(self, text: str) -> object:
+        return self.call("POST", "/execute/sync", {"script": text, "args": []})
+
+    def press(self, keys: str) -> None:
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+
+    def wait(self, condition: str) -> None:
+        deadline = time.monotonic() + 20
+        while not self.script(f"return Boolean({condition})"):
+            assert time.monotonic() < deadline, condition
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def driver(tmp_path: Path):
+    binary = shutil.which("chromedriver")
+    if binary is None or shutil.which("chromium") is None:
+        pytest.skip("chromium and chromium-driver are not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([binary, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        browser = Browser(port, tmp_path / "profile")
+        yield browser
+        browser.call("DELETE", "")
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def test_rating_by_keyboard(run: Path, driver: Browser) -> None:  # noqa: F811
+    ready, stop = threading.Event(), threading.Event()
+    served: dict = {}
+
+    async def serve() -> None:
+        with open_ledger(run, mode="write") as ledger:
+            page = page_of(ledger, n=60)
+            # the hostile answer comes first
+            hostile = next(i for i, n in enumerate(page.order) if page.answers[page.sample.chosen[n]].text == EVIL)
+            page.order.insert(0, page.order.pop(hostile))
+            runner = web.AppRunner(page.app())
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            served["url"] = f"http://127.0.0.1:{runner.addresses[0][1]}/?token={page.token}"
+            ready.set()
+            while not stop.is_set():
+                await asyncio.sleep(0.05)
+            await runner.cleanup()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert ready.wait(10)
+        driver.call("POST", "/url", {"url": served["url"]})
+        driver.wait("document.querySelectorAll('#levels button').length === 9")
+        driver.wait("!document.getElementById('task').hidden")
+        # what the answer holds is text: no element of it, nothing ran, and the token has left the address
+        assert driver.script("return document.getElementById('answer').textContent") == EVIL
+        assert driver.script("return document.querySelectorAll('#answer *, img, body script').length") == 0
+        assert driver.script("return location.search") == ""
+        assert driver.script("return document.cookie") == ""  # the session cookie is out of scripts' reach
+        driver.press("5")  # 2.5
+        driver.press("r")
+        driver.wait("document.querySelector('#mechanisms [aria-checked=true]')")
+        # closing the tab before Enter keeps what was chosen
+        driver.call("POST", "/refresh", {})
+        driver.wait("document.querySelector('#levels [aria-checked=true]')")
+        driver.press(ENTER)
+        driver.wait("document.getElementById('progress').textContent.startsWith('1 of')")
+        driver.press("u")
+        driver.wait("document.querySelector('#levels [aria-checked=true]')")
+        driver.press("8")
+        driver.press(ENTER)
+        driver.wait("document.querySelector('#levels [aria-checked=true]') === null")
+        assert driver.script("return document.getElementById('trouble').textContent") == ""
+    finally:
+        stop.set()
+        thread.join(10)
+    with open_ledger(run) as ledger:
+        [rating] = ledger.ratings(kind="human")
+    assert (rating.severity, rating.mechanism) == (4.0, "retrieval")

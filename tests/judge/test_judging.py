@@ -1,0 +1,117 @@
+"""A whole judging run: rules and a panel behind a real HTTP server, resumed, audited, aggregated and written out."""
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helpers.server import FakeApi
+from richter.audit import ask_run, estimate_judging, judge_run, name_conditions, score_rows
+from richter.cli import main
+from richter.errors import InputError
+from richter.records import Decoding, Item
+from richter.store import open_ledger
+
+GOLDEN = Path(__file__).parent
+
+
+def items(count: int = 12) -> list[Item]:
+    rows = [json.loads(line) for line in (GOLDEN / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [Item.from_dict(row["item"]) for row in rows[:count]]
+
+
+def judge_reply(prompt: str) -> str:
+    """A scripted judge: 2.0 or 3.5 by the length of the data; useless on one answer in three."""
+    size = len(re.search(r"\{.*\}", prompt).group())
+    if size % 3 == 0:
+        return "I would rather not say."
+    return json.dumps({"reason": "scripted", "mechanism": "retrieval", "severity": 2.0 if size % 2 else 3.5})
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    with FakeApi() as api:
+        ask_run(folder, items(), name_conditions([api.model], decoding=Decoding(max_tokens=8)))
+    shutil.copy(GOLDEN / "golden.gazetteer.json.gz", folder / "facts.gazetteer.json.gz")
+    return folder
+
+
+def panel(*apis: FakeApi) -> list:
+    return name_conditions([f"{api.url}#judge-{i}" for i, api in enumerate(apis)], decoding=Decoding())
+
+
+def test_rules_and_panel(run: Path) -> None:
+    with FakeApi(reply=judge_reply) as one, FakeApi(reply=judge_reply) as two, FakeApi(reply=judge_reply) as three:
+        judges = panel(one, two, three)
+        result = judge_run(run, judges=judges, rules=True)
+        asked = sum(sum(api.requests.values()) for api in (one, two, three))
+        again = judge_run(run, judges=judges, rules=True)
+        assert sum(sum(api.requests.values()) for api in (one, two, three)) == asked  # nothing is paid for twice
+    assert result.n_rule == 12
+    assert result.self_judging.n_self == 0
+    assert result.judges.reference == "rule"
+    assert result.n_missing > 0  # the judges' useless replies are missing, not 0
+    assert again.n_judge == result.n_judge
+    with open_ledger(run) as ledger:
+        judged = ledger.ratings(kind="judge")
+        assert len({r.rater for r in judged}) == 3  # dealt round robin
+        assert all(r.severity is None or r.reason == "scripted" for r in judged)
+        assert len(ledger.answered(ledger.conditions()[0].name)) == 12  # a judge's reply is no answer of the run
+    rows = score_rows(run, source="judge")
+    assert all(row["severity"] in (2.0, 3.5) for row in rows)
+    assert len(rows) < 12  # answers on which every judge failed have no score
+
+
+def test_the_audited_model_never_judges_itself(run: Path) -> None:
+    with open_ledger(run) as ledger:
+        audited = ledger.conditions()[0].model
+    same = name_conditions([audited])
+    with pytest.raises(InputError, match="No judge is left"):
+        judge_run(run, judges=same)
+    other_name = name_conditions([audited.replace("#fake", "#FAKE-2026-01-01")])
+    with pytest.raises(InputError, match="No judge is left"):
+        judge_run(run, judges=other_name)
+
+
+def test_self_judging_is_said_when_allowed(run: Path) -> None:
+    with FakeApi(reply=judge_reply) as api:
+        judges = name_conditions([f"{api.url}#fake"], systems=("", "Be strict."))
+        result = judge_run(run, judges=judges, allow_self=True)
+    assert result.self_judging.n_self == result.self_judging.n_judge_ratings > 0
+
+
+def test_limit_and_estimate(run: Path) -> None:
+    with FakeApi(reply=judge_reply) as one, FakeApi(reply=judge_reply) as two:
+        judges = panel(one, two)
+        estimate = estimate_judging(run, judges=judges, limit=4)
+        assert (estimate.n_answers, estimate.calls_least, estimate.calls_most) == (4, 8, 8)
+        assert estimate.money_usd_most is None  # no price is known: not 0
+        judge_run(run, judges=judges, limit=4)
+        assert sum(one.requests.values()) + sum(two.requests.values()) == 8
+
+
+def test_bad_requests(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Nobody"):
+        judge_run(run)
+    (run / "facts.gazetteer.json.gz").unlink()
+    with pytest.raises(InputError, match="gazetteer"):
+        judge_run(run, rules=True)
+    with pytest.raises(InputError, match="no judge ratings"):
+        score_rows(run, source="judge")
+
+
+def test_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = tmp_path / "scores.csv"
+    with pytest.raises(SystemExit) as stop:
+        main(["judge", str(run), "--rules", "-o", str(scores), "--json", str(tmp_path / "out.json")])
+    assert stop.value.code == 0
+    assert "By rules" in capsys.readouterr().out
+    with scores.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 12
+    assert {"item", "condition", "severity", "domain", "tier"} <= set(rows[0])
+    assert json.loads((tmp_path / "out.json").read_text())["n_rule"] == 12

@@ -1,0 +1,310 @@
+"""People's ratings: the sample, the page and what it refuses, the sheet and its way back."""
+
+import asyncio
+import csv
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import aiohttp
+import numpy as np
+import pytest
+from aiohttp import web
+
+from richter.audit import import_ratings, shared_sample, write_sheet
+from richter.cli import main
+from richter.errors import InputError
+from richter.judge import RatingPage, draw_sample
+from richter.records import Answer, Condition, Item, Rating, call_key
+from richter.store import Call, Ledger, open_ledger
+
+EVIL = '<script>alert(1)</script><img src=x onerror=alert(2)> & "quotes"'
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of 30 items under two conditions, rated by rules; the first answer is hostile."""
+    folder = tmp_path / "run"
+    conditions = [Condition(name="new", model="openai/a"), Condition(name="old", model="openai/b")]
+    items = [Item(id=f"q{i}", prompt=f"Question {i}?", reference=f"R{i}") for i in range(30)]
+
+    async def fill() -> None:
+        with open_ledger(folder, mode="write") as ledger:
+            ledger.add_items(items)
+            ledger.add_conditions(conditions)
+            calls, ratings = [], []
+            for c in conditions:
+                for i, item in enumerate(items):
+                    text = EVIL if i == 0 else f"=cmd answer {i} of a model"
+                    answer = Answer(text=text, item=item.id, condition=c.name)
+                    key = call_key(c.model, [{"role": "user", "content": item.prompt}], c.decoding, 0)
+                    calls.append(Call(key=key, model=c.model, request="{}", answer=answer))
+                    ratings.append(
+                        Rating(item=item.id, condition=c.name, rater="rules", kind="rule", severity=(i % 9) / 2)
+                    )
+            await asyncio.gather(*(ledger.record(call) for call in calls))
+            ledger.add_ratings(ratings)
+
+    asyncio.run(fill())
+    return folder
+
+
+def page_of(ledger: Ledger, rater: str = "anna", n: int = 20) -> RatingPage:
+    sample = shared_sample(ledger, n=n, seed=0)
+    answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
+    return RatingPage(ledger, sample, rater, {i.id: i for i in ledger.items()}, answers)
+
+
+# ---- the sample ------------------------------------------------------------------------------------------------------
+
+
+def test_every_stratum_is_drawn_and_none_too_often() -> None:
+    answers = [Answer(text="x", item=f"q{i}", condition="c") for i in range(100)]
+    scores = {(f"q{i}", "c", 0): 0.0 if i < 90 else 4.0 for i in range(100)}
+    sample = draw_sample(answers, scores, 30, seed=1)
+    drawn = [sample.strata[key] for key in sample.chosen]
+    assert drawn.count("c | 0") == 20
+    assert drawn.count("c | 3.5-4") == 10  # all there are
+    assert sample == draw_sample(answers, scores, 30, seed=1)
+    assert sample.chosen != draw_sample(answers, scores, 30, seed=2).chosen
+    assert len(set(sample.chosen)) == 30
+
+
+def test_the_sample_is_random_within_its_strata() -> None:
+    answers = [Answer(text="x", item=f"q{i}", condition="c") for i in range(40)]
+    counts = np.zeros(40)
+    for seed in range(400):
+        for item, _, _ in draw_sample(answers, {}, 10, seed=seed).chosen:
+            counts[int(item[1:])] += 1
+    # Each answer is drawn with probability 1/4; the variance of a count is 400 * 3/16 = 75.
+    assert np.all(np.abs(counts - 100) < 4.5 * np.sqrt(75))
+
+
+def test_raters_share_the_sample_and_not_the_order(run: Path) -> None:
+    with open_ledger(run, mode="write") as ledger:
+        anna, ben = page_of(ledger, "anna"), page_of(ledger, "ben")
+        assert anna.sample == ben.sample
+        assert anna.order != ben.order
+        assert anna.order == page_of(ledger, "anna").order
+
+
+def test_too_small_a_sample_is_refused(run: Path) -> None:
+    with open_ledger(run, mode="write") as ledger, pytest.raises(InputError, match="strata"):
+        shared_sample(ledger, n=3, seed=0)
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
+
+
+def serve(run: Path, act: Callable[[aiohttp.ClientSession, str, RatingPage], Awaitable[None]]) -> None:
+    async def session() -> None:
+        with open_ledger(run, mode="write") as ledger:
+            page = page_of(ledger)
+            runner = web.AppRunner(page.app())
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            port = runner.addresses[0][1]
+            jar = aiohttp.CookieJar(unsafe=True)  # cookies of an address without a name
+            async with aiohttp.ClientSession(cookie_jar=jar) as client:
+                await act(client, f"http://127.0.0.1:{port}", page)
+            await runner.cleanup()
+
+    asyncio.run(session())
+
+
+def good(base: str) -> dict[str, str]:
+    return {"Origin": base, "X-Richter": "1", "Content-Type": "application/json"}
+
+
+def test_rating_undo_and_resume(run: Path) -> None:
+    async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
+        async with client.get(f"{base}/?token={page.token}") as reply:
+            assert reply.status == 200
+            assert "page.js" in await reply.text()
+        async with client.get(f"{base}/api/next") as reply:
+            first = await reply.json()
+        assert (first["done"], first["total"]) == (0, 20)
+        assert set(first["task"]) == {"number", "question", "reference", "answer", "severity", "mechanism"}  # blind
+        body = {"task": first["task"]["number"], "severity": 2.5, "mechanism": "retrieval", "started_at": 1.0}
+        async with client.post(f"{base}/api/rate", json=body, headers=good(base)) as reply:
+            second = await reply.json()
+        assert second["done"] == 1
+        assert second["task"]["number"] != first["task"]["number"]
+        async with client.post(f"{base}/api/undo", json={}, headers=good(base)) as reply:
+            back = await reply.json()
+        assert back["task"]["number"] == first["task"]["number"]
+        assert (back["task"]["severity"], back["task"]["mechanism"]) == (2.5, "retrieval")
+        body["severity"] = 0
+        async with client.post(f"{base}/api/rate", json=body, headers=good(base)) as reply:
+            assert (await reply.json())["done"] == 1
+
+    serve(run, act)
+    with open_ledger(run, mode="write") as ledger:
+        [rating] = ledger.ratings(kind="human")
+        assert (rating.severity, rating.mechanism, rating.rater, rating.started_at) == (0.0, "", "anna", 1.0)
+        assert rating.ended_at > 1.0
+        assert page_of(ledger).state()["done"] == 1  # a new session goes on where the old one stopped
+
+
+def test_the_token_works_once_and_nothing_else_opens_the_page(run: Path) -> None:
+    async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
+        async with client.get(f"{base}/api/next") as reply:
+            assert reply.status == 403
+        async with client.get(f"{base}/?token=guess") as reply:
+            assert reply.status == 403
+        async with client.get(f"{base}/?token={page.token}", allow_redirects=False) as reply:
+            assert reply.status == 303
+            cookie = reply.headers["Set-Cookie"]
+            assert "HttpOnly" in cookie
+            assert "SameSite=Strict" in cookie
+            assert page.token not in cookie
+        async with client.get(f"{base}/api/next") as reply:
+            assert reply.status == 200
+        async with aiohttp.ClientSession() as stranger, stranger.get(f"{base}/?token={page.token}") as reply:
+            assert reply.status == 403
+
+    serve(run, act)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"X-Richter": ""},
+        {"Content-Type": "text/plain"},
+        {"Host": "evil.example"},
+    ],
+)
+def test_requests_from_elsewhere_are_refused(run: Path, headers: dict[str, str]) -> None:
+    async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
+        await (await client.get(f"{base}/?token={page.token}")).read()
+        body = json.dumps({"task": 0, "severity": 1})
+        async with client.post(f"{base}/api/rate", data=body, headers={**good(base), **headers}) as reply:
+            assert reply.status == 403
+        assert not page.rated
+
+    serve(run, act)
+
+
+def test_every_reply_forbids_scripts_and_frames(run: Path) -> None:
+    async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
+        paths = (f"/?token={page.token}", "/", "/page.js", "/page.css", "/api/next", "/api/scale", "/nowhere")
+        for path in paths:
+            async with client.get(base + path) as reply:
+                policy = reply.headers["Content-Security-Policy"]
+                assert "default-src 'none'" in policy
+                assert "unsafe" not in policy
+                assert "frame-ancestors 'none'" in policy
+                assert reply.headers["X-Content-Type-Options"] == "nosniff"
+                assert EVIL not in (await reply.text()) or reply.content_type == "application/json"
+
+    serve(run, act)
+
+
+def test_the_script_never_writes_markup() -> None:
+    script = (Path(__file__).parents[2] / "src/richter/judge/page/page.js").read_text()
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+        assert word not in script
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"task": 999, "severity": 1},
+        {"task": -1, "severity": 1},
+        {"task": True, "severity": 1},
+        {"task": 0},
+        {"task": 0, "severity": 1.3},
+        {"task": 0, "severity": 5},
+        {"task": 0, "severity": "2"},
+        {"task": 0, "severity": 1, "mechanism": "magic"},
+    ],
+)
+def test_bad_ratings_are_refused_with_a_reason(run: Path, body: dict) -> None:
+    with open_ledger(run, mode="write") as ledger:
+        page = page_of(ledger)
+        with pytest.raises(InputError):
+            page.rate(body)
+        assert not ledger.ratings(kind="human")
+
+
+# ---- the sheet -------------------------------------------------------------------------------------------------------
+
+
+def filled(sheet: Path, change: Callable[[int, dict[str, str]], None]) -> Path:
+    with sheet.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for i, row in enumerate(rows):
+        change(i, row)
+    target = sheet.with_name("filled.csv")
+    with target.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return target
+
+
+def test_a_sheet_is_blind_and_comes_back(run: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "labels.csv"
+    assert write_sheet(run, sheet, n=20) == 20
+    text = sheet.read_text()
+    for secret in ("new", "old", "rules", "condition"):
+        assert secret not in text
+    assert "\n=cmd" not in text  # a spreadsheet would run it
+    assert ",=cmd" not in text
+
+    def fill(i: int, row: dict[str, str]) -> None:
+        row["severity"], row["mechanism"] = ("", "") if i == 0 else ("1,5" if i == 1 else "3", "Retrieval")
+
+    assert import_ratings(run, filled(sheet, fill), rater="anna") == 19
+    with open_ledger(run) as ledger:
+        ratings = ledger.ratings(kind="human")
+    assert {r.rater for r in ratings} == {"anna"}
+    assert sorted(r.severity for r in ratings)[0] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("severity", "9", "not on the scale"),
+        ("severity", "bad", "no number"),
+        ("id", "zzzz", "not in this run"),
+        ("mechanism", "magic", "not known"),
+    ],
+)
+def test_bad_sheets_are_refused(run: Path, tmp_path: Path, column: str, value: str, words: str) -> None:
+    sheet = tmp_path / "labels.csv"
+    write_sheet(run, sheet, n=20)
+
+    def fill(i: int, row: dict[str, str]) -> None:
+        row["severity"] = "1"
+        if i == 3:
+            row[column] = value
+
+    with pytest.raises(InputError, match=words):
+        import_ratings(run, filled(sheet, fill), rater="anna")
+    with open_ledger(run) as ledger:
+        assert not ledger.ratings(kind="human")
+
+
+def test_judge_ratings_are_not_imported_as_people(run: Path, tmp_path: Path) -> None:
+    table = tmp_path / "r.csv"
+    table.write_text("item,condition,rater,kind,severity\nq1,new,gpt,judge,2\n")
+    with pytest.raises(InputError, match="judge rating"):
+        import_ratings(run, table)
+    table.write_text("item,condition,rater,kind,severity\nq1,new,anna,human,2\nq99,new,anna,human,2\n")
+    with pytest.raises(InputError, match="no answer"):
+        import_ratings(run, table)
+
+
+def test_sheet_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sheet = tmp_path / "labels.csv"
+    with pytest.raises(SystemExit) as stop:
+        main(["rate", str(run), "--sheet", str(sheet), "--n", "20"])
+    assert stop.value.code == 0
+    assert "20 answers to rate" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stop:
+        main(["rate", str(run), "--sheet", str(sheet)])
+    assert stop.value.code == 1
+    assert "exists" in capsys.readouterr().err
