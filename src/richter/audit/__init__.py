@@ -82,9 +82,9 @@ __all__ = [
     "run_demo",
     "run_gate",
     "score_rows",
-    "tabulate_draws",
     "serve_rating",
     "shared_sample",
+    "tabulate_draws",
     "weigh_scores",
     "write_sheet",
 ]

@@ -5,5 +5,13 @@ from richter.interop._ratings import RatingsFile, read_ratings
 from richter.interop._scores import read_scores
 from richter.interop._tables import TABLES, read_frame, read_table
 
-__all__ = ["TABLES", "RatingsFile", "read_frame", "read_ratings", "read_scores", "read_table"]
-__all__ = ["EXPORTS", "TABLES", "RatingsFile", "export_table", "read_frame", "read_ratings", "read_table"]
+__all__ = [
+    "EXPORTS",
+    "TABLES",
+    "RatingsFile",
+    "export_table",
+    "read_frame",
+    "read_ratings",
+    "read_scores",
+    "read_table",
+]
