@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -16,6 +17,13 @@ from richter.severity import BValue, DeploymentTable, SeverityStudy
 __all__ = ["severity"]
 
 _MAX_PAIRS = 30
+_FAMILY = {
+    "power_law": "power law",
+    "truncated_power_law": "truncated power",
+    "exponential": "exponential",
+    "stretched_exponential": "stretched exp.",
+    "lognormal": "lognormal",
+}
 
 
 @click.command()
@@ -152,7 +160,13 @@ def _headlines(study: SeverityStudy, *, paper: bool) -> list[str]:
 
 
 def _conditions_table(study: SeverityStudy) -> Table:
-    table = Table(title="Slope b above m_min (smaller: a heavier tail)", title_justify="left")
+    table = Table(
+        title="Slope b above m_min (smaller: a heavier tail)",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=0,
+        pad_edge=False,
+    )
     for heading in (
         "condition",
         "answers",
@@ -169,8 +183,8 @@ def _conditions_table(study: SeverityStudy) -> Table:
         table.add_column(heading, justify="left" if heading in ("condition", "family") else "right", no_wrap=True)
     for name, fit in study.discrimination.conditions.items():
         families = study.families[name]
-        family = "-" if families is None else families.best + ("" if families.gof_p > 0.05 else " (bad fit)")
-        row = [printable(name, limit=28), f"{fit.n:,}", f"{fit.n_errors:,}", f"{fit.error_rate:.3f}"]
+        family = "-" if families is None else _FAMILY[families.best] + ("" if families.gof_p > 0.05 else "*")
+        row = [printable(name, limit=26), f"{fit.n:,}", f"{fit.n_errors:,}", f"{fit.error_rate:.3f}"]
         if isinstance(fit, BValue):
             row += [
                 f"{fit.b:.3f}",
@@ -178,12 +192,12 @@ def _conditions_table(study: SeverityStudy) -> Table:
                 f"{fit.b_by_estimator['aki']:.2f}",
                 f"{fit.m_min:g}",
                 f"{fit.n_above:,}",
-                f"{fit.gof_p:.3f}" + ("*" if fit.gof_p <= 0.05 else ""),
+                ("<0.001" if fit.gof_p < 0.001 else f"{fit.gof_p:.3f}") + ("" if fit.gof_p > 0.05 else "*"),
             ]
         else:
             row += ["-"] * 6
         table.add_row(*row, family)
-    table.caption = "* the law does not hold above any level: b describes nothing"
+    table.caption = "* does not fit: where the law holds above no level, b describes nothing"
     table.caption_justify = "left"
     return table
 
@@ -193,7 +207,7 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
     title = f"Answers per million at or above a severity ({first.basis})"
     if first.weighted:
         title += f", weighted to the traffic; {first.uncovered:.1%} of it is covered by no item"
-    table = Table(title=title, title_justify="left")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False)
     table.add_column("condition", no_wrap=True)
     shown = (1.0, 2.0, 3.0, 4.0)
     for threshold in shown:

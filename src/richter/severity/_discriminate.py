@@ -189,9 +189,9 @@ def discriminate(
     - `resolution`: |delta b| at least 2.80 SE(delta) / sqrt(reliability), proposition 2 with its own sqrt 2, so
       3.96 SE of one estimate. `reliability` is the scores' ICC(2,k); unknown, it is taken as 1 and the gate says so.
 
-    A pair is `verified` when the test and every gate pass, `blocked` when the test passes and a gate does not,
-    `equivalent` when the test does not and the 90% interval of the difference lies within `min_gap`, else `undecided`
-    with the number of items that would give 80% power for the difference seen.
+    A pair is `verified` when the test and every gate pass; `blocked` when goodness of fit fails, or the test passes
+    and another gate does not; `equivalent` when the test does not pass and the 90% interval of the difference lies
+    within `min_gap`; else `undecided`, with the number of items that would give 80% power for the difference seen.
     """
     if not severity:
         raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
@@ -395,7 +395,14 @@ def _judge(
     failed = [g.name for g in gates if not g.passed]
     needed: int | None = None
     blocked_by: str | None = None
-    if q <= alpha and not failed:
+    if "goodness_of_fit" in failed:
+        verdict, blocked_by = Verdict.BLOCKED, "goodness_of_fit"
+        unfit = [name for name, p in ((a, "p_a"), (b, "p_b")) if gates[0].observed[p] <= 0.05]
+        sentence = (
+            f"Blocked by {', '.join(failed)}: the law holds above no level for {' and '.join(unfit)}, so there are no "
+            f"slopes of {a} and {b} to compare ({numbers})."
+        )
+    elif q <= alpha and not failed:
         verdict = Verdict.VERIFIED
         sentence = f"Verified: {claim} ({numbers}); every gate passed."
     elif q <= alpha:
@@ -405,7 +412,7 @@ def _judge(
         )
     else:
         spread = 1.645 * test.standard_error  # two one-sided 5% tests
-        within = abs(test.delta_b) + spread < min_gap and "goodness_of_fit" not in failed
+        within = abs(test.delta_b) + spread < min_gap
         verdict = Verdict.EQUIVALENT if within else Verdict.UNDECIDED
         if within:
             sentence = f"Equivalent: the slopes of {a} and {b} are within {min_gap:g} of each other ({numbers})."

@@ -68,7 +68,8 @@ def slopes(
     low, high = np.full(len(b), math.nan), np.full(len(b), math.nan)
     # the smallest and largest slopes may be infinite, so take order statistics and do not interpolate
     tail = (1 - level) / 2
-    low[ok], high[ok] = np.nanquantile(values[:, ok], [tail, 1 - tail], axis=0, method="inverted_cdf")
+    if ok.any():
+        low[ok], high[ok] = np.nanquantile(values[:, ok], [tail, 1 - tail], axis=0, method="inverted_cdf")
     above = np.array([p[max(k, 0) :].sum() for p, k in zip(positive, start, strict=True)])
     total = counts.sum(axis=1)
     return Slopes(
