@@ -191,6 +191,7 @@ def judged(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_full_runs_every_analysis(judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     models = tmp_path / "models.csv"
     models.write_text(
@@ -210,7 +211,7 @@ def test_full_runs_every_analysis(judged: Path, tmp_path: Path, capsys: pytest.C
     )  # fmt: skip
     assert code == 0
     result = json.loads(target.read_text())
-    assert len(result["analyses"]) == 21
+    assert len(result["analyses"]) == 22
     assert not [name for name, value in result["analyses"].items() if "skipped" in value]
     assert 0 < result["reliability"] < 1
     assert result["conditions"]["m0"]["basis_human"] == "corrected by 500 human labels"
@@ -253,6 +254,7 @@ def test_a_locked_plan_makes_it_confirmatory(scores: Path, tmp_path: Path, capsy
     assert set(result["conditions"]) == {"heavy", "light"}
     assert result["pairs"][0]["likelihood_ratio_p"] < 1e-6
     assert result["requirements"][0]["exploratory"] is False
+    assert result["pairs"][0]["exploratory"] is False
     _, out, _ = run(capsys, str(scores), "--plan", str(plan), "--resamples", "300")
     assert "exploratory: options were given against the plan" in out
     assert "deviation from the plan: --n-resamples 300 against the plan" in out

@@ -186,6 +186,7 @@ def test_correct_answers_do_not_move_b() -> None:
     assert b.error_rate == 158 / 5658
 
 
+@pytest.mark.slow
 def test_goodness_of_fit_is_level_and_sees_a_bad_law(rng: np.random.Generator) -> None:
     true, false = [], []
     no_tail = np.array([0.30, 0.05, 0.25, 0.02, 0.2, 0.02, 0.14, 0.02])  # half steps hardly used: no level works

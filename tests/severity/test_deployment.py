@@ -67,6 +67,7 @@ def test_equal_weights_are_at_least_as_wide_as_the_exact_limits() -> None:
     assert flat.upper <= weighted.upper <= 1.02 * flat.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rates", [(0.01, 0.002), (0.0, 0.02), (0.001, 0.001)])
 def test_weighted_upper_limit_covers_recovers_truth(rates: tuple[float, float], rng: np.random.Generator) -> None:
     strata = ["a"] * 200 + ["b"] * 800

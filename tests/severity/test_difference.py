@@ -38,6 +38,7 @@ def test_swaps_keep_every_items_two_levels(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(rows_a.std(axis=0)[seen], sd[seen], rtol=4.5 * np.sqrt(0.5 / 500))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paired", [True, False])
 def test_p_against_plain_shuffles(paired: bool, rng: np.random.Generator) -> None:
     a, b = paired_levels(rng, 1500, 0.3, 0.55, 0.75)
@@ -62,6 +63,7 @@ def test_p_against_plain_shuffles(paired: bool, rng: np.random.Generator) -> Non
     assert ours.p == pytest.approx(p, abs=4 * np.sqrt(max(p, 0.01) * (1 - p) * (1 / 400 + 1 / 4000)))
 
 
+@pytest.mark.slow
 def test_size_and_pairing_recovers_truth(rng: np.random.Generator) -> None:
     p = []
     for _ in range(300):

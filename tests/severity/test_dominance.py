@@ -39,6 +39,7 @@ def test_crossing_curves_are_refuted(rng: np.random.Generator) -> None:
     assert found.finding.verdict is Verdict.REFUTED
 
 
+@pytest.mark.slow
 def test_equal_conditions_keep_the_level(rng: np.random.Generator) -> None:
     equal, dominance = [], []
     for _ in range(200):

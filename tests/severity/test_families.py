@@ -108,6 +108,7 @@ def test_vuong_by_hand() -> None:
     assert test.vuong_p == pytest.approx(2 * norm.sf(abs(z)), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_nested_pairs_use_the_likelihood_ratio_and_keep_its_level(rng: np.random.Generator) -> None:
     rejected = vuong = trials = 0
     for _ in range(400):
@@ -127,6 +128,7 @@ def test_a_winner_that_does_not_fit_says_so() -> None:
     assert families_from_counts(counts, n_resamples=200, rng=np.random.default_rng(1)).gof_p < 0.01
 
 
+@pytest.mark.slow
 def test_goodness_of_fit_keeps_its_level(rng: np.random.Generator) -> None:
     p = [
         families_from_counts(

@@ -12,6 +12,7 @@ from richter.severity import (
     mechanisms_by_size,
     resolution_bound,
     subsample_stability,
+    vary_m_min,
 )
 from richter.severity._mechanisms import severity_band, size_class
 from severity.studies_by_hand import simulated_scores
@@ -123,6 +124,7 @@ def test_information_by_hand(rng: np.random.Generator) -> None:
     assert found.r_squared == pytest.approx(np.corrcoef(b, rate)[0, 1] ** 2)
 
 
+@pytest.mark.slow
 def test_noise_alone_carries_information(rng: np.random.Generator) -> None:
     # 21 identical models with the paper's median SE of 0.064: the plug-in bits are the noise's
     p = [
@@ -142,3 +144,9 @@ def test_resolution_against_paper() -> None:
     assert found.observed_range == pytest.approx(0.74)
     half = resolution_bound([0.57, 0.9, 1.31], [0.064] * 3, [100, 200, 300], reliability=0.25)
     assert half.minimum_detectable == pytest.approx(2 * found.minimum_detectable)
+
+
+def test_m_min_strategies_side_by_side(rng: np.random.Generator) -> None:
+    found = vary_m_min(simulated_scores(rng, [0.2, 0.6, 1.2], n=8000))
+    assert found.spearman_with_ks == pytest.approx({"1.5": 1.0, "clauset": 1.0})
+    assert found.b["m0"]["clauset"] == pytest.approx(0.2, abs=0.05)

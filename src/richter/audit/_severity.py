@@ -126,6 +126,7 @@ def weigh_scores(
     mix = read_traffic(traffic, scores) if traffic is not None else None
     if reliability is None:
         reliability = _judges_reliability(scores)
+    exploratory = status is None or not status.confirmatory
     rng = np.random.default_rng(seed)
     study = study_severity(
         scores,
@@ -134,13 +135,14 @@ def weigh_scores(
         reliability=reliability,
         n_resamples=n_resamples,
         level=level,
+        exploratory=exploratory,
         rng=rng,
         **values,
     )
     corrected, skipped, ratings = _human_tables(human, scores, level, rng)
     tables = study.deployment if mix is not None else {**study.deployment, **corrected}
     checks = [
-        dataclasses.replace(check_requirement(name, table, rule), exploratory=status is None or not status.confirmatory)
+        dataclasses.replace(check_requirement(name, table, rule), exploratory=exploratory)
         for rule in requirements
         for name, table in tables.items()
     ]

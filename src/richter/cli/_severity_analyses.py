@@ -102,6 +102,11 @@ def _subsampling(result: Any) -> Iterator[str]:
     yield f"on halves of the items b varies by {result.median:.1%} (median coefficient of variation)."
 
 
+def _m_min(result: Any) -> Iterator[str]:
+    kept = ", ".join(f"{rho:+.2f} with m_min {name}" for name, rho in result.spearman_with_ks.items())
+    yield f"the ranking by KS is kept {kept}."
+
+
 def _mechanisms(result: Any) -> Iterator[str]:
     for by, table in result.items():
         how = f"{table.method}, n = {table.n}"
@@ -147,6 +152,7 @@ _LINES: dict[str, Callable[[Any], Iterator[str]]] = {
     "coarsening": _coarsening,
     "overcalls": _overcalls,
     "subsampling": _subsampling,
+    "m_min": _m_min,
     "mechanisms": _mechanisms,
     "information": _information,
     "dominance": _dominance,

@@ -49,11 +49,13 @@ from richter.severity._scaling import RankCorrelation, Scaling, correlate_ranks,
 from richter.severity._scores import Scores
 from richter.severity._sensitivity import (
     Coarsening,
+    MMinSensitivity,
     Overcalls,
     Subsampling,
     coarsen_scale,
     correct_overcalls,
     subsample_stability,
+    vary_m_min,
 )
 from richter.severity._study import SeverityStudy, study_severity
 from richter.severity._tail_summaries import (
@@ -85,6 +87,7 @@ __all__ = [
     "HierarchicalBootstrap",
     "Information",
     "Labelled",
+    "MMinSensitivity",
     "MicroPrediction",
     "Overcalls",
     "Pair",
@@ -152,4 +155,5 @@ __all__ = [
     "summarise_tails",
     "tail_ratio",
     "upper_slope",
+    "vary_m_min",
 ]

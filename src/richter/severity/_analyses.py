@@ -33,7 +33,7 @@ from richter.severity._robustness import (
 )
 from richter.severity._scaling import correlate_ranks, estimate_scaling
 from richter.severity._scores import Scores
-from richter.severity._sensitivity import coarsen_scale, correct_overcalls, subsample_stability
+from richter.severity._sensitivity import coarsen_scale, correct_overcalls, subsample_stability, vary_m_min
 from richter.severity._tail_summaries import catastrophe_tests, summarise_tails
 
 __all__ = ["Labelled", "Skipped", "run_analyses"]
@@ -163,6 +163,7 @@ def run_analyses(
         "coarsening": lambda: [coarsen_scale(scores, n, recipe=recipe) for n in (7, 5)],
         "overcalls": lambda: correct_overcalls(scores, overcall_rate=overcall_rate, recipe=recipe, rng=rng),
         "subsampling": lambda: subsample_stability(scores, recipe=recipe, rng=rng),
+        "m_min": lambda: vary_m_min(scores, recipe=recipe),
         "mechanisms": mechanisms,
         "information": information,
         "dominance": dominance,

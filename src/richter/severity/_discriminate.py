@@ -84,7 +84,10 @@ class Pair:
         row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "finding"}
         row["interval"] = None if self.interval is None else [self.interval.low, self.interval.high]
         found = self.finding.to_dict()
-        return {**row, **{k: found[k] for k in ("verdict", "sentence", "blocked_by", "needed", "gates", "notes")}}
+        return {
+            **row,
+            **{k: found[k] for k in ("verdict", "sentence", "blocked_by", "needed", "exploratory", "gates", "notes")},
+        }
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +177,7 @@ def discriminate(
     refine_to: int = 50_000,
     level: float = 0.95,
     threads: int = 2,
+    exploratory: bool = True,
     rng: np.random.Generator,
 ) -> Discrimination:
     """Compare the slopes of all pairs of conditions whose error rates differ by less than `max_error_gap`.
@@ -192,6 +196,7 @@ def discriminate(
     A pair is `verified` when the test and every gate pass; `blocked` when goodness of fit fails, or the test passes
     and another gate does not; `equivalent` when the test does not pass and the 90% interval of the difference lies
     within `min_gap`; else `undecided`, with the number of items that would give 80% power for the difference seen.
+    Findings are `exploratory` unless the caller knows of a plan locked beforehand.
     """
     if not severity:
         raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
@@ -224,6 +229,7 @@ def discriminate(
         else:
             gates = _gates(test, fit_a, fit_b, signs[a], signs[b], reliability)
             finding = _judge(a, b, test, float(q[i]), gates, alpha, min_gap)
+        finding = dataclasses.replace(finding, exploratory=exploratory)
         pairs.append(
             Pair(
                 a=a,

@@ -1,4 +1,4 @@
-"""What the scale, the judges' overcalls and the sample size do to b (section 4.6: S1, S2, S3)."""
+"""What the scale, the judges' overcalls, the sample size and m_min do to b (section 4.6: S1, S2, S3, S5)."""
 
 import dataclasses
 import math
@@ -9,13 +9,23 @@ from scipy.stats import spearmanr
 
 from richter.errors import InputError, TooFewErrors
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
+from richter.severity._discriminate import m_min_strategies
 from richter.severity._grid import TOP, snap
 from richter.severity._kernels import CODES, fit_selected
 from richter.severity._result import Result
 from richter.severity._robustness import counts_of
 from richter.severity._scores import Scores
 
-__all__ = ["Coarsening", "Overcalls", "Subsampling", "coarsen_scale", "correct_overcalls", "subsample_stability"]
+__all__ = [
+    "Coarsening",
+    "MMinSensitivity",
+    "Overcalls",
+    "Subsampling",
+    "coarsen_scale",
+    "correct_overcalls",
+    "subsample_stability",
+    "vary_m_min",
+]
 
 STABLE = 0.85  # the paper's pre-registered threshold on rank correlations
 
@@ -161,4 +171,22 @@ def subsample_stability(
         n_trials=n_trials,
         coefficient_of_variation=dict(zip(scores.conditions, ratio.tolist(), strict=True)),
         median=float(np.nanmedian(ratio)),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MMinSensitivity(Result):
+    """b of every condition under the three m_min strategies, and how far each strategy keeps the ranking by KS."""
+
+    b: dict[str, dict[str, float]]
+    spearman_with_ks: dict[str, float]
+
+
+def vary_m_min(scores: Scores, *, recipe: Recipe = DEFAULT) -> MMinSensitivity:
+    """S5: b with m_min by KS, at 1.5 and by `clauset` (table 9), and the rank correlations with the first."""
+    rows = np.ascontiguousarray(counts_of(scores.severity)[:, 1:])
+    slopes = {name: fit_rows(rows, strategy)[0] for name, strategy in m_min_strategies(recipe).items()}
+    return MMinSensitivity(
+        b={c: {name: float(b[i]) for name, b in slopes.items()} for i, c in enumerate(scores.conditions)},
+        spearman_with_ks={name: _agreement(slopes["ks"], b)[0] for name, b in slopes.items() if name != "ks"},
     )

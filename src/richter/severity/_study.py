@@ -92,6 +92,7 @@ def study_severity(
     alpha: float = 0.05,
     n_resamples: int = 2000,
     level: float = 0.95,
+    exploratory: bool = True,
     rng: np.random.Generator,
 ) -> SeverityStudy:
     """Run `estimate_b`, `fit_families`, `discriminate` and `deployment_table` on all conditions of a study."""
@@ -108,6 +109,7 @@ def study_severity(
         alpha=alpha,
         n_resamples=n_resamples,
         level=level,
+        exploratory=exploratory,
         rng=rng,
     )
     families: dict[str, FamilyComparison | None] = {}
