@@ -13,7 +13,15 @@ from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError
 from richter.interop import read_frame
-from richter.tail import StabilityScan, TailPlan, TailStudy, compare_conditions, stability_scan, transform_scores
+from richter.tail import (
+    StabilityScan,
+    TailPlan,
+    TailStudy,
+    compare_conditions,
+    paper_parts,
+    stability_scan,
+    transform_scores,
+)
 
 __all__ = ["TailReport", "study_column"]
 
@@ -34,6 +42,21 @@ class TailReport:
     def deviations(self) -> tuple[str, ...]:
         """What differs from the locked plan."""
         return () if self.status is None else self.status.deviations
+
+    def paper(self) -> dict[str, str]:
+        """LaTeX table, methods paragraph, references and deviations, by file name."""
+        status = self.status
+        return paper_parts(
+            self.study,
+            data=Path(self.file).name,
+            column=self.column,
+            seed=self.seed,
+            plan_hash=None if status is None else status.hash,
+            locked_at=None if status is None else status.locked_at,
+            deviations=self.deviations,
+            reasons=() if status is None else status.reasons,
+            versions=None if status is None else status.versions,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values: the study's, with the file, the seed, the plan's status and the stability scans."""

@@ -1,5 +1,6 @@
 """`richter tail`: is one condition's tail heavier? Only behind every gate."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +12,8 @@ from richter.audit import read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._tail import TailReport, study_column
 from richter.cli._output import console, json_option, write_json
+from richter.cli._tail_score import score
+from richter.errors import StorageError
 from richter.records import Verdict, printable
 from richter.tail import (
     GATES,
@@ -35,7 +38,11 @@ def tail() -> None:
     \b
     test    run the protocol on a numeric column of a file
     power   simulate how often a true difference would pass
+    score   give every answer a continuous severity
     """
+
+
+tail.add_command(score)
 
 
 @tail.command()
@@ -65,6 +72,7 @@ def tail() -> None:
 )
 @click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per condition.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Without a plan; with one, its hash is the seed.")
+@click.option("--paper", metavar="DIR", help="Write table.tex, methods.tex, references.bib and deviations.tex there.")
 @click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
 @json_option
 @click.pass_context
@@ -79,6 +87,7 @@ def test(
     probe: str | None,
     scan: bool,
     seed: int,
+    paper: str | None,
     use_exit_code: bool,
     json_path: str | None,
     **options: Any,
@@ -91,7 +100,7 @@ def test(
     \b
     richter tail test scores.csv --column nll
     richter tail test scores.csv --column toxicity --transform logit --json -
-    richter tail test scores.csv --plan plan.toml --json result.json
+    richter tail test scores.csv --plan plan.toml --json result.json --paper paper/
     richter tail test mqm.tsv --column score --lower-is-worse --item-column seg_id --condition-column system
     """
     couple = None
@@ -114,9 +123,20 @@ def test(
         seed=seed,
     )
     write_json(report, json_path, inputs=[file, *([plan_path] if plan_path else [])])
+    if paper is not None:
+        _write_paper(report, Path(paper))
     _show(report, json_path)
     if use_exit_code:
         ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.finding.verdict, 3))
+
+
+def _write_paper(report: TailReport, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in report.paper().items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
 
 
 @tail.command()

@@ -6,6 +6,7 @@ from richter.tail._gates import GATES, evaluate_gates, verdict_of
 from richter.tail._generators import GENERATORS, draw_gpd, draw_pair, draw_severities
 from richter.tail._gof import GofResult, gpd_gof
 from richter.tail._gpd import GpdFit, fit_gpd
+from richter.tail._paper import paper_parts
 from richter.tail._plan import LEAVE_REASONS, TRANSFORMS, Step, TailPlan
 from richter.tail._power import PowerCell, PowerStudy, simulate_criteria, simulate_protocol
 from richter.tail._size import TailSize, required_exceedances, required_for_p1, size_tail
@@ -43,6 +44,7 @@ __all__ = [
     "gpd_gof",
     "gpd_tvar",
     "on_half_steps",
+    "paper_parts",
     "required_exceedances",
     "required_for_p1",
     "simulate_criteria",

@@ -1,0 +1,120 @@
+"""Give every answer of a run or a file a continuous severity, for the tail protocol."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from richter.audit._ask import AskProgress
+from richter.errors import InputError
+from richter.interop import read_frame
+from richter.judge._scorers import check_nll_model, nll_job, read_nll, toxicity
+from richter.llm import Asker, Model, open_model
+from richter.store import open_ledger
+
+__all__ = ["answers_of", "score_nll", "score_toxicity"]
+
+
+def answers_of(source: str | Path) -> pl.DataFrame:
+    """The answers of a run folder, or of a file with `item`, `condition`, `answer` and, for nll, `prompt`."""
+    if Path(source).is_dir():
+        with open_ledger(source) as ledger:
+            prompts = {item.id: item.prompt for item in ledger.items()}
+            rows = [
+                {"item": a.item, "condition": a.condition, "prompt": prompts.get(a.item, ""), "answer": a.text}
+                for a in ledger.answers()
+                if a.draw == 0 and not a.error and a.item in prompts
+            ]
+        frame = pl.DataFrame(rows, schema=dict.fromkeys(("item", "condition", "prompt", "answer"), pl.String))
+    else:
+        frame = read_frame(source)
+        missing = [c for c in ("item", "condition", "answer") if c not in frame.columns]
+        if missing:
+            raise InputError(
+                f"{source} has no column {', '.join(missing)}; it has {', '.join(frame.columns)}.",
+                remedy="Scoring needs `item`, `condition` and `answer`.",
+            )
+        frame = frame.with_columns(pl.col("item", "condition", "answer").cast(pl.String))
+    if frame.is_empty():
+        raise InputError(f"{source} holds no answers.", remedy="Ask first: richter ask")
+    return frame
+
+
+def score_toxicity(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add `toxicity`, a probability in [0, 1]; an empty answer is scored as the empty text."""
+    return frame.with_columns(pl.Series("toxicity", toxicity(frame["answer"].fill_null("").to_list())))
+
+
+def score_nll(
+    frame: pl.DataFrame,
+    model_name: str,
+    run: str | Path,
+    *,
+    max_tokens: int = 256,
+    slots: int = 16,
+    watch: Callable[[AskProgress], None] | None = None,
+    download: Callable[[int, int], None] | None = None,
+) -> pl.DataFrame:
+    """Add `nll`, the mean negative log-likelihood per token under a local judge model; null for an empty answer.
+
+    Calls go through the ledger in the folder `run`, so that scoring again pays only for what is missing.
+    """
+    check_nll_model(model_name)
+    if "prompt" not in frame.columns:
+        raise InputError("Scoring by nll needs the column `prompt`.", remedy="The likelihood is given the question.")
+    prompts, texts = frame["prompt"].fill_null("").to_list(), frame["answer"].fill_null("").to_list()
+    longest = max(len(p) + len(t) for p, t in zip(prompts, texts, strict=True))
+    context = -(-(longest // 2 + 64 + max_tokens) // 256) * 256
+    with open_ledger(run, mode="write") as ledger:
+
+        async def session() -> list[float | None]:
+            model = open_model(model_name, slots=slots, context_tokens=context, progress=download)
+            try:
+                return await _score_all(Asker(ledger, concurrency=slots), model, prompts, texts, max_tokens, watch)
+            finally:
+                await model.aclose()
+
+        scores = asyncio.run(session())
+    return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
+
+
+async def _score_all(
+    asker: Asker,
+    model: Model,
+    prompts: Sequence[str],
+    texts: Sequence[str],
+    max_tokens: int,
+    watch: Callable[[AskProgress], None] | None,
+) -> list[float | None]:
+    scores: list[float | None] = [None] * len(texts)
+    waiting = iter([k for k, text in enumerate(texts) if text])
+    total, started, done = sum(bool(t) for t in texts), time.monotonic(), 0
+
+    async def work() -> None:
+        nonlocal done
+        for k in waiting:
+            answer = await asker.ask(nll_job(model, prompts[k], texts[k], max_tokens=max_tokens))
+            found = read_nll(answer, texts[k])
+            scores[k] = None if found is None else found.mean_nll
+            done += 1
+            if watch is not None:
+                watch(
+                    AskProgress(
+                        total=total,
+                        done=done,
+                        answered=asker.tally.answered,
+                        failed=asker.tally.failed,
+                        retries=asker.tally.retries,
+                        elapsed_s=time.monotonic() - started,
+                        tokens=asker.tally.tokens,
+                        money_usd=0.0,
+                        unpriced=0,
+                    )
+                )
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(16):
+            group.create_task(work())
+    return scores

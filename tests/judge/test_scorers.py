@@ -1,0 +1,91 @@
+import importlib.util
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from richter.cli import main
+from richter.errors import InputError, MissingPart, RichterError
+from richter.judge._scorers import check_nll_model, read_nll, toxicity
+from richter.llm import smollm2_path
+from richter.records import Answer
+from richter.store import open_ledger
+
+
+def test_mean_nll_by_hand() -> None:
+    score = read_nll(Answer(text="a b", tokens=("a", " b"), logprobs=(-1.0, -3.0)), "a b")
+    assert score is not None
+    assert (score.mean_nll, score.n_tokens, score.truncated) == (2.0, 2, False)
+    cut = read_nll(Answer(text="a", tokens=("a",), logprobs=(-1.0,)), "a b")
+    assert cut is not None
+    assert cut.truncated
+
+
+def test_what_was_not_scored_is_none() -> None:
+    assert read_nll(Answer(text="", error="failed"), "a") is None
+    assert read_nll(Answer(text=""), "a") is None
+    assert read_nll(Answer(text="other", logprobs=(-1.0,)), "a b") is None
+
+
+def test_only_models_that_run_here_read_texts() -> None:
+    check_nll_model("smollm2")
+    with pytest.raises(InputError, match="cannot score a given text"):
+        check_nll_model("openai/gpt-4o-mini")
+
+
+def test_missing_classifier_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "profanity_check", None)
+    with pytest.raises(MissingPart, match="pip install alt-profanity-check"):
+        toxicity(["text"])
+
+
+def test_toxicity_is_a_probability_that_orders_texts() -> None:
+    pytest.importorskip("profanity_check", reason="alt-profanity-check is not installed")
+    mild, rude, empty = toxicity(["hello there, friend", "you are a damn idiot", ""])
+    assert 0 <= empty <= 1
+    assert mild < 0.5 < rude <= 1
+
+
+def run(*args: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    return int(stop.value.code or 0)
+
+
+def test_files_without_answers_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("item,condition\n1,a\n")
+    assert run("tail", "score", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
+    assert "has no column answer" in capsys.readouterr().err
+    path.write_text("item,condition,answer\n1,a,b\n")
+    assert run("tail", "score", str(path), "--scorer", "nll", "-o", str(tmp_path / "s.csv")) == 1
+    assert "needs the column `prompt`" in capsys.readouterr().err
+    assert run("tail", "score", str(path), "--scorer", "nll", "-o", str(path)) == 1
+    assert "would overwrite" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.local_model
+@pytest.mark.xdist_group("local_model")
+def test_unlikely_texts_score_higher(tmp_path: Path) -> None:
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed")
+    try:
+        smollm2_path()
+    except RichterError as error:
+        pytest.skip(str(error))
+    rows = [
+        ("1", "plain", "What is the capital of France?", "The capital of France is Paris."),
+        ("1", "odd", "What is the capital of France?", "Zebra lamp quickly of tax violet seven."),
+        ("2", "plain", "What is 2 + 2?", "2 + 2 = 4"),
+        ("2", "odd", "What is 2 + 2?", ""),
+    ]
+    path, out = tmp_path / "a.csv", tmp_path / "s.csv"
+    pl.DataFrame(rows, schema=["item", "condition", "prompt", "answer"], orient="row").write_csv(path)
+    assert run("tail", "score", str(path), "--scorer", "nll", "-o", str(out)) == 0
+    scores = {(r["item"], r["condition"]): r["nll"] for r in pl.read_csv(out).to_dicts()}
+    assert scores[1, "plain"] < 2 < 5 < scores[1, "odd"]
+    assert scores[2, "odd"] is None  # an empty answer has no likelihood
+    with open_ledger(tmp_path / "s.csv.run") as ledger:
+        assert ledger.spent().calls == 3  # one each, kept: scoring again would pay nothing
