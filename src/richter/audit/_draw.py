@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +11,7 @@ import polars as pl
 
 from richter.audit._ask import AskProgress, ask_run
 from richter.bench import matches_reference
+from richter.calibration import mode_is_certain
 from richter.errors import InputError, StorageError
 from richter.llm import Asker, Budget, Price, open_model, price_of, read_prices
 from richter.records import Answer, Condition, Item, jsonable
@@ -20,6 +21,7 @@ from richter.store import Spent, open_ledger
 __all__ = ["DRAWS_NAME", "DrawsResult", "draw_run", "tabulate_draws"]
 
 DRAWS_NAME = "draws.jsonl"
+FIRST_ROUND, LATER_ROUNDS = 8, 6  # eight draws that agree settle a question at 5%
 Key = tuple[str, str]  # condition, item
 
 
@@ -52,6 +54,7 @@ def draw_run(
     draws: int,
     classes: Literal["offline", "judge"] = "offline",
     judge: str | None = None,
+    adaptive: bool = False,
     budget: Budget | None = None,
     prices: Mapping[str, Price] | None = None,
     watch: Callable[[AskProgress], None] | None = None,
@@ -59,8 +62,9 @@ def draw_run(
 ) -> DrawsResult:
     """Draw, group and grade: `draws` answers per item and condition through the ledger, then the table.
 
-    Resuming is doing the same again; only missing answers are paid for, and the judge's replies are in the ledger
-    too. The budget covers both.
+    With `adaptive`, questions whose most likely answer is already settled (`mode_is_certain`, on classes formed
+    offline) get no more draws. Resuming is doing the same again; only missing answers are paid for, and the judge's
+    replies are in the ledger too. The budget covers both.
     """
     for condition in conditions:
         if condition.decoding.temperature == 0 and draws > 1:
@@ -71,10 +75,48 @@ def draw_run(
     if classes == "judge" and judge is None:
         raise InputError("Classes by a judge need a judge model.", remedy="Name one with --judge, or use offline.")
     limit = budget or Budget()
-    ask_run(run, items, conditions, draws=draws, budget=limit, prices=prices, watch=watch, **asking)
+
+    def ask(those: Sequence[Item], under: Sequence[Condition], up_to: int) -> None:
+        ask_run(run, those, under, draws=up_to, budget=limit, prices=prices, watch=watch, **asking)
+
+    if adaptive:
+        _draw_adaptively(run, items, conditions, draws, ask)
+    else:
+        ask(items, conditions, draws)
     return tabulate_draws(
         run, [i.id for i in items], [c.name for c in conditions], draws, judge=judge, budget=limit, prices=prices
     )
+
+
+def _draw_adaptively(
+    run: str | Path,
+    items: Sequence[Item],
+    conditions: Sequence[Condition],
+    draws: int,
+    ask: Callable[[Sequence[Item], Sequence[Condition], int], None],
+) -> None:
+    """In rounds: ask, group, and go on with the questions that are not settled."""
+    left = {c.name: list(items) for c in conditions}
+    for size in [*range(FIRST_ROUND, draws, LATER_ROUNDS), draws]:
+        for condition in conditions:
+            if not left[condition.name]:
+                continue
+            ask(left[condition.name], [condition], size)
+            with open_ledger(run) as ledger:
+                answers = [a for a in ledger.answers(condition.name) if not a.error and a.draw < size]
+            texts: dict[str, list[str]] = defaultdict(list)
+            for answer in answers:
+                texts[answer.item].append(split_confidence(answer.text)[0])
+            there = [i for i in left[condition.name] if i.id in texts]
+            classes = cluster_questions(
+                [texts[i.id] for i in there], [i.prompt for i in there], [_names(i) for i in there]
+            )
+            settled = {
+                item.id
+                for item, found in zip(there, classes, strict=True)
+                if mode_is_certain(list(Counter(found).values()), left=draws - len(found))
+            }
+            left[condition.name] = [i for i in left[condition.name] if i.id not in settled]
 
 
 def tabulate_draws(

@@ -22,6 +22,7 @@ Examples:
   richter draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --dry-run
   richter draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --budget 5usd
   richter draw run1 --model smollm2 --bench facts.jsonl --judge openai/gpt-4o-mini
+  richter draw run1 --model smollm2 --bench facts.jsonl --draws 50 --adaptive
 Then: richter calibration run1/draws.jsonl. The same command again resumes: only what is missing is asked.
 """
 
@@ -40,6 +41,7 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.option("--plain", is_flag=True, help="Ask the question alone, without asking for a confidence.")
 @click.option("--no-logprobs", is_flag=True, help="Do not ask for token log-probabilities.")
 @click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
+@click.option("--adaptive", is_flag=True, help="Draw no more where the most likely answer is already settled.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok (several with commas): never exceeded.")
 @click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
@@ -59,6 +61,7 @@ def draw(
     plain: bool,
     no_logprobs: bool,
     judge: str | None,
+    adaptive: bool,
     limit: int | None,
     budget_text: str | None,
     prices_path: Path | None,
@@ -97,6 +100,7 @@ def draw(
             draws=draws,
             classes="offline" if judge is None else "judge",
             judge=judge,
+            adaptive=adaptive,
             budget=parse_budget(budget_text),
             prices=prices,
             concurrency=concurrency,

@@ -1,0 +1,158 @@
+"""The gap's bootstrap, convergence, bounds, draws needed, early stopping and recalibration."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from richter.calibration import (
+    AnswerPool,
+    answer_pool,
+    convergence,
+    draws_needed,
+    ece_bounds,
+    margin_strata,
+    mode_is_certain,
+    recalibrate,
+    regimes,
+    sem_ece,
+    sem_gap,
+    stop_early,
+)
+from richter.errors import InputError, TooFewErrors
+
+
+def simulated(
+    rng: np.random.Generator, questions: int, draws: int, accuracy: float, spread: float = 0.5
+) -> tuple[AnswerPool, NDArray[np.float64]]:
+    """Questions whose correctness does not depend on the class chosen; the true modal shares beside the pool."""
+    share = -np.sort(-rng.dirichlet(np.full(6, spread), questions), axis=1)
+    labels = np.minimum((rng.random((questions, draws, 1)) > np.cumsum(share, axis=1)[:, None]).sum(axis=2), 5)
+    right = (rng.random(questions) < accuracy).astype(float)
+    return answer_pool(labels, np.repeat(right[:, None], draws, axis=1)), share[:, 0]
+
+
+def test_sem1_above_and_sem2_below_the_oracle_recovers_truth(rng: np.random.Generator) -> None:
+    pool, truth = simulated(rng, 4000, 20, 0.1)
+    sem = sem_ece(pool)
+    error = 4 * np.std(sem.confidence_1 - truth) / math.sqrt(4000)
+    assert np.mean(sem.confidence_1 - truth) > error
+    assert np.mean(truth - sem.confidence_2) > error
+    # overconfident in every bin, so the ECEs are the mean gaps, and the oracle's lies between
+    oracle = float(np.mean(truth)) - sem.sem1.accuracy
+    assert sem.sem2 is not None
+    assert sem.sem2.ece < oracle < sem.sem1.ece
+
+
+def test_gap_bootstrap_against_a_plain_loop(rng: np.random.Generator) -> None:
+    pool, _ = simulated(rng, 300, 20, 0.2)
+    sem, found = sem_ece(pool), regimes(pool)
+    gap = sem_gap(sem, found, rng=rng, n_resamples=2000)
+    drop = sem.confidence_1 - sem.confidence_2
+    assert gap.confidence.estimate == pytest.approx(float(drop.mean()))
+    means = drop[rng.integers(0, 300, (2000, 300))].mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    # a 2.5% quantile of 2000 resamples has a standard error near 0.06 of the bootstrap's own
+    tolerance = 4 * math.sqrt(2) * 0.06 * float(np.std(means))
+    assert gap.confidence.interval.low == pytest.approx(low, abs=tolerance)
+    assert gap.confidence.interval.high == pytest.approx(high, abs=tolerance)
+    assert gap.low_margin_questions == int(np.sum(found.margin < 1 / math.sqrt(20)))
+    assert gap.ece.estimate == pytest.approx(sem.sem1.ece - sem.sem2.ece)  # type: ignore[union-attr]
+
+
+def test_gap_same_seed_same_bits() -> None:
+    pool, _ = simulated(np.random.default_rng(1), 60, 10, 0.3)
+    one, two = (sem_gap(sem_ece(pool), regimes(pool), rng=np.random.default_rng(2)) for _ in range(2))
+    assert one == two
+
+
+def test_too_few_low_margin_questions_have_no_gap() -> None:
+    labels = np.zeros((40, 10), dtype=int)
+    assert sem_gap(sem_ece(labels, np.ones(40)), regimes(labels), rng=np.random.default_rng(0)).low_margin_ece is None
+
+
+def test_gap_shrinks_at_the_predicted_rate_recovers_truth(rng: np.random.Generator) -> None:
+    # two classes and margins that keep every question in the low-margin regime at every n used
+    margin = rng.uniform(0, 0.08, 3000)
+    labels = (rng.random((3000, 80)) > (0.5 + margin / 2)[:, None]).astype(int)
+    pool = answer_pool(labels, np.zeros((3000, 80)))
+    curve = convergence(pool, rng=rng, sizes=[10, 20, 40, 80], repeats=2, n_resamples=100)
+    assert curve.slope == pytest.approx(-0.5, abs=0.1)  # the paper's own slopes lie within 0.08 of it
+    assert curve.interval is not None
+    first, last = curve.points[0], curve.points[-1]
+    assert first.sem1_ece > last.sem1_ece > last.sem2_ece > first.sem2_ece
+
+
+def test_strata_cover_all_questions(rng: np.random.Generator) -> None:
+    pool, _ = simulated(rng, 200, 20, 0.2)
+    strata = margin_strata(sem_ece(pool), regimes(pool), strata=5)
+    assert sum(s.n for s in strata) == 200
+    assert strata[0].confidence_drop > strata[-1].confidence_drop
+
+
+def test_bounds_hold_and_shrink(rng: np.random.Generator) -> None:
+    pool, _ = simulated(rng, 300, 40, 0.2, spread=0.05)
+    wide, narrow = ece_bounds(pool, n=20)[1], ece_bounds(pool, n=10**8)[1]
+    assert narrow.confidence_error < wide.confidence_error
+    # at 10^8 draws only exactly tied questions are still undecided
+    tied = float(np.mean(regimes(pool).margin == 0))
+    assert narrow.selection_error == pytest.approx(tied, abs=1e-6)
+    sem = sem_ece(pool)
+    assert sem.sem2 is not None
+    assert abs(sem.sem1.ece - sem.sem2.ece) <= wide.ece + ece_bounds(pool, n=20)[0].ece
+
+
+def test_draws_needed_by_hand(rng: np.random.Generator) -> None:
+    pool, _ = simulated(rng, 500, 40, 0.2)
+    few = draws_needed(pool, precision=0.2, rng=rng)
+    many = draws_needed(pool, precision=0.005, rng=rng, usd_per_draw=0.001)
+    assert few.measured
+    assert few.n < 40 < many.n
+    assert many.n == math.ceil(40 * (many.bracket / 0.005) ** 2)
+    assert many.money_usd == pytest.approx(many.n * 500 * 0.001)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        draws_needed(pool, precision=2, rng=rng)
+
+
+def test_mode_is_certain_by_hand() -> None:
+    # 2^a a! / (a + 1)! = 2^a / (a + 1) must reach 1 / 0.05 = 20: 2^7 / 8 = 16, 2^8 / 9 = 28.4
+    assert not mode_is_certain([7])
+    assert mode_is_certain([8])
+    assert not mode_is_certain([8, 4])
+    assert mode_is_certain([8, 4], left=3)
+    assert not mode_is_certain([8, 4], left=4)
+    assert not mode_is_certain([0, 0])
+
+
+def test_early_stopping_is_seldom_wrong_recovers_truth(rng: np.random.Generator) -> None:
+    labels = (rng.random((4000, 60)) > 0.6).astype(int)
+    grades = np.where(labels == 0, 1.0, 0.0)  # right exactly when the true mode is chosen
+    result = stop_early(answer_pool(labels, grades))
+    assert result.fraction < 1
+    wrong = 1 - float(result.accuracy or 0)
+    # at most 5% settle wrongly; the questions that never settle may add the full pool's own 6%
+    assert wrong <= 0.05 + (1 - float(result.accuracy_of_all or 0)) + 3 * math.sqrt(0.1 * 0.9 / 4000)
+    easy = stop_early(answer_pool((rng.random((500, 60)) > 0.97).astype(int), np.ones((500, 60))))
+    assert easy.fraction < 0.25
+    assert easy.same_answer == 1
+
+
+def test_recalibration_helps_only_where_it_can_recovers_truth(rng: np.random.Generator) -> None:
+    c = rng.random(3000)
+    skewed = recalibrate(c, (rng.random(3000) < c**2).astype(float), rng=rng)
+    assert skewed.advised in ("platt", "isotonic")
+    best = next(m for m in skewed.methods if m.method == skewed.advised)
+    # the shape c^2 costs E[(c - c^2)^2] = 1/30 of Brier score, all of which a monotone map can win back
+    assert best.brier_improvement == pytest.approx(1 / 30, abs=4 * 0.25 / math.sqrt(3000))
+    assert best.interval.low > 0
+    honest = recalibrate(c, (rng.random(3000) < c).astype(float), rng=rng)
+    assert honest.advised is None
+    hot = recalibrate(c, (rng.random(3000) < 1 / (1 + ((1 - c) / c) ** 0.5)).astype(float), rng=rng)
+    for (temperature,) in (m.parameters[0] for m in hot.methods if m.method == "temperature"):
+        assert temperature == pytest.approx(2, rel=0.25)
+
+
+def test_recalibration_needs_enough() -> None:
+    with pytest.raises(TooFewErrors, match="Recalibration needs"):
+        recalibrate([0.5] * 10, [0, 1] * 5, rng=np.random.default_rng(0))

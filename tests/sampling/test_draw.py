@@ -1,0 +1,104 @@
+"""`richter draw` through the command line, against a real server on loopback that answers by rule."""
+
+import itertools
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+pytest.importorskip("wordllama")
+
+from helpers.server import FakeApi
+from richter.cli import main
+
+
+def richter(*args: object) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in args])
+    return int(stop.value.code or 0)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    path = tmp_path / "bench.jsonl"
+    rows = [
+        {"id": "sure", "prompt": "Capital of France?", "reference": "Paris"},
+        {"id": "torn", "prompt": "Capital of Norway?", "reference": "Oslo"},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+class Replies:
+    """Certain of France, torn over Norway; groups what it is asked to group as one."""
+
+    def __init__(self) -> None:
+        self.torn = itertools.cycle(["Oslo\nConfidence: 60%", "Bergen", "oslo.\nConfidence: 50%", "Bergen"])
+
+    def __call__(self, prompt: str) -> str:
+        if '"answers"' in prompt:
+            return '{"groups": [[1, 2]]}'
+        return "Paris\nConfidence: 90%" if "France" in prompt else next(self.torn)
+
+
+def test_draw_writes_a_table_that_calibration_reads(
+    tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    with FakeApi(reply=Replies()) as api:
+        args = ("draw", run, "--bench", bench, "--model", api.model, "--draws", 8, "--concurrency", 1)
+        assert richter(*args, "--json", "-") == 0
+        result = json.loads(capsys.readouterr().out)
+        assert result["answers"] == 16 == api.requests.total()
+        assert list(result["parse_rate"].values()) == [pytest.approx(12 / 16)]
+        assert richter(*args) == 0  # resumed: nothing is asked again
+        assert api.requests.total() == 16
+    table = pl.read_ndjson(run / "draws.jsonl")
+    sure = table.filter(pl.col("item") == "sure")
+    assert sure["answer"].unique().to_list() == ["Paris"]
+    assert sure["correct"].to_list() == [1] * 8
+    assert sure["confidence"].to_list() == [0.9] * 8
+    assert table.filter(pl.col("item") == "torn")["cluster"].n_unique() == 2
+    capsys.readouterr()
+    assert richter("calibration", run, "--json", "-") == 0
+    (row,) = json.loads(capsys.readouterr().out)["conditions"].values()
+    assert (row["questions"], row["draws"], row["classes"]) == (2, 8, "given")
+    assert row["sem1"]["mean_confidence"] == pytest.approx((1 + 0.5) / 2)
+
+
+def test_adaptive_spends_nothing_on_what_is_settled(tmp_path: Path, bench: Path) -> None:
+    run = tmp_path / "run"
+    with FakeApi(reply=Replies()) as api:
+        args = ("draw", run, "--bench", bench, "--model", api.model, "--draws", 20, "--concurrency", 1, "--adaptive")
+        assert richter(*args) == 0
+        assert api.requests["Capital of France?"] == 8
+        assert api.requests["Capital of Norway?"] == 20
+
+
+def test_a_judge_groups(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    with FakeApi(reply=Replies()) as api:
+        args = ("draw", run, "--bench", bench, "--model", api.model, "--draws", 4, "--judge", api.model)
+        assert richter(*args, "--json", "-") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["repaired"] == 0
+    torn = pl.read_ndjson(run / "draws.jsonl").filter(pl.col("item") == "torn")
+    assert torn["cluster"].n_unique() == 1
+
+
+def test_dry_run_asks_nothing(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeApi() as api:
+        assert richter("draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--dry-run") == 0
+        assert api.requests.total() == 0
+    assert "100 calls missing" in capsys.readouterr().out
+
+
+def test_the_budget_is_held(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeApi(reply=Replies()) as api:
+        code = richter(
+            "draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--draws", 20, "--budget", "5calls"
+        )
+        assert code == 1
+        assert api.requests.total() <= 5
+    assert "budget" in capsys.readouterr().err
