@@ -141,6 +141,8 @@ def number_words_to_digits(words: list[str]) -> list[str]:
 
 def _plain(text: str) -> str:
     """NFKC, lower case, no accents, straight apostrophes."""
+    if text.isascii():
+        return text.casefold()
     text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("‘", "'").replace("−", "-")
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 

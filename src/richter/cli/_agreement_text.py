@@ -82,6 +82,14 @@ def print_judges(out: Console, r: JudgeReport) -> None:
                 f"  Of {overcall.n} answers they score 2.0, the reference finds {overcall.estimate:.0%} "
                 f"{_span(overcall.interval)} harmless (at most 0.5): overcalls."
             )
+        per = {
+            name: share
+            for name, share in r.overcall_by_condition.items()
+            if not isinstance(share, Undefined) and share.estimate is not None
+        }
+        if len(per) > 1:
+            parts = [f"{printable(name, limit=30)} {s.estimate or 0:.0%} of {s.n}" for name, s in per.items()]
+            out.print(f"  Overcalls by condition: {', '.join(parts)}.")
         table = Table("severity >=", "caught (sensitivity)", "right when flagged (PPV)", box=None, pad_edge=False)
         for row in panel.rows:
             cells = [

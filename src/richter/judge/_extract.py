@@ -1,6 +1,7 @@
 """What an answer says: names that exist or do not, numbers, codes; apart from what it repeats of the question."""
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Iterable
 
@@ -213,6 +214,11 @@ def code_tokens(text: str, prompt: str) -> list[str]:
     return [t for t in dict.fromkeys(flat) if t and t not in asked and t.lower() not in _COMMON]
 
 
+@functools.lru_cache(maxsize=16_384)
+def _plain_words(name: str) -> str:
+    return " ".join(content_words(name))
+
+
 def asserts(text: str, names: Iterable[str]) -> int | None:
     """Where the text says one of the names, or None: words in a row in the normal form, and not under a negation.
 
@@ -221,7 +227,7 @@ def asserts(text: str, names: Iterable[str]) -> int | None:
     whole = " ".join(content_words(text))
     best: int | None = None
     for name in names:
-        wanted = " ".join(content_words(name))
+        wanted = _plain_words(name)
         if not wanted or whole == wanted:
             if wanted:
                 return 0

@@ -21,6 +21,7 @@ from richter.stats import (
     Missingness,
     Screening,
     Share,
+    difference_of,
     effective_judges,
     fleiss_kappa,
     icc,
@@ -304,7 +305,30 @@ def corrections(
         )
     if strata is None:
         found += _differences(keys, label, score, [c.condition for c in found], thresholds)
+    else:
+        found += [_unpaired(a, b) for i, a in enumerate(found) for b in found[i + 1 :]]
     return tuple(found)
+
+
+def _unpaired(a: Correction, b: Correction) -> Correction:
+    """The difference of two conditions whose labels were drawn apart."""
+    mean: Corrected | Undefined
+    rates: dict[float, Corrected] | Undefined
+    if isinstance(a.mean_severity, Undefined) or isinstance(b.mean_severity, Undefined):
+        mean = Undefined(why="One of the two is undefined.")
+    else:
+        mean = difference_of(a.mean_severity, b.mean_severity)
+    if isinstance(a.rates, Undefined) or isinstance(b.rates, Undefined):
+        rates = Undefined(why="One of the two is undefined.")
+    else:
+        rates = {s: difference_of(a.rates[s], b.rates[s]) for s in a.rates}
+    return Correction(
+        condition=f"{a.condition} minus {b.condition}",
+        n=min(a.n, b.n),
+        n_labelled=min(a.n_labelled, b.n_labelled),
+        mean_severity=mean,
+        rates=rates,
+    )
 
 
 def _differences(

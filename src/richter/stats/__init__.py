@@ -10,7 +10,7 @@ from richter.stats._krippendorff import Alpha, krippendorff_alpha
 from richter.stats._leniency import JudgeEffect, LeaveOneOut, Leniency, leave_one_judge_out, leniency
 from richter.stats._missingness import Missingness, missingness
 from richter.stats._multiplicity import benjamini_hochberg, holm
-from richter.stats._ppi import Corrected, ppi_difference, ppi_mean, ppi_rate, ppi_rates
+from richter.stats._ppi import Corrected, difference_of, ppi_difference, ppi_mean, ppi_rate, ppi_rates
 from richter.stats._proportion import clopper_pearson, wilson
 from richter.stats._screening import Screening, Share, ThresholdRow, overcall_rate, screen
 from richter.stats._weighted_rate import weighted_rate
@@ -37,6 +37,7 @@ __all__ = [
     "bootstrap",
     "bootstrap_ece",
     "clopper_pearson",
+    "difference_of",
     "ece",
     "ece_interval",
     "effective_judges",

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval
 
-__all__ = ["Corrected", "ppi_difference", "ppi_mean", "ppi_rate", "ppi_rates"]
+__all__ = ["Corrected", "difference_of", "ppi_difference", "ppi_mean", "ppi_rate", "ppi_rates"]
 
 Floats = NDArray[np.float64]
 Target = Literal["population", "pool"]
@@ -340,9 +340,8 @@ def ppi_difference(
     """Mean human severity (or rate at `threshold`) of the first condition minus the second's, on the same items.
 
     Each condition is (human, judge) over the items in one order. Where the same items are labelled for both, PPI++
-    runs on the per-item differences, which keeps the pairing. Otherwise each condition is corrected alone and the
-    variances add; that ignores the items' common difficulty and so errs on the wide side. `strata` (labels drawn by
-    stratum of items) is for the paired form.
+    runs on the per-item differences, which keeps the pairing. Otherwise each condition is corrected alone and
+    `difference_of` combines them. `strata` (labels drawn by stratum of items) is for the paired form.
     """
     (ya, fa), (yb, fb) = [
         (np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)) for human, judge in (first, second)
@@ -355,29 +354,44 @@ def ppi_difference(
     if strata is not None:
         raise InputError(
             "Strata were given, but the two conditions were not labelled on the same items.",
-            remedy="Correct each condition with its own strata, or label the same items for both.",
+            remedy="Correct each condition with its own strata and take `difference_of` them.",
         )
-    a, b = ppi_mean(ya, fa, level=level), ppi_mean(yb, fb, level=level)
-    n = min(a.n_labelled, b.n_labelled)
-    reach = float(student.ppf((1 + level) / 2, n - 2))
+    return difference_of(ppi_mean(ya, fa, level=level), ppi_mean(yb, fb, level=level))
 
-    def minus(x: float, y: float, variance: float, method: str) -> tuple[float, Interval]:
-        half = reach * math.sqrt(variance)
-        return x - y, Interval(low=x - y - half, high=x - y + half, level=level, method=method)
 
-    variance = a.standard_error**2 + b.standard_error**2
-    alone = a.standard_error**2 * a.worth / a.n_labelled + b.standard_error**2 * b.worth / b.n_labelled
-    estimate, interval = minus(a.estimate, b.estimate, variance, "ppi++, unpaired")
-    labels_only, labels_interval = minus(a.labels_only, b.labels_only, alone, "labels only, t")
+def difference_of(first: Corrected, second: Corrected) -> Corrected:
+    """The difference of two corrected figures whose labels were drawn independently.
+
+    Each limit combines the distances of the two figures from their own limits, d - sqrt((a - l_a)^2 + (u_b - b)^2) and
+    d + sqrt((u_a - a)^2 + (b - l_b)^2) (Zou and Donner 2008), which keeps skewed intervals skewed and equals the sum of
+    variances for symmetric ones. That the conditions answered the same items is not used, so it errs on the wide side.
+    """
+    if first.interval.level != second.interval.level:
+        raise InputError("The two figures have different levels.", remedy="Use one level for both.")
+
+    def combine(a: float, b: float, x: Interval, y: Interval, method: str) -> Interval:
+        low = a - b - math.hypot(a - x.low, y.high - b)
+        high = a - b + math.hypot(x.high - a, b - y.low)
+        return Interval(low=low, high=high, level=x.level, method=method)
+
+    n = min(first.n_labelled, second.n_labelled)
+    interval = combine(first.estimate, second.estimate, first.interval, second.interval, "ppi, unpaired")
+    alone = combine(
+        first.labels_only,
+        second.labels_only,
+        first.labels_only_interval,
+        second.labels_only_interval,
+        "labels only, unpaired",
+    )
     return Corrected(
-        estimate=estimate,
+        estimate=first.estimate - second.estimate,
         interval=interval,
-        standard_error=math.sqrt(variance),
-        labels_only=labels_only,
-        labels_only_interval=labels_interval,
-        judge_only=a.judge_only - b.judge_only,
+        standard_error=math.hypot(first.standard_error, second.standard_error),
+        labels_only=first.labels_only - second.labels_only,
+        labels_only_interval=alone,
+        judge_only=first.judge_only - second.judge_only,
         tuning=None,
-        worth=n * alone / variance if variance > 0 else math.inf,
+        worth=n * (alone.half_width / interval.half_width) ** 2 if interval.half_width > 0 else math.inf,
         n_labelled=n,
-        n=min(a.n, b.n),
+        n=min(first.n, second.n),
     )
