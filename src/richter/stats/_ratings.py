@@ -28,9 +28,10 @@ def ratings_table(table: ArrayLike, *, complete: bool) -> Floats:
     n, k = values.shape
     if k < 2:
         raise TooFewErrors(f"Agreement needs two raters; {k} was given.", n=k, needed=2)
-    if np.isinf(values).any():
+    whole = n > 0 and np.isfinite(values.sum())  # one pass tells that no cell is missing or infinite
+    if not whole and np.isinf(values).any():
         raise InputError("A rating is infinite.", remedy="Give finite ratings; leave missing ones empty (NaN).")
-    gaps = int(np.isnan(values).any(axis=1).sum())
+    gaps = 0 if whole else int(np.isnan(values).any(axis=1).sum())
     if complete and gaps:
         raise InputError(
             f"{gaps} of {n} items lack a rating by some rater, and this measure needs full rows.",
@@ -38,10 +39,10 @@ def ratings_table(table: ArrayLike, *, complete: bool) -> Floats:
         )
     if n < 2:
         raise TooFewErrors(f"Agreement needs at least two rated items; {n} was given.", n=n, needed=2)
-    seen = values[~np.isnan(values)]
-    if len(seen) and np.all(seen == seen[0]):
+    seen = values if whole else values[~np.isnan(values)]
+    if seen.size and seen.min() == seen.max():
         raise InputError(
-            f"Agreement is undefined: every rating is {seen[0]:g}.",
+            f"Agreement is undefined: every rating is {seen.min():g}.",
             remedy="Without variation between items no reliability exists; sample answers of differing quality.",
         )
     return values
