@@ -147,6 +147,7 @@ def test_uses_are_counted_and_locks_matter(
     assert "used on 3 sets of data" in (tmp_path / "gate.md").read_text()
 
 
+@pytest.mark.slow
 def test_false_pass_rate_recovers_truth(tmp_path: Path) -> None:
     # The candidate is worse by exactly the limit: a pass is an error, allowed in 5%. 300 gates of 400 items: more
     # than 28 have probability 0.0006 at 5%.

@@ -80,6 +80,7 @@ def test_nothing_usable_is_untestable() -> None:
     assert result.decision.verdict is Verdict.UNTESTABLE
 
 
+@pytest.mark.slow
 def test_wrong_verdicts_stay_below_alpha_recovers_truth() -> None:
     # The true error rate is 0.10, so "< 0.10" is false; 120 audits that look after every batch. At 5% more than 14
     # wrong verdicts have probability below 0.001.

@@ -79,6 +79,7 @@ def test_tried_multiplies_the_p_value(rng: np.random.Generator) -> None:
     assert often.p_familywise == pytest.approx(min(1, 12 * once.p_familywise))
 
 
+@pytest.mark.slow
 def test_family_wise_error_recovers_truth() -> None:
     # Eight equally good simulated conditions, 28 pairs: any pair told apart is a false claim. 120 boards at 5%: the
     # binomial 99.9% limit is 14; Holm over correlated exact tests is conservative, so well below.

@@ -54,11 +54,13 @@ def ever_miss(draw: object, truth: float, runs: int, seed: int) -> int:
 
 
 # 300 runs at alpha = 5%: more than 28 ever-misses have probability below 0.001 if the level is just held.
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.02, 0.3])
 def test_rate_ever_miss_recovers_truth(p: float) -> None:
     assert ever_miss(lambda r: rate_sequence((r.random(2000) < p).astype(float)), p, 300, 1) <= 28
 
 
+@pytest.mark.slow
 def test_difference_ever_miss_recovers_truth() -> None:
     def draw(rng: np.random.Generator):
         x = rng.choice([-1, 0, 1], p=[0.1, 0.85, 0.05], size=2000)

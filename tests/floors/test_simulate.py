@@ -15,6 +15,7 @@ def test_phase_transition_against_paper() -> None:
             assert min(powers) > 0.99
 
 
+@pytest.mark.slow
 def test_slope_goes_to_one_third_against_paper() -> None:
     slopes = [row["slope"] for row in simulate_slope(rng=np.random.default_rng(1), runs=40).rows]
     # An error averaged over 40 runs has a standard error of 0.75 / sqrt(40) of itself; over seven sizes spread by
@@ -23,6 +24,7 @@ def test_slope_goes_to_one_third_against_paper() -> None:
     assert slopes[-1] == pytest.approx(-1 / 3, abs=0.09)
 
 
+@pytest.mark.slow
 def test_composition_grows_exponentially_against_paper() -> None:
     rows = simulate_composition(rng=np.random.default_rng(2), runs=30).rows
     labels = np.array([row["labels"] for row in rows], dtype=float)

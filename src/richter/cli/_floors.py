@@ -10,6 +10,7 @@ from rich.table import Table
 from richter.cli._output import console, json_option, write_json
 from richter.floors import (
     PRESETS,
+    SIMULATIONS,
     accuracy_floor,
     active_floor,
     bias_variance_bins,
@@ -404,3 +405,29 @@ def next_items(
     out.print(f"Label next ({result.phase}, {len(result.items)} items):")
     for item in result.items:
         out.print(f"  {printable(item)}")
+
+
+@floors.command()
+@click.argument("experiment", type=click.Choice(sorted(SIMULATIONS)))
+@click.option("--runs", type=click.IntRange(min=2), help="Simulated audits a figure; the default takes seconds.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@json_option
+def simulate(experiment: str, runs: int | None, seed: int, json_path: str | None) -> None:
+    """Redo a synthetic experiment of the paper with Richter's estimators.
+
+    \b
+    richter floors simulate phase         the wall at n e ~ 1
+    richter floors simulate slope         the rate -1/3 and what it takes to see it
+    richter floors simulate active        chosen labels against random ones
+    richter floors simulate composition   the cost of depth
+    """
+    options = {} if runs is None else {"runs": runs}
+    result = SIMULATIONS[experiment](rng=np.random.default_rng(seed), **options)
+    write_json(result.to_dict() | {"seed": seed}, json_path)
+    out = console(json_path)
+    out.print(result.sentence)
+    table = Table(*result.rows[0], box=None, pad_edge=False)
+    for row in result.rows:
+        table.add_row(*(f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for v in row.values()))
+    out.print(table)
+    out.print(f"The paper: {result.paper}. Simulated data.")
