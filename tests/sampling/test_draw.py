@@ -37,8 +37,10 @@ class Replies:
         self.torn = itertools.cycle(["Oslo\nConfidence: 60%", "Bergen", "oslo.\nConfidence: 50%", "Bergen"])
 
     def __call__(self, prompt: str) -> str:
-        if '"answers"' in prompt:
+        if "Group the answers" in prompt:
             return '{"groups": [[1, 2]]}'
+        if "Name the answers that are right" in prompt:
+            return '{"right": [1]}'
         return "Paris\nConfidence: 90%" if "France" in prompt else next(self.torn)
 
 
@@ -85,6 +87,7 @@ def test_a_judge_groups(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixtu
     assert result["repaired"] == 0
     torn = pl.read_ndjson(run / "draws.jsonl").filter(pl.col("item") == "torn")
     assert torn["cluster"].n_unique() == 1
+    assert torn["correct"].to_list() == [1] * 4  # the class's grade, Bergen's too: it is this judge's group
 
 
 def test_dry_run_asks_nothing(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:

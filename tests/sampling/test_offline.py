@@ -11,6 +11,7 @@ from richter.sampling import (
     answer_trees,
     choose_threshold,
     cluster_answers,
+    grouping_quality,
     pair_quality,
 )
 
@@ -83,6 +84,12 @@ def test_pair_quality_by_hand() -> None:
     quality = pair_quality([[0, 0, 1, 0]], [(0, 0, 1, True), (0, 0, 3, False), (0, 0, 2, True)])
     assert (quality.precision, quality.recall, quality.f1) == (0.5, 0.5, 0.5)
     assert quality.all_same_f1 == pytest.approx(2 * (2 / 3) / (1 + 2 / 3))
+
+
+def test_grouping_quality_by_hand() -> None:
+    # truth {a b} {c}: one true pair; classes {a} {b c}: one pair, the wrong one
+    assert grouping_quality([[0, 1, 1]], [[0, 0, 1]]).f1 == 0
+    assert grouping_quality([[4, 4, 9]], [[0, 0, 1]]).f1 == 1
 
 
 @pytest.mark.real_data

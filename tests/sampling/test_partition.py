@@ -8,7 +8,7 @@ import pytest
 from richter.errors import CallFailed
 from richter.llm import Asker, Message
 from richter.records import Answer, Decoding
-from richter.sampling import REFUSAL, Partition, judge_classes, read_groups
+from richter.sampling import REFUSAL, Partition, judge_classes, judge_grades, read_groups
 from richter.store import open_ledger
 
 ANSWERS = ["Paris", "the city of Paris", "Rome", "", "paris!"]
@@ -78,3 +78,23 @@ def test_one_answer_needs_no_judge(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{}", '{"groups": 3}', '{"groups": [["x"]]}', "[[1]]"])
 def test_replies_that_are_no_groups(text: str) -> None:
     assert read_groups(text, 2)[1]
+
+
+def graded(folder: Path, judge: ScriptedJudge, classes: Sequence[int]) -> list[int | None]:
+    async def run() -> list[int | None]:
+        with open_ledger(folder, mode="write") as ledger:
+            return await judge_grades(Asker(ledger), judge, "Which city?", ["Rome"], ANSWERS, classes)
+
+    return asyncio.run(run())
+
+
+def test_classes_are_graded_by_their_first_answer(tmp_path: Path) -> None:
+    judge = ScriptedJudge('{"right": [2]}')
+    assert graded(tmp_path, judge, [0, 0, 1, REFUSAL, 0]) == [0, 0, 1, 0, 0]
+    sent = json.loads(judge.seen[0][0]["content"].split("\n\n", 1)[1])
+    assert sent["answers"] == {"1": "Paris", "2": "Rome"}
+
+
+@pytest.mark.parametrize("reply", ["none", '{"right": [7]}', '{"right": "Rome"}'])
+def test_an_unusable_grade_is_no_grade(tmp_path: Path, reply: str) -> None:
+    assert graded(tmp_path, ScriptedJudge(reply), [0, 0, 1, REFUSAL, 0]) == [None, None, None, 0, None]

@@ -42,7 +42,7 @@ from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import passive_floor
 from richter.interop import read_frame, read_table
 from richter.records import Verdict, jsonable
-from richter.sampling import cluster_questions
+from richter.sampling import PairQuality, cluster_questions, grouping_quality
 
 __all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "measure_calibration"]
 
@@ -108,6 +108,9 @@ class DrawsCondition:
     recalibration: RecalibrationAdvice | None = None
     floor: float | None = None
     sensitivity: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    grouping_quality: PairQuality | None = None  # offline classes against the given ones
+    difficulty_auroc: float | None = None  # how well the Sem1-Sem2 gap of a question tells wrong answers
+    hardest: tuple[str, ...] = ()  # the items with the largest gap
     reason: str = ""
     notes: tuple[str, ...] = ()
 
@@ -133,6 +136,8 @@ class DrawsCondition:
             "recalibration": self.recalibration,
             "floor": self.floor,
             "sensitivity": self.sensitivity,
+            "grouping_quality": self.grouping_quality,
+            "difficulty": {"auroc": self.difficulty_auroc, "hardest": self.hardest},
             "notes": [*(sem.notes if sem else ()), *self.notes],
         }
         if self.verbalised is not None:
@@ -357,7 +362,29 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         recalibration=_advice(best[usable], pool.correct[usable], options),
         floor=_floor(pool.correct[graded]),
         sensitivity={key: _sensitivity(other, options) for key, other in pools.items()},
+        grouping_quality=_grouping_quality(pools),
+        **_difficulty(part, sem, usable),
     )
+
+
+def _grouping_quality(pools: Mapping[str, AnswerPool]) -> PairQuality | None:
+    if "given" not in pools or "offline" not in pools:
+        return None
+    rows = [[row[row >= 0].tolist() for row in pools[key].labels] for key in ("offline", "given")]
+    return grouping_quality(*rows) if max(len(row) for row in rows[0]) > 1 else None
+
+
+def _difficulty(part: pl.DataFrame, sem: SemEce, usable: NDArray[np.bool_]) -> dict[str, Any]:
+    """The Sem1-Sem2 gap of each question as a sign of difficulty (section 5 of the paper)."""
+    if sem.sem2 is None:
+        return {}
+    gap = sem.confidence_1 - sem.confidence_2
+    items = part["item"].unique(maintain_order=True).to_list()
+    order = np.argsort(-np.nan_to_num(gap, nan=-1.0), kind="stable")[:10]
+    return {
+        "difficulty_auroc": ece(np.clip(gap[usable], 0, 1), 1 - sem.correct[usable]).auroc,
+        "hardest": tuple(items[i] for i in order if gap[i] > 0),
+    }
 
 
 def _sensitivity(pool: AnswerPool, options: _Options) -> dict[str, Any]:

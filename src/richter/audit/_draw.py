@@ -15,7 +15,14 @@ from richter.calibration import mode_is_certain
 from richter.errors import InputError, StorageError
 from richter.llm import Asker, Budget, Price, open_model, price_of, read_prices
 from richter.records import Answer, Condition, Item, jsonable
-from richter.sampling import Partition, cluster_questions, judge_classes, split_confidence, token_probability
+from richter.sampling import (
+    Partition,
+    cluster_questions,
+    judge_classes,
+    judge_grades,
+    split_confidence,
+    token_probability,
+)
 from richter.store import Spent, open_ledger
 
 __all__ = ["DRAWS_NAME", "DrawsResult", "draw_run", "tabulate_draws"]
@@ -129,7 +136,10 @@ def tabulate_draws(
     budget: Budget | None = None,
     prices: Mapping[str, Price] | None = None,
 ) -> DrawsResult:
-    """Write the answers of a run as a draws table: confidence parsed, classes formed, each answer graded by rule."""
+    """Write the answers of a run as a draws table: confidence parsed, classes formed, answers graded.
+
+    Without a judge, offline classes and a rule's grade per answer; with one, its classes and its grade per class.
+    """
     wanted_items, wanted = set(items), set(conditions)
     with open_ledger(run, mode="write") as ledger:
         known = {i.id: i for i in ledger.items() if i.id in wanted_items}
@@ -142,6 +152,7 @@ def tabulate_draws(
             groups[answer.condition, answer.item].append(answer)
         texts = {key: [split_confidence(a.text)[0] for a in group] for key, group in groups.items()}
         repaired = None
+        grades = {key: [_by_rule(known[key[1]], t) for t in group] for key, group in texts.items()}
         if judge is None:
             keys = list(groups)
             found = cluster_questions(
@@ -149,12 +160,15 @@ def tabulate_draws(
             )
             classes = dict(zip(keys, found, strict=True))
         else:
-            parts = asyncio.run(_judged(ledger, judge, known, texts, budget, prices))
-            classes = {key: list(part.classes) for key, part in parts.items()}
-            repaired = sum(p.repaired for p in parts.values())
+            judged = asyncio.run(_judged(ledger, judge, known, texts, budget, prices))
+            classes = {key: list(part.classes) for key, (part, _) in judged.items()}
+            grades = {key: given for key, (_, given) in judged.items()}
+            repaired = sum(part.repaired for part, _ in judged.values())
         spent = ledger.spent()
     rows = [
-        _row(known[item], a, c) for (_, item), g in groups.items() for a, c in zip(g, classes[_, item], strict=True)
+        _row(known[key[1]], answer, cluster, grade)
+        for key, group in groups.items()
+        for answer, cluster, grade in zip(group, classes[key], grades[key], strict=True)
     ]
     path = Path(run) / DRAWS_NAME
     frame = pl.DataFrame(rows, infer_schema_length=None)
@@ -178,7 +192,11 @@ def _names(item: Item) -> list[str]:
     return [item.reference, *item.aliases]
 
 
-def _row(item: Item, answer: Answer, cluster: int) -> dict[str, Any]:
+def _by_rule(item: Item, text: str) -> int | None:
+    return int(matches_reference(text, _names(item))) if item.reference else None
+
+
+def _row(item: Item, answer: Answer, cluster: int, grade: int | None) -> dict[str, Any]:
     text, confidence = split_confidence(answer.text)
     return {
         "item": item.id,
@@ -187,7 +205,7 @@ def _row(item: Item, answer: Answer, cluster: int) -> dict[str, Any]:
         "question": item.prompt,
         "answer": text,
         "cluster": cluster,
-        "correct": int(matches_reference(text, _names(item))) if item.reference else None,
+        "correct": grade,
         "confidence": confidence,
         "token_probability": token_probability(answer.text, answer.tokens, answer.logprobs),
         "reference": "|".join(_names(item)),
@@ -202,15 +220,20 @@ async def _judged(
     texts: Mapping[Key, list[str]],
     budget: Budget | None,
     prices: Mapping[str, Price] | None,
-) -> dict[Key, Partition]:
+) -> dict[Key, tuple[Partition, list[int | None]]]:
+    """Groups by the judge, and its grade of each; ungraded where the item has no reference."""
     priced = read_prices() if prices is None else prices
     model = open_model(judge, prices=priced, context_tokens=4096)
     asker = Asker(ledger, budget=budget, prices={model.name: price_of(judge, priced)})
     limit = asyncio.Semaphore(32)
 
-    async def one(key: Key) -> tuple[Key, Partition]:
+    async def one(key: Key) -> tuple[Key, tuple[Partition, list[int | None]]]:
+        item, answers = known[key[1]], texts[key]
         async with limit:
-            return key, await judge_classes(asker, model, known[key[1]].prompt, texts[key])
+            part = await judge_classes(asker, model, item.prompt, answers)
+            if not item.reference:
+                return key, (part, [None] * len(answers))
+            return key, (part, await judge_grades(asker, model, item.prompt, _names(item), answers, part.classes))
 
     try:
         return dict(await asyncio.gather(*(one(key) for key in texts)))

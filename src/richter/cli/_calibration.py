@@ -209,6 +209,14 @@ def _draws_lines(condition: DrawsCondition) -> Iterator[str]:
             for key, row in condition.sensitivity.items()
             if row["sem2"] is not None
         )
+    quality = condition.grouping_quality
+    if quality is not None:
+        yield (
+            f"offline classes against the given ones: pairwise F1 {quality.f1:.3f} "
+            f"(precision {quality.precision:.3f}, recall {quality.recall:.3f})."
+        )
+    if condition.difficulty_auroc is not None:
+        yield f"a question's Sem1 - Sem2 gap tells wrong answers with AUROC {condition.difficulty_auroc:.3f}."
     needed = condition.needed
     if needed is not None:
         cost = "" if needed.money_usd is None else f", {money(needed.money_usd)}"

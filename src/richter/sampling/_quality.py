@@ -8,7 +8,7 @@ import numpy as np
 from richter.errors import InputError
 from richter.sampling._offline import answer_trees
 
-__all__ = ["PairQuality", "choose_threshold", "pair_quality"]
+__all__ = ["PairQuality", "choose_threshold", "grouping_quality", "pair_quality"]
 
 # (question, one answer, the other, whether they say the same)
 Pair = tuple[int, int, int, bool]
@@ -39,6 +39,17 @@ def pair_quality(classes: Sequence[Sequence[int]], pairs: Sequence[Pair]) -> Pai
         all_same_f1=2 * float(true.mean()) / (1 + float(true.mean())),
         n=len(pairs),
     )
+
+
+def grouping_quality(classes: Sequence[Sequence[int]], truth: Sequence[Sequence[int]]) -> PairQuality:
+    """Compare classes with labelled classes, over all pairs of answers to one question."""
+    pairs = [
+        (q, i, j, labels[i] == labels[j])
+        for q, labels in enumerate(truth)
+        for i in range(len(labels))
+        for j in range(i)
+    ]
+    return pair_quality(classes, pairs)
 
 
 def choose_threshold(
