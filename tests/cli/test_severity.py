@@ -134,6 +134,7 @@ def test_traffic_and_costs(scores: Path, tmp_path: Path, capsys: pytest.CaptureF
         "200",
     )
     assert code == 0
+    assert json.loads(out)["notes"] == ["No item covers medicine: 5.0% of the traffic."]
     heavy = json.loads(out)["conditions"]["heavy"]
     assert heavy["uncovered"] == pytest.approx(0.05)
     assert heavy["expected_loss"]["interval"]["low"] < heavy["expected_loss"]["per_answer"]

@@ -144,6 +144,12 @@ def test_too_few_errors_say_how_many_are_needed(rng: np.random.Generator) -> Non
         estimate_b(np.zeros(50), rng=rng)
 
 
+def test_a_fixed_start_with_few_above_says_so(rng: np.random.Generator) -> None:
+    with pytest.raises(TooFewErrors, match="5 errors at or above 3 are too few") as caught:
+        b_from_counts(np.array([9, 50, 40, 30, 20, 10, 3, 1, 1]), recipe=Recipe(m_min=3.0), rng=rng)
+    assert (caught.value.n, caught.value.needed) == (5, 30)
+
+
 def test_one_level_has_no_slope(rng: np.random.Generator) -> None:
     for level in (0.5, 2.0, 4.0):
         with pytest.raises(TooFewErrors, match="two levels or more"):

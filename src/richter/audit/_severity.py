@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ class SeverityReport:
     human: Mapping[str, DeploymentTable]
     human_skipped: Mapping[str, str]
     analyses: Mapping[str, Any]
+    notes: tuple[str, ...]
     status: PlanStatus | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,6 +71,7 @@ class SeverityReport:
             "requirements": [r.to_dict() for r in self.requirements],
             "human_skipped": dict(self.human_skipped),
             "analyses": jsonable(dict(self.analyses)),
+            "notes": list(self.notes),
             "plan": None if self.status is None else self.status.to_dict(),
         }
         return payload
@@ -175,8 +177,18 @@ def weigh_scores(
         human=corrected,
         human_skipped=skipped,
         analyses=analyses,
+        notes=tuple(_notes(study, corrected)),
         status=status,
     )
+
+
+def _notes(study: SeverityStudy, corrected: Mapping[str, DeploymentTable]) -> Iterator[str]:
+    """What a reader must know of the rates."""
+    first = next(iter(study.deployment.values()))
+    if first.uncovered_strata:
+        yield f"No item covers {', '.join(first.uncovered_strata)}: {first.uncovered:.1%} of the traffic."
+    if first.weighted and corrected:
+        yield "Human labels and traffic weights are not combined: requirements are checked as judged."
 
 
 def _keep_conditions(scores: Scores, names: Sequence[str]) -> Scores:

@@ -113,6 +113,8 @@ def _print(out: Console, report: SeverityReport) -> None:
     out.print(_rates_table(study.deployment))
     if report.human:
         out.print(_rates_table(report.human))
+    for note in report.notes:
+        out.print(printable(note))
     for name, reason in report.human_skipped.items():
         out.print(f"{printable(name, limit=40)}: not corrected by human labels. {printable(reason)}")
     for name, loss in report.losses.items():

@@ -283,6 +283,15 @@ def _check_enough(counts: NDArray[np.int64], recipe: Recipe) -> None:
 
 def _refuse(counts: NDArray[np.int64], recipe: Recipe) -> None:
     errors = int(counts[1:].sum())
+    if not isinstance(recipe.m_min, str):
+        above = int(counts[level_index(recipe.m_min) :].sum())
+        raise TooFewErrors(
+            f"{above} errors at or above {recipe.m_min:g} are too few, or all at one end, for a slope there: "
+            f"{recipe.min_events} on two levels or more are needed.",
+            n=above,
+            needed=recipe.min_events,
+            remedy="Rate more answers, or start the tail lower.",
+        )
     raise TooFewErrors(
         f"No level of the grid has {recipe.min_events} errors at or above it, {recipe.min_bins} levels to the top and "
         f"errors on more than one level (m_min={recipe.m_min}, {errors} errors).",
