@@ -77,6 +77,8 @@ def test_tried_multiplies_the_p_value(rng: np.random.Generator) -> None:
     assert once.verdict is Verdict.VERIFIED
     assert often.verdict is Verdict.UNDECIDED
     assert often.p_familywise == pytest.approx(min(1, 12 * once.p_familywise))
+    assert often.gap.interval.level == pytest.approx(1 - 0.05 / 12)
+    assert often.gap.interval.half_width > once.gap.interval.half_width
 
 
 @pytest.mark.slow

@@ -59,8 +59,9 @@ def severity_gaps(
         if int(np.sum(shared)) < 2:
             continue
         units = None if grades.groups is None else grades.groups[shared]
-        means.append(_mean_gap(pair.a, pair.b, a[shared], b[shared], units, margin=margin, alpha=alpha, level=level))
-        rates.append(_rate_gap(pair.a, pair.b, a[shared], b[shared], margin=rate_margin, alpha=alpha, level=level))
+        wide = 1 - (1 - level) / tried
+        means.append(_mean_gap(pair.a, pair.b, a[shared], b[shared], units, margin=margin, alpha=alpha, level=wide))
+        rates.append(_rate_gap(pair.a, pair.b, a[shared], b[shared], margin=rate_margin, alpha=alpha, level=wide))
     options: dict[str, Any] = {"tried": tried, "alpha": 1 - level, "directed": directed}
     found: dict[tuple[str, str], dict[str, GapFinding]] = {}
     for name, gaps, bound in (("mean_severity", means, margin), ("catastrophic_rate", rates, rate_margin)):

@@ -65,7 +65,8 @@ def show(out: Console, report: CompareReport) -> None:
             out.print(f"  {printable(name)}: {printable(warning)}")
     for note in report.notes:
         out.print(f"  {printable(note)}")
-    small = f"Intervals at {100 * comparison.level:g}%; verdicts hold over all pairs of a metric together (Holm)"
+    level = 1 - (1 - comparison.level) / comparison.tried
+    small = f"Intervals at {100 * level:.4g}%; verdicts hold over all pairs of a metric together (Holm)"
     if comparison.tried > 1:
         small += f" and allow for the best of {comparison.tried} attempts"
     out.print(small + ". Exploratory: no locked plan (richter plan new gate).")
@@ -142,23 +143,38 @@ def _pair_numbers(out: Console, report: CompareReport, pair: PairResult) -> None
 
 
 def _pair_table(out: Console, report: CompareReport) -> None:
-    table = Table("verdict", "claim", "points", "interval", "p*", "labels for", box=None, pad_edge=False)
-    order = sorted(report.comparison.pairs, key=lambda p: (p.accuracy.verdict.value, -abs(p.accuracy.gap.delta)))
+    """The pairs that are not told apart; of the others --json has all."""
+    alike = (Verdict.UNDECIDED, Verdict.EQUIVALENT)
+    order = sorted(
+        (p for p in report.comparison.pairs if p.accuracy.verdict in alike), key=lambda p: -abs(p.accuracy.gap.delta)
+    )
+    table = Table("not told apart", "", "points", "interval", "p*", "visible", "labels for", box=None, pad_edge=False)
     for pair in order[:SHOWN_PAIRS]:
         finding = pair.accuracy
         gap = finding.gap
         table.add_row(
+            printable(f"{pair.b} and {pair.a}", limit=60),
             finding.verdict.value,
-            printable(finding.claim, limit=64),
             f"{100 * gap.delta:+.1f}",
             f"[{100 * gap.interval.low:+.1f}, {100 * gap.interval.high:+.1f}]",
             _p(finding.p_familywise),
+            "-" if gap.visible is None else f"{100 * gap.visible:.1f}",
             f"{gap.labels_needed:,}" if finding.verdict is Verdict.UNDECIDED and gap.labels_needed else "",
         )
-    out.print(table)
+    if order:
+        out.print(table)
+        aim = 100 * order[0].accuracy.gap.labels_needed_for
+        out.print(
+            "  points: first minus second. p*: over all pairs together. visible: the smallest gap these items show "
+            f"with 80% power. labels for: items that settle a gap of {aim:g} points."
+        )
     if len(order) > SHOWN_PAIRS:
         out.print(f"  … and {len(order) - SHOWN_PAIRS} pairs more (--json has all)")
-    for pair in order:
+    calibration = [p.calibration for p in report.comparison.pairs if p.calibration is not None]
+    if calibration:
+        apart = sum(c.verdict not in alike for c in calibration)
+        out.print(f"In calibration {apart} of {len(calibration)} pairs differ (--json has all).")
+    for pair in report.comparison.pairs:
         for flag in pair.flags:
             out.print(f"  flag: {printable(pair.a)} and {printable(pair.b)}: {printable(flag)}")
 

@@ -18,6 +18,7 @@ from richter.floors import (
     depth_limit,
     detection_limit,
     dynamics_exponent,
+    effective_n,
     half_life,
     horizon,
     labels_needed,
@@ -57,6 +58,9 @@ delta_option = click.option(
 @error_option
 @lipschitz_option
 @delta_option
+@click.option("--autocorrelation", type=float, help="Items in sequence whose correlation at lag k is rho^k.")
+@click.option("--cluster-size", type=float, help="Items a cluster (passage, template, dialogue).")
+@click.option("--intraclass", type=float, help="Correlation of items within a cluster.")
 @json_option
 @click.pass_context
 def floors(
@@ -65,6 +69,9 @@ def floors(
     error_rate: float | None,
     lipschitz: float,
     delta: float,
+    autocorrelation: float | None,
+    cluster_size: float | None,
+    intraclass: float | None,
     json_path: str | None,
 ) -> None:
     """What N labels at an error rate can and cannot show.
@@ -80,9 +87,13 @@ def floors(
         return
     if n is None or error_rate is None:
         raise click.UsageError("Give --n and --error-rate, or a subcommand (richter floors --help).")
-    payload = _floors(n, error_rate, lipschitz, delta)
+    worth = effective_n(n, autocorrelation=autocorrelation, cluster_size=cluster_size, intraclass=intraclass)
+    labels, n = n, max(1, int(worth))
+    payload = _floors(n, error_rate, lipschitz, delta) | {"labels": labels}
     write_json(payload, json_path)
     out = console(json_path)
+    if n < labels:
+        out.print(f"{labels:,} correlated labels are worth {n:,} independent ones.")
     needed = payload["labels_needed"]
     out.print(
         f"{n:,} labels at an error rate of {error_rate:g} resolve calibration errors of about "

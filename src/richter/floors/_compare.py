@@ -165,7 +165,8 @@ def compare(
     groups), Tango's interval and a paired bootstrap beside it; calibration by the honest intervals of both. All
     pairs of a metric form one family at 1 - `level` (Holm). A pair is refused when the shared items are less than
     `min_shared` of the items either was graded on, when nothing is graded, or when the items are misaligned.
-    `tried` is the number of attempts of which the shown ones are the best; `directed` fixes the claim "b is better
+    `tried` is the number of attempts of which the shown ones are the best: p-values are multiplied by it and intervals
+    widened to 1 - alpha / tried. `directed` fixes the claim "b is better
     than a" beforehand.
     """
     grades = np.asarray(correct, dtype=np.float64)
@@ -215,17 +216,18 @@ def compare(
         weights = rng.multinomial(number_of_groups, share, size=n_resamples).astype(np.float64)
     # each pair's sizing allows for the family that it is judged in
     alpha = 1 - level
+    wide = 1 - alpha / tried  # the best of several attempts needs an interval that holds for all of them
     sizing = _Sizing(margin=margin, alpha=alpha / max(len(drafts), 1) / tried)
     options: dict[str, Any] = {"margin": margin, "tried": tried, "alpha": alpha, "directed": directed}
     accuracy = decide_gaps(
         [
-            _accuracy_gap(grades, labels, d, units, weights, sizing, level=level, rng=rng, n_resamples=n_resamples)
+            _accuracy_gap(grades, labels, d, units, weights, sizing, level=wide, rng=rng, n_resamples=n_resamples)
             for d in drafts
         ],
         METRICS["accuracy"],
         **options,
     )
-    measured = _calibration_gaps(grades, scores, labels, drafts, summaries, sizing, level=level)
+    measured = _calibration_gaps(grades, scores, labels, drafts, summaries, sizing, level=wide)
     known = [k for k, gap in enumerate(measured) if gap is not None]
     decided = decide_gaps([g for g in measured if g is not None], METRICS["calibration"], **options)
     calibration = dict(zip(known, decided, strict=True))

@@ -32,6 +32,8 @@ class Metric:
     @property
     def unit(self) -> str:
         """The unit's name, with a leading space where there is one."""
+        if self.name == "calibration":
+            return " points of ECE"
         return " points" if self.points else ""
 
 

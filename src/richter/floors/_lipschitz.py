@@ -111,11 +111,10 @@ def lipschitz(
     retained = int(np.sum(count >= min_count))
     if math.isnan(estimate):
         raise TooFewErrors(
-            f"L is undefined: {retained} of {bins} confidence bins hold {min_count} items, which gives "
-            f"{max(retained - 1, 0)} slopes.",
+            f"L is undefined: {retained} of {bins} confidence bins hold {min_count} items, and two slopes need three.",
             n=retained,
             needed=3,
-            remedy="Three such bins are needed: use more items or finer-grained confidences.",
+            remedy="Use more items or finer-grained confidences.",
         )
     cells = np.concatenate((right, count - right)) / n
     drawn = rng.multinomial(n, cells / cells.sum(), size=n_resamples).astype(np.float64)
