@@ -10,7 +10,7 @@ from richter.audit._calibration import (
 )
 from richter.audit._compare import CompareReport, compare_grades
 from richter.audit._compare_severity import CATASTROPHIC
-from richter.audit._demo import AccuracyRow, DemoResult, grade_by_alias, run_demo
+from richter.audit._demo import AccuracyRow, DemoResult, DemoSize, grade_by_alias, run_demo
 from richter.audit._draw import DRAWS_NAME, DrawsResult, draw_run, tabulate_draws
 from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
@@ -39,6 +39,7 @@ __all__ = [
     "CalibrationReport",
     "CompareReport",
     "DemoResult",
+    "DemoSize",
     "DrawsCondition",
     "DrawsResult",
     "Estimate",

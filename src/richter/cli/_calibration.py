@@ -14,7 +14,7 @@ from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
 from richter.records import Interval, printable
 
-__all__ = ["calibration"]
+__all__ = ["calibration", "calibration_sentence"]
 
 
 @click.command()
@@ -75,7 +75,7 @@ def calibration(
     write_json(report, json_path, inputs=[file])
     out = console(json_path)
     for condition in report.conditions:
-        out.print(_sentence(condition))
+        out.print(calibration_sentence(condition))
     _table(out, report)
     for condition in report.conditions:
         name = printable(condition.name, limit=40)
@@ -100,7 +100,8 @@ def _calibration_sentence(result: EceResult, *, what: str) -> str:
     )
 
 
-def _sentence(condition: GradesCondition | DrawsCondition) -> str:
+def calibration_sentence(condition: GradesCondition | DrawsCondition) -> str:
+    """What the draws or grades of a condition say of its calibration, in words."""
     name = printable(condition.name, limit=60)
     if isinstance(condition, GradesCondition):
         if condition.result is None:

@@ -14,7 +14,7 @@ from richter.cli._severity_options import parse_costs, parse_pairs, parse_scale
 from richter.records import Verdict, printable
 from richter.severity import BValue, DeploymentTable, SeverityStudy
 
-__all__ = ["severity"]
+__all__ = ["headlines", "severity"]
 
 _MAX_PAIRS = 30
 _FAMILY = {
@@ -107,7 +107,7 @@ def _print(out: Console, report: SeverityReport) -> None:
     study = report.study
     for check in report.requirements:
         out.print(printable(check.sentence))
-    for line in _headlines(study, paper=report.paper):
+    for line in headlines(study, paper=report.paper):
         out.print(line)
     out.print(_conditions_table(study))
     out.print(_rates_table(study.deployment))
@@ -132,7 +132,8 @@ def _print(out: Console, report: SeverityReport) -> None:
         out.print(f"deviation from the plan: {printable(deviation)}")
 
 
-def _headlines(study: SeverityStudy, *, paper: bool) -> list[str]:
+def headlines(study: SeverityStudy, *, paper: bool) -> list[str]:
+    """What the study says of the pairs, and what it cannot say, in words."""
     found = study.discrimination
     counts = found.counts
     lines = []
