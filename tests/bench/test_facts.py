@@ -182,7 +182,7 @@ VERSIONS = {
     "pygments": "2.21.0",
     "reverse_geocode": "1.6.6",
 }
-FIRST_400 = "f82f930f245873e2d5c6f607736cc8f5bcf853eafbb3ec3deb5834a3fb6f3ff5"
+FIRST_400 = "6fa4eead6dccf257c7b3d0f2709257eb3e0cf5c025b6ccfd47806c2560e89ee2"
 
 
 def test_first_items_unchanged(tmp_path: Path) -> None:

@@ -413,10 +413,10 @@ def money(world: World) -> list[Cell]:
     named_the = [(text.replace("with the ISO", "denoted by the ISO"), a) for text, a in solve(name_of_code, known[:24])]
     no_code = cell(unassigned, "currency-code-unassigned", ISO, form="trap", shots=named_the)
     return [
-        unit(tier=1, facts=states, weight=3),
+        homes(tier=1, facts=single, weight=2),
         named(tier=1, facts=known),
-        homes(tier=2, facts=single, weight=2),
-        named(tier=2, facts=rest),
+        named(tier=1, facts=rest),
+        unit(tier=2, facts=states, weight=3),
         before(tier=2, facts=sorted(BEFORE_EURO)),
         coded(tier=2, facts=known),
         coded(tier=3, facts=rest),

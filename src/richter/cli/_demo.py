@@ -66,10 +66,10 @@ def print_demo(out: Console, result: DemoResult) -> None:
     for item, answer in result.wrong[:: max(1, len(result.wrong) // 3)][:3]:
         out.print(f"  {printable(item.prompt, limit=100)}", style="dim")
         out.print(f"    said {printable(answer.text, limit=90)!r}; it is {printable(item.reference, limit=60)}")
-    out.print("\nIS THE DIFFERENCE REAL", end="  ")
+    out.print("\nIS THE DIFFERENCE REAL  (paired by item, graded by rules)")
     for pair in result.comparison.comparison.pairs:
         for finding in findings_of(result.comparison, pair).values():
-            out.print(f"{printable(finding.sentence)} ({finding.verdict.value})")
+            out.print(f"  {finding.verdict.value}: {printable(finding.sentence)}")
     out.print("\nHOW BADLY  (rated by rules from the facts behind each question, 0 correct to 4 fabricated)")
     for name, counts in result.judging.rule_labels.items():
         n = sum(counts.values())
