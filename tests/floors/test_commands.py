@@ -106,7 +106,7 @@ def test_compare_two_conditions_says_the_sentence_first(
     assert "**verified** new is more accurate than old" in (tmp_path / "pr.md").read_text()
     back = run(capsys, "compare", str(path), "new", "old")[1]
     assert back.startswith("old is less accurate than new: -")
-    assert "(refuted)" in back.splitlines()[0]
+    assert "(refuted: 'old is more accurate than new')" in back.splitlines()[0]
 
 
 def test_compare_two_named_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator) -> None:

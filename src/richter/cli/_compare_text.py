@@ -7,7 +7,7 @@ from richter.audit import CompareReport
 from richter.floors import ConditionSummary, GapFinding, PairResult
 from richter.records import Verdict, printable
 
-__all__ = ["markdown", "markdown_safe", "show"]
+__all__ = ["findings_of", "markdown", "markdown_safe", "show", "verdict_note"]
 
 SHOWN_PAIRS = 40
 
@@ -39,13 +39,20 @@ def findings_of(report: CompareReport, pair: PairResult) -> dict[str, GapFinding
     return found | report.severity.get((pair.a, pair.b), {})
 
 
+def verdict_note(finding: GapFinding) -> str:
+    """The verdict; a refuted one with the claim that it refutes, since the sentence states what is so."""
+    if finding.verdict is Verdict.REFUTED:
+        return f"refuted: '{printable(finding.claim)}'"
+    return finding.verdict.value
+
+
 def show(out: Console, report: CompareReport) -> None:
     """Print the comparison: sentences, then numbers."""
     comparison = report.comparison
     if len(comparison.conditions) == 2:
         for pair in comparison.pairs:
             for finding in findings_of(report, pair).values():
-                out.print(f"{printable(finding.sentence)} ({finding.verdict.value})")
+                out.print(f"{printable(finding.sentence)} ({verdict_note(finding)})")
             for row in report.shapes.get((pair.a, pair.b), {}).values():
                 out.print(f"{printable(row['sentence'])} ({row['verdict']})")
             out.print()
@@ -204,7 +211,9 @@ def markdown(report: CompareReport) -> str:
     if len(comparison.conditions) == 2:
         for pair in comparison.pairs:
             lines += [
-                f"- **{f.verdict.value}** {markdown_safe(f.sentence)}" for f in findings_of(report, pair).values()
+                f"- **{f.verdict.value}** {markdown_safe(f.sentence)}"
+                + (f" (refuted: {markdown_safe(f.claim)})" if f.verdict is Verdict.REFUTED else "")
+                for f in findings_of(report, pair).values()
             ]
     else:
         lines.append(markdown_safe(leaderboard_sentence(report)))

@@ -11,7 +11,7 @@ from rich.table import Table
 from richter.audit import AskProgress, DemoResult, DemoSize, run_demo
 from richter.cli._agreement_text import print_judges
 from richter.cli._calibration import calibration_sentence
-from richter.cli._compare_text import findings_of
+from richter.cli._compare_text import findings_of, verdict_note
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import asking, downloading
 from richter.cli._severity import headlines
@@ -69,7 +69,7 @@ def print_demo(out: Console, result: DemoResult) -> None:
     out.print("\nIS THE DIFFERENCE REAL  (paired by item, graded by rules)")
     for pair in result.comparison.comparison.pairs:
         for finding in findings_of(result.comparison, pair).values():
-            out.print(f"  {finding.verdict.value}: {printable(finding.sentence)}")
+            out.print(f"  {printable(finding.sentence)} ({verdict_note(finding)})")
     out.print("\nHOW BADLY  (rated by rules from the facts behind each question, 0 correct to 4 fabricated)")
     for name, counts in result.judging.rule_labels.items():
         n = sum(counts.values())

@@ -178,9 +178,7 @@ def _sentence(gap: Gap, metric: Metric, verdict: Verdict, *, margin: float | Non
     word = metric.better if improves else metric.worse
     if verdict is Verdict.EQUIVALENT and margin is not None:
         return f"{gap.b} and {gap.a} are {metric.alike} within {metric.amount(margin)}{metric.unit}: {span}."
-    if verdict is Verdict.REFUTED:
-        return f"It is refuted that {gap.b} is {metric.better} than {gap.a}; it is {word}: {span}."
-    if verdict is Verdict.VERIFIED:
+    if verdict in (Verdict.VERIFIED, Verdict.REFUTED):
         return f"{gap.b} is {word} than {gap.a}: {span}."
     text = f"Whether {gap.b} is {metric.better} than {gap.a} is undecided: {span} on {gap.n:,} items"
     if gap.labels_needed is not None:
