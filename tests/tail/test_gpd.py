@@ -28,6 +28,25 @@ def test_likelihood_against_scipy(n_samples: int, rng: np.random.Generator) -> N
             assert fit.loglik >= loglik(x, theirs[0], theirs[2]) - 1e-4
 
 
+@pytest.mark.parametrize(
+    ("xi", "shape", "scale", "likelihood", "low", "high"),
+    [  # evd 2.3-6.1 in R 4.2, by evd.R beside this file
+        (-0.3, -0.288537, 1.982386, -348.940479, -0.3820, -0.1672),
+        (0.0, -0.009068, 2.006925, -421.884006, -0.1275, 0.1427),
+        (0.3, 0.296054, 1.992040, -496.303415, 0.1504, 0.4814),
+        (0.8, 0.798793, 1.982357, -620.769822, 0.5972, 1.0482),
+    ],
+)
+def test_fit_against_R(xi: float, shape: float, scale: float, likelihood: float, low: float, high: float) -> None:
+    p = (np.arange(1, 251) - 0.5) / 250
+    x = -2 * np.log1p(-p) if xi == 0 else 2 * ((1 - p) ** -xi - 1) / xi
+    fit = fit_gpd(x * (1 + 0.2 * np.sin(np.arange(1, 251))))
+    assert fit.loglik == pytest.approx(likelihood, abs=2e-6)
+    assert (fit.xi, fit.sigma) == pytest.approx((shape, scale), abs=1e-4)  # its optimiser's stopping
+    # evd interpolates its profile on a mesh
+    assert (fit.interval.low, fit.interval.high) == pytest.approx((low, high), abs=2e-3)
+
+
 def test_score_is_zero_by_hand(rng: np.random.Generator) -> None:
     x = gpd(400, 0.3, 2.0, rng)
     fit = fit_gpd(x)

@@ -3,6 +3,8 @@
 import click
 
 from richter.cli._output import console, json_option, write_json
+from richter.errors import InputError
+from richter.llm import price_of, read_prices
 from richter.tail import size_tail as size_of_tail
 
 __all__ = ["size_tail"]
@@ -26,6 +28,14 @@ __all__ = ["size_tail"]
     "--conditions", type=click.IntRange(2), default=2, show_default=True, help="Conditions in the matrix of pairs."
 )
 @click.option("--usd-per-call", type=float, help="The price of one answer, to say it in money.")
+@click.option("--model", help="Or a model whose price is known, with --tokens.")
+@click.option(
+    "--tokens",
+    type=(click.IntRange(0), click.IntRange(0)),
+    default=(100, 200),
+    show_default=True,
+    help="In and out, each call.",
+)
 @json_option
 def size_tail(
     delta: float,
@@ -36,6 +46,8 @@ def size_tail(
     floor: int,
     conditions: int,
     usd_per_call: float | None,
+    model: str | None,
+    tokens: tuple[int, int],
     json_path: str | None,
 ) -> None:
     """Items per condition for a claim that two tail shapes differ.
@@ -43,7 +55,13 @@ def size_tail(
     \b
     richter size tail --delta-xi 0.1 --q 0.95
     richter size tail --delta-xi 0.2 --conditions 4 --usd-per-call 0.0004
+    richter size tail --delta-xi 0.15 --model openai/gpt-4o-mini --tokens 80 150
     """
+    if model is not None and usd_per_call is None:
+        price = price_of(model, read_prices())
+        if price is None:
+            raise InputError(f"The price of {model} is unknown.", remedy="Give --usd-per-call.")
+        usd_per_call = price.cost(*tokens)
     size = size_of_tail(
         delta,
         q=q,
@@ -56,10 +74,10 @@ def size_tail(
     )
     write_json(size, json_path)
     out = console(json_path)
-    price = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
+    cost = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
     out.print(
         f"A difference of {delta:g} in tail shape needs {size.items:,} items per condition: {size.calls:,} answers "
-        f"of {conditions} conditions{price}."
+        f"of {conditions} conditions{cost}."
     )
     out.print(f"  {size.exceedances:,} exceedances of the {q:g} quantile each; the largest of:")
     out.print(
@@ -77,6 +95,6 @@ def size_tail(
         f"  With eq. 2's exceedances alone the intervals come out disjoint in {size.p1_chance:.0%} of studies{family}."
     )
     out.print(
-        f"  P2 asks for an estimate above its own floor: a true difference equal to that floor passes in at most half "
-        f"of studies, whatever the size. Plan for 1.5 times the floor: richter size tail --delta-xi {1.5 * delta:g}"
+        f"  If {delta:g} is also P2's floor, at most half of studies pass, whatever their size: the estimate must "
+        f"exceed it. A true difference of 1.5 times the floor is what can be shown (--delta-xi {1.5 * delta:g})."
     )

@@ -112,7 +112,7 @@ def compare_tails(
     b: ArrayLike,
     plan: TailPlan,
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     names: tuple[str, str] = ("a", "b"),
     items: tuple[Sequence[str], Sequence[str]] | None = None,
     exploratory: bool = True,
@@ -122,7 +122,8 @@ def compare_tails(
     The protocol of section 3: G1, G2 (equivalence of mean and TVaR by intervals inside a band), G3 (exceedances),
     G4 (the GPD fits), G5 (the shape is stable over nearby thresholds), P1 (disjoint intervals of xi), P2 (a
     difference worth a claim). All gates are evaluated; the first that failed blocks. `items` are the ids behind the
-    severities: when both conditions have the same, resampling draws items for both together.
+    severities: when both conditions have the same, resampling draws items for both together. Without `rng` the seed
+    is 0, so that the same data always give the same result.
 
     Departures from the paper: G3 has a state between its floor and eq. (2), `undecided`; G5 at thresholds without
     the floor of exceedances uses the highest that has it and fails when none does; a pile-up at a bound fails G4.
@@ -136,7 +137,7 @@ def compare_conditions(
     severities: Mapping[str, ArrayLike],
     plan: TailPlan,
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     items: Mapping[str, Sequence[str]] | None = None,
     probe: tuple[str, str] | None = None,
     band: bool = True,
@@ -148,6 +149,7 @@ def compare_conditions(
     sign at every threshold of the band at which G3's floor holds; otherwise it is what its furthest pair is. With
     `probe` = (clean, perturbed) the perturbed condition stays out of the matrix and is compared with the clean one.
     """
+    rng = rng or np.random.default_rng(0)
     raw, paired, notes = _aligned(severities, items, plan)
     conditions_of_matrix = [name for name in raw if probe is None or name != probe[1]]
     couples = list(itertools.combinations(conditions_of_matrix, 2))
@@ -473,6 +475,7 @@ def _study_finding(
             sentence="One condition: its tail is described, nothing is compared.",
             exploratory=exploratory,
         )
+    broken = None
     for k, pair in enumerate(headline):
         if pair.verdict is not Verdict.VERIFIED:
             continue
@@ -485,14 +488,15 @@ def _study_finding(
                 f"usable thresholds and passes every gate at {passed}."
             )
             return dataclasses.replace(pair.finding, claim=claim, sentence=sentence)
-        pair = dataclasses.replace(pair, verdict=Verdict.BLOCKED, blocked_by="band")
         sentence = (
             f"No claim: {pair.a} against {pair.b} passes at the {pair.q:.0%} quantile, but the difference changes its "
             f"sign within the band ({kept} of {len(usable)} usable thresholds agree)."
         )
-        return dataclasses.replace(
+        broken = dataclasses.replace(
             pair.finding, claim=claim, verdict=Verdict.BLOCKED, blocked_by="band", sentence=sentence
         )
+    if broken is not None:
+        return broken
     undecided = [p for p in headline if p.verdict is Verdict.UNDECIDED]
     if undecided:
         return dataclasses.replace(undecided[0].finding, claim=claim)

@@ -62,7 +62,8 @@ def gpd_gof(
 
     `bootstrap`: samples of the fitted GPD, refitted each time, p = (1 + #{simulated >= observed}) / (n_resamples + 1).
     Samples are rounded to the data's own grid, found from the exceedances or given as `rounding` (0: do not round):
-    without this, rounding at a twentieth of sigma makes the test reject a true GPD every time.
+    without this, rounding at a twentieth of sigma makes the test reject a true GPD every time. Without `rng` the seed
+    is 0.
     """
     if statistic not in ("ad", "cvm"):
         raise InputError(f"statistic={statistic!r} is not known.", remedy="Use 'ad' or 'cvm'.")
@@ -89,8 +90,7 @@ def gpd_gof(
             note = f"{tied:.1%} of the exceedances are tied: this p-value is too small; use method='bootstrap'."
         resamples = None
     else:
-        if rng is None:
-            raise InputError("method='bootstrap' simulates and needs rng.", remedy="Pass a numpy Generator.")
+        rng = rng or np.random.default_rng(0)
         # the lowest grid point above the threshold, in (0, step]; 1e-6 absorbs the error of the step
         first = 0.0 if step is None else x[0] - math.floor(x[0] / step - 1e-6) * step
         drawn = _kernels.simulate_gof(len(x), fit.xi, fit.sigma, step or 0.0, first, seeds_from(rng, n_resamples))[

@@ -62,7 +62,7 @@ def fit_gpd(
     how often each exceedance counts.
 
     Intervals for xi: `profile` (likelihood ratio; the default, needs no resampling), `percentile` (the paper's; it
-    covers 85, 89, 93, 94% at n = 50, 100, 500, 1,570) and `bca`; the last two need `rng`.
+    covers 85, 89, 93, 94% at n = 50, 100, 500, 1,570) and `bca`; the last two resample, without `rng` from seed 0.
     """
     x, w = _checked(exceedances, weights)
     if not 0 < level < 1:
@@ -76,8 +76,7 @@ def fit_gpd(
     if interval == "profile":
         found, resamples = _profile_interval(x, w, n, xi, sigma, loglik, level), None
     else:
-        if rng is None:
-            raise InputError(f"interval={interval!r} resamples and needs rng.", remedy="Pass a numpy Generator.")
+        rng = rng or np.random.default_rng(0)
         rows, resamples = np.repeat(x, w), n_resamples
         start = xi / sigma if not at_bound else math.nan
         drawn = bootstrap_xi(rows, scale, start, seeds_from(rng, n_resamples))
