@@ -258,6 +258,13 @@ def test_constant_data_are_untestable() -> None:
     assert "are equal" in result.finding.sentence
 
 
+def test_a_coarse_grid_is_untestable() -> None:
+    rng = np.random.default_rng(19)
+    result = compare_tails(rng.integers(1, 8, size=5000), rng.integers(1, 8, size=5000), PLAN, rng=rng)
+    assert result.verdict is Verdict.UNTESTABLE
+    assert "at most 7 values" in result.finding.sentence
+
+
 def test_tiny_data_get_a_verdict() -> None:
     rng = np.random.default_rng(17)
     wide = dataclasses.replace(PLAN, tolerance_mean=1e3, tolerance_tvar=1e3)

@@ -283,7 +283,10 @@ def _show(report: TailReport, json_path: str | None) -> None:
                 f"{scan.envelope[0]:+.3f} to {scan.envelope[1]:+.3f}"
             )
         )
-    notes = dict.fromkeys([*study.notes, *(n for p in study.pairs for n in p.finding.notes)])
+    notes = dict.fromkeys(study.notes)
+    for pair in study.pairs if len(study.pairs) <= 3 else ():
+        about = tuple(f"{name}: " for name in (pair.a, pair.b))  # said once for all pairs, above
+        notes |= dict.fromkeys(n for n in pair.finding.notes if not n.startswith(about))
     if report.n_missing:
         notes[f"{report.n_missing} rows without a number were left out."] = None
     for note in notes:

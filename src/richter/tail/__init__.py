@@ -1,6 +1,6 @@
 """Tail shape: is one condition's tail really heavier than another's? Only behind every gate."""
 
-from richter.tail._compare import TailComparison, TailStudy, compare_conditions, compare_tails
+from richter.tail._compare import TailComparison
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import GATES, evaluate_gates, verdict_of
 from richter.tail._generators import GENERATORS, draw_gpd, draw_pair, draw_severities
@@ -11,6 +11,7 @@ from richter.tail._plan import LEAVE_REASONS, TRANSFORMS, Step, TailPlan
 from richter.tail._power import PowerCell, PowerStudy, simulate_criteria, simulate_protocol
 from richter.tail._size import TailSize, required_exceedances, required_for_p1, size_tail
 from richter.tail._stability import ScanPoint, StabilityScan, stability_scan
+from richter.tail._study import TailStudy, compare_conditions, compare_tails
 from richter.tail._transform import Bound, find_bound, on_half_steps, transform_scores
 from richter.tail._tvar import gpd_tvar, tvar
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from richter.records import printable
-from richter.tail._compare import TailStudy
 from richter.tail._gates import GATES
+from richter.tail._study import TailStudy
 
 __all__ = ["paper_parts"]
 

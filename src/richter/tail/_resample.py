@@ -1,0 +1,74 @@
+"""Items drawn anew: means, tail means and shapes of all conditions from one set of item weights."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.records import Interval
+from richter.tail import _kernels
+from richter.tail._condition import ConditionTail, exceedances_above
+from richter.tail._gpd import seeds_from
+from richter.tail._plan import TailPlan
+
+__all__ = ["Resampled", "percentile", "resample"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Resampled:
+    """Bootstrap replicates: means and tail means (B, C), shapes (B, C, T)."""
+
+    means: NDArray[np.float64]
+    tvars: NDArray[np.float64]
+    shapes: NDArray[np.float64]
+
+
+def resample(
+    scores: Mapping[str, NDArray[np.float64]],
+    by_q: Mapping[float, Mapping[str, ConditionTail]],
+    plan: TailPlan,
+    paired: bool,
+    rng: np.random.Generator,
+) -> Resampled:
+    """One bootstrap of items for all conditions together, or one for each."""
+    names = list(scores)
+    parts = [
+        _kernel_call([scores[n] for n in group], [[by_q[q][n] for q in by_q] for n in group], plan, rng)
+        for group in ([names] if paired else [[n] for n in names])
+    ]
+    means, tvars, shapes = (np.concatenate([p[k] for p in parts], axis=1) for k in range(3))
+    return Resampled(means=means, tvars=tvars, shapes=shapes)
+
+
+def _kernel_call(
+    values: Sequence[NDArray[np.float64]],
+    tails: Sequence[Sequence[ConditionTail]],
+    plan: TailPlan,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], ...]:
+    stacked = np.stack(values)
+    order = np.argsort(-stacked, axis=1, kind="stable").astype(np.int32)
+    widest = max(c.n_exc for row in tails for c in row)
+    shape = (len(values), len(tails[0]))
+    exceedances, scales = np.ones((*shape, max(widest, 1))), np.ones(shape)
+    n_exc, starts = np.zeros(shape, dtype=np.int64), np.full(shape, np.nan)
+    for i, row in enumerate(tails):
+        descending = stacked[i][order[i]]
+        for t, c in enumerate(row):
+            x = exceedances_above(descending, c.threshold)
+            n_exc[i, t] = len(x)
+            exceedances[i, t, : len(x)] = x
+            if c.fit is not None:
+                scales[i, t] = np.median(x)
+                starts[i, t] = c.fit.xi / c.fit.sigma
+    mass = (1 - plan.tvar_q) * stacked.shape[1]
+    result: tuple[NDArray[np.float64], ...] = _kernels.bootstrap_rows(
+        stacked, order, exceedances, n_exc, scales, starts, mass, seeds_from(rng, plan.n_resamples)
+    )
+    return result
+
+
+def percentile(drawn: NDArray[np.float64], level: float) -> Interval:
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile")
