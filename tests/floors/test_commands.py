@@ -310,3 +310,39 @@ def test_a_run_folder_is_compared_by_its_ratings(capsys: pytest.CaptureFixture[s
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "is not a run" in run(capsys, "compare", str(empty))[2]
+
+
+def test_items_without_a_group_stand_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rows = [
+        {
+            "item": i,
+            "condition": c,
+            "correct": int(i % 3 > 0 and (k == 0 or i % 7 > 0)),
+            "group": f"g{i // 4}" if i < 40 else None,
+        }
+        for k, c in enumerate("ab")
+        for i in range(60)
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "g.csv")
+    row = json.loads(run(capsys, "compare", str(tmp_path / "g.csv"), "--json", "-")[1])
+    assert row["pairs"][0]["accuracy"]["n_groups"] == 10 + 20
+    assert "20 items name no group" in row["notes"][0]
+
+
+def test_severities_off_the_scale_have_no_catastrophic_rate(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    rows = [{"item": i, "condition": c, "severity": float(rng.integers(0, 26))} for c in "ab" for i in range(50)]
+    pl.DataFrame(rows).write_csv(tmp_path / "mqm.csv")
+    code, out, _ = run(capsys, "compare", str(tmp_path / "mqm.csv"), "--json", "-")
+    pair = json.loads(out)["pairs"][0]
+    assert code == 0
+    assert "mean_severity" in pair
+    assert "catastrophic_rate" not in pair
+    assert any("no slope b" in note for note in json.loads(out)["notes"])
+
+
+def test_a_floor_is_never_zero(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pl.DataFrame({"item": range(50), "condition": "a", "correct": 1}).write_csv(tmp_path / "all.csv")
+    row = json.loads(run(capsys, "floors", "data", str(tmp_path / "all.csv"), "--json", "-")[1])
+    assert row["conditions"]["a"]["accuracy_floor"] > 0

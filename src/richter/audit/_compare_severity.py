@@ -31,6 +31,7 @@ __all__ = ["CATASTROPHIC", "severity_gaps", "shape_findings"]
 CATASTROPHIC = 3.0  # ERRORQUAKE, section 4.4: severity 3.0 and above
 RATE_GAP = 0.02  # what labels_needed is for when no margin is stated
 SEVERITY_GAP = 0.1
+WORST = 4.0
 SLOPE_GAP = 0.15  # ERRORQUAKE, appendix G
 POWER = 0.8
 
@@ -50,6 +51,7 @@ def severity_gaps(
     """Mean severity (0 where correct) and the rate of catastrophic errors, on the items rated in both."""
     assert grades.severity is not None
     place = {name: k for k, name in enumerate(grades.names)}
+    on_scale = float(np.nanmax(grades.severity, initial=0.0)) <= WORST  # 3.0 is catastrophic on the scale 0 to 4 only
     alpha = (1 - level) / max(len(comparison.pairs), 1) / tried
     means: list[Gap] = []
     rates: list[Gap] = []
@@ -61,7 +63,8 @@ def severity_gaps(
         units = None if grades.groups is None else grades.groups[shared]
         wide = 1 - (1 - level) / tried
         means.append(_mean_gap(pair.a, pair.b, a[shared], b[shared], units, margin=margin, alpha=alpha, level=wide))
-        rates.append(_rate_gap(pair.a, pair.b, a[shared], b[shared], margin=rate_margin, alpha=alpha, level=wide))
+        if on_scale:
+            rates.append(_rate_gap(pair.a, pair.b, a[shared], b[shared], margin=rate_margin, alpha=alpha, level=wide))
     options: dict[str, Any] = {"tried": tried, "alpha": 1 - level, "directed": directed}
     found: dict[tuple[str, str], dict[str, GapFinding]] = {}
     for name, gaps, bound in (("mean_severity", means, margin), ("catastrophic_rate", rates, rate_margin)):

@@ -83,7 +83,7 @@ def measure_grades(grades: GradeMatrix, *, rng: np.random.Generator, level: floa
         measured.append(
             Measured(
                 summary=summary,
-                accuracy_floor=None if summary.error_rate is None else accuracy_floor(summary.n, summary.error_rate),
+                accuracy_floor=_accuracy_floor(summary),
                 self_evaluation=knows,
                 temperature=temperature,
             )
@@ -95,3 +95,13 @@ def measure_grades(grades: GradeMatrix, *, rng: np.random.Generator, level: floa
         except InputError as fault:
             notes.append(fault.what)
     return FloorsReport(conditions=tuple(measured), subjects=subjects, notes=tuple(notes))
+
+
+def _accuracy_floor(summary: ConditionSummary) -> float | None:
+    """The floor at the error rate; where that is 0 or 1, at the limit of what it may be: a floor of 0 is false."""
+    if summary.error_rate is None or summary.error_interval is None:
+        return None
+    rate = {0.0: summary.error_interval.high, 1.0: summary.error_interval.low}.get(
+        summary.error_rate, summary.error_rate
+    )
+    return accuracy_floor(summary.n, rate)

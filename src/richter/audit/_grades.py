@@ -193,8 +193,17 @@ def grade_matrix(frame: pl.DataFrame) -> GradeMatrix:
         raise InputError(f"A confidence of {worst:g} is outside [0, 1].", remedy="Divide percentages by 100.")
     first = frame.unique("item", keep="first", maintain_order=True)
     groups = None
-    if "group" in frame.columns and frame["group"].null_count() == 0:
-        groups = np.unique(first["group"].to_numpy().astype(str), return_inverse=True)[1].astype(np.intp)
+    if "group" in frame.columns and frame["group"].null_count() < len(frame):
+        alone = int(first["group"].null_count())
+        if alone:
+            notes.append(f"{alone} items name no group; each is taken as a group of its own")
+        # an item's own name, marked, keeps the unnamed apart from every named group
+        named = first.select(
+            pl.when(pl.col("group").is_null())
+            .then(pl.concat_str(pl.lit("item\x00"), "item"))
+            .otherwise(pl.concat_str(pl.lit("group\x00"), "group"))
+        ).to_series()
+        groups = np.unique(named.to_numpy().astype(str), return_inverse=True)[1].astype(np.intp)
     subject = next((c for c in ("subject", "domain") if c in frame.columns), None)
     return GradeMatrix(
         items=tuple(items.to_list()),

@@ -315,7 +315,7 @@ def _summarise(
     if errors in (0, n) and n >= FEW_ITEMS:
         warnings.append(f"{100 * (1 - errors / n):g}% accuracy on {n} items: check that answers were extracted right")
     if n < FEW_ITEMS:
-        warnings.append(f"only {n} graded items: every figure here is rough")
+        warnings.append(f"only {n} graded item{'s' * (n > 1)}: every figure here is rough")
     known = graded & ~np.isnan(score)
     result, smooth, floor = None, None, None
     if known.any():
@@ -451,7 +451,7 @@ def _accuracy_gap(
         labels_needed=math.ceil(needed * inflation),
         labels_needed_for=aim,
         visible=visible_paired_gap(max(1, int(n / inflation)), counts.discordance, alpha=sizing.alpha, power=POWER),
-        floor=accuracy_floor(n, error, conditions=2),
+        floor=accuracy_floor(n, error, conditions=2) if 0 < error < 1 else None,
         detail={
             "method": test.method,
             "fixed": counts.only_b,

@@ -180,7 +180,7 @@ def _sentence(gap: Gap, metric: Metric, verdict: Verdict, *, margin: float | Non
         return f"{gap.b} and {gap.a} are {metric.alike} within {metric.amount(margin)}{metric.unit}: {span}."
     if verdict in (Verdict.VERIFIED, Verdict.REFUTED):
         return f"{gap.b} is {word} than {gap.a}: {span}."
-    text = f"Whether {gap.b} is {metric.better} than {gap.a} is undecided: {span} on {gap.n:,} items"
+    text = f"Whether {gap.b} is {metric.better} than {gap.a} is undecided: {span} on {gap.n:,} item{'s' * (gap.n != 1)}"
     if gap.labels_needed is not None:
         aim = f"{metric.amount(gap.labels_needed_for)}{metric.unit}"
         more = "would settle" if gap.labels_needed > gap.n else "were enough for"
