@@ -6,17 +6,22 @@ from richter.bench._gazetteer import Entity, Gazetteer, pack, read_gazetteer
 from richter.bench._items import read_items, write_bytes, write_items
 from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise, statements
 from richter.bench._text import normalise_name
+from richter.bench._wordings import word
 
 if TYPE_CHECKING:
     from richter.bench._facts import DOMAINS, FactsBench, build_facts
+    from richter.bench._paragraphs import fact_documents
+    from richter.bench._world import World
 
 __all__ = [
     "DOMAINS",
     "Entity",
     "FactsBench",
     "Gazetteer",
+    "World",
     "build_facts",
     "content_words",
+    "fact_documents",
     "is_refusal",
     "matches_reference",
     "normalise",
@@ -25,6 +30,7 @@ __all__ = [
     "read_gazetteer",
     "read_items",
     "statements",
+    "word",
     "write_bytes",
     "write_items",
 ]
@@ -35,4 +41,12 @@ def __getattr__(name: str) -> Any:
         from richter.bench import _facts
 
         return getattr(_facts, name)
+    if name == "fact_documents":
+        from richter.bench import _paragraphs
+
+        return _paragraphs.fact_documents
+    if name == "World":
+        from richter.bench import _world
+
+        return _world.World
     raise AttributeError(f"module 'richter.bench' has no attribute {name!r}")

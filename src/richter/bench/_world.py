@@ -583,6 +583,12 @@ class World:
         return dict(sorted(rows.items()))
 
     @cached_property
+    def icao_rows(self) -> dict[str, dict[str, Any]]:
+        """Airfields by ICAO code as airportsdata gives them."""
+        rows: dict[str, dict[str, Any]] = _load("airportsdata").load("ICAO")
+        return dict(sorted(rows.items()))
+
+    @cached_property
     def metropolitan_codes(self) -> dict[str, Any]:
         """IATA codes of cities with several airports (airportsdata)."""
         codes: dict[str, Any] = _load("airportsdata").load_iata_macs()

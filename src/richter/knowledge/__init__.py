@@ -3,3 +3,19 @@
 from richter.knowledge._embed import embed
 
 __all__ = ["embed"]
+from richter.knowledge._base import EMBEDDING, BaseInfo, KnowledgeBase, open_base, write_base
+from richter.knowledge._embed import embed
+from richter.knowledge._retrieve import Retrieval, find_similar
+from richter.knowledge._topk import top_k
+
+__all__ = [
+    "EMBEDDING",
+    "BaseInfo",
+    "KnowledgeBase",
+    "Retrieval",
+    "embed",
+    "find_similar",
+    "open_base",
+    "top_k",
+    "write_base",
+]

@@ -3,16 +3,20 @@
 from richter.records._audit import Answer, Condition, Decoding, Item, Rating, call_key
 from richter.records._finding import Finding, Gate, Interval, Verdict
 from richter.records._jsonable import jsonable
+from richter.records._knowledge import Document, Paragraph, Question
 from richter.records._text import printable
 
 __all__ = [
     "Answer",
     "Condition",
     "Decoding",
+    "Document",
     "Finding",
     "Gate",
     "Interval",
     "Item",
+    "Paragraph",
+    "Question",
     "Rating",
     "Verdict",
     "call_key",

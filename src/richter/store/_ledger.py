@@ -376,7 +376,7 @@ class Ledger:
         answers, failed, tokens, money, unpriced = self._rows(_SPENT)[0]
         return Spent(calls=answers + failed, answers=answers, tokens=tokens, money_usd=money, unpriced=unpriced)
 
-    # -- ratings and notes ---------------------------------------------------------------------------------
+    # -- ratings -------------------------------------------------------------------------------------------
 
     def add_ratings(self, ratings: Iterable[Rating]) -> None:
         """Add ratings; a rater's newer rating of the same answer replaces the older."""
@@ -403,6 +403,42 @@ class Ledger:
             "ended_at",
         )
         return [Rating(**dict(zip(names, row, strict=True))) for row in rows]
+
+    # -- error search --------------------------------------------------------------------------------------
+
+    def add_step(
+        self,
+        step: int,
+        *,
+        picks: Sequence[tuple[int, str]],
+        retrievals: Iterable[tuple[int, int]],
+        sample: Sequence[int],
+    ) -> None:
+        """Keep a step of a search before it is asked.
+
+        What it chose (paragraph, design), what retrieved it (source, target), and by which paragraphs the random
+        sample has grown.
+        """
+        rows = [(paragraph, step, i, design) for i, (paragraph, design) in enumerate(picks)]
+        with self._guard, _translated(self.path), self._transaction():
+            start = self._db.execute("SELECT count(*) FROM sample").fetchone()[0]
+            self._db.executemany("INSERT INTO picks VALUES (?, ?, ?, ?)", rows)
+            self._db.executemany("INSERT INTO retrievals VALUES (?, ?)", list(retrievals))
+            self._db.executemany("INSERT INTO sample VALUES (?, ?)", enumerate(sample, start))
+
+    def sample(self) -> list[int]:
+        """The paragraphs of a search's simple random sample, in its random order."""
+        return [row for (row,) in self._rows("SELECT paragraph FROM sample ORDER BY place")]
+
+    def picks(self) -> list[tuple[int, int, str]]:
+        """(paragraph, step, design) in the order they were chosen."""
+        return self._rows("SELECT paragraph, step, design FROM picks ORDER BY step, position")
+
+    def retrievals(self) -> list[tuple[int, int]]:
+        """(source, target) pairs."""
+        return self._rows("SELECT source, target FROM retrievals ORDER BY source, target")
+
+    # -- notes ---------------------------------------------------------------------------------------------
 
     def set_note(self, name: str, value: Mapping[str, Any]) -> None:
         """Keep a small fact of the run (its bench, versions, plan hash) under a name."""

@@ -63,4 +63,25 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE TABLE notes (name TEXT PRIMARY KEY, body TEXT NOT NULL);
         """,
     ),
+    (
+        "2026-11 error search",
+        """
+        -- the paragraphs a search chose, by row number in its base; the key keeps any from being asked about twice
+        CREATE TABLE picks (
+            paragraph INTEGER PRIMARY KEY,
+            step INTEGER NOT NULL,
+            position INTEGER NOT NULL,
+            design TEXT NOT NULL CHECK (design IN ('start', 'uniform', 'ascent'))
+        );
+        -- which source retrieved which paragraph of a later step
+        CREATE TABLE retrievals (
+            source INTEGER NOT NULL REFERENCES picks (paragraph),
+            target INTEGER NOT NULL REFERENCES picks (paragraph),
+            PRIMARY KEY (source, target)
+        ) WITHOUT ROWID;
+        -- the simple random sample that carries the population estimate: the base's random order as far as covered,
+        -- whether the uniform share asked about the paragraph or the ascent had done so before
+        CREATE TABLE sample (place INTEGER PRIMARY KEY, paragraph INTEGER NOT NULL);
+        """,
+    ),
 )

@@ -1,0 +1,34 @@
+"""Stochastic error ascent: find where a model fails under a budget, and say what the base's error rate is."""
+
+from richter.ascent._field import Field
+from richter.ascent._graph import Trail, cumulative_errors, follow
+from richter.ascent._outcome import Outcome, is_wrong, outcomes, paragraph_items
+from richter.ascent._population import PopulationRate, population_rate
+from richter.ascent._propose import StepPlan, plan_step, random_order
+from richter.ascent._search import run_search
+from richter.ascent._settings import STRATEGIES, SearchSettings, Strategy
+from richter.ascent._summary import SearchSummary, StepSummary, read_search, summarise
+
+__all__ = [
+    "STRATEGIES",
+    "Field",
+    "Outcome",
+    "PopulationRate",
+    "SearchSettings",
+    "SearchSummary",
+    "StepPlan",
+    "StepSummary",
+    "Strategy",
+    "Trail",
+    "cumulative_errors",
+    "follow",
+    "is_wrong",
+    "outcomes",
+    "paragraph_items",
+    "plan_step",
+    "population_rate",
+    "random_order",
+    "read_search",
+    "run_search",
+    "summarise",
+]

@@ -1,0 +1,62 @@
+"""The error rate of the whole base, from the part of a search that was drawn with known probabilities."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from richter.records import Interval
+
+__all__ = ["PopulationRate", "population_rate"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PopulationRate:
+    """An error rate of a base (or of a category of it) from n paragraphs drawn at random out of `size`.
+
+    `error_rate` and `interval` are None where nothing was drawn: an unknown rate is not 0.
+    """
+
+    error_rate: float | None
+    interval: Interval | None
+    n: int
+    size: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        interval = self.interval.to_dict() if self.interval else None
+        return {"error_rate": self.error_rate, "interval": interval, "n": self.n, "size": self.size}
+
+
+def population_rate(errors: ArrayLike, *, size: int, level: float = 0.95) -> PopulationRate:
+    """The mean paragraph error of a base from a simple random sample of its paragraphs, without replacement.
+
+    Wilson's interval on the effective sample size n_e = n p (1 - p) / (s^2 (1 - f)): s^2 is the sample variance of
+    the paragraphs' errors and f = n / size. A paragraph's error is a mean over its questions, so that s^2 lies
+    between 0 and p (1 - p) n / (n - 1), which it is with one question a paragraph; 1 - f is the correction for
+    drawing without replacement. Where all errors seen are 0, or all 1, s^2 says nothing and n_e = n / (1 - f).
+    Valid for the uniform share of a search only: what the ascent chose is biased on purpose and must be left out.
+    """
+    values = np.asarray(errors, dtype=np.float64)
+    n = len(values)
+    if n == 0:
+        return PopulationRate(error_rate=None, interval=None, n=0, size=size)
+    p = float(values.mean())
+    if n >= size:
+        exact = Interval(low=p, high=p, level=level, method="census")
+        return PopulationRate(error_rate=p, interval=exact, n=n, size=size)
+    shrink = 1 - n / size
+    effect = 1.0
+    if 0 < p < 1 and n > 1:
+        effect = max(float(values.var(ddof=1)) / (p * (1 - p)), 1 / n)
+    effective = n / (effect * shrink)
+    z = float(ndtri(0.5 + level / 2))
+    centre = (p + z * z / (2 * effective)) / (1 + z * z / effective)
+    spread = z * math.sqrt(p * (1 - p) / effective + (z / (2 * effective)) ** 2) / (1 + z * z / effective)
+    low = 0.0 if p == 0 else max(0.0, centre - spread)
+    high = 1.0 if p == 1 else min(1.0, centre + spread)
+    interval = Interval(low=low, high=high, level=level, method="wilson, effective sample size")
+    return PopulationRate(error_rate=p, interval=interval, n=n, size=size)

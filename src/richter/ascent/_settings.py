@@ -1,0 +1,56 @@
+"""What defines a search: the same settings on the same base ask the same first batch."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from richter.errors import InputError
+
+__all__ = ["STRATEGIES", "SearchSettings", "Strategy"]
+
+Strategy = Literal["sea", "bayes", "random", "topics"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """The parameters of a search; the defaults are the paper's (section 3) but for the uniform share.
+
+    `uniform` is the share of each batch drawn at random from the whole base, which carries the population estimate
+    (the paper's search has none: 0). `gamma=None` leaves pruning out.
+    """
+
+    strategy: Strategy = "sea"
+    xi: float = 0.5
+    gamma: float | None = 0.5
+    neighbours: int = 50
+    batch: int = 40
+    questions: int = 5
+    phrasings: int = 5
+    uniform: float = 0.2
+    start: Literal["categories", "random"] = "categories"
+    retrieval: Literal["two-level", "exact"] = "two-level"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checks = (
+            (self.strategy in STRATEGIES, f"strategy {self.strategy!r}", f"Use one of {', '.join(STRATEGIES)}."),
+            (0 <= self.xi < 1, f"xi {self.xi}", "Use a share from 0 up to, not including, 1."),
+            (self.gamma is None or 0 <= self.gamma <= 1, f"gamma {self.gamma}", "Use a share from 0 to 1."),
+            (0 <= self.uniform <= 1, f"uniform {self.uniform}", "Use a share from 0 to 1."),
+            (min(self.neighbours, self.batch) >= 1, "batch or neighbours below 1", "Use at least 1."),
+            (min(self.questions, self.phrasings) >= 1, "questions or phrasings below 1", "Use at least 1."),
+            (self.seed >= 0, f"seed {self.seed}", "Use 0 or more."),
+        )
+        for fine, what, remedy in checks:
+            if not fine:
+                raise InputError(f"A search cannot have {what}.", remedy=remedy)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> "SearchSettings":
+        """The inverse of `to_dict`."""
+        return cls(**row)

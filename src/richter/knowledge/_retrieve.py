@@ -1,0 +1,56 @@
+"""Neighbours of a paragraph: exact, or by document first and paragraph second."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.errors import InputError
+from richter.knowledge._topk import top_k
+
+__all__ = ["Retrieval", "find_similar"]
+
+Retrieval = Literal["two-level", "exact"]
+
+
+def find_similar(
+    queries: NDArray[np.float32],
+    vectors: NDArray[np.floating],
+    k: int,
+    *,
+    abstracts: NDArray[np.floating] | None = None,
+    first_rows: NDArray[np.int64] | None = None,
+    documents: int = 50,
+    exclude: NDArray[np.bool_] | None = None,
+) -> NDArray[np.int64]:
+    """FindSim of eq. (4): for each query the k rows of largest cosine (vectors are of unit length), best first.
+
+    With `abstracts` and `first_rows` (document d holds the rows first_rows[d] to first_rows[d + 1]) in two levels, as
+    section 2.1 has it: the `documents` nearest abstracts, then the nearest rows within them. Where those hold fewer
+    than k rows outside `exclude`, more documents are taken, so that a search does not run dry beside full documents.
+    Missing neighbours are -1.
+    """
+    if abstracts is None:
+        return top_k(queries, vectors, k, exclude=exclude)[0]
+    if first_rows is None or len(first_rows) != len(abstracts) + 1:
+        raise InputError("Two-level retrieval needs every document's first row.", remedy="Give `first_rows`.")
+    found = np.full((len(queries), k), -1, dtype=np.int64)
+    free_rows = np.concatenate([[0], np.cumsum(~exclude)]) if exclude is not None else None
+    nearest, _ = top_k(queries, abstracts, min(documents, len(abstracts)))
+    for q, query in enumerate(queries):
+        chosen = nearest[q]
+        while _held(chosen, first_rows, free_rows) < k and len(chosen) < len(abstracts):
+            chosen = top_k(query[None], abstracts, min(4 * len(chosen), len(abstracts)))[0][0]
+        rows = np.concatenate([np.arange(first_rows[d], first_rows[d + 1]) for d in np.sort(chosen)])
+        if exclude is not None:
+            rows = rows[~exclude[rows]]
+        scores = np.asarray(vectors[rows], dtype=np.float32) @ query
+        order = np.lexsort((rows, -scores))[:k]
+        found[q, : len(order)] = rows[order]
+    return found
+
+
+def _held(chosen: NDArray[np.int64], first_rows: NDArray[np.int64], free_rows: NDArray[np.int64] | None) -> int:
+    """How many rows the chosen documents hold, those left out aside."""
+    ends, starts = first_rows[chosen + 1], first_rows[chosen]
+    return int((ends - starts).sum() if free_rows is None else (free_rows[ends] - free_rows[starts]).sum())

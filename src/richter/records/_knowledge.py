@@ -1,0 +1,53 @@
+"""What a knowledge base is made of: documents, their paragraphs, and what can be asked about a paragraph."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["Document", "Paragraph", "Question"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question about a paragraph, before it is worded.
+
+    A structured fact names its `relation` and `slots`, from which wordings are made, with plausible `wrong` answers.
+    A question that somebody wrote comes worded (`wordings`, the first being the original, the rest rephrasings).
+    """
+
+    answer: str
+    wrong: tuple[str, ...] = ()
+    relation: str = ""
+    slots: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    wordings: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, empty fields left out."""
+        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in row.items() if v}
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> "Question":
+        """The inverse of `to_dict`."""
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+        return cls(**fields)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Paragraph:
+    """A paragraph, its category, attributes by which errors can be contrasted, and its questions."""
+
+    text: str
+    category: str = ""
+    attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    questions: tuple[Question, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A titled group of paragraphs with an abstract, by which it is retrieved."""
+
+    title: str
+    abstract: str
+    paragraphs: tuple[Paragraph, ...]

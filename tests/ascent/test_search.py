@@ -1,0 +1,196 @@
+import json
+
+import numpy as np
+import pytest
+
+from helpers.small_base import SimulatedTestee, small_base
+from richter.ascent import Field, SearchSettings, plan_step, random_order, run_search
+from richter.cli import main
+from richter.errors import InputError
+from richter.knowledge import find_similar
+from richter.llm import parse_budget
+from richter.records import Condition, Decoding
+from richter.store import open_ledger
+
+CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
+SMALL = {"batch": 8, "neighbours": 6, "questions": 2, "phrasings": 2}
+
+
+def hard_documents(document, _paragraph):
+    return document in (2, 3, 7)
+
+
+def go(run, base, settings, budget, **options):
+    model = options.pop("model", None) or SimulatedTestee(hard_documents)
+    summary = run_search(run, base, CONDITION, settings, budget=parse_budget(budget), model=model, **options)
+    return summary, model
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return small_base(tmp_path_factory.mktemp("kb") / "small")
+
+
+@pytest.mark.parametrize("strategy", ["sea", "bayes", "random", "topics"])
+def test_no_paragraph_twice_budget_never_exceeded_graph_acyclic(tmp_path, base, strategy):
+    settings = SearchSettings(strategy=strategy, **SMALL)
+    summary, model = go(tmp_path / "run", base, settings, "250calls")
+    assert len(model.asked) == len(set(model.asked)) == summary.spent.calls <= 250
+    assert 250 - summary.spent.calls < 4  # what is left would not pay for a paragraph
+    with open_ledger(tmp_path / "run") as ledger:
+        picks, edges = ledger.picks(), ledger.retrievals()
+    step = {row: t for row, t, _ in picks}
+    assert len(step) == len(picks)
+    assert all(step[source] < step[target] for source, target in edges)
+    assert bool(edges) == (strategy == "sea")
+    assert sum(s.paragraphs for s in summary.steps) == len(picks)
+
+
+def test_ascent_finds_more_errors_than_random_where_errors_cluster(tmp_path, base):
+    found = {}
+    for strategy in ("sea", "bayes", "random"):
+        rates = []
+        for seed in range(2):
+            settings = SearchSettings(strategy=strategy, seed=seed, **SMALL)
+            summary, _ = go(tmp_path / f"{strategy}{seed}", base, settings, "320calls")
+            rates.append(summary.errors_found / summary.answers)
+        found[strategy] = np.mean(rates)
+    # a quarter of the base errs (3 of 12 documents); 80 paragraphs of 240 are asked about, 60 of which could err
+    assert found["random"] < 0.4
+    assert found["sea"] > 1.3 * found["random"]
+    assert found["bayes"] > 1.3 * found["random"]
+
+
+@pytest.mark.parametrize("dies_after", [1, 33, 95])
+def test_a_search_killed_in_the_middle_of_a_step_goes_on_and_ends_the_same(tmp_path, base, dies_after):
+    settings = SearchSettings(**SMALL)
+    whole, _ = go(tmp_path / "whole", base, settings, "200calls", concurrency=1)
+    broken = SimulatedTestee(hard_documents, dies_after=dies_after)
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path / "run", base, settings, "200calls", model=broken, concurrency=1)
+    again, second = go(tmp_path / "run", base, settings, "200calls", concurrency=1)
+    assert not set(broken.asked[:-1]) & set(second.asked)  # at most the call in flight is asked again
+    assert again.steps[0] == whole.steps[0]
+    with open_ledger(tmp_path / "run") as one, open_ledger(tmp_path / "whole") as other:
+        count = len(one.picks())  # a cancelled call counts, so that the last paragraphs may not be affordable
+        assert one.picks() == other.picks()[:count]
+        assert count >= len(other.picks()) - 1
+    assert again.spent.calls <= 200
+
+
+def test_a_token_budget_is_held_in_the_middle_of_a_step(tmp_path, base):
+    summary, _ = go(tmp_path / "run", base, SearchSettings(**SMALL), "4000tok", concurrency=1)
+    assert 0 < summary.spent.tokens <= 4000
+    more, _ = go(tmp_path / "run", base, SearchSettings(**SMALL), "8000tok", concurrency=1)
+    assert more.spent.tokens <= 8000
+    assert more.answers > summary.answers
+
+
+def test_the_sample_is_the_random_order_whoever_asked_about_its_members(tmp_path, base):
+    settings = SearchSettings(seed=5, uniform=0.5, **SMALL)
+    summary, _ = go(tmp_path / "run", base, settings, "600calls")
+    with open_ledger(tmp_path / "run") as ledger:
+        sample = ledger.sample()
+        design = {row: d for row, _, d in ledger.picks()}
+    assert sample == random_order(base.askable, 5)[: len(sample)].tolist()
+    assert {design[row] for row in sample} > {"uniform"}  # some had been chosen by the ascent before: not asked again
+    truth = np.array([hard_documents(base.document_of(row), 0) for row in sample]).mean()
+    assert summary.population.error_rate == pytest.approx(truth)
+    assert summary.population.n == len(sample)
+
+
+def test_a_base_smaller_than_a_batch_is_asked_about_whole(tmp_path):
+    tiny = small_base(tmp_path / "kb", documents=2, paragraphs=3)
+    summary, model = go(tmp_path / "run", tiny, SearchSettings(questions=2, phrasings=2), "1000calls")
+    assert len(model.asked) == 6 * 4
+    assert [s.paragraphs for s in summary.steps] == [6]
+    # the uniform share of the only batch is 20% of 40 = 8 >= 6: a census
+    assert summary.population.interval.method == "census"
+
+
+def test_bad_input_is_refused(tmp_path, base):
+    with pytest.raises(InputError, match="cannot pay for one paragraph"):
+        go(tmp_path / "a", base, SearchSettings(**SMALL), "3calls")
+    with pytest.raises(InputError, match="without a budget"):
+        go(tmp_path / "b", base, SearchSettings(**SMALL), "")
+    go(tmp_path / "c", base, SearchSettings(**SMALL), "32calls")
+    with pytest.raises(InputError, match="seed=0, not seed=1"):
+        go(tmp_path / "c", base, SearchSettings(seed=1, **SMALL), "64calls")
+    silent = small_base(tmp_path / "kb", documents=1, questions=0)
+    with pytest.raises(InputError, match="no paragraph with a question"):
+        go(tmp_path / "d", silent, SearchSettings(**SMALL), "64calls")
+    with pytest.raises(InputError, match="xi 1"):
+        SearchSettings(xi=1.0)
+
+
+def test_show_prints_the_names_that_are_relied_on(tmp_path, base, capsys):
+    go(tmp_path / "run", base, SearchSettings(**SMALL), "100calls")
+    with pytest.raises(SystemExit) as stop:
+        main(["search", "show", str(tmp_path / "run"), "--json", "-"])
+    assert stop.value.code == 0
+    found = json.loads(capsys.readouterr().out)
+    wanted = {"strategy", "budget", "spent", "steps", "errors_found", "sources_found", "distinct_categories"}
+    assert wanted | {"population"} <= set(found)
+    assert set(found["spent"]) == {"calls", "tokens", "money"}
+    assert set(found["steps"][0]) == {"step", "paragraphs", "error", "cumulative_error", "sources", "pruned"}
+    assert {"error_rate", "interval"} <= set(found["population"])
+    assert found["steps"][-1]["cumulative_error"] == pytest.approx(found["errors_found"] / found["answers"])
+
+
+def test_show_of_another_run_says_so(tmp_path, capsys):
+    open_ledger(tmp_path / "run", mode="write").close()
+    with pytest.raises(SystemExit) as stop:
+        main(["search", "show", str(tmp_path / "run")])
+    assert stop.value.code == 1
+    assert "holds no search" in capsys.readouterr().err
+
+
+def test_compare_gives_the_ratio_to_random(tmp_path, base, capsys):
+    go(tmp_path / "one", base, SearchSettings(**SMALL), "200calls")
+    go(tmp_path / "two", base, SearchSettings(strategy="random", **SMALL), "200calls")
+    with pytest.raises(SystemExit):
+        main(["search", "compare", str(tmp_path / "one"), str(tmp_path / "two"), "--json", "-"])
+    one, two = json.loads(capsys.readouterr().out)["runs"]
+    assert one["ratio_to_random"] == pytest.approx(one["errors_per_answer"] / two["errors_per_answer"])
+
+
+def test_a_paragraph_cannot_be_chosen_twice_even_by_mistake(tmp_path):
+    with open_ledger(tmp_path / "run", mode="write") as ledger:
+        ledger.add_step(1, picks=[(7, "start")], retrievals=[], sample=[])
+        with pytest.raises(Exception, match="UNIQUE"):
+            ledger.add_step(2, picks=[(8, "ascent"), (7, "ascent")], retrievals=[(7, 8)], sample=[3])
+        assert [row for row, _, _ in ledger.picks()] == [7]  # the whole step was refused
+        assert ledger.sample() == []
+
+
+def test_first_batch_is_uniform_over_categories():
+    codes = np.repeat([0, 1, 2, 3], [500, 30, 5, 1])
+    field = Field(
+        vectors=np.eye(536, 4, dtype=np.float32), codes=codes, free=np.ones(536, dtype=bool), find=lambda *_: None
+    )
+    settings = SearchSettings(uniform=0.0)
+    order = random_order(field.free, 0)
+    plan = plan_step(field, settings, step=1, order=order, sampled=0, sources=(), size=16)
+    counts = np.bincount(codes[[row for row, _ in plan.picks]], minlength=4)
+    assert counts.tolist() == [5, 5, 5, 1]  # the last category has one paragraph only
+
+
+def test_the_same_seed_chooses_the_same():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(300, 8)).astype(np.float32)
+
+    def plan(seed):
+        field = Field(
+            vectors=vectors,
+            codes=np.arange(300) % 7,
+            free=np.ones(300, dtype=bool),
+            find=lambda rows, k, used: find_similar(vectors[rows], vectors, k, exclude=used),
+        )
+        field.take([1, 2])
+        field.errors = {1: 1.0, 2: 0.0}
+        settings = SearchSettings(seed=seed)
+        order = random_order(np.ones(300, dtype=bool), seed)
+        return plan_step(field, settings, step=2, order=order, sampled=8, sources=(1,), size=20)
+
+    assert plan(3) == plan(3)
+    assert plan(3) != plan(4)
