@@ -1,8 +1,5 @@
 """Paragraphs, embeddings, retrieval."""
 
-from richter.knowledge._embed import embed
-
-__all__ = ["embed"]
 from richter.knowledge._base import EMBEDDING, BaseInfo, KnowledgeBase, open_base, write_base
 from richter.knowledge._embed import embed
 from richter.knowledge._retrieve import Retrieval, find_similar
