@@ -17,7 +17,7 @@ from richter.severity._difference import REFINE_BELOW, BDifference, compare_b, l
 from richter.severity._grid import LEVELS, snap
 from richter.stats import benjamini_hochberg
 
-__all__ = ["Discrimination", "Pair", "PairCounts", "Unestimated", "discriminate", "disjoint_pairs", "estimate_all"]
+__all__ = ["Discrimination", "Pair", "PairCounts", "Unestimated", "discriminate", "estimate_all", "m_min_strategies"]
 
 RESOLUTION = 2.80  # z(0.975) + z(0.80), of proposition 2, on the standard error of the *difference*
 
@@ -143,21 +143,6 @@ def estimate_all(
                 counts=tuple(int(c) for c in levels),
             )
     return out
-
-
-def disjoint_pairs(
-    conditions: Mapping[str, BValue | Unestimated], *, max_error_gap: float = 0.05, min_gap: float = 0.15
-) -> tuple[int, int, int]:
-    """Matched pairs, those whose intervals are disjoint, and those of them with slopes more than `min_gap` apart."""
-    matched = disjoint = apart = 0
-    for a, b in combinations(conditions.values(), 2):
-        if not abs(a.error_rate - b.error_rate) < max_error_gap:
-            continue
-        matched += 1
-        if isinstance(a, BValue) and isinstance(b, BValue) and _disjoint(a, b):
-            disjoint += 1
-            apart += abs(a.b - b.b) > min_gap
-    return matched, disjoint, apart
 
 
 def _disjoint(a: BValue, b: BValue) -> bool:

@@ -1,5 +1,6 @@
 """Does the count of differing pairs survive? The paper's jackknife, aggregation, coverage, exceedances and m_min."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.severity._b_value import DEFAULT, Recipe
 from richter.severity._grid import POSITIVE, snap
-from richter.severity._recount import Recount, count_disjoint, recount, slopes
+from richter.severity._recount import Recount, Slopes, count_disjoint, recount, slopes
 from richter.severity._scores import Scores
 
 __all__ = [
@@ -112,8 +113,8 @@ def exceedance_sweep(
     return out
 
 
-def _subset(found: Any, kept: NDArray[np.bool_]) -> Any:
-    return type(found)(**{name: getattr(found, name)[kept] for name in found.__slots__})
+def _subset(found: Slopes, kept: NDArray[np.bool_]) -> Slopes:
+    return Slopes(**{field.name: getattr(found, field.name)[kept] for field in dataclasses.fields(found)})
 
 
 def fixed_m_min(
