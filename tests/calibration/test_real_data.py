@@ -13,10 +13,9 @@ from richter.stats import ece
 pytestmark = pytest.mark.real_data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "models"), [("mcq_arc_14models.csv", 14), ("mcq_truthfulqa_14models.csv", 14)])
-def test_every_model_is_measured_by_an_independent_sum(
-    shared_data: Path, tmp_path: Path, name: str, models: int
-) -> None:
+def test_every_model_by_an_independent_sum(shared_data: Path, tmp_path: Path, name: str, models: int) -> None:
     frame = pl.read_csv(shared_data / name).rename({"model": "condition"})
     frame = frame.with_columns((pl.col("grade") == "Correct").cast(pl.Int64).alias("correct"))
     path = tmp_path / "grades.csv"

@@ -1,5 +1,6 @@
 """`richter calibration`: what a grades or draws table shows of each condition's calibration."""
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,13 +41,15 @@ from richter.calibration import (
 )
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import passive_floor
-from richter.interop import read_frame, read_table
+from richter.interop import check_table, read_frame
 from richter.records import Verdict, jsonable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 
 __all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "measure_calibration"]
 
 Floats = NDArray[np.float64]
+
+COMPARED = 200  # questions on which other groupings are compared with the given one
 
 UNTESTABLE = (
     "no item is graded: without labels no method can tell a calibrated model from one that is surely wrong, so "
@@ -201,9 +204,10 @@ def measure_calibration(
     if path.is_dir() and (path / DRAWS_NAME).exists():
         path = path / DRAWS_NAME
     options = _Options(rng=rng, bins=bins, binning=binning, level=level, splits=splits, precision=precision)
-    if "draw" in read_frame(path).columns:
-        return _draws(read_table(path, "draws"), options)
-    return _grades(read_table(path, "grades"), options)
+    frame = read_frame(path)
+    if "draw" in frame.columns:
+        return _draws(check_table(frame, "draws", path), options)
+    return _grades(check_table(frame, "grades", path), options)
 
 
 def _parts(frame: pl.DataFrame) -> Mapping[str, pl.DataFrame]:
@@ -295,20 +299,25 @@ def _wide(part: pl.DataFrame, values: pl.Series, fill: float) -> Floats:
     return out
 
 
+def _given(part: pl.DataFrame) -> pl.Series | None:
+    if "cluster" not in part.columns or part["cluster"].null_count() > 0:
+        return None
+    return part["cluster"].cast(pl.String).rank("dense")
+
+
+def _normal_form(part: pl.DataFrame) -> pl.Series:
+    answers = part["answer"].fill_null("")
+    forms = {a: "" if is_refusal(a) else normalise(a) for a in answers.unique().to_list()}
+    return pl.Series([forms[a] for a in answers.to_list()]).rank("dense")
+
+
 def _groupings(part: pl.DataFrame) -> dict[str, pl.Series]:
-    """Ways to group the answers, the one to report first: as given, offline, and by normal form."""
-    out: dict[str, pl.Series] = {}
-    if "cluster" in part.columns and part["cluster"].null_count() == 0:
-        out["given"] = part["cluster"].cast(pl.String).rank("dense")
-    answers = part["answer"].fill_null("").to_list()
-    forms = pl.Series(["" if is_refusal(a) else normalise(a) for a in answers])
-    try:
+    """Ways to group the answers, the one to report first: as given, offline (where it is installed), normal form."""
+    given = _given(part)
+    out = {} if given is None else {"given": given}
+    with contextlib.suppress(MissingPart):
         out["offline"] = _offline(part)
-    except MissingPart:
-        if not out:  # classes by normal form are the last resort, and are named so
-            return {"normal form": forms.rank("dense")}
-    out["normal form"] = forms.rank("dense")
-    return out
+    return out | {"normal form": _normal_form(part)}
 
 
 def _offline(part: pl.DataFrame) -> pl.Series:
@@ -327,13 +336,23 @@ def _offline(part: pl.DataFrame) -> pl.Series:
     return pl.Series(flat)
 
 
+def _pool(part: pl.DataFrame, labels: pl.Series) -> AnswerPool:
+    grades = _wide(part, part["correct"], np.nan) if "correct" in part.columns else None
+    return answer_pool(_wide(part, labels, -1.0).astype(np.int64), grades)
+
+
 def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsCondition:
     part, notes = _graded(_arranged(part))
-    groupings = _groupings(part)
-    how = next(iter(groupings))
-    grades = _wide(part, part["correct"], np.nan) if "correct" in part.columns else None
-    pools = {key: answer_pool(_wide(part, labels, -1.0).astype(np.int64), grades) for key, labels in groupings.items()}
-    pool = pools[how]
+    given = _given(part)
+    if given is None:
+        groupings = _groupings(part)
+        pools = {key: _pool(part, labels) for key, labels in groupings.items()}
+        how, pool = next(iter(pools.items()))
+    else:  # the other groupings are for comparison only: on some of the questions
+        how, pool = "given", _pool(part, given)
+        kept = np.unique(np.linspace(0, pool.questions - 1, COMPARED).round().astype(int))
+        some = _arranged(part.filter(pl.col("question_number").is_in(kept.tolist())))
+        pools = {key: _pool(some, labels) for key, labels in _groupings(some).items()}
     base = DrawsCondition(
         name=name,
         questions=pool.questions,
@@ -361,7 +380,7 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         bounds=ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
         recalibration=_advice(best[usable], pool.correct[usable], options),
         floor=_floor(pool.correct[graded]),
-        sensitivity={key: _sensitivity(other, options) for key, other in pools.items()},
+        sensitivity=_sensitivity(pools, options),
         grouping_quality=_grouping_quality(pools),
         **_difficulty(part, sem, usable),
     )
@@ -387,15 +406,21 @@ def _difficulty(part: pl.DataFrame, sem: SemEce, usable: NDArray[np.bool_]) -> d
     }
 
 
-def _sensitivity(pool: AnswerPool, options: _Options) -> dict[str, Any]:
-    """What another grouping of the same answers would report."""
-    result = sem_ece(pool, rng=np.random.default_rng(0), splits=options.splits, **options.ece)
-    return {
-        "sem1": result.sem1.ece,
-        "sem2": None if result.sem2 is None else result.sem2.ece,
-        "accuracy": result.sem1.accuracy,
-        "classes_per_question": float(np.mean(pool.classes)),
-    }
+def _sensitivity(pools: Mapping[str, AnswerPool], options: _Options) -> dict[str, Any]:
+    """What each grouping of the same answers reports."""
+    out = {}
+    for key, pool in pools.items():
+        if np.isnan(pool.correct).all():
+            continue
+        result = sem_ece(pool, rng=np.random.default_rng(0), splits=options.splits, **options.ece)
+        out[key] = {
+            "sem1": result.sem1.ece,
+            "sem2": None if result.sem2 is None else result.sem2.ece,
+            "accuracy": result.sem1.accuracy,
+            "classes_per_question": float(np.mean(pool.classes)),
+            "questions": pool.questions,
+        }
+    return out
 
 
 def _convergence(pool: AnswerPool, options: _Options) -> Convergence | None:
@@ -421,10 +446,12 @@ def _graded(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         return part, []
     if "reference" not in part.columns:
         return part.drop("correct", strict=False), ["There is neither a grade nor a reference."]
-    grades = [
-        None if not reference else float(matches_reference(answer or "", reference.split("|")))
-        for answer, reference in zip(part["answer"].to_list(), part["reference"].to_list(), strict=True)
-    ]
+    pairs = list(zip(part["answer"].fill_null("").to_list(), part["reference"].to_list(), strict=True))
+    known = {
+        (answer, reference): float(matches_reference(answer, reference.split("|"))) if reference else None
+        for answer, reference in set(pairs)
+    }
+    grades = [known[pair] for pair in pairs]
     missing = sum(g is None for g in grades)
     notes = ["Answers are graded by rule: right when they name the reference (aliases split by |)."]
     if missing:

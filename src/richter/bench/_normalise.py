@@ -82,6 +82,9 @@ _DATES = (
     (re.compile(rf"\b({_MONTH})\.? {_DAY},? (\d{{4}})\b"), (3, 1, 2)),
 )
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\w.])[-−]?\d+\.\d+")
+_INITIALS = re.compile(r"\b(\w)\.(?=\w\.)")
+_ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[^\W_]+(?:\.\d+)?", re.UNICODE)
 _ARTICLES = frozenset({"a", "an", "the"})
 _VERB = (
@@ -158,10 +161,10 @@ def content_words(text: str) -> list[str]:
     text = _plain(text)
     for pattern, order in _DATES:
         text = pattern.sub(partial(_date, order=order), text)
-    text = re.sub(r"\b(\w)\.(?=\w\.)", r"\1", text)  # U.S.A. -> USA.
+    text = _INITIALS.sub(r"\1", text)  # U.S.A. -> USA.
     text = text.replace("'s ", " ").replace("s' ", "s ").replace("'", "")
     text = _NUMBER.sub(lambda m: _number(m.group()), text)
-    text = re.sub(r"\b(\d+)(?:st|nd|rd|th)\b", r"\1", text)
+    text = _ORDINAL.sub(r"\1", text)
     found = _WORD.findall(text)
     words = [w for w in found if w not in _ARTICLES] or found  # the answer "A" is not an article
     return [str(_ORDINALS[w]) if w in _ORDINALS else w for w in number_words_to_digits(words)]
@@ -186,7 +189,7 @@ def statements(text: str) -> list[str]:
     if plain.strip(" .!?") in _NO_ANSWER:
         return []
     sentences: list[str] = []
-    for part in re.split(r"(?<=[.!?])\s+|\n+", plain.strip()):
+    for part in _SENTENCE_END.split(plain.strip()):
         if sentences and _ABBREVIATION.search(sentences[-1]):
             sentences[-1] += " " + part
         elif part:

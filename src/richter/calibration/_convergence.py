@@ -16,7 +16,7 @@ from richter.records import Interval, jsonable
 from richter.stats import ece
 from richter.stats._random import stream_seed
 
-__all__ = ["Convergence", "ConvergencePoint", "convergence", "subsample"]
+__all__ = ["Convergence", "ConvergencePoint", "convergence", "subsample", "usual_repeats"]
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +47,11 @@ class Convergence:
         return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
+def usual_repeats(pool: AnswerPool) -> int:
+    """Subsamples to average over: four, or one where thousands of questions do the averaging."""
+    return max(1, min(4, 4000 // pool.questions))
+
+
 def subsample(pool: AnswerPool, n: int, rng: np.random.Generator) -> AnswerPool:
     """n of each question's draws at random, in the order they were drawn, with the classes' grades."""
     keys = np.where(pool.labels >= 0, rng.random(pool.labels.shape), 2.0)
@@ -60,7 +65,7 @@ def convergence(
     *,
     rng: np.random.Generator,
     sizes: Sequence[int] | None = None,
-    repeats: int = 4,
+    repeats: int | None = None,
     n_resamples: int = 300,
     level: float = 0.95,
     bins: int = 10,
@@ -68,7 +73,8 @@ def convergence(
     """Sem1-ECE and Sem2-ECE at several numbers of draws, by subsampling each question's draws.
 
     `sizes` are five steps up to the fewest draws of any question unless given. ECEs are averaged over `repeats`
-    subsamples. The low-margin set is re-evaluated at each n with the margin of all draws: margin < sqrt(log K / n).
+    subsamples (four, fewer with thousands of questions, unless given). The low-margin set is re-evaluated at each n
+    with the margin of all draws: margin < sqrt(log K / n).
     The slope is least squares through the positive gaps; its percentile interval resamples questions. Sizes above
     the number of draws of a question leave it out.
     """
@@ -82,6 +88,7 @@ def convergence(
     grid = sorted(set(sizes or np.linspace(max(4, fewest / 5), fewest, 5).round().astype(int).tolist()))
     if grid[0] < 2 or grid[-1] > fewest:
         raise TooFewErrors(f"A size of {grid[-1]} exceeds the fewest draws of a question.", n=fewest, needed=grid[-1])
+    repeats = usual_repeats(pool) if repeats is None else repeats
     found = regimes(pool)
     points, gap_rows = [], []
     seed = stream_seed(rng)

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.calibration._convergence import subsample
+from richter.calibration._convergence import subsample, usual_repeats
 from richter.calibration._pool import AnswerPool
 from richter.calibration._split import held_out_confidence
 from richter.errors import InputError, TooFewErrors
@@ -55,7 +55,7 @@ def draws_needed(
     precision: float,
     rng: np.random.Generator,
     usd_per_draw: float | None = None,
-    repeats: int = 4,
+    repeats: int | None = None,
 ) -> DrawsNeeded:
     """Draws per question for a mean confidence known to `precision`, from pilot draws.
 
@@ -68,6 +68,7 @@ def draws_needed(
     pilot = int(pool.draws.min())
     if pilot < 4:
         raise TooFewErrors("A pilot needs several draws a question.", n=pilot, needed=4)
+    repeats = usual_repeats(pool) if repeats is None else repeats
     bracket = _bracket(pool, pilot, rng, repeats if int(pool.draws.max()) > pilot else 1)
     measured = bracket <= precision
     if not measured:
@@ -118,9 +119,13 @@ def _certain(counts: NDArray[np.int64], log_level: float) -> bool:
 @numba.njit(cache=True)
 def _decided(counts: NDArray[np.int64], left: int) -> bool:
     """Whether the leader cannot be overtaken, nor caught up with, in the draws that are left."""
-    ordered = np.sort(counts)
-    second = ordered[-2] if len(ordered) > 1 else 0
-    return bool(ordered[-1] - second > left)
+    first, second = 0, 0
+    for count in counts:
+        if count > first:
+            first, second = count, first
+        elif count > second:
+            second = count
+    return bool(first - second > left)
 
 
 def mode_is_certain(counts: Any, *, alpha: float = 0.05, left: int | None = None) -> bool:

@@ -3,12 +3,13 @@
 from richter.interop._export import EXPORTS, export_table
 from richter.interop._ratings import RatingsFile, read_ratings
 from richter.interop._scores import read_scores
-from richter.interop._tables import TABLES, read_frame, read_table
+from richter.interop._tables import TABLES, check_table, read_frame, read_table
 
 __all__ = [
     "EXPORTS",
     "TABLES",
     "RatingsFile",
+    "check_table",
     "export_table",
     "read_frame",
     "read_ratings",

@@ -7,7 +7,7 @@ import polars as pl
 
 from richter.errors import InputError
 
-__all__ = ["TABLES", "Table", "read_frame", "read_table"]
+__all__ = ["TABLES", "Table", "check_table", "read_frame", "read_table"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,13 +79,17 @@ def read_frame(path: str | Path) -> pl.DataFrame:
 
 
 def read_table(path: str | Path, kind: str) -> pl.DataFrame:
-    """Read one of the four tables and check its columns, types and keys. Other columns are kept.
+    """Read one of the four tables and check it with `check_table`."""
+    return check_table(read_frame(path), kind, path)
+
+
+def check_table(frame: pl.DataFrame, kind: str, path: str | Path) -> pl.DataFrame:
+    """Check a table's columns, types and keys; `path` is for the messages. Other columns are kept.
 
     `item`, `condition`, `rater` and `group` become text; numeric columns become Float64 with empty cells as null;
     `correct` becomes 0/1 (true/false, yes/no, 1/0 in any case), null where empty or NaN.
     """
     table = TABLES[kind]
-    frame = read_frame(path)
     missing = [c for c in table.required if c not in frame.columns]
     if missing:
         raise InputError(

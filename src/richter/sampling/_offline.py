@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from richter.bench import content_words, is_refusal, matches_reference, statements
+from richter.bench import content_words, matches_reference, statements
 from richter.knowledge import embed
 
 __all__ = ["REFUSAL", "THRESHOLD", "AnswerTree", "answer_trees", "cluster_answers", "cluster_questions", "similarity"]
@@ -54,9 +54,9 @@ def _words(text: str) -> list[str]:
     return [_stem(_TITLES.get(w, w)) for w in content_words(text)]
 
 
-def _core(answer: str, question: frozenset[str]) -> tuple[str, ...]:
-    """What an answer adds to its question: statements without disclaimers, stop words and the question's words."""
-    words = _words(" ".join(_AS_OF.sub(" ", s) for s in statements(answer)))
+def _core(said: list[str], question: frozenset[str]) -> tuple[str, ...]:
+    """What an answer's statements add to its question: without stop words and the question's words."""
+    words = _words(" ".join(_AS_OF.sub(" ", s) for s in said))
     if len(words) > 1:  # "James I", "World War II": a numeral behind a name is a number
         words = [words[0], *(_ROMAN.get(w, w) for w in words[1:])]
     informative = [w for w in words if w not in _STOP]
@@ -164,10 +164,10 @@ def answer_trees(
     """The trees that `cluster_questions` cuts; all texts are embedded in one go."""
     asked = [frozenset(_words(q)) for q in questions] if questions is not None else [frozenset()] * len(answers)
     known = references if references is not None else [()] * len(answers)
-    rows = [
-        [None if is_refusal(a) else _form(a, q, names) for a in texts]
-        for texts, q, names in zip(answers, asked, known, strict=True)
-    ]
+    rows = []
+    for texts, q, names in zip(answers, asked, known, strict=True):
+        form = {a: _form(a, q, names) for a in dict.fromkeys(texts)}  # draws repeat themselves
+        rows.append([form[a] for a in texts])
     forms = [list(dict.fromkeys(f for f in row if f is not None)) for row in rows]
     vectors = embed([" ".join(words) for distinct in forms for words, _ in distinct])
     out, start = [], 0
@@ -184,12 +184,15 @@ def answer_trees(
     return out
 
 
-def _form(answer: str, question: frozenset[str], names: Sequence[str]) -> Form:
-    """An answer's reduced form; the reference's own for an answer that is one of its aliases and no more."""
+def _form(answer: str, question: frozenset[str], names: Sequence[str]) -> Form | None:
+    """An answer's reduced form, None for a refusal; the reference's for an answer that is an alias and no more."""
+    said = statements(answer)
+    if not said:
+        return None
     length = len(content_words(answer))
     if names and length <= max(len(content_words(n)) for n in names) and matches_reference(answer, names):
         return tuple(_words(names[0])), length <= SHORT
-    return _core(answer, question), length <= SHORT
+    return _core(said, question), length <= SHORT
 
 
 def cluster_answers(
