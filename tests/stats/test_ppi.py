@@ -178,8 +178,17 @@ def test_no_positive_label_is_a_bound_not_zero(rng: np.random.Generator) -> None
     human = labelled(truth, rng.choice(5000, 200, replace=False))
     result = ppi_rate(human, judge, 3.0)
     assert (result.estimate, result.interval.low) == (0.0, 0.0)
-    assert 0 < result.interval.high < clopper_pearson(0, 200).high
+    assert 0 < result.interval.high <= clopper_pearson(0, 200).high
     assert set(ppi_rates(human, judge)) == set(GRID[1:])
+
+
+@pytest.mark.parametrize("rate", [0.005, 0.02, 0.1])
+def test_a_useless_judge_never_widens_a_rate(rate: float, rng: np.random.Generator) -> None:
+    for _ in range(40):
+        truth = simulated_severity(2000, rate, rng)
+        noise = np.round(rng.uniform(0, 8, 2000)) / 2
+        result = ppi_rate(labelled(truth, rng.choice(2000, 200, replace=False)), noise, 3.0, rng=rng)
+        assert result.interval.half_width <= 1.01 * result.labels_only_interval.half_width  # 1.01: a degree of freedom
 
 
 def test_same_seed_same_bits(rng: np.random.Generator) -> None:

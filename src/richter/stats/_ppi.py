@@ -228,7 +228,8 @@ def ppi_rate(
     Jeffreys interval, a part without positives counts 0 in the lower limit and one without negatives 1 in the upper.
     Two parts, not one per level: every part adds half a pseudo-positive, which at nine levels swamps a rare rate
     (coverage 0.3 to 0.7 in simulation). Unequal inclusion within a part is carried by its effective number of labels
-    (sum w)^2 / sum w^2 (Korn and Graubard 1998).
+    (sum w)^2 / sum w^2 (Korn and Graubard 1998). Where the result is wider than the labels' own Clopper-Pearson
+    interval (on effective counts), that one is given: a useless judge costs nothing.
     """
     y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
     positive = np.where(np.isnan(y), np.nan, (y >= threshold).astype(np.float64))
@@ -275,17 +276,21 @@ def _rare(labels: _Labels, *, target: Target, level: float, rng: np.random.Gener
         estimate += size / N * (k / n if n > 0 else 0.5)
     low, high = float(np.quantile(lower, tail[0])), float(np.quantile(upper, tail[1]))
     k, n = _effective_counts(weight, labels.y)
-    alone_low = 0.0 if k == 0 else float(betaincinv(k + 0.5, n - k + 0.5, tail[0]))
-    alone_high = 1.0 if k == n else float(betaincinv(k + 0.5, n - k + 0.5, tail[1]))
+    alone_low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail[0]))
+    alone_high = 1.0 if k == n else float(betaincinv(k + 1, n - k, tail[1]))
+    alone = Interval(low=alone_low, high=alone_high, level=level, method="labels only, clopper-pearson")
+    interval = Interval(low=low, high=high, level=level, method="post-stratified jeffreys")
+    if interval.half_width > alone.half_width:  # a judge that does not help must not hurt either
+        estimate, interval = k / n, alone
     return Corrected(
         estimate=estimate,
-        interval=Interval(low=low, high=high, level=level, method="post-stratified jeffreys"),
+        interval=interval,
         standard_error=float(np.std(middle)),
         labels_only=k / n,
-        labels_only_interval=Interval(low=alone_low, high=alone_high, level=level, method="labels only, jeffreys"),
+        labels_only_interval=alone,
         judge_only=flagged / N,
         tuning=None,
-        worth=len(labels.y) * ((alone_high - alone_low) / (high - low)) ** 2,
+        worth=len(labels.y) * (alone.half_width / interval.half_width) ** 2,
         n_labelled=len(labels.y),
         n=N,
     )
