@@ -92,6 +92,9 @@ DOLLAR = item(
 SYMBOL = item("Give the chemical symbol for potassium.", "K", "symbol", element="K", number=19, group=1)
 ELEMENT = item("Which element has the symbol K?", "potassium", "element", element="K", number=19, group=1)
 PROTONS = item("How many protons has iron?", "26", "number", value=26, relation="symbol-protons")
+PERIOD = item(
+    "In which period is aluminum?", "3", "number", value=3, aliases=("3rd", "third"), relation="element-period"
+)
 PORT = item("What is the standard port of HTTPS?", "443", "number", value=443, relation="service-port")
 YEAR = item("In which year did Slovenia adopt the euro?", "2007", "year", value=2007)
 HEX = item(
@@ -121,7 +124,15 @@ TRAP = item(
         (COUNTRY, "FRANCE.", 0.0, "correct"),
         (COUNTRY, "The city of Nantes is in the French Republic, I believe, but I may be wrong.", 0.0, "correct"),
         (COUNTRY, "Nantes? That would be\n\nFrance! It lies on the Loire. Italy is far away.", 0.0, "correct"),
+        (COUNTRY, "Republic, French", 0.0, "correct"),  # another order of words
+        (
+            COUNTRY,
+            "Certainly! Nantes, a city on the river Loire with a castle, lies in " + "lovely " * 80 + "France.",
+            0.0,
+            "correct",
+        ),
         (REGION, "brittany", 0.0, "correct"),
+        (REGION, "BRITTÁNY", 0.0, "correct"),
         (SYMBOL, "K", 0.0, "correct"),
         (SYMBOL, "The chemical symbol for potassium is K.", 0.0, "correct"),
         (ELEMENT, "It is potassium (K).", 0.0, "correct"),
@@ -129,6 +140,14 @@ TRAP = item(
         (PROTONS, "26 protons", 0.0, "correct"),
         (YEAR, "Slovenia adopted the euro on 1 January 2007.", 0.0, "correct"),
         (YEAR, "On the first of January, 2007, Slovenia joined.", 0.0, "correct"),
+        (YEAR, "2007-01-01", 0.0, "correct"),
+        (YEAR, "01/01/2007", 0.0, "correct"),
+        (YEAR, "Jan 1st, 2007", 0.0, "correct"),
+        (YEAR, "in the year two thousand and seven", 0.0, "correct"),
+        (PERIOD, "It is in the third period.", 0.0, "correct"),
+        (PERIOD, "3rd", 0.0, "correct"),
+        (PERIOD, "Aluminium is in period 3 of the table.", 0.0, "correct"),
+        (PROTONS, "about 26 (twenty-six) elementary charges", 0.0, "correct"),
         (HEX, "`0x4A`", 0.0, "correct"),
         (HEX, "4a", 0.0, "correct"),
         (IATA, "The code is NTE.", 0.0, "correct"),

@@ -220,7 +220,7 @@ def _plain_words(name: str) -> str:
 
 
 def asserts(text: str, names: Iterable[str]) -> int | None:
-    """Where the text says one of the names, or None: words in a row in the normal form, and not under a negation.
+    """Where the text says one of the names, or None: its words side by side in the normal form, and not negated.
 
     Names of one or two letters count only as written, or when they are the whole answer.
     """
@@ -237,13 +237,19 @@ def asserts(text: str, names: Iterable[str]) -> int | None:
             if match and not name.islower() and not _negated(text, match.start()):
                 best = match.start() if best is None else min(best, match.start())
             continue
-        at = f" {whole} ".find(f" {wanted} ")
-        if at < 0:
+        if f" {wanted} " not in f" {whole} " and not _in_another_order(whole, wanted):
             continue
         place = _locate(text, name)
         if not _negated(text, place):
             best = place if best is None else min(best, place)
     return best
+
+
+def _in_another_order(whole: str, wanted: str) -> bool:
+    """Whether the words of a name stand side by side in another order ('Korea, South')."""
+    name, words = sorted(wanted.split()), whole.split()
+    n = len(name)
+    return 2 <= n <= 4 and any(sorted(words[i : i + n]) == name for i in range(len(words) - n + 1))
 
 
 def _locate(text: str, name: str) -> int:
