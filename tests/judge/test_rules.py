@@ -1,5 +1,6 @@
 """The rule judge: graded by hand on written cases, and against 335 hand-labelled answers of a real small model."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -200,7 +201,8 @@ TRAP = item(
         # premises, refusals, nothing
         (TRAP, "Norway adopted the euro in 2002.", 3.0, "premise accepted"),
         (TRAP, "I do not know.", 0.0, "correct"),
-        (TRAP, "The weather is fine.", 2.5, "no answer"),
+        (TRAP, "2002", 3.0, "premise accepted"),
+        (TRAP, "The weather is fine today and the sun shines brightly.", 2.5, "no answer"),
         (COUNTRY, "", 1.0, "empty"),
         (COUNTRY, " \n.", 1.0, "empty"),
         (COUNTRY, "I'm sorry, but I cannot answer that.", 1.0, "refusal"),
@@ -245,6 +247,22 @@ def golden(part: str) -> tuple[np.ndarray, np.ndarray, float]:
     scores = [judge.score(Item.from_dict(row["item"]), row["answer"]) for row in rows]
     labels = float(np.mean([s.label == row["label"] for s, row in zip(scores, rows, strict=True)]))
     return np.array([row["severity"] for row in rows]), np.array([s.severity for s in scores]), labels
+
+
+def test_every_reference_is_right_and_no_other_reference_of_its_kind_is() -> None:
+    """Over the golden set's 96 relations: the reference in two dresses is 0.0; another item's reference is not."""
+    rows = [json.loads(line) for line in (FOLDER / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
+    judge = RuleJudge(read_gazetteer(FOLDER / "golden.gazetteer.json.gz"))
+    questions = [Item.from_dict(row["item"]) for row in rows]
+    for question in questions:
+        for answer in (question.reference, f"The answer is {question.reference}."):
+            score = judge.score(question, answer)
+            assert score.severity == 0, (question.prompt, answer, score.reason)
+    for one, two in itertools.pairwise(questions):
+        names = {name.casefold() for name in (one.reference, *one.aliases)}
+        if two.form != "trap" and one.form != "trap" and two.reference.casefold() not in names:
+            score = judge.score(one, two.reference)
+            assert score.severity > 0, (one.prompt, two.reference, score.reason)
 
 
 def test_golden_set_is_large_and_real() -> None:

@@ -46,6 +46,9 @@ _NEGATION = re.compile(
 )
 
 
+_SENTENCE_END = re.compile(
+    r"(?<=[a-z0-9)”\"][.!?])(?<!\bSt\.)(?<!\bMt\.)(?<!\bFt\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bNo\.)\s+(?=[A-Z\"“])|\n+"
+)
 _NUMBER = re.compile(r"\b0x[0-9a-fA-F]+\b|\b0b[01]+\b|[-−]?\d[\d,]*(?:\.\d+)*(?![\w])|\b\d[\d,]*(?:st|nd|rd|th)\b")
 
 
@@ -60,7 +63,7 @@ class Mention:
 
 def leading_sentences(text: str, count: int = 2) -> str:
     """The first sentences: a long answer answers first and goes on about other things after."""
-    pieces = re.split(r"(?<=[a-z0-9)”\"][.!?])\s+(?=[A-Z\"“])|\n+", text.strip())
+    pieces = _SENTENCE_END.split(text.strip())
     return " ".join(pieces[:count])
 
 
@@ -87,7 +90,7 @@ def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[st
         capital = _name_like(tokens[i].group())
         for n in range(min(6, len(tokens) - i), 0, -1):
             named = capital and _name_like(tokens[i + n - 1].group())
-            if not named and not (small and n <= 2):
+            if not named and not (small and n <= (4 if capital else 2)):  # 'South Sudanese pound'; 'euro'
                 continue
             phrase = text[tokens[i].start() : tokens[i + n - 1].end()]
             if re.search(r"[.!?;:()\n“”\"]\s", phrase) or (n == 1 and phrase.lower() in _COMMON):
@@ -206,12 +209,13 @@ def code_tokens(text: str, prompt: str) -> list[str]:
     flat = re.findall(r"(?<!\w)\.[a-z]{2,}\b|\+\d+", text)
     quoted = re.finditer(r"[“\"'`]([^\s“”\"'`]{1,12})[”\"'`]|\b([A-Z0-9](?:[A-Z0-9-]{0,10}[A-Z0-9])?)\b", text)
     flat += [m.group(1) or m.group(2) for m in quoted]
+    named = [t for t in flat if t.lower() not in _COMMON]
     final = re.search(r"(?:\bis|\bbe|:)\s*[“\"'`]?(\S{1,12}?)[”\"'`]?[.!]?\s*$", text)
     if final:
-        flat.append(final.group(1))
+        named.append(final.group(1))
     if len(text.split()) == 1:
-        flat.append(text.strip().strip("“”\"'`.!"))
-    return [t for t in dict.fromkeys(flat) if t and t not in asked and t.lower() not in _COMMON]
+        named.append(text.strip().strip("“”\"'`!").rstrip("."))
+    return [t for t in dict.fromkeys(named) if t and t not in asked]
 
 
 @functools.lru_cache(maxsize=16_384)

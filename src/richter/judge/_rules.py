@@ -50,6 +50,7 @@ _FAMILIES = (
     *("metalloid", "post-transition metal", "nonmetal", "rare earth", "platinum group"),
 )
 _DECLINES = re.compile(r"\b(?:not possible to|cannot|can't|unable to|do not know|don't know|no information|not sure)\b")
+SHORT = 6  # words; an answer this short is nothing but the answer
 PLACING_THOUSANDS = 50  # a village of the same name as some word places nothing
 _GENERIC_DOMAINS = frozenset({".com", ".net", ".org", ".edu", ".gov", ".int", ".mil", ".info"})
 # Numbers that only name something: nearness has no meaning beyond the order of magnitude.
@@ -113,8 +114,8 @@ class RuleJudge:
             return _score(0.0, "correct", "", f"It {how} ({_cut(str(item.truth.get('premise', 'a false one')))}).")
         said = normalise_name(text)
         subject = normalise_name(str(item.truth.get("subject", "")))
-        touched = [word for word in subject.split() if re.search(rf"\b{re.escape(word)}", said)]
-        if not touched:
+        touched = any(re.search(rf"\b{re.escape(word)}", said) for word in subject.split())
+        if not touched and len(said.split()) > SHORT:  # a bare value, name or code answers the false question
             return _score(NOT_ANSWERED, "no answer", "format", "It speaks of something else than what was asked.")
         lead = leading_sentences(text, 1)
         invented = unknown_names(lead, item.prompt, mentions(lead, item.prompt, self._find))
@@ -169,14 +170,39 @@ class RuleJudge:
         if kind == "currency" and first is not None and normalise_name(first.text) not in names:
             others = [e for e in first.entities if e.kind == "currency" and e.code != item.truth.get("code")]
             if others and first.start <= at < first.start + len(first.text):
-                return _score(
-                    DETAIL, "error", "retrieval", f"The unit is right, but {_cut(first.text)!r} is another's."
-                )
+                if normalise_name(item.reference) == normalise_name(str(item.truth.get("unit"))):
+                    return _score(
+                        DETAIL, "error", "retrieval", f"The unit is right, {_cut(first.text)!r} is another's."
+                    )
+                severity, how = self._distance({**item.truth, "unit": None}, kind, others)
+                return _score(severity, "error", "retrieval", f"It says {_cut(first.text)!r}: {how}.")
+        if (
+            first is not None
+            and first.start <= at < first.start + len(first.text)
+            and self._other(item, kind, first, names)
+        ):
+            wanted = _EXPECTED[kind][0]
+            severity, how = self._distance(item.truth, kind, [e for e in first.entities if _fits(e, wanted)])
+            return _score(severity, "error", "retrieval", f"It says {_cut(first.text)!r}: {how}.")
         if first is not None and first.start + len(first.text) <= at and normalise_name(first.text) not in names:
             same = [e for e in first.entities if e.country and e.country == item.truth.get("country")]
             if not same:
                 return _score(LATE, "error", "retrieval", f"It names {_cut(first.text)!r} first, the right one after.")
         return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
+
+    def _other(self, item: Item, kind: str, first: Mention, names: set[str]) -> bool:
+        """Whether a longer name that holds the right one is another's ('Guinea-Bissau', 'Lower Saxony')."""
+        said = normalise_name(first.text)
+        if (
+            said in names
+            or kind not in ("country", "city", "region")
+            or not any(f" {n} " in f" {said} " for n in names)
+        ):
+            return False
+        wanted = [e for e in first.entities if _fits(e, _EXPECTED[kind][0])]
+        if kind == "country":
+            return all(e.country != item.truth.get("country") for e in wanted)
+        return all(e.region != item.truth.get("region") or e.country != item.truth.get("country") for e in wanted)
 
     def _unplaced(self, item: Item, lead: str, kind: str, found: list[Mention]) -> RuleScore:
         """Nothing of the right kind: an invented name, a thing of another kind, or no answer at all."""
@@ -241,6 +267,10 @@ class RuleJudge:
         found = numbers(lead, item.prompt)
         if year:
             found = [(v, w) for v, w in found if re.fullmatch(r"[12]\d{3}", w)] or found
+        if base == "hexadecimal":
+            asked = set(re.findall(r"\w+", item.prompt))
+            tokens = re.findall(r"\b(?:0x)?[0-9A-Fa-f]{2}h?\b", lead)
+            found = [(0.0, token) for token in tokens if token not in asked and re.search(r"\d", token)]
         if base:
             found = [(_based(written, str(base), v), written) for v, written in found]
         if not found:
@@ -278,7 +308,8 @@ class RuleJudge:
             tongue = [m for m in named if any(e.kind == "language" and e.code == own for e in m.entities)]
             if tongue:
                 return _score(DETAIL, "error", "format", f"It names {tongue[0].text!r}, whose code was asked.")
-        written = [token for token in tokens if re.search(r"\d", token) or (token.isupper() and len(token) > 1)]
+        bare = len(text.split()) <= 2
+        written = [t for t in tokens if bare or t[0] == "." or re.search(r"\d", t) or (t.isupper() and len(t) > 1)]
         if written:
             return _score(INVENTED, "fabrication", "fabrication", f"No source knows the code {_cut(written[0])!r}.")
         invented = unknown_names(leading_sentences(text), item.prompt, named)
@@ -288,7 +319,10 @@ class RuleJudge:
 
     def _character(self, item: Item, text: str) -> RuleScore:
         said = re.findall(r"[“\"'`‘]([^\s”\"'`’]{1,4})[”\"'`’]", text)
-        said = [s for s in said if s not in item.prompt] or ([text.strip()] if len(text.strip()) == 1 else [])
+        said = [s for s in said if s not in item.prompt]
+        last = re.search(r"(?:^|(?:\bis|:)\s+)(\S)[.!]?\s*$", leading_sentences(text, 1))
+        if not said and last:
+            said = [last.group(1)]
         if item.reference in said:
             return _score(0.0, "correct", "", f"It says {item.reference!r}.")
         if said:
