@@ -44,6 +44,7 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
     ("args", "words"),
     [
         (["floors", "--n", "817", "--error-rate", "0.25"], "rate, constant 1"),
+        (["floors", "--n", "1", "--error-rate", "0.99"], "least detectable excess error none"),
         (["floors", "--n", "900", "--error-rate", "0.2", "--autocorrelation", "0.5"], "worth 300 independent ones"),
         (["floors", "pipeline", "--stages", "2,2", "--labels", "1000000"], "L at most 5"),
         (["floors", "pipeline", "--stages", "2,inf"], "cannot be verified"),

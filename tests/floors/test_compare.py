@@ -54,6 +54,14 @@ def test_names_that_are_relied_on(rng: np.random.Generator) -> None:
     assert pair["accuracy"]["labels_needed"] > 300
 
 
+def test_a_finding_for_reports_says_the_same(rng: np.random.Generator) -> None:
+    gap = compare(grades(rng, 200, [0.0, 0.05]), rng=rng, names=["x", "y"]).pairs[0].accuracy
+    finding = gap.to_finding()
+    assert (str(finding), finding.verdict, finding.n) == (gap.sentence, gap.verdict, 200)
+    assert finding.estimate == gap.gap.delta
+    assert finding.needed == gap.gap.labels_needed
+
+
 def test_margin_gives_equivalent_and_sizes_for_the_margin(rng: np.random.Generator) -> None:
     many = grades(rng, 20_000, [1.0, 1.0], spread=0.3)
     finding = compare(many, rng=rng, margin=0.03).pairs[0].accuracy

@@ -185,8 +185,13 @@ def test_detection_power_by_hand() -> None:
 
 def test_detection_limit_and_labels_agree() -> None:
     needed = labels_needed(0.02, 0.1).detection_test
-    assert detection_limit(needed, 0.1) <= 0.02 + 1e-9
-    assert detection_limit(needed // 2, 0.1) > 0.02
+    assert needed is not None
+    enough, half = detection_limit(needed, 0.1), detection_limit(needed // 2, 0.1)
+    assert enough is not None
+    assert half is not None
+    assert enough <= 0.02 + 1e-9 < half
+    assert detection_limit(1, 0.5) is None  # one label: P(wrong) = 1/2 never reaches 5%
+    assert labels_needed(0.02, 0.99).detection_test is None
     beyond = detection_power([needed + k for k in range(40)], 0.1, 0.02)
     assert (beyond >= 0.8).all()
 
@@ -239,7 +244,6 @@ def test_effective_n_by_hand() -> None:
         lambda: labels_needed(0.0, 0.1),
         lambda: compose([], delta=0.1, error_rate=0.1),
         lambda: effective_n(10, cluster_size=2),
-        lambda: detection_limit(1, 0.5),
         lambda: horizon(0),
     ],
 )

@@ -1,6 +1,6 @@
 """Stages and loops: what asks models, what combines rooms, and the plans that are fixed before."""
 
-from richter.audit._active import NextLabels, next_labels
+from richter.audit._active import NextLabels, label_pool, next_labels
 from richter.audit._ask import AskProgress, Estimate, ask_run, estimate_run, name_conditions
 from richter.audit._calibration import (
     CalibrationReport,
@@ -69,6 +69,7 @@ __all__ = [
     "grade_matrix",
     "import_ratings",
     "judge_run",
+    "label_pool",
     "lock_plan",
     "measure_calibration",
     "measure_grades",

@@ -1,6 +1,7 @@
 """Which items of a grades file people should label next, and what the labels so far say of all of it."""
 
 import dataclasses
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError, TooFewErrors
-from richter.floors import ActiveEstimate, active_estimate, next_batch, start_active
+from richter.floors import ActiveEstimate, ActiveState, active_estimate, next_batch, start_active
 from richter.interop import read_table
 from richter.records import jsonable, printable
 
-__all__ = ["NextLabels", "next_labels"]
+__all__ = ["NextLabels", "label_pool", "next_labels"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,3 +91,28 @@ def next_labels(
         signal=signal,
         seed=seed,
     )
+
+
+async def label_pool(
+    state: ActiveState,
+    items: Sequence[str],
+    label: Callable[[Sequence[str]], Awaitable[Sequence[float | None]]],
+    *,
+    batch: int = 25,
+    on_batch: Callable[[ActiveState], None] | None = None,
+) -> ActiveState:
+    """Have items labelled, a batch at a time, until the budget is spent or nobody can label more.
+
+    `label(items)` gives 1 for right, 0 for wrong, None where no label could be had, in the order asked. The state that
+    comes back holds all labels (`active_estimate` says what they show); stopping at any batch loses nothing.
+    """
+    if len(items) != len(state.labels):
+        raise InputError(f"{len(items)} names for a pool of {len(state.labels)}.", remedy="Give one name an item.")
+    while len(chosen := next_batch(state, size=batch)):
+        given = await label([items[i] for i in chosen])
+        if len(given) != len(chosen):
+            raise InputError(f"{len(given)} labels for {len(chosen)} items.", remedy="Give None where there is none.")
+        state = state.with_labels(chosen, [np.nan if x is None else float(x) for x in given])
+        if on_batch is not None:
+            on_batch(state)
+    return state

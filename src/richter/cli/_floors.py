@@ -114,17 +114,21 @@ def floors(
             f"{payload['passive'] / payload['accuracy']:.1f} x" if payload["accuracy"] else "-",
             "how much harder calibration is to verify",
         ),
-        ("least detectable excess error", f"{payload['detection_limit']:.4f}", "exact binomial test, 5%, 80% power"),
+        ("least detectable excess error", _shown(payload["detection_limit"], ".4f"), "exact test, 5%, 80% power"),
         ("no estimate is better than", f"{payload['le_cam']['bound']:.5f}", "Le Cam's bound, exact binomial sums"),
         ("bins that balance bias and noise", f"{payload['bins']}", "floor((L^2 n / e)^(1/3))"),
         ("expected errors", f"{n * error_rate:,.1f}", f"{payload['phase']} the phase transition at n e = 1"),
         (f"labels to estimate to {delta:g}", f"{needed['estimation']:,}", f"L e / d^3; {RATE}"),
-        (f"labels to detect {delta:g}", f"{needed['detection_test']:,}", "exact test where the gap is constant"),
+        (f"labels to detect {delta:g}", _shown(needed["detection_test"], ","), "exact test where the gap is constant"),
         ("  no method with fewer than", f"{needed['detection_bound']:,}", "Le Cam, exact constant"),
     ]
     for row in rows:
         table.add_row(*row)
     out.print(table)
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "none" if value is None else format(value, form)
 
 
 def _floors(n: int, error_rate: float, lipschitz: float, delta: float) -> dict[str, Any]:

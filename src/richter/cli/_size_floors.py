@@ -164,7 +164,8 @@ def size_calibration(
     write_json(result.to_dict() | {"labels": result.estimation}, json_path)
     out = console(json_path)
     out.print(f"{result.estimation:,} labels estimate calibration error to {delta:g} (L e / d^3; {RATE}).")
-    out.print(f"  {result.detection_test:,} detect a constant excess error of {delta:g} (exact test, power {power:g})")
+    if result.detection_test is not None:
+        out.print(f"  {result.detection_test:,} detect a constant excess error of {delta:g} (exact, power {power:g})")
     out.print(f"  no method detects it with fewer than {result.detection_bound:,} (Le Cam, exact constant)")
 
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import binom
 
-from richter.errors import InputError
 from richter.floors._check import check_n, check_share
 
 __all__ = ["LeCam", "detection_limit", "detection_power", "le_cam"]
@@ -81,21 +80,18 @@ def detection_power(n: ArrayLike, error_rate: float, delta: float, *, alpha: flo
     return power
 
 
-def detection_limit(n: int, error_rate: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
+def detection_limit(n: int, error_rate: float, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
     """The smallest excess error delta over a stated error rate e that n labels detect with `power` at level `alpha`.
 
     Exact binomial, one-sided: the best that any method does where the gap is constant and its place is known, so a
-    bound from below for every other kind of miscalibration.
+    bound from below for every other kind of miscalibration. None where n labels detect no excess at all.
     """
     check_n(n)
     check_share(alpha, "alpha")
     check_share(power, "power")
     widest = 1 - error_rate
     if detection_power(n, error_rate, widest, alpha=alpha) < power:
-        raise InputError(
-            f"{n} labels detect no excess over an error rate of {error_rate:g} with power {power:g}.",
-            remedy="Add labels.",
-        )
+        return None
     return float(
         brentq(lambda d: float(detection_power(n, error_rate, d, alpha=alpha)) - power, 0.0, widest, xtol=1e-10)
     )

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.records import Interval, Verdict, jsonable
+from richter.records import Finding, Interval, Verdict, jsonable
 from richter.stats import benjamini_hochberg, holm
 
 __all__ = ["METRICS", "Gap", "GapFinding", "Metric", "decide_gaps"]
@@ -108,6 +108,20 @@ class GapFinding:
     gap: Gap
     q: float
     p_familywise: float
+
+    def to_finding(self, *, exploratory: bool = True) -> Finding:
+        """The same as the record that reports print."""
+        return Finding(
+            claim=self.claim,
+            verdict=self.verdict,
+            sentence=self.sentence,
+            estimate=self.gap.delta,
+            interval=self.gap.interval,
+            n=self.gap.n,
+            floor=self.gap.floor,
+            needed=self.gap.labels_needed if self.verdict is Verdict.UNDECIDED else None,
+            exploratory=exploratory,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values in one row."""

@@ -30,13 +30,14 @@ class LabelsNeeded:
     """Labels to resolve a calibration error of `delta`.
 
     `estimation`: passive rate L e / delta^3, constant 1. `detection_bound`: what Le Cam's bound makes necessary for
-    any method. `detection_test`: what the exact test needs where the gap is constant and its place is known.
+    any method. `detection_test`: what the exact test needs where the gap is constant and its place is known; None where
+    the error rate cannot rise by delta.
     """
 
     delta: float
     estimation: int
     detection_bound: int
-    detection_test: int
+    detection_test: int | None
     error_rate: float
     lipschitz: float
     alpha: float
@@ -62,7 +63,9 @@ def labels_needed(
         delta=delta,
         estimation=math.ceil(lipschitz * error_rate / delta**3 - 1e-9),
         detection_bound=math.ceil(constant**2 * error_rate / delta**2),
-        detection_test=_exact_test_labels(error_rate, delta, alpha=alpha, power=power),
+        detection_test=(
+            _exact_test_labels(error_rate, delta, alpha=alpha, power=power) if error_rate + delta <= 1 else None
+        ),
         error_rate=error_rate,
         lipschitz=lipschitz,
         alpha=alpha,
@@ -72,10 +75,6 @@ def labels_needed(
 
 def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: float) -> int:
     """The smallest n from which on the exact one-sided test keeps its power (power is a saw-tooth in n)."""
-    if error_rate + delta > 1:
-        raise InputError(
-            f"An error rate of {error_rate:g} cannot rise by {delta:g}.", remedy="Give a delta of at most 1 - e."
-        )
     p, q = error_rate, min(error_rate + delta, 1 - 1e-12)
     z_a, z_b = float(ndtri(1 - alpha)), float(ndtri(power))
     guess = ((z_a * math.sqrt(p * (1 - p)) + z_b * math.sqrt(q * (1 - q))) / delta) ** 2
