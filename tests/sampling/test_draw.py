@@ -65,7 +65,7 @@ def test_draw_writes_a_table_that_calibration_reads(
     capsys.readouterr()
     assert richter("calibration", run, "--json", "-") == 0
     (row,) = json.loads(capsys.readouterr().out)["conditions"].values()
-    assert (row["questions"], row["draws"], row["classes"]) == (2, 8, "given")
+    assert (row["questions"], row["draws"], row["classes"]) == (2, 8, "offline")
     assert row["sem1"]["mean_confidence"] == pytest.approx((1 + 0.5) / 2)
 
 

@@ -86,6 +86,16 @@ def test_debiased_is_zero_for_a_calibrated_table_and_keeps_a_large_gap() -> None
     assert interval.low == pytest.approx(1.0 - 1.959964 * 1e-4 * math.sqrt(10), abs=1e-6)
 
 
+def test_more_than_ten_bins_use_the_conservative_form_by_hand() -> None:
+    gap, s = np.full(12, 0.01), np.full(12, 0.001)
+    point, interval = ece_interval(gap, s)
+    spread = 1.959964 * 0.001 * math.sqrt(12)
+    assert interval.low == pytest.approx(0.12 - math.sqrt(2 / math.pi) * 0.012 - spread, abs=1e-8)
+    assert interval.high == pytest.approx(0.12 + spread, abs=1e-8)
+    assert interval.method == "folded-normal conservative"
+    assert point in interval
+
+
 def test_all_right_at_full_confidence_is_not_certainty() -> None:
     result = ece(np.ones(100), np.ones(100))
     assert result.ece == 0

@@ -305,6 +305,12 @@ def _given(part: pl.DataFrame) -> pl.Series | None:
     return part["cluster"].cast(pl.String).rank("dense")
 
 
+def _made_by(part: pl.DataFrame) -> str:
+    """Who formed the given classes, where the table says so (`richter draw` does)."""
+    names = part["clustered_by"].unique().to_list() if "clustered_by" in part.columns else []
+    return str(names[0]) if len(names) == 1 and names[0] else "given"
+
+
 def _normal_form(part: pl.DataFrame) -> pl.Series:
     answers = part["answer"].fill_null("")
     forms = {a: "" if is_refusal(a) else normalise(a) for a in answers.unique().to_list()}
@@ -314,9 +320,10 @@ def _normal_form(part: pl.DataFrame) -> pl.Series:
 def _groupings(part: pl.DataFrame) -> dict[str, pl.Series]:
     """Ways to group the answers, the one to report first: as given, offline (where it is installed), normal form."""
     given = _given(part)
-    out = {} if given is None else {"given": given}
-    with contextlib.suppress(MissingPart):
-        out["offline"] = _offline(part)
+    out = {} if given is None else {_made_by(part): given}
+    if "offline" not in out:
+        with contextlib.suppress(MissingPart):
+            out["offline"] = _offline(part)
     return out | {"normal form": _normal_form(part)}
 
 
@@ -349,7 +356,7 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         pools = {key: _pool(part, labels) for key, labels in groupings.items()}
         how, pool = next(iter(pools.items()))
     else:  # the other groupings are for comparison only: on some of the questions
-        how, pool = "given", _pool(part, given)
+        how, pool = _made_by(part), _pool(part, given)
         kept = np.unique(np.linspace(0, pool.questions - 1, COMPARED).round().astype(int))
         some = _arranged(part.filter(pl.col("question_number").is_in(kept.tolist())))
         pools = {key: _pool(some, labels) for key, labels in _groupings(some).items()}
@@ -381,15 +388,16 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         recalibration=_advice(best[usable], pool.correct[usable], options),
         floor=_floor(pool.correct[graded]),
         sensitivity=_sensitivity(pools, options),
-        grouping_quality=_grouping_quality(pools),
+        grouping_quality=_grouping_quality(pools, how),
         **_difficulty(part, sem, usable),
     )
 
 
-def _grouping_quality(pools: Mapping[str, AnswerPool]) -> PairQuality | None:
-    if "given" not in pools or "offline" not in pools:
+def _grouping_quality(pools: Mapping[str, AnswerPool], how: str) -> PairQuality | None:
+    """Offline classes against those that were given by someone else."""
+    if how in ("offline", "normal form") or "offline" not in pools:
         return None
-    rows = [[row[row >= 0].tolist() for row in pools[key].labels] for key in ("offline", "given")]
+    rows = [[row[row >= 0].tolist() for row in pools[key].labels] for key in ("offline", how)]
     return grouping_quality(*rows) if max(len(row) for row in rows[0]) > 1 else None
 
 

@@ -165,8 +165,9 @@ def tabulate_draws(
             grades = {key: given for key, (_, given) in judged.items()}
             repaired = sum(part.repaired for part, _ in judged.values())
         spent = ledger.spent()
+    how = "offline" if judge is None else f"judge {judge}"
     rows = [
-        _row(known[key[1]], answer, cluster, grade)
+        _row(known[key[1]], answer, cluster, grade, how)
         for key, group in groups.items()
         for answer, cluster, grade in zip(group, classes[key], grades[key], strict=True)
     ]
@@ -182,7 +183,7 @@ def tabulate_draws(
         answers=len(given),
         failed=len(answers) - len(given),
         parse_rate=dict(stated.iter_rows()),
-        classes="offline" if judge is None else f"judge {judge}",
+        classes=how,
         repaired=repaired,
         spent=spent,
     )
@@ -196,7 +197,7 @@ def _by_rule(item: Item, text: str) -> int | None:
     return int(matches_reference(text, _names(item))) if item.reference else None
 
 
-def _row(item: Item, answer: Answer, cluster: int, grade: int | None) -> dict[str, Any]:
+def _row(item: Item, answer: Answer, cluster: int, grade: int | None, how: str) -> dict[str, Any]:
     text, confidence = split_confidence(answer.text)
     return {
         "item": item.id,
@@ -205,6 +206,7 @@ def _row(item: Item, answer: Answer, cluster: int, grade: int | None) -> dict[st
         "question": item.prompt,
         "answer": text,
         "cluster": cluster,
+        "clustered_by": how,
         "correct": grade,
         "confidence": confidence,
         "token_probability": token_probability(answer.text, answer.tokens, answer.logprobs),

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import numpy as np
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 
 from richter.audit import CalibrationReport, DrawsCondition, GradesCondition, measure_calibration
@@ -78,10 +79,11 @@ def calibration(
         out.print(calibration_sentence(condition))
     _table(out, report)
     for condition in report.conditions:
-        name = printable(condition.name, limit=40)
-        lines = _grades_lines(condition) if isinstance(condition, GradesCondition) else _draws_lines(condition)
+        lines = list(_grades_lines(condition) if isinstance(condition, GradesCondition) else _draws_lines(condition))
+        if lines:
+            out.print(printable(condition.name, limit=100))
         for line in lines:
-            out.print(f"{name}: {line}")
+            out.print(Padding(f"- {line}", (0, 0, 0, 2), expand=False))
     for note in report.notes:
         out.print(note)
 
@@ -183,8 +185,8 @@ def _grades_lines(condition: GradesCondition) -> Iterator[str]:
 def _draws_lines(condition: DrawsCondition) -> Iterator[str]:
     found = condition.regimes
     yield (
-        f"classes {condition.classes}; {found.large} questions of large margin, {found.low} of low margin "
-        f"({found.jensen} of them Jensen-dominated)."
+        f"classes {printable(condition.classes)}; questions of large margin: {found.large}, of low margin: {found.low} "
+        f"({found.jensen} Jensen-dominated)."
     )
     if condition.verbalised is not None:
         yield f"a confidence is stated in {condition.verbalised.parse_rate:.0%} of the draws."

@@ -38,6 +38,9 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.option("--max-tokens", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=0, show_default=True, help="Sampling seed; draws get seeds of their own.")
+@click.option(
+    "--style", type=click.Choice(["chat", "cloze"]), default="chat", help="cloze: choose among the item's options."
+)
 @click.option("--plain", is_flag=True, help="Ask the question alone, without asking for a confidence.")
 @click.option("--no-logprobs", is_flag=True, help="Do not ask for token log-probabilities.")
 @click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
@@ -58,6 +61,7 @@ def draw(
     max_tokens: int,
     top_p: float | None,
     seed: int,
+    style: str,
     plain: bool,
     no_logprobs: bool,
     judge: str | None,
@@ -72,11 +76,13 @@ def draw(
 ) -> None:
     """Draw repeated answers to each item, group those that say the same, and write RUN/draws.jsonl."""
     items = read_items(bench)[:limit]
+    asks_confidence = not plain and style == "chat"  # a cloze has no room for it
     conditions = name_conditions(
         models,
         temperatures=[temperature],
-        systems=["" if plain else CONFIDENCE_REQUEST],
+        systems=[CONFIDENCE_REQUEST if asks_confidence else ""],
         decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=not no_logprobs),
+        style=style,
     )
     prices = read_prices(prices_path)
     out = console(json_path)
@@ -116,7 +122,7 @@ def draw(
     )
     if result.failed:
         out.print(f"{result.failed} calls failed and are not in the table; the same command asks them again.")
-    if not plain:
+    if asks_confidence:
         for name, rate in result.parse_rate.items():
             out.print(f"{printable(name)} states a confidence in {rate:.0%} of its answers.")
     if result.repaired:
