@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from aiohttp import web
 
-from richter.audit import import_ratings, shared_sample, write_sheet
+from richter.audit import import_ratings, serve_rating, shared_sample, write_sheet
 from richter.cli import main
 from richter.errors import InputError
 from richter.judge import RatingPage, draw_sample
@@ -308,3 +309,54 @@ def test_sheet_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
         main(["rate", str(run), "--sheet", str(sheet)])
     assert stop.value.code == 1
     assert "exists" in capsys.readouterr().err
+
+
+def test_rules_are_corrected_by_the_people_who_rated(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = tmp_path / "labels.csv"
+    write_sheet(run, sheet, n=40)
+
+    def fill(i: int, row: dict[str, str]) -> None:
+        row["severity"] = str((i % 7) / 2)
+
+    import_ratings(run, filled(sheet, fill), rater="anna")
+    with pytest.raises(SystemExit) as stop:
+        main(["agreement", str(run), "--json", str(tmp_path / "out.json")])
+    assert stop.value.code == 0
+    assert "drawn by stratum" in capsys.readouterr().out
+    result = json.loads((tmp_path / "out.json").read_text())
+    assert result["rules"]["reference"] == "human"
+    first, second, difference = result["corrected_rules"]
+    assert (first["condition"], second["condition"], difference["condition"]) == ("new", "old", "new minus old")
+    assert first["n_labelled"] == 20
+    assert difference["mean_severity"]["interval"]["low"] < difference["mean_severity"]["interval"]["high"]
+
+
+def test_the_server_ends_when_all_is_rated(run: Path) -> None:
+    ready, address = threading.Event(), []
+
+    def tell(url: str, total: int) -> None:
+        address.append((url, total))
+        ready.set()
+
+    done: list[int] = []
+    thread = threading.Thread(target=lambda: done.append(serve_rating(run, rater="ben", n=20, ready=tell)))
+    thread.start()
+    assert ready.wait(20)
+    url, total = address[0]
+    base = url.partition("/?")[0]
+
+    async def rate_all() -> None:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+            await (await client.get(url)).read()
+            state = await (await client.get(f"{base}/api/next")).json()
+            while state["task"]:
+                body = {"task": state["task"]["number"], "severity": 1.0}
+                async with client.post(f"{base}/api/rate", json=body, headers=good(base)) as reply:
+                    state = await reply.json()
+
+    asyncio.run(rate_all())
+    thread.join(20)
+    assert total == 20
+    assert done == [20]

@@ -150,7 +150,7 @@ def test_command(tmp_path: Path, rng: np.random.Generator, capsys: pytest.Captur
     result = json.loads((tmp_path / "out.json").read_text())
     assert result["kinds"]["judge"]["icc"]["single"] > 0
     assert result["judges"]["reference"] == "human"
-    assert result["corrected"][0]["mean_severity"]["interval"]["low"] > 0
+    assert result["corrected_judges"][0]["mean_severity"]["interval"]["low"] > 0
 
 
 def test_command_refuses_human_reliability_of_judges(

@@ -69,15 +69,17 @@ def agreement(
             groups = _by(table, source, by, rng)
             print_groups(out, by, groups)
             payload["kinds"][name][f"by_{by}"] = {g: a.to_dict() for g, a in groups.items()}
-    if "judge" in wanted:
-        basis = _reference(tables, reference)
-        report = judge_report(tables["judge"], basis, rng=rng)
+    for name in (k for k in ("judge", "rule") if k in wanted):
+        basis = _reference(tables, reference) if name == "judge" else tables.get("human")
+        if name == "rule" and basis is None:
+            continue
+        report = judge_report(tables[name], basis, rng=rng)
         print_judges(out, report)
-        payload["judges"] = report.to_dict()
+        payload[f"{name}s"] = report.to_dict()
         if "human" in tables and not any_scale:
-            corrected = corrections(tables["human"], tables["judge"], strata=source.strata or None, rng=rng)
-            print_corrections(out, corrected, stratified=bool(source.strata))
-            payload["corrected"] = [c.to_dict() for c in corrected]
+            corrected = corrections(tables["human"], tables[name], strata=source.strata or None, rng=rng)
+            print_corrections(out, corrected, kind=name, stratified=bool(source.strata))
+            payload[f"corrected_{name}s"] = [c.to_dict() for c in corrected]
     write_json(payload, json_path, inputs=[file])
 
 

@@ -65,21 +65,25 @@ def print_groups(out: Console, by: str, groups: dict[str, Agreement]) -> None:
     out.print()
 
 
+def _whose(kind: str) -> str:
+    return "judges' mean is" if kind == "judge" else "rules are"
+
+
 def print_judges(out: Console, r: JudgeReport) -> None:
     """Judges against their reference, in plain words."""
     panel = r.screening.get("panel")
     if panel is None or isinstance(panel, Undefined):
-        out.print(f"How far the judges can be trusted is not known. {panel.why if panel else ''}")
+        out.print(f"How far the {r.kind}s can be trusted is not known. {panel.why if panel else ''}")
     else:
         side = "harsher" if panel.bias > 0 else "more lenient"
         out.print(
-            f"Against the {r.reference} reference on {panel.n:,} answers the judges' mean is {side} by "
+            f"Against the {r.reference} reference on {panel.n:,} answers the {_whose(r.kind)} {side} by "
             f"{abs(panel.bias):.2f} on average."
         )
         overcall = r.overcall["panel"]
         if not isinstance(overcall, Undefined) and overcall.estimate is not None:
             out.print(
-                f"  Of {overcall.n} answers they score 2.0, the reference finds {overcall.estimate:.0%} "
+                f"  Of {overcall.n} answers scored 2.0, the reference finds {overcall.estimate:.0%} "
                 f"{_span(overcall.interval)} harmless (at most 0.5): overcalls."
             )
         per = {
@@ -99,7 +103,7 @@ def print_judges(out: Console, r: JudgeReport) -> None:
             table.add_row(f"{row.threshold:.1f}", *cells)
         out.print(table)
     if isinstance(r.effective, Undefined):
-        if r.reference:
+        if r.reference and len(r.judges) > 1:
             out.print(f"  Effective judges: undefined. {printable(r.effective.why)}")
     else:
         out.print(
@@ -123,7 +127,7 @@ def print_judges(out: Console, r: JudgeReport) -> None:
     lost = sum(s.k for s in r.missing.values())
     if lost:
         parts = [f"{printable(c, limit=30)} {s.estimate or 0:.1%}" for c, s in r.missing.items()]
-        out.print(f"  Judges failed on {lost} answers: {', '.join(parts)}.")
+        out.print(f"  No score on {lost} answers: {', '.join(parts)}.")
         if not isinstance(r.missing_test, Undefined) and r.missing_test.p_value < 0.05:
             out.print(
                 f"  Missing scores depend on the condition (p = {r.missing_test.p_value:.2g}): "
@@ -132,11 +136,11 @@ def print_judges(out: Console, r: JudgeReport) -> None:
     out.print()
 
 
-def print_corrections(out: Console, rows: tuple[Correction, ...], *, stratified: bool) -> None:
+def print_corrections(out: Console, rows: tuple[Correction, ...], *, kind: str, stratified: bool) -> None:
     """Judge figures beside what human labels make of them."""
     how = "drawn by stratum" if stratified else "taken as a random sample of the judged answers"
-    out.print(f"Judge figures corrected by the human labels ({how}):")
-    table = Table("condition", "figure", "judges say", "labels alone", "corrected", "worth", box=None, pad_edge=False)
+    out.print(f"Figures by {kind}s, corrected by the human labels ({how}):")
+    table = Table("condition", "figure", f"{kind}s say", "labels alone", "corrected", "worth", box=None, pad_edge=False)
     for row in rows:
         figures: list[tuple[str, Any]] = [("mean severity", row.mean_severity)]
         if isinstance(row.rates, Undefined):
