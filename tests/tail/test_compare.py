@@ -19,7 +19,7 @@ from richter.tail import (
 )
 from tail.simulated import gpd
 
-PLAN = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2, n_resamples=400)
+PLAN = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2, n_resamples=200)
 N = 31_400  # 1,570 exceedances at q = 0.95
 # Gates with a level (G4 fails a true GPD in 5%, G5 a stable shape in 4%) hold at the seeds below; their rates are
 # tested in test_power.py.

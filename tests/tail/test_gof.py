@@ -18,9 +18,18 @@ def test_a_squared_points_against_table(xi: float, point: float) -> None:
 
 
 @pytest.mark.parametrize("statistic", ["ad", "cvm"])
-@pytest.mark.parametrize("xi", [-0.3, 0.0, 0.4])
+def test_p_value_falls_to_zero(statistic: str) -> None:
+    for xi in (-0.49, 0.0, 0.5, 2.5):
+        p = [gof_p_value(value, xi, statistic) for value in np.geomspace(1e-3, 1e5, 300)]
+        assert p[0] == pytest.approx(1.0, abs=1e-6)
+        assert (np.diff(p) <= 1e-6).all()  # the integral is cut off where it adds 1e-7
+        assert p[-1] == 0.0
+
+
+@pytest.mark.parametrize("statistic", ["ad", "cvm"])
+@pytest.mark.parametrize("xi", [-0.3, 0.4])
 def test_eigen_p_value_against_simulation(statistic: str, xi: float, rng: np.random.Generator) -> None:
-    drawn = _kernels.simulate_gof(1000, xi, 1.0, 0.0, 0.0, seeds_from(rng, 4000))[:, 0 if statistic == "ad" else 1]
+    drawn = _kernels.simulate_gof(500, xi, 1.0, 0.0, 0.0, seeds_from(rng, 4000))[:, 0 if statistic == "ad" else 1]
     for level in (0.5, 0.1, 0.05):
         point = np.quantile(drawn, 1 - level)
         # standard error of the level at an empirical quantile of 4,000 draws, four of them; 0.008 for finite n
@@ -58,7 +67,7 @@ def test_size_recovers_truth(xi: float, low: float, high: float, rng: np.random.
 
 def test_rounding_rejects_a_true_gpd_unless_simulated(rng: np.random.Generator) -> None:
     p_values = []
-    for _ in range(12):
+    for _ in range(8):
         x = np.ceil(gpd(1570, 0.1, 1.0, rng) / 0.05) * 0.05
         naive = gpd_gof(x)
         assert naive.p < 0.01  # always, though the law is true
@@ -67,7 +76,7 @@ def test_rounding_rejects_a_true_gpd_unless_simulated(rng: np.random.Generator) 
         honest = gpd_gof(x, method="bootstrap", rng=rng, n_resamples=499)
         assert honest.rounding == pytest.approx(0.05)
         p_values.append(honest.p)
-    assert np.mean(np.array(p_values) < 0.05) < 0.35  # 12 tests at 5%: 4 or more would be a chance of 2 in 1,000
+    assert np.mean(np.array(p_values) < 0.05) < 0.45  # 8 tests at 5%: 4 or more would be a chance of 4 in 10,000
     assert min(p_values) < 0.9 < 1.5 - min(p_values)  # and not stuck at 1
 
 

@@ -96,6 +96,8 @@ def compare_tails(
     Departures from the paper: G3 has a state between its floor and eq. (2), `undecided`; G5 at thresholds without
     the floor of exceedances uses the highest that has it and fails when none does; a pile-up at a bound fails G4.
     """
+    if names[0] == names[1]:
+        raise InputError(f"Both conditions are called {names[0]!r}.", remedy="Give them two names.")
     given = dict(zip(names, (a, b), strict=True))
     ids = None if items is None else dict(zip(names, items, strict=True))
     return compare_conditions(given, plan, rng=rng, items=ids, band=False, exploratory=exploratory).pairs[0]
@@ -129,7 +131,7 @@ def compare_conditions(
     thresholds = list(dict.fromkeys([step.q, *(plan.band if band else ())]))
     by_q = {step.q: tails}
     for q in thresholds[1:]:
-        by_q[q] = _tails(scores, raw, q, plan, rng)
+        by_q[q] = _tails(scores, q, plan, rng)
     drawn = resample({name: s.values for name, s in scores.items()}, by_q, plan, paired, rng)
     level = 1 - plan.alpha / (max(len(couples), 1) if plan.family == "bonferroni" else 1)
 
@@ -212,7 +214,6 @@ def _aligned(
 
 def _tails(
     scores: Mapping[str, Transformed],
-    raw: Mapping[str, NDArray[np.float64]],
     q: float,
     plan: TailPlan,
     rng: np.random.Generator,
@@ -235,7 +236,7 @@ def _walk(
         scores = {
             name: transform_scores(v, here.transform, bounds=plan.bounds, clip=plan.clip) for name, v in raw.items()
         }
-        tails = _tails(scores, raw, here.q, plan, rng)
+        tails = _tails(scores, here.q, plan, rng)
         reasons = {
             "bounded": [n for n, c in tails.items() if c.bounded is not None and c.bounded.contaminates],
             "gof": [n for n, c in tails.items() if c.gof is not None and c.gof.p <= plan.gof_p],
