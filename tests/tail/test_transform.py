@@ -79,6 +79,7 @@ def test_half_steps() -> None:
     assert not on_half_steps(np.array([0, 4.5]))
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_bound_of_real_translation_scores_is_found(
     shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
