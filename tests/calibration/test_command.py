@@ -70,10 +70,14 @@ def test_the_sentence_comes_first(grades: Path, capsys: pytest.CaptureFixture[st
 
 def test_percentages_are_recognised_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "g.csv"
-    path.write_text("item,condition,correct,confidence\n1,m,1,90\n2,m,0,40\n")
-    code, out, _ = run(capsys, str(path))
+    path.write_text("item,condition,correct,confidence\n1,m,1,90\n2,m,0,40\n1,n,1,0.9\n2,n,0,0.4\n")
+    code, out, _ = run(capsys, str(path), "--json", "-")
+    rows = json.loads(out)["conditions"]
     assert code == 0
-    assert "read as percentages" in out
+    assert "read as percentages" in rows["m"]["notes"][0]
+    assert rows["n"]["notes"] == []  # a condition's unit is its own
+    assert rows["m"]["ece"] == pytest.approx(rows["n"]["ece"])
+    assert "read as percentages" in run(capsys, str(path))[1]
 
 
 def test_constant_confidence_is_a_base_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from richter.calibration import answer_pool, held_out_confidence, regimes, sem_ece, verbalised_ece
+from richter.calibration import answer_pool, held_out_confidence, regimes, reliability, sem_ece, verbalised_ece
 from richter.errors import InputError
 
 
@@ -122,3 +122,11 @@ def test_verbalised_imputes_and_drops_by_hand() -> None:
     assert result.dropped.mean_confidence == pytest.approx((0.5 + 0.3 + 0.9) / 3)
     assert result.parse_rate == pytest.approx(4 / 7)
     assert result.questions_dropped == 1
+
+
+def test_reliability_by_hand() -> None:
+    first, second = reliability([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 0], bins=2)
+    assert (first.n, first.confidence, first.accuracy, first.gap) == (2, 0.25, 0.0, 0.25)
+    assert (second.low, second.high, second.accuracy) == (0.5, 1.0, 0.5)
+    assert second.accuracy in second.interval
+    assert first.to_dict()["gap"] == 0.25

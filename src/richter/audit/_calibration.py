@@ -161,15 +161,10 @@ class CalibrationReport:
 
     kind: str
     conditions: tuple[GradesCondition | DrawsCondition, ...]
-    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; conditions by name."""
-        return {
-            "kind": self.kind,
-            "conditions": {c.name: c.to_dict() for c in self.conditions},
-            "notes": list(self.notes),
-        }
+        return {"kind": self.kind, "conditions": {c.name: c.to_dict() for c in self.conditions}}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,9 +209,12 @@ def _parts(frame: pl.DataFrame) -> Mapping[str, pl.DataFrame]:
     return {str(name): part for (name,), part in frame.group_by("condition", maintain_order=True)}
 
 
-def _probabilities(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    values, note = as_probability(frame["confidence"].fill_null(float("nan")).to_numpy())
-    return frame.with_columns(pl.Series("confidence", values)), (note,) if note else ()
+def _probabilities(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """One condition's confidences as probabilities: another condition may well state percentages."""
+    if "confidence" not in part.columns:
+        return part, []
+    values, note = as_probability(part["confidence"].fill_null(float("nan")).to_numpy())
+    return part.with_columns(pl.Series("confidence", values)), [note] if note else []
 
 
 def _advice(c: Floats, a: Floats, options: _Options) -> RecalibrationAdvice | None:
@@ -238,12 +236,12 @@ def _grades(frame: pl.DataFrame, options: _Options) -> CalibrationReport:
             "The table has no column `confidence`.",
             remedy="Add one (0 to 1), or give a draws table (item, condition, draw, answer).",
         )
-    frame, notes = _probabilities(frame)
     rows = [_grades_condition(name, part, options) for name, part in _parts(frame).items()]
-    return CalibrationReport(kind="grades", conditions=tuple(rows), notes=notes)
+    return CalibrationReport(kind="grades", conditions=tuple(rows))
 
 
 def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> GradesCondition:
+    part, said = _probabilities(part)
     failed = np.zeros(len(part), dtype=bool)
     if "error" in part.columns:
         failed = (part["error"].cast(pl.String).str.strip_chars().fill_null("") != "").to_numpy()
@@ -253,7 +251,7 @@ def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> Grade
     use = ~failed & ~ungraded & ~silent
     masks = {"ungraded": ungraded, "without_confidence": silent, "failed": failed}
     counts: dict[str, Any] = {k: int(mask.sum()) for k, mask in masks.items()}
-    notes = [
+    notes = said + [
         f"{count} of {len(part)} rows {what} and are left out."
         for count, what in (
             (counts["failed"], "are failed calls"),
@@ -276,11 +274,8 @@ def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> Grade
 
 
 def _draws(frame: pl.DataFrame, options: _Options) -> CalibrationReport:
-    notes: tuple[str, ...] = ()
-    if "confidence" in frame.columns:
-        frame, notes = _probabilities(frame)
     rows = [_draws_condition(name, part, options) for name, part in _parts(frame).items()]
-    return CalibrationReport(kind="draws", conditions=tuple(rows), notes=notes)
+    return CalibrationReport(kind="draws", conditions=tuple(rows))
 
 
 def _arranged(part: pl.DataFrame) -> pl.DataFrame:
@@ -349,7 +344,9 @@ def _pool(part: pl.DataFrame, labels: pl.Series) -> AnswerPool:
 
 
 def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsCondition:
+    part, said = _probabilities(part)
     part, notes = _graded(_arranged(part))
+    notes = said + notes
     given = _given(part)
     if given is None:
         groupings = _groupings(part)

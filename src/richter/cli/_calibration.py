@@ -84,8 +84,6 @@ def calibration(
             out.print(printable(condition.name, limit=100))
         for line in lines:
             out.print(Padding(f"- {line}", (0, 0, 0, 2), expand=False))
-    for note in report.notes:
-        out.print(note)
 
 
 def _calibration_sentence(result: EceResult, *, what: str) -> str:

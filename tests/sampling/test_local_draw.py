@@ -1,0 +1,51 @@
+"""The built-in model, really drawn from: a cloze of real facts, then calibration of what it repeats."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from richter.cli import main
+from richter.errors import RichterError
+from richter.llm import smollm2_path
+
+pytestmark = [pytest.mark.local_model, pytest.mark.slow, pytest.mark.xdist_group("local_model")]
+
+COUNTRIES = {"Nantes": "France", "Osaka": "Japan", "Lima": "Peru", "Accra": "Ghana"}
+
+
+def test_draw_and_calibrate_the_built_in_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for package in ("xllamacpp", "wordllama"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    try:
+        smollm2_path()
+    except RichterError as error:
+        pytest.skip(str(error))
+    shots = ["Berlin is a city in the country of Germany.", "Cairo is a city in the country of Egypt."]
+    rows = [
+        {
+            "id": city,
+            "prompt": f"In which country is {city}?",
+            "reference": country,
+            "options": list(COUNTRIES.values()),
+            "stem": f"{city} is a city in the country of",
+            "shots": shots,
+        }
+        for city, country in COUNTRIES.items()
+    ]
+    bench = tmp_path / "bench.jsonl"
+    bench.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for arguments in (
+        ["draw", "run", "--bench", bench, "--model", "smollm2", "--style", "cloze", "--draws", 6, "--concurrency", 8],
+        ["calibration", "run", "--json", "-"],
+    ):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main([str(tmp_path / "run") if a == "run" else str(a) for a in arguments])
+        assert not stop.value.code
+    (row,) = json.loads(capsys.readouterr().out)["conditions"].values()
+    assert (row["questions"], row["draws"]) == (4, 6)
+    assert row["sem1"]["accuracy"] >= 0.5  # by chance a quarter; it knows its capitals and ports
+    assert row["token"] is not None
