@@ -57,7 +57,7 @@ def test_floors_json_has_the_names_relied_on(capsys: pytest.CaptureFixture[str])
         (["size", "error-rate", "--below", "0.01"], "299 items"),
         (["size", "error-rate", "--rate", "0.5", "--half-width", "3pt"], "1,068 items"),
         (["size", "calibration", "--delta", "0.01", "--error-rate", "0.05"], "50,000 labels"),
-        (["size", "gap", "--margin", "5pt", "--discordance", "0.2"], "626 to show a true gap"),
+        (["size", "gap", "--margin", "5pt", "--discordance", "0.2"], "665 to show a true gap"),
         (["size", "gap", "--margin", "5pt", "--accuracy", "0.8", "0.85", "--phi", "0"], "discordance 0.290"),
         (["size", "groups", "--preset", "fda-samd"], "3,200,000 labels"),
     ],

@@ -1,10 +1,13 @@
 import math
 
+import numpy as np
 import pytest
+from scipy.stats import binom
 
 from richter.errors import InputError
 from richter.floors import (
     PRESETS,
+    PairedCounts,
     accuracy_floor,
     active_floor,
     bias_variance_bins,
@@ -19,6 +22,7 @@ from richter.floors import (
     horizon,
     labels_needed,
     le_cam,
+    mcnemar,
     paired_gap_labels,
     passive_floor,
     phase,
@@ -203,13 +207,43 @@ def test_zero_errors_by_hand() -> None:
     assert proportion_labels(0.03, 0.5) == 1068
 
 
-def test_paired_labels_by_hand() -> None:
-    # Connor's formula at discordance 0.2, gap 0.05, 5%, 80%: ((1.959964 sqrt(.2) + .841621 sqrt(.1975)) / .05)^2
-    expected = ((1.959964 * math.sqrt(0.2) + 0.841621 * math.sqrt(0.1975)) / 0.05) ** 2
-    assert paired_gap_labels(0.05, 0.2) == math.ceil(expected)
-    assert paired_gap_labels(0.05, 0.2, equivalence=True) == math.ceil((1.644854 + 1.281552) ** 2 * 0.2 / 0.0025)
-    gap = visible_paired_gap(paired_gap_labels(0.05, 0.2), 0.2)
-    assert gap == pytest.approx(0.05, rel=1e-3)
+def mcnemar_power(n: int, gap: float, discordance: float) -> float:
+    """Exact: over the number of discordant items, the chance that McNemar's exact 5% test finds the better one."""
+    better = (discordance + gap) / 2 / discordance
+    total = 0.0
+    for k in range(1, n + 1):
+        share = binom.pmf(k, n, discordance)
+        if share > 1e-9:
+            few = binom.ppf(0.025, k, 0.5)
+            few -= binom.cdf(few, k, 0.5) > 0.025
+            total += share * binom.cdf(few, k, 1 - better)
+    return float(total)
+
+
+@pytest.mark.parametrize(("gap", "discordance"), [(0.05, 0.2), (0.1, 0.3), (0.05, 0.12), (0.03, 0.1)])
+def test_paired_labels_give_their_power_by_enumeration(gap: float, discordance: float) -> None:
+    n = paired_gap_labels(gap, discordance)
+    assert mcnemar_power(n, gap, discordance) == pytest.approx(0.80, abs=0.015)  # teeth of the exact test
+    assert visible_paired_gap(n, discordance) == pytest.approx(gap, rel=1e-3)
+
+
+def test_paired_labels_are_enough_where_nearly_all_disagreement_is_gap() -> None:
+    assert mcnemar_power(paired_gap_labels(0.05, 0.06), 0.05, 0.06) > 0.80  # 13 discordant items: on the safe side
+
+
+@pytest.mark.parametrize(("margin", "discordance"), [(0.05, 0.2), (0.05, 0.06), (0.1, 0.3)])
+def test_equivalence_labels_give_their_power_recovers_truth(margin: float, discordance: float) -> None:
+    # 500 samples of two equal conditions: the share found equivalent is known to 1.8%; four of these are allowed.
+    n = paired_gap_labels(margin, discordance, equivalence=True)
+    cells = np.random.default_rng(1).multinomial(n, [discordance / 2, discordance / 2, 1 - discordance], size=500)
+    found = [
+        mcnemar(PairedCounts(both=int(n - a - b), only_a=int(a), only_b=int(b), neither=0), margin=margin)
+        for a, b, _ in cells
+    ]
+    assert np.mean([t.p_equivalence <= 0.05 for t in found]) == pytest.approx(0.80, abs=0.07)
+
+
+def test_no_gap_is_visible_to_one_item() -> None:
     assert visible_paired_gap(1, 0.5) is None
 
 
