@@ -223,7 +223,9 @@ def mcnemar_power(n: int, gap: float, discordance: float) -> float:
 @pytest.mark.parametrize(("gap", "discordance"), [(0.05, 0.2), (0.1, 0.3), (0.05, 0.12), (0.03, 0.1)])
 def test_paired_labels_give_their_power_by_enumeration(gap: float, discordance: float) -> None:
     n = paired_gap_labels(gap, discordance)
-    assert mcnemar_power(n, gap, discordance) == pytest.approx(0.80, abs=0.015)  # teeth of the exact test
+    # Never short of what is promised but for the teeth of the exact test (1 over the root of the discordant items,
+    # a fraction of a percent here), and at most a few points over.
+    assert 0.795 < mcnemar_power(n, gap, discordance) < 0.84
     assert visible_paired_gap(n, discordance) == pytest.approx(gap, rel=1e-3)
 
 
