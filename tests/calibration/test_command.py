@@ -62,6 +62,23 @@ def test_draws_have_the_names_relied_on(draws: Path, capsys: pytest.CaptureFixtu
     assert row["verbalised"]["parse_rate"] == pytest.approx(0.9)
 
 
+def test_questions_are_written_hardest_first(draws: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "questions.csv"
+    assert run(capsys, str(draws), "--questions", str(target))[0] == 0
+    frame = pl.read_csv(target)
+    assert frame.height == 40
+    assert frame["gap"].is_sorted(descending=True)
+    # counts 8 and 2 or 7 and 3 of ten: margin 0.6 or 0.4, mass 1
+    assert set(frame["margin"].round(9)) == {0.6, 0.4}
+    assert frame["classes"].unique().to_list() == [2]
+
+
+def test_questions_need_draws(grades: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, str(grades), "--questions", str(tmp_path / "q.csv"))
+    assert code == 1
+    assert "no margins" in err
+
+
 def test_the_sentence_comes_first(grades: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, str(grades))
     assert out.startswith("m: confidence is ")

@@ -8,6 +8,7 @@ from richter.audit._calibration import (
     GradesCondition,
     measure_calibration,
 )
+from richter.audit._calibration_questions import question_table
 from richter.audit._compare import CompareReport, compare_grades
 from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._demo import AccuracyRow, DemoResult, DemoSize, grade_by_alias, run_demo
@@ -79,6 +80,7 @@ __all__ = [
     "open_data",
     "open_gate_data",
     "parse_value",
+    "question_table",
     "read_grades",
     "read_plan",
     "run_demo",

@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,7 @@ class DrawsCondition:
     """One condition of a draws table. What cannot be had from its draws is None."""
 
     name: str
+    items: tuple[str, ...]
     questions: int
     draws: tuple[int, int]
     classes: str  # how answers were grouped
@@ -359,6 +360,7 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         pools = {key: _pool(some, labels) for key, labels in _groupings(some).items()}
     base = DrawsCondition(
         name=name,
+        items=tuple(part["item"].unique(maintain_order=True).to_list()),
         questions=pool.questions,
         draws=(int(pool.draws.min()), int(pool.draws.max())),
         classes=how,
@@ -386,7 +388,7 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         floor=_floor(pool.correct[graded]),
         sensitivity=_sensitivity(pools, options),
         grouping_quality=_grouping_quality(pools, how),
-        **_difficulty(part, sem, usable),
+        **_difficulty(base.items, sem, usable),
     )
 
 
@@ -398,12 +400,11 @@ def _grouping_quality(pools: Mapping[str, AnswerPool], how: str) -> PairQuality 
     return grouping_quality(*rows) if max(len(row) for row in rows[0]) > 1 else None
 
 
-def _difficulty(part: pl.DataFrame, sem: SemEce, usable: NDArray[np.bool_]) -> dict[str, Any]:
+def _difficulty(items: Sequence[str], sem: SemEce, usable: NDArray[np.bool_]) -> dict[str, Any]:
     """The Sem1-Sem2 gap of each question as a sign of difficulty (section 5 of the paper)."""
     if sem.sem2 is None:
         return {}
     gap = sem.confidence_1 - sem.confidence_2
-    items = part["item"].unique(maintain_order=True).to_list()
     order = np.argsort(-np.nan_to_num(gap, nan=-1.0), kind="stable")[:10]
     return {
         "difficulty_auroc": ece(np.clip(gap[usable], 0, 1), 1 - sem.correct[usable]).auroc,

@@ -9,10 +9,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from richter.audit import CalibrationReport, DrawsCondition, GradesCondition, measure_calibration
+from richter.audit import CalibrationReport, DrawsCondition, GradesCondition, measure_calibration, question_table
 from richter.calibration import EceResult, RecalibrationAdvice
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
+from richter.errors import InputError
+from richter.interop import export_table
 from richter.records import Interval, printable
 
 __all__ = ["calibration", "calibration_sentence"]
@@ -41,6 +43,12 @@ __all__ = ["calibration", "calibration_sentence"]
     show_default=True,
     help="Draws: how closely mean confidence should be known, for the number of draws advised.",
 )
+@click.option(
+    "--questions",
+    "questions_path",
+    type=click.Path(path_type=Path),
+    help="Draws: write margin, regime, Sem1, Sem2 and their gap per question to PATH (.csv, .parquet, .jsonl).",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @json_option
 def calibration(
@@ -50,6 +58,7 @@ def calibration(
     level: float,
     splits: int | None,
     precision: float,
+    questions_path: Path | None,
     seed: int,
     json_path: str | None,
 ) -> None:
@@ -63,6 +72,7 @@ def calibration(
     richter calibration grades.csv
     richter calibration run1/draws.jsonl --json calibration.json
     richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
+    richter calibration draws.jsonl --questions hardest.csv
     """
     report = measure_calibration(
         file,
@@ -73,6 +83,10 @@ def calibration(
         splits=splits,
         precision=precision,
     )
+    if questions_path is not None:
+        if questions_path.exists() and questions_path.samefile(file):
+            raise InputError(f"--questions {questions_path} would overwrite the input.", remedy="Choose another path.")
+        export_table(question_table(report), questions_path)
     write_json(report, json_path, inputs=[file])
     out = console(json_path)
     for condition in report.conditions:
