@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval
-from richter.stats._bootstrap import bootstrap
 from richter.stats._ratings import ratings_table
 
 __all__ = ["EffectiveJudges", "effective_judges"]
@@ -67,20 +66,37 @@ def effective_judges(
             remedy="Effective judges need errors that vary; leave this judge out.",
         )
     above = np.triu_indices(k, 1)
+    # Errors on a grid repeat: items with the same errors are drawn together as counts.
+    patterns, repeats = np.unique(errors, axis=0, return_counts=True)
+    products = (patterns[:, :, None] * patterns[:, None, :]).reshape(len(patterns), -1)
 
     def effective(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = weights.sum(axis=1)
-        mean = weights @ errors / total[:, None]
-        cross = (weights @ (errors[:, :, None] * errors[:, None, :]).reshape(n, -1)).reshape(-1, k, k)
-        covariance = cross / total[:, None, None] - mean[:, :, None] * mean[:, None, :]
+        mean = weights @ patterns / n
+        covariance = (weights @ products / n).reshape(-1, k, k) - mean[:, :, None] * mean[:, None, :]
         deviation = np.sqrt(np.maximum(np.einsum("bii->bi", covariance), 0))
         with np.errstate(invalid="ignore", divide="ignore"):
             correlation = covariance / (deviation[:, :, None] * deviation[:, None, :])
             judges: NDArray[np.float64] = k / (1 + (k - 1) * correlation[:, above[0], above[1]].mean(axis=1))
         return judges
 
-    boot = bootstrap(
-        effective, n, rng=np.random.default_rng(0) if rng is None else rng, n_resamples=n_resamples, level=level
+    rng = np.random.default_rng(0) if rng is None else rng
+    block = max(1, 4_000_000 // len(patterns))  # bounds the memory of one block of resamples
+    sizes = [min(block, n_resamples - start) for start in range(0, n_resamples, block)]
+    resampled = np.concatenate(
+        [effective(rng.multinomial(n, repeats / n, size=size).astype(np.float64)) for size in sizes]
     )
-    rho = (k / boot.estimate - 1) / (k - 1)
-    return EffectiveJudges(estimate=boot.estimate, interval=boot.interval, correlation=rho, n_judges=k, n_items=n)
+    resampled = resampled[~np.isnan(resampled)]
+    if len(resampled) < 0.99 * n_resamples:
+        raise InputError(
+            f"The judges' errors vary too little: {n_resamples - len(resampled)} of {n_resamples} resamples are undefined.",
+            remedy="Rate more answers by hand.",
+        )
+    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
+    estimate = float(effective(repeats[None, :].astype(np.float64))[0])
+    return EffectiveJudges(
+        estimate=estimate,
+        interval=Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile over items"),
+        correlation=(k / estimate - 1) / (k - 1),
+        n_judges=k,
+        n_items=n,
+    )
