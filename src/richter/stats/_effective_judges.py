@@ -88,7 +88,7 @@ def effective_judges(
     resampled = resampled[~np.isnan(resampled)]
     if len(resampled) < 0.99 * n_resamples:
         raise InputError(
-            f"The judges' errors vary too little: {n_resamples - len(resampled)} of {n_resamples} resamples are undefined.",
+            f"The judges' errors vary too little: only {len(resampled)} of {n_resamples} resamples are defined.",
             remedy="Rate more answers by hand.",
         )
     low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
