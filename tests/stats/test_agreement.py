@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -149,6 +149,7 @@ def test_alpha_interval_covers(rng: np.random.Generator) -> None:
     assert 0.91 < hits / runs < 0.98
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10_000))
 def test_agreement_ignores_order_of_items_and_raters(seed: int) -> None:
     rng = np.random.default_rng(seed)

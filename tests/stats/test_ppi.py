@@ -129,7 +129,7 @@ def test_mean_width_and_coverage(rng: np.random.Generator) -> None:
     assert wider < 1.003
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0.1, 5), st.floats(-3, 3))
 def test_correction_ignores_the_judges_scale(seed: int, scale: float, shift: float) -> None:
     """A judge that is off by any line is corrected to the same answer."""
