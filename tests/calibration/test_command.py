@@ -137,3 +137,29 @@ def test_a_draws_table_without_reference_is_untestable(tmp_path: Path, capsys: p
     row = json.loads(out)["conditions"]["m"]
     assert row["verdict"] == "untestable"
     assert row["sem1"] is None
+
+
+def test_missing_references_and_single_draws_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "d.csv"
+    rows = ["1,m,0,Paris,Paris", "1,m,1,Paris,Paris", "2,m,0,Oslo,Oslo", "3,m,0,Rome,"]
+    path.write_text("item,condition,draw,answer,reference\n" + "\n".join(rows))
+    _, out, _ = run(capsys, str(path), "--json", "-")
+    row = json.loads(out)["conditions"]["m"]
+    said = " ".join(row["notes"])
+    assert "1 of 4 draws have no reference" in said
+    assert "1 of 3 questions have no grade" in said
+    assert "2 of 3 questions have one draw" in said
+    assert row["draws"] == [1, 2]
+    assert row["sem2"]["n"] == 1
+    assert row["gap"]["low_margin_ece"] is None
+
+
+def test_one_draw_each_has_no_sem2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("item,condition,draw,answer,reference\n1,m,0,Paris,Paris\n2,m,0,Oslo,Rome\n")
+    code, out, _ = run(capsys, str(path), "--json", "-")
+    row = json.loads(out)["conditions"]["m"]
+    assert code == 0
+    assert row["sem2"] is None
+    assert row["gap"] is None
+    assert run(capsys, str(path))[0] == 0
