@@ -157,7 +157,10 @@ def decide_gaps(
     adjusted, q = holm(raw), benjamini_hochberg(raw)
     within: list[float] = [1.0] * len(gaps)
     if margin is not None:
-        within = [float(x) for x in holm([min(1.0, (g.p_equivalence or 0.0) * tried) for g in gaps])]
+        within = [
+            float(x)
+            for x in holm([1.0 if g.p_equivalence is None else min(1.0, g.p_equivalence * tried) for g in gaps])
+        ]
     findings = []
     for gap, p_family, q_value, p_within in zip(gaps, adjusted, q, within, strict=True):
         improves = (gap.delta > 0) == metric.higher_is_better and gap.delta != 0
