@@ -97,6 +97,18 @@ def test_dry_run_asks_nothing(tmp_path: Path, bench: Path, capsys: pytest.Captur
     assert "100 calls missing" in capsys.readouterr().out
 
 
+def test_a_judge_without_a_price_is_refused_before_any_draw(
+    tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prices = tmp_path / "prices.toml"
+    with FakeApi(reply=Replies()) as api:
+        prices.write_text(f'["{api.model}"]\ninput_usd = 1.0\noutput_usd = 1.0\n')
+        args = ("draw", tmp_path / "run", "--bench", bench, "--model", api.model, "--budget", "1usd")
+        assert richter(*args, "--judge", f"{api.url}#other") == 1
+        assert api.requests.total() == 0
+    assert "The price of the judge" in capsys.readouterr().err
+
+
 def test_the_budget_is_held(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with FakeApi(reply=Replies()) as api:
         code = richter(

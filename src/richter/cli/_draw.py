@@ -15,10 +15,12 @@ from richter.sampling import CONFIDENCE_REQUEST
 
 __all__ = ["draw"]
 
+JUDGE_CALLS = 3  # a question's answers are grouped, at most once again, and graded
+
 EXAMPLES = """
 \b
 Examples:
-  richter draw run1 --model smollm2 --bench facts.jsonl --draws 20 --limit 60 --max-tokens 32
+  richter draw run1 --model smollm2 --bench facts.jsonl --draws 20 --limit 60 --style cloze
   richter draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --dry-run
   richter draw run1 --model openai/gpt-4o-mini --bench facts.jsonl --draws 50 --budget 5usd
   richter draw run1 --model smollm2 --bench facts.jsonl --judge openai/gpt-4o-mini
@@ -96,6 +98,9 @@ def draw(
                 f"{printable(row.condition)}: {row.calls:,} calls missing, {row.already:,} there; "
                 f"about {row.tokens_in:,} tokens in, at most {row.tokens_out_most:,} out, {cost}."
             )
+        if judge is not None:
+            most = JUDGE_CALLS * len(items) * len(conditions)
+            out.print(f"The judge {printable(judge)} comes on top: at most {most:,} calls.")
         write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return
     with downloading("fetching SmolLM2") as download, asking("drawing") as watch:
