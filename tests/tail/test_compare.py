@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from richter.errors import InputError
+from richter.errors import InputError, PlanError
 from richter.records import Verdict
 from richter.tail import (
     GATES,
@@ -249,6 +249,34 @@ def test_one_condition_is_described_only() -> None:
 def test_what_is_not_a_number_is_refused(values: list[float]) -> None:
     with pytest.raises(InputError):
         compare_tails(values, [1.0, 2.0] * 50, PLAN, rng=np.random.default_rng(0))
+
+
+def test_every_impossible_value_of_a_plan_is_named() -> None:
+    with pytest.raises(PlanError) as caught:
+        TailPlan(
+            tolerance_mean=0.0,
+            tolerance_tvar=1.0,
+            q=1.5,
+            band=(0.9, 1.0),
+            transform="cube",
+            steps=(Step(when=("mood",)),),
+            bounds=(1.0, 0.0),
+            xi_expected=-0.6,
+            family="large",
+            n_resamples=3,
+        )
+    for part in (
+        "tolerance_mean",
+        "q = 1.5",
+        "threshold 1.0",
+        "'cube'",
+        "'mood'",
+        "bounds",
+        "xi_expected",
+        "'large'",
+        "3",
+    ):
+        assert part in str(caught.value)
 
 
 def test_constant_data_are_untestable() -> None:

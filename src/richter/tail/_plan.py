@@ -1,7 +1,7 @@
 """What a tail comparison fixes in advance."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,12 @@ __all__ = ["LEAVE_REASONS", "TRANSFORMS", "Step", "TailPlan", "UserTransform"]
 
 TRANSFORMS = ("identity", "logit", "log", "cloglog")
 LEAVE_REASONS = ("bounded", "gof")
+
+_CHOICES = {
+    "gof_method": ("auto", "eigen", "bootstrap"),
+    "family": ("bonferroni", "none"),
+    "pairing": ("auto", "paired", "independent"),
+}
 
 UserTransform = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -66,14 +72,38 @@ class TailPlan:
     n_resamples: int = 10_000
 
     def __post_init__(self) -> None:
+        faults = list(self._faults())
+        if faults:
+            raise PlanError(" ".join(faults), remedy="Correct the plan.")
+
+    def _faults(self) -> Iterator[str]:
+        """Each impossible value in a sentence."""
         for name in ("tolerance_mean", "tolerance_tvar", "delta", "stability_width", "stability_tolerance", "clip"):
             if not getattr(self, name) > 0:
-                raise PlanError(f"{name} = {getattr(self, name)} is not above 0.", remedy="Give a positive number.")
+                yield f"{name} = {getattr(self, name)} is not above 0."
         for name in ("q", "tvar_q", "alpha", "power", "gof_p"):
             if not 0 < getattr(self, name) < 1:
-                raise PlanError(f"{name} = {getattr(self, name)} is not between 0 and 1.", remedy="Give a fraction.")
+                yield f"{name} = {getattr(self, name)} is not between 0 and 1."
+        for q in (*self.band, *(step.q for step in self.steps)):
+            if not 0 < q < 1:
+                yield f"The threshold {q} is not between 0 and 1."
+        for transform in (self.transform, *(step.transform for step in self.steps)):
+            if isinstance(transform, str) and transform not in TRANSFORMS:
+                yield f"transform = {transform!r} is not one of {', '.join(TRANSFORMS)}."
+        for why in (why for step in self.steps for why in step.when):
+            if why not in LEAVE_REASONS:
+                yield f"when = {why!r} is not one of {', '.join(LEAVE_REASONS)}."
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                yield f"{name} = {getattr(self, name)!r} is not one of {', '.join(known)}."
         if self.bounds and not (len(self.bounds) == 2 and self.bounds[0] < self.bounds[1]):
-            raise PlanError(f"bounds = {list(self.bounds)} is not a range.", remedy="Give [low, high], low < high.")
+            yield f"bounds = {list(self.bounds)} is not a range (low, high)."
+        if not self.xi_expected > -0.5:
+            yield f"xi_expected = {self.xi_expected} is not above -0.5."
+        if self.floor_exceedances < 10:
+            yield f"floor_exceedances = {self.floor_exceedances} is below 10."
+        if self.n_resamples < 100:
+            yield f"n_resamples = {self.n_resamples} is below 100."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
