@@ -29,7 +29,9 @@ def test_p_value_falls_to_zero(statistic: str) -> None:
 @pytest.mark.parametrize("statistic", ["ad", "cvm"])
 @pytest.mark.parametrize("xi", [-0.3, 0.4])
 def test_eigen_p_value_against_simulation(statistic: str, xi: float, rng: np.random.Generator) -> None:
-    drawn = _kernels.simulate_gof(500, xi, 1.0, 0.0, 0.0, seeds_from(rng, 4000))[:, 0 if statistic == "ad" else 1]
+    drawn = _kernels.simulate_gof(500, xi, 1.0, 0.0, 0.0, np.empty(0), seeds_from(rng, 4000))[
+        :, 0 if statistic == "ad" else 1
+    ]
     for level in (0.5, 0.1, 0.05):
         point = np.quantile(drawn, 1 - level)
         # standard error of the level at an empirical quantile of 4,000 draws, four of them; 0.008 for finite n
@@ -60,7 +62,7 @@ def test_two_methods_agree(rng: np.random.Generator) -> None:
     [(-0.4, 0.035, 0.06), (-0.2, 0.04, 0.06), (0.0, 0.04, 0.06), (0.2, 0.04, 0.06), (0.5, 0.04, 0.06)],
 )
 def test_size_recovers_truth(xi: float, low: float, high: float, rng: np.random.Generator) -> None:
-    drawn = _kernels.simulate_gof(1570, xi, 1.0, 0.0, 0.0, seeds_from(rng, 20_000))
+    drawn = _kernels.simulate_gof(1570, xi, 1.0, 0.0, 0.0, np.empty(0), seeds_from(rng, 20_000))
     rejected = np.mean([a2 > gof_critical(0.05, fitted) for a2, _, fitted in drawn])
     assert low <= rejected <= high
 
@@ -78,6 +80,24 @@ def test_rounding_rejects_a_true_gpd_unless_simulated(rng: np.random.Generator) 
         p_values.append(honest.p)
     assert np.mean(np.array(p_values) < 0.05) < 0.45  # 8 tests at 5%: 4 or more would be a chance of 4 in 10,000
     assert min(p_values) < 0.9 < 1.5 - min(p_values)  # and not stuck at 1
+
+
+def test_rounded_scores_keep_their_size_under_a_transform(rng: np.random.Generator) -> None:
+    from richter.tail import TailPlan, compare_conditions
+
+    plan = TailPlan(tolerance_mean=1.0, tolerance_tvar=1.0, transform="log", n_resamples=200)
+    rejected = naive = 0
+    for _ in range(8):  # exponential on the log scale, rounded on the scorer's
+        data = {name: np.round(np.exp(0.3 * gpd(6000, 0.0, 1.0, rng)), 1) for name in ("a", "b")}
+        study = compare_conditions(data, plan, rng=rng, band=False)
+        results = [c.gof for c in study.conditions.values()]
+        assert all(g is not None and "before the transform" in g.note for g in results)
+        rejected += sum(g.p < 0.05 for g in results if g is not None)
+        logs = np.log(data["a"])
+        above = logs[logs > np.quantile(logs, 0.95)] - np.quantile(logs, 0.95)
+        naive += gpd_gof(above, method="bootstrap", rounding=0, rng=rng, n_resamples=199).p < 0.05
+    assert naive >= 6
+    assert rejected <= 4  # 16 tests at 5%: 5 or more would be a chance of 1 in 1,000
 
 
 def test_misfit_is_rejected(rng: np.random.Generator) -> None:

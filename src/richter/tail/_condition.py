@@ -100,8 +100,13 @@ def condition_tail(
     rng: np.random.Generator,
     largest: float | None = None,
     raw: bool = True,
+    grid: NDArray[np.float64] | None = None,
 ) -> ConditionTail:
-    """Fit one condition above its own q quantile (linear interpolation, strictly above)."""
+    """Fit one condition above its own q quantile (linear interpolation, strictly above).
+
+    `raw` says that the values are on the scorer's own scale; `grid` holds the values that can occur, where rounded
+    scores were transformed.
+    """
     descending = np.sort(values)[::-1]
     threshold = float(np.quantile(values, q))
     x = exceedances_above(descending, threshold)
@@ -115,7 +120,8 @@ def condition_tail(
     fit = gof = stability = None
     if len(x) >= MIN_EXCEEDANCES and np.ptp(x) > 0:
         fit = fit_gpd(x, level=1 - plan.alpha)
-        gof = _goodness(x, fit, plan, rng)
+        possible = None if grid is None else grid[grid > threshold] - threshold
+        gof = _goodness(x, fit, plan, rng, possible)
         stability = stability_of(descending, q, fit, plan)
     return ConditionTail(
         name=name,
@@ -133,14 +139,21 @@ def condition_tail(
     )
 
 
-def _goodness(x: NDArray[np.float64], fit: GpdFit, plan: TailPlan, rng: np.random.Generator) -> GofResult:
+def _goodness(
+    x: NDArray[np.float64],
+    fit: GpdFit,
+    plan: TailPlan,
+    rng: np.random.Generator,
+    possible: NDArray[np.float64] | None,
+) -> GofResult:
     method = plan.gof_method
     if method == "auto":
         tied = 1 - len(np.unique(x)) / len(x)
         method = "bootstrap" if tied > 0.01 or not fit.regular else "eigen"
     if method == "eigen" and not fit.regular:
         method = "bootstrap"
-    return gpd_gof(x, method=method, rng=rng, n_resamples=GOF_RESAMPLES)
+    rounding = possible if possible is not None and len(possible) > 1 else None
+    return gpd_gof(x, method=method, rng=rng, n_resamples=GOF_RESAMPLES, rounding=rounding)
 
 
 def stability_of(descending: NDArray[np.float64], q: float, fit: GpdFit, plan: TailPlan) -> Stability:

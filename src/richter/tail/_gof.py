@@ -51,7 +51,7 @@ def gpd_gof(
     *,
     statistic: Statistic = "ad",
     method: Literal["eigen", "bootstrap"] = "eigen",
-    rounding: float | None = None,
+    rounding: float | ArrayLike | None = None,
     n_resamples: int = 9_999,
     rng: np.random.Generator | None = None,
 ) -> GofResult:
@@ -61,7 +61,8 @@ def gpd_gof(
     the fitted xi instead of read from their table (mind their sign, k = -xi). Holds for xi > -0.5 and untied data.
 
     `bootstrap`: samples of the fitted GPD, refitted each time, p = (1 + #{simulated >= observed}) / (n_resamples + 1).
-    Samples are rounded to the data's own grid, found from the exceedances or given as `rounding` (0: do not round):
+    Samples are rounded to the data's own grid, found from the exceedances or given as `rounding` (the step; 0: do not
+    round; or, for a grid that is not even, the exceedances that can occur, as after a transform of rounded scores):
     without this, rounding at a twentieth of sigma makes the test reject a true GPD every time. Without `rng` the seed
     is 0.
     """
@@ -69,15 +70,21 @@ def gpd_gof(
         raise InputError(f"statistic={statistic!r} is not known.", remedy="Use 'ad' or 'cvm'.")
     if method not in ("eigen", "bootstrap"):
         raise InputError(f"method={method!r} is not known.", remedy="Use 'eigen' or 'bootstrap'.")
-    if rounding is not None and not rounding >= 0:
-        raise InputError(f"rounding={rounding} is not a step.", remedy="Give the step of the grid, or 0 for none.")
+    grid = np.empty(0)
+    if rounding is not None and np.ndim(rounding) == 1:
+        grid, rounding = np.unique(np.asarray(rounding, dtype=np.float64)), 0.0
+        if len(grid) < 2 or not (np.isfinite(grid).all() and grid[0] > 0):
+            raise InputError("A grid needs at least two exceedances above 0.", remedy="Give those that can occur.")
+    given = None if rounding is None else float(np.asarray(rounding))
+    if given is not None and not given >= 0:
+        raise InputError(f"rounding={given} is not a step.", remedy="Give the step of the grid, or 0 for none.")
     fit = fit_gpd(exceedances)
     x = np.sort(np.asarray(exceedances, dtype=np.float64))
     pair = _kernels.edf_statistics(x, fit.xi, fit.sigma)
     value = pair[0] if statistic == "ad" else pair[1]
     _, repeats = np.unique(x, return_counts=True)
     tied = float(repeats[repeats > 1].sum() / len(x))
-    step = (rounding_step(x) if rounding is None else rounding) or None
+    step = (rounding_step(x) if given is None else given) or None
     note = ""
     if method == "eigen":
         if not fit.regular:
@@ -93,13 +100,15 @@ def gpd_gof(
         rng = rng or np.random.default_rng(0)
         # the lowest grid point above the threshold, in (0, step]; 1e-6 absorbs the error of the step
         first = 0.0 if step is None else x[0] - math.floor(x[0] / step - 1e-6) * step
-        drawn = _kernels.simulate_gof(len(x), fit.xi, fit.sigma, step or 0.0, first, seeds_from(rng, n_resamples))[
-            :, 0 if statistic == "ad" else 1
-        ]
+        drawn = _kernels.simulate_gof(
+            len(x), fit.xi, fit.sigma, step or 0.0, first, grid, seeds_from(rng, n_resamples)
+        )[:, 0 if statistic == "ad" else 1]
         p = (1 + int(np.sum(drawn >= value))) / (n_resamples + 1)
         resamples = n_resamples
         if step is not None:
             note = f"Simulated samples were rounded to steps of {step:g} as the data are."
+        elif len(grid):
+            note = "Simulated samples were rounded as the scores were before the transform."
         elif tied > 0.01:
             note = f"{tied:.1%} of the exceedances are tied on no common grid: the p-value is too small."
     return GofResult(

@@ -255,11 +255,14 @@ def edf_statistics(x: Floats, xi: float, sigma: float) -> tuple[float, float]:
 
 
 @njit(cache=True, parallel=True)
-def simulate_gof(n: int, xi: float, sigma: float, step: float, first: float, seeds: NDArray[np.uint64]) -> Floats:
+def simulate_gof(
+    n: int, xi: float, sigma: float, step: float, first: float, grid: Floats, seeds: NDArray[np.uint64]
+) -> Floats:
     """(A-squared, W-squared, refitted xi) of samples of n from GPD(xi, sigma), refitted in each sample.
 
     With step > 0 the samples are rounded as the data are: the k-th cell of width `step` above the threshold becomes
-    first + k step. Samples come sorted from exponential spacings, and rounding keeps the order.
+    first + k step. With a `grid` of values they are rounded to it instead, the lowest cell starting at the threshold.
+    Samples come sorted from exponential spacings, and rounding keeps the order.
     """
     out = np.empty((len(seeds), 3))
     for b in prange(len(seeds)):
@@ -272,11 +275,17 @@ def simulate_gof(n: int, xi: float, sigma: float, step: float, first: float, see
             x[i] = total
         state, bits = _next(state)
         total -= math.log(_uniform(bits))
+        k = 0
         for i in range(n):
             survival = math.log1p(-x[i] / total)
             x[i] = -sigma * survival if abs(xi) < 1e-9 else sigma * math.expm1(-xi * survival) / xi
             if step > 0.0:
                 x[i] = first + math.floor(x[i] / step) * step
+            elif len(grid) > 1:
+                below = grid[0] - 0.5 * (grid[1] - grid[0])  # where the lowest cell starts
+                while k + 1 < len(grid) and x[i] >= 0.5 * (grid[k] + grid[k + 1]) - below:
+                    k += 1
+                x[i] = grid[k]
         w = np.ones(n, dtype=np.int32)
         fitted_xi, fitted_sigma, _ = fit_weighted(x, w, x[n // 2], xi / sigma if xi > -0.9 else math.nan)
         out[b, 0], out[b, 1] = edf_statistics(x, fitted_xi, fitted_sigma)

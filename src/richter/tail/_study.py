@@ -14,6 +14,7 @@ from richter.records import Finding, Gate, Verdict
 from richter.tail._compare import TailComparison, compare_pair, remarks_on
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import verdict_of
+from richter.tail._gof import rounding_step
 from richter.tail._plan import Step, TailPlan, name_of
 from richter.tail._resample import percentile, resample
 from richter.tail._transform import Transformed, on_half_steps, transform_scores
@@ -131,7 +132,7 @@ def compare_conditions(
     thresholds = list(dict.fromkeys([step.q, *(plan.band if band else ())]))
     by_q = {step.q: tails}
     for q in thresholds[1:]:
-        by_q[q] = _tails(scores, q, plan, rng)
+        by_q[q] = _tails(scores, raw, q, plan, rng)
     drawn = resample({name: s.values for name, s in scores.items()}, by_q, plan, paired, rng)
     level = 1 - plan.alpha / (max(len(couples), 1) if plan.family == "bonferroni" else 1)
 
@@ -214,6 +215,7 @@ def _aligned(
 
 def _tails(
     scores: Mapping[str, Transformed],
+    raw: Mapping[str, NDArray[np.float64]],
     q: float,
     plan: TailPlan,
     rng: np.random.Generator,
@@ -221,9 +223,34 @@ def _tails(
     untouched = all(s.name == "identity" for s in scores.values())
     largest = max(float(s.values.max()) for s in scores.values())
     return {
-        name: condition_tail(name, s.values, q, plan, rng=rng, largest=largest, raw=untouched)
+        name: condition_tail(
+            name,
+            s.values,
+            q,
+            plan,
+            rng=rng,
+            largest=largest,
+            raw=untouched,
+            grid=None if untouched else _possible(raw[name], s, q),
+        )
         for name, s in scores.items()
     }
+
+
+def _possible(raw: NDArray[np.float64], score: Transformed, q: float) -> NDArray[np.float64] | None:
+    """The transformed values that rounded scores can take above the q quantile; None if the scores are not rounded.
+
+    The transform is known at the scores only; between them it is interpolated, which is exact at every score seen.
+    """
+    threshold = float(np.quantile(raw, q))
+    above = raw[raw > threshold]
+    step = rounding_step(above - threshold) if len(above) > 1 else None
+    if step is None:
+        return None
+    lattice = float(above.min()) + step * np.arange(round((float(above.max()) - float(above.min())) / step) + 1)
+    order = np.argsort(raw, kind="stable")
+    possible: NDArray[np.float64] = np.interp(lattice, raw[order], score.values[order])
+    return possible
 
 
 def _walk(
@@ -236,7 +263,7 @@ def _walk(
         scores = {
             name: transform_scores(v, here.transform, bounds=plan.bounds, clip=plan.clip) for name, v in raw.items()
         }
-        tails = _tails(scores, here.q, plan, rng)
+        tails = _tails(scores, raw, here.q, plan, rng)
         reasons = {
             "bounded": [n for n, c in tails.items() if c.bounded is not None and c.bounded.contaminates],
             "gof": [n for n, c in tails.items() if c.gof is not None and c.gof.p <= plan.gof_p],
