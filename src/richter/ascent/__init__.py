@@ -7,6 +7,7 @@ from richter.ascent._population import PopulationRate, population_rate
 from richter.ascent._propose import StepPlan, plan_step, random_order
 from richter.ascent._search import run_search
 from richter.ascent._settings import STRATEGIES, SearchSettings, Strategy
+from richter.ascent._simulate import SimulatedSearch, simulate_search
 from richter.ascent._summary import SearchSummary, StepSummary, read_search, summarise
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "PopulationRate",
     "SearchSettings",
     "SearchSummary",
+    "SimulatedSearch",
     "StepPlan",
     "StepSummary",
     "Strategy",
@@ -30,5 +32,6 @@ __all__ = [
     "random_order",
     "read_search",
     "run_search",
+    "simulate_search",
     "summarise",
 ]

@@ -1,0 +1,77 @@
+"""A search of a simulated testee, whose error field is known: what a strategy finds against what could be found."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.ascent._field import Field, Find
+from richter.ascent._graph import follow
+from richter.ascent._population import PopulationRate, population_rate
+from richter.ascent._propose import plan_step, random_order
+from richter.ascent._settings import SearchSettings
+
+__all__ = ["SimulatedSearch", "simulate_search"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedSearch:
+    """What a search of a simulated testee found: its batches, edges and errors, and its estimate of the base's rate."""
+
+    batches: tuple[tuple[int, ...], ...]
+    edges: tuple[tuple[int, int], ...]
+    errors: dict[int, float]
+    population: PopulationRate
+
+    @property
+    def rate(self) -> float:
+        """The mean error of what was asked about."""
+        return float(np.mean(list(self.errors.values())))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"simulated": True, "paragraphs": len(self.errors), "rate": self.rate} | self.population.to_dict()
+
+
+def simulate_search(
+    vectors: NDArray[np.floating],
+    codes: NDArray[np.int64],
+    find: Find,
+    error_of: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    settings: SearchSettings,
+    *,
+    paragraphs: int,
+    level: float = 0.95,
+) -> SimulatedSearch:
+    """Run a search against `error_of`, a simulated testee, until `paragraphs` have been asked about.
+
+    The same choices as in `run_search`, without a ledger and a model: for studies with a known truth.
+    """
+    everything = np.ones(len(vectors), dtype=np.bool_)
+    order = random_order(everything, settings.seed)
+    field = Field(vectors=vectors, codes=codes, free=everything, find=find)
+    batches: list[tuple[int, ...]] = []
+    edges: list[tuple[int, int]] = []
+    sample: list[int] = []
+    while len(field.errors) < paragraphs:
+        trails = follow(batches, edges, field.errors, xi=settings.xi, gamma=settings.gamma)
+        plan = plan_step(
+            field,
+            settings,
+            step=len(batches) + 1,
+            order=order,
+            sampled=len(sample),
+            sources=trails[-1].sources if trails else (),
+            size=min(settings.batch, paragraphs - len(field.errors)),
+        )
+        if not plan.picks:
+            break
+        rows = [row for row, _ in plan.picks]
+        batches.append(tuple(rows))
+        edges += plan.edges
+        sample += plan.sample
+        field.errors.update(zip(rows, error_of(np.asarray(rows)).tolist(), strict=True))
+    rate = population_rate([field.errors[row] for row in sample], size=len(vectors), level=level)
+    return SimulatedSearch(batches=tuple(batches), edges=tuple(edges), errors=field.errors, population=rate)
