@@ -173,9 +173,10 @@ class _Facts:
         number = _number(city.id)
         people = _round(city.population)
         nearest, km = near[0]
+        inhabited = f" of about {people} people" if city.population else ""
         text = (
-            f"{called} is a {kind} of about {people} people in {region.name}, {country.the_name}. "
-            f"Its clocks follow {city.zone}. The nearest larger city is {nearest.name}, {_round(round(km))} km away."
+            f"{called} is a {kind}{inhabited} in {region.name}, {country.the_name}. Its clocks follow {city.zone}. "
+            f"The nearest other city of over 100,000 people is {nearest.name}, {_round(round(km))} km away."
         )
         questions = [
             self._country(city.country, number, subject=called, kind=kind),
@@ -400,6 +401,8 @@ def _count(relation: str, name: str, right: int) -> Question | None:
 
 
 def _band(people: int) -> str:
+    if not people:
+        return "unknown"
     for limit, name in ((2_000, "under 2,000"), (10_000, "2,000 to 10,000"), (50_000, "10,000 to 50,000")):
         if people < limit:
             return name

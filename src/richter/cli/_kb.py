@@ -1,15 +1,16 @@
-"""`richter kb build|show`."""
+"""`richter kb build|ingest|show`."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import click
 from rich.table import Table
 
 from richter.cli._output import console, json_option, progress_console, write_json
-from richter.knowledge import BaseInfo, open_base, write_base
+from richter.knowledge import BaseInfo, open_base, read_documents, write_base
 from richter.records import printable
 
 __all__ = ["kb"]
@@ -22,6 +23,7 @@ def kb() -> None:
     \b
     Examples:
       richter kb build facts -o facts.kb
+      richter kb ingest enwiki-latest-pages-articles.xml.bz2 -o wiki.kb
       richter kb show facts.kb
     """
 
@@ -52,6 +54,27 @@ def build(source: str, path: Path, json_path: str | None) -> None:
     with _building() as watch:
         info = write_base(path, fact_documents(world), name=source, sources=world.versions, watch=watch)
     _print(path, info, json_path)
+
+
+@kb.command("ingest")
+@click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
+@click.option("-o", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
+@click.option("--documents", type=click.IntRange(1), default=None, help="Only the first N documents.")
+@json_option
+def ingest(source: Path, path: Path, documents: int | None, json_path: str | None) -> None:
+    """Make a base of your own texts: JSONL, Parquet, a folder of .txt and .md, or a MediaWiki dump (.xml, .xml.bz2).
+
+    Rows of JSONL and Parquet have `text`, and may have `title`, `category`, `abstract` and `qas` (questions with the
+    answers people gave). The same command on an unfinished base goes on where it stopped.
+    """
+    made_of = {"file": source.name} | ({"documents": str(documents)} if documents else {})
+    with _building() as watch:
+        info = write_base(
+            path, islice(read_documents(source), documents), name=source.stem, sources=made_of, watch=watch
+        )
+    _print(path, info, json_path)
+    if not info.askable:
+        console(json_path).print("No paragraph has a question yet: a search of this base needs a generator model.")
 
 
 @kb.command("show")

@@ -2,6 +2,7 @@
 
 from richter.knowledge._base import EMBEDDING, BaseInfo, KnowledgeBase, open_base, write_base
 from richter.knowledge._embed import embed
+from richter.knowledge._ingest import read_documents
 from richter.knowledge._retrieve import Retrieval, find_similar
 from richter.knowledge._topk import top_k
 
@@ -13,6 +14,7 @@ __all__ = [
     "embed",
     "find_similar",
     "open_base",
+    "read_documents",
     "top_k",
     "write_base",
 ]

@@ -1,0 +1,218 @@
+"""Documents from files: JSONL, Parquet, folders of text, and MediaWiki dumps, streamed."""
+
+import bz2
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from richter.errors import InputError, MissingPart
+from richter.records import Document, Paragraph, Question
+
+__all__ = ["read_documents"]
+
+TEXT_SUFFIXES = (".txt", ".md")
+SHORTEST = 40  # characters: what is shorter in a dump is a caption, a list mark or a leftover of markup
+ABSTRACT_CHARACTERS = 600
+
+
+def read_documents(path: str | Path) -> Iterator[Document]:
+    """The documents of a file or folder, one at a time, always in the same order.
+
+    JSONL and Parquet: one paragraph a row with `text`, and optionally `title` (rows that follow each other under one
+    title are a document), `category`, `abstract`, and `qas` (a list of `q` and `a`, the answers people gave). A folder:
+    each .txt or .md file is a document, its paragraphs parted by empty lines, its category the folder it lies in. A
+    MediaWiki dump (.xml, .xml.bz2): each article is a document; redirects and other name spaces are left out.
+    """
+    source = Path(path)
+    if not source.exists():
+        raise InputError(f"{source} does not exist.", remedy="Give a JSONL, Parquet or MediaWiki file, or a folder.")
+    if source.is_dir():
+        return _folder(source)
+    name = source.name.lower()
+    if name.endswith((".jsonl", ".ndjson")):
+        return _grouped(_json_lines(source), source)
+    if name.endswith(".parquet"):
+        return _grouped(_parquet(source), source)
+    if name.endswith((".xml", ".xml.bz2")):
+        return _wiki(source)
+    raise InputError(
+        f"{source} is of no kind that can be read.", remedy="Give .jsonl, .parquet, .xml, .xml.bz2 or a folder."
+    )
+
+
+def _json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise InputError(f"{path}, line {number} is not JSON: {error}.", remedy="Mend the line.") from error
+            if not isinstance(row, dict) or not isinstance(row.get("text"), str):
+                raise InputError(f"{path}, line {number} has no `text`.", remedy="Give each row a text.")
+            yield row
+
+
+def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        frame = pl.scan_parquet(path)
+        columns = frame.collect_schema().names()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{path} is not a Parquet file: {error}.", remedy="Check the file.") from error
+    if "text" not in columns:
+        raise InputError(f"{path} has no column `text`.", remedy="Give each row a text.")
+    offset, step = 0, 10_000
+    while len(rows := frame.slice(offset, step).collect()):
+        for row in rows.iter_rows(named=True):
+            yield row | {"text": row["text"] or ""}
+        offset += step
+
+
+def _grouped(rows: Iterable[Mapping[str, Any]], path: Path) -> Iterator[Document]:
+    for title, group in groupby(rows, key=lambda row: str(row.get("title") or path.stem)):
+        own = list(group)
+        abstract = str(own[0].get("abstract") or own[0]["text"])[:ABSTRACT_CHARACTERS]
+        pairs = [_pairs(row.get("qas")) for row in own]
+        everything = [answers[0] for row in pairs for _, answers in row]
+        yield Document(
+            title=title.replace("_", " "),
+            abstract=abstract,
+            paragraphs=tuple(
+                Paragraph(
+                    text=row["text"],
+                    category=str(row.get("category") or title).replace("_", " "),
+                    questions=tuple(_written(q, answers, everything) for q, answers in asked),
+                )
+                for row, asked in zip(own, pairs, strict=True)
+            ),
+        )
+
+
+def _pairs(qas: Any) -> list[tuple[str, list[str]]]:
+    """Questions with at least one answer, as people wrote them."""
+    found = []
+    for qa in qas or ():
+        question, answers = qa.get("q") or qa.get("question"), qa.get("a") or qa.get("answers") or qa.get("answer")
+        answers = [answers] if isinstance(answers, str) else list(answers or ())
+        if isinstance(question, str) and question.strip() and answers and str(answers[0]).strip():
+            found.append((question.strip(), [str(a).strip() for a in answers if str(a).strip()]))
+    return found
+
+
+def _written(question: str, answers: list[str], everything: list[str]) -> Question:
+    """A question that somebody wrote; its wrong options are answers to other questions of the document.
+
+    They are those most alike in form (figures with figures, capitals with capitals, about as long), so that the form
+    does not give the answer away. Where the document has no three others, the question can only be asked openly.
+    """
+    right = {a.casefold() for a in answers}
+    others = [a for a in dict.fromkeys(everything) if not any(a.casefold() in r or r in a.casefold() for r in right)]
+    wrong = sorted(others, key=lambda a: (_form(a) != _form(answers[0]), abs(len(a) - len(answers[0])), a))[:3]
+    return Question(
+        answer=answers[0],
+        aliases=tuple(dict.fromkeys(answers[1:])),
+        wordings=(question,),
+        wrong=tuple(wrong) if len(wrong) == 3 else (),
+    )
+
+
+def _form(text: str) -> tuple[bool, bool]:
+    return any(ch.isdigit() for ch in text), text[:1].isupper()
+
+
+def _folder(folder: Path) -> Iterator[Document]:
+    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in TEXT_SUFFIXES and p.is_file())
+    if not files:
+        raise InputError(f"{folder} holds no .txt or .md file.", remedy="Give a folder with text files.")
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file} is not UTF-8 text: {error.reason}.", remedy="Convert or remove it.") from error
+        paragraphs = [" ".join(p.split()) for p in text.replace("\r\n", "\n").split("\n\n")]
+        paragraphs = [p for p in paragraphs if p]
+        category = file.parent.name if file.parent != folder else folder.name
+        yield Document(
+            title=file.stem.replace("_", " "),
+            abstract=paragraphs[0][:ABSTRACT_CHARACTERS] if paragraphs else file.stem,
+            paragraphs=tuple(Paragraph(text=p, category=category) for p in paragraphs),
+        )
+
+
+def _part(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingPart(
+            f"MediaWiki dumps need the package {package.split('.')[0]}, which is not installed.",
+            remedy="Run: pip install 'richter[wiki]'",
+        ) from error
+
+
+def _wiki(path: Path) -> Iterator[Document]:
+    # a dump is somebody else's file: defusedxml refuses entity bombs, mwparserfromhell reads the markup
+    parser, events = _part("mwparserfromhell"), _part("defusedxml.ElementTree").iterparse
+    with (bz2.open if path.suffix == ".bz2" else open)(path, "rb") as stream:
+        page: dict[str, str] = {}
+        root = None
+        try:
+            for event, element in events(stream, events=("start", "end")):
+                tag = element.tag.rsplit("}", 1)[-1]
+                if event == "start":
+                    root = element if root is None else root
+                    page = {} if tag == "page" else page
+                    continue
+                if tag == "page":
+                    if page.get("ns") == "0" and "redirect" not in page:
+                        yield _article(parser, page.get("title", ""), page.get("text", ""))
+                    root.clear()  # the pages read so far: a dump never lies in memory whole
+                elif tag in ("title", "ns", "text", "redirect"):
+                    page[tag] = element.text or ""
+                    element.clear()
+        except (SyntaxError, OSError, EOFError, ValueError) as error:
+            raise InputError(f"{path} is not a whole MediaWiki dump: {error}.", remedy="Fetch it again.") from error
+
+
+def _article(parser: Any, title: str, text: str) -> Document:
+    """An article's paragraphs without markup, each under the section it stands in; its lead is its abstract."""
+    code = parser.parse(text)
+    names = [str(link.title) for link in code.filter_wikilinks(recursive=False)]
+    categories = [n.split(":", 1)[1].split("|")[0].strip() for n in names if n.lower().startswith("category:")]
+    found: list[tuple[str, str]] = []
+    for section in code.get_sections(flat=True, include_lead=True):
+        headings = section.filter_headings(recursive=False)
+        heading = str(headings[0].title.strip_code()).strip() if headings else ""
+        for node in headings:
+            section.remove(node)
+        for link in section.filter_wikilinks():
+            if str(link.title).lower().startswith(("category:", "file:", "image:")):
+                section.remove(link)
+        for tag in section.filter_tags():
+            if str(tag.tag).lower() in ("ref", "table", "gallery", "math"):
+                _drop(section, tag)
+        plain = section.strip_code(normalize=True, collapse=True)
+        lines = (" ".join(p.split()) for p in plain.split("\n\n"))
+        found += [(heading, p) for p in lines if len(p) >= SHORTEST]
+    lead = [p for heading, p in found if not heading]
+    return Document(
+        title=title,
+        abstract=(lead[0] if lead else found[0][1] if found else title)[:ABSTRACT_CHARACTERS],
+        paragraphs=tuple(
+            Paragraph(text=p, category=categories[0] if categories else "", attributes={"section": heading})
+            for heading, p in found
+        ),
+    )
+
+
+def _drop(section: Any, tag: Any) -> None:
+    """Remove a tag, unless one around it has gone already."""
+    try:
+        section.remove(tag)
+    except ValueError:
+        return
