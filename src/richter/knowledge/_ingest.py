@@ -160,7 +160,7 @@ def _wiki(path: Path) -> Iterator[Document]:
     parser, events = _part("mwparserfromhell"), _part("defusedxml.ElementTree").iterparse
     with (bz2.open if path.suffix == ".bz2" else open)(path, "rb") as stream:
         page: dict[str, str] = {}
-        root = None
+        root: Any = None
         try:
             for event, element in events(stream, events=("start", "end")):
                 tag = element.tag.rsplit("}", 1)[-1]
