@@ -5,8 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from richter.audit._score import score_nll
 from richter.cli import main
-from richter.errors import InputError, MissingPart, RichterError
+from richter.errors import InputError, MissingPart, ModelError, RichterError
 from richter.judge._scorers import check_nll_model, read_nll, toxicity
 from richter.llm import smollm2_path
 from richter.records import Answer
@@ -63,6 +64,22 @@ def test_files_without_answers_are_named(tmp_path: Path, capsys: pytest.CaptureF
     assert "needs the column `prompt`" in capsys.readouterr().err
     assert run("tail", "score", str(path), "--scorer", "nll", "-o", str(path)) == 1
     assert "would overwrite" in capsys.readouterr().err
+
+
+def test_a_model_that_fails_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        name = "simulated"
+
+        async def ask(self, messages, decoding, draw):
+            raise ModelError("The simulated model is broken.")
+
+        async def aclose(self) -> None:
+            pass
+
+    monkeypatch.setattr("richter.audit._score.open_model", lambda *_, **__: Broken())
+    frame = pl.DataFrame({"item": ["1"], "condition": ["a"], "prompt": ["p"], "answer": ["x"]})
+    with pytest.raises(ModelError, match="is broken"):
+        score_nll(frame, "smollm2", tmp_path / "run")
 
 
 @pytest.mark.slow

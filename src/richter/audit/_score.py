@@ -72,7 +72,8 @@ def score_nll(
         async def session() -> list[float | None]:
             model = open_model(model_name, slots=slots, context_tokens=context, progress=download)
             try:
-                return await _score_all(Asker(ledger, concurrency=slots), model, prompts, texts, max_tokens, watch)
+                asker = Asker(ledger, concurrency=slots)
+                return await _score_all(asker, model, prompts, texts, max_tokens, slots, watch)
             finally:
                 await model.aclose()
 
@@ -86,6 +87,7 @@ async def _score_all(
     prompts: Sequence[str],
     texts: Sequence[str],
     max_tokens: int,
+    at_once: int,
     watch: Callable[[AskProgress], None] | None,
 ) -> list[float | None]:
     scores: list[float | None] = [None] * len(texts)
@@ -114,7 +116,10 @@ async def _score_all(
                     )
                 )
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(16):
-            group.create_task(work())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(at_once):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # one line for people, not a group of sixteen
     return scores
