@@ -237,8 +237,8 @@ def _draws_lines(condition: DrawsCondition) -> Iterator[str]:
         cost = "" if needed.money_usd is None else f", {money(needed.money_usd)}"
         how = "measured" if needed.measured else "extrapolated"
         yield (
-            f"mean confidence lies within {needed.bracket:.3f}; {needed.precision:g} needs {needed.n:,} draws a "
-            f"question ({how}; {needed.calls:,} calls{cost})."
+            f"Sem2 and Sem1 bracket the true mean confidence to {needed.bracket:.3f}; {needed.precision:g} needs "
+            f"{needed.n:,} draws a question ({how}; {needed.calls:,} calls{cost})."
         )
     stopping = condition.stopping
     if stopping is not None and stopping.accuracy is not None and stopping.accuracy_of_all is not None:
