@@ -27,7 +27,9 @@ def ratings_table(table: ArrayLike, *, complete: bool) -> Floats:
         )
     n, k = values.shape
     if k < 2:
-        raise TooFewErrors(f"Agreement needs two raters; {k} was given.", n=k, needed=2)
+        raise TooFewErrors(
+            f"Agreement needs two raters; {k} was given.", n=k, needed=2, remedy="Have a second one rate."
+        )
     whole = n > 0 and np.isfinite(values.sum())  # one pass tells that no cell is missing or infinite
     if not whole and np.isinf(values).any():
         raise InputError("A rating is infinite.", remedy="Give finite ratings; leave missing ones empty (NaN).")
@@ -38,7 +40,7 @@ def ratings_table(table: ArrayLike, *, complete: bool) -> Floats:
             remedy="Leave these items out and say so, or use Krippendorff's alpha, which takes missing cells.",
         )
     if n < 2:
-        raise TooFewErrors(f"Agreement needs at least two rated items; {n} was given.", n=n, needed=2)
+        raise TooFewErrors(f"Agreement needs two rated items; {n} was given.", n=n, needed=2, remedy="Rate more.")
     seen = values if whole else values[~np.isnan(values)]
     if seen.size and seen.min() == seen.max():
         raise InputError(
