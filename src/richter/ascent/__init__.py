@@ -1,19 +1,22 @@
 """Stochastic error ascent: find where a model fails under a budget, and say what the base's error rate is."""
 
+from richter.ascent._export import write_graphml
 from richter.ascent._field import Field
 from richter.ascent._graph import Trail, cumulative_errors, follow
 from richter.ascent._outcome import Outcome, is_wrong, outcomes, paragraph_items
+from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
 from richter.ascent._propose import StepPlan, plan_step, random_order
 from richter.ascent._search import run_search
 from richter.ascent._settings import STRATEGIES, SearchSettings, Strategy
 from richter.ascent._simulate import SimulatedSearch, simulate_search
-from richter.ascent._summary import SearchSummary, StepSummary, read_search, summarise
+from richter.ascent._summary import SearchSummary, StepSummary, read_search, search_patterns, summarise
 
 __all__ = [
     "STRATEGIES",
     "Field",
     "Outcome",
+    "Pattern",
     "PopulationRate",
     "SearchSettings",
     "SearchSummary",
@@ -23,6 +26,7 @@ __all__ = [
     "Strategy",
     "Trail",
     "cumulative_errors",
+    "find_patterns",
     "follow",
     "is_wrong",
     "outcomes",
@@ -32,6 +36,8 @@ __all__ = [
     "random_order",
     "read_search",
     "run_search",
+    "search_patterns",
     "simulate_search",
     "summarise",
+    "write_graphml",
 ]

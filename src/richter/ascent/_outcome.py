@@ -35,7 +35,13 @@ def paragraph_items(row: int, paragraph: Paragraph, settings: SearchSettings) ->
     return [
         item
         for q, question in enumerate(paragraph.questions[: settings.questions])
-        for item in word(question, identity=f"{row}.{q}", phrasings=settings.phrasings, domain=paragraph.category)
+        for item in word(
+            question,
+            identity=f"{row}.{q}",
+            phrasings=settings.phrasings,
+            domain=paragraph.category,
+            attributes=paragraph.attributes,
+        )
     ]
 
 

@@ -1,6 +1,7 @@
 """Stochastic error ascent through the ledger: choose, keep the choice, ask, learn, until the budget is used."""
 
 import asyncio
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.ascent._field import Field, Find
+from richter.ascent._generate import (
+    GENERATION,
+    REPHRASING,
+    Dropped,
+    generation_messages,
+    read_questions,
+    read_rephrasings,
+    rephrasing_messages,
+)
 from richter.ascent._graph import follow
-from richter.ascent._outcome import Outcome, outcomes, paragraph_items
+from richter.ascent._outcome import Outcome, outcomes, paragraph_items, row_of
 from richter.ascent._propose import plan_step, random_order
 from richter.ascent._settings import SearchSettings
 from richter.ascent._summary import SearchSummary, StepSummary, summarise
 from richter.errors import BudgetExhausted, InputError
 from richter.knowledge import KnowledgeBase, find_similar
-from richter.llm import Asker, Budget, Job, Model, Price, check_model, messages_for, open_model, price_of, read_prices
-from richter.records import Condition
+from richter.llm import (
+    Asker,
+    Budget,
+    Job,
+    Message,
+    Model,
+    Price,
+    check_model,
+    messages_for,
+    open_model,
+    price_of,
+    read_prices,
+)
+from richter.records import Answer, Condition, Decoding, Paragraph
 from richter.store import Ledger, open_ledger
 
 __all__ = ["make_find", "run_search"]
@@ -53,6 +75,7 @@ def run_search(
     timeout_s: float = 120.0,
     steps: int | None = None,
     model: Model | None = None,
+    generator: Model | str | None = None,
     watch: Callable[[StepSummary], None] | None = None,
     download: Callable[[int, int], None] | None = None,
 ) -> SearchSummary:
@@ -61,62 +84,68 @@ def run_search(
     The same call on the same run goes on where it stopped, in the middle of a step too: a step's choice is in the
     ledger before its first question goes out, and everything else (errors, sources, what was pruned) follows from
     the choices and the answers. The budget counts every call of the run and is held before a call goes out. `model`
-    is one that is already open; otherwise it is opened by the condition's name.
+    is one that is already open; otherwise it is opened by the condition's name. A `generator` (a name, or one already
+    open) writes questions for paragraphs that have none; its calls count like all others.
     """
     if not budget.limited and steps is None:
         raise InputError("A search without a budget would ask about the whole base.", remedy="Give --budget 3000calls.")
-    if not base.askable.any():
+    if generator is None and not base.askable.any():
         raise InputError(
             f"{base.folder} has no paragraph with a question to ask.",
             remedy="Build a base with facts or human questions, or give a generator model.",
         )
     prices = read_prices() if prices is None else prices
-    price = None
-    if model is None:
-        check_model(condition.model)
-        price = price_of(condition.model, prices)
-        if budget.money_usd is not None and price is None:
-            raise InputError(
-                f"The price of {condition.model} is unknown, so a budget in money cannot be held.",
-                remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
-            )
+    to_open = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
+    priced: dict[str, Price | None] = {}
+    for name in to_open:
+        if isinstance(name, str):
+            check_model(name)
+            priced[name] = price_of(name, prices)
+            if budget.money_usd is not None and priced[name] is None:
+                raise InputError(
+                    f"The price of {name} is unknown, so a budget in money cannot be held.",
+                    remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
+                )
     with open_ledger(run, mode="write") as ledger:
-        _agree(ledger, base, condition, settings)
+        writer = generator if generator is None or isinstance(generator, str) else generator.name
+        _agree(ledger, base, condition, settings, writer)
         ledger.add_conditions([condition])
         ledger.set_note("search budget", {"text": str(budget)})
 
         async def session() -> None:
-            tested = model or open_model(
-                condition.model,
-                slots=min(slots, concurrency),
-                context_tokens=context_tokens,
-                timeout_s=timeout_s,
-                prices=prices,
-                progress=download,
-            )
+            opened: dict[str, Model] = {}
             try:
-                asker = Asker(
-                    ledger,
-                    budget=budget,
-                    prices={condition.model: price},
-                    concurrency=concurrency,
-                )
-                await _ascend(ledger, base, condition, settings, asker, tested, steps, watch)
+                for name in priced:
+                    opened[name] = open_model(
+                        name,
+                        slots=min(slots, concurrency),
+                        context_tokens=context_tokens,
+                        timeout_s=timeout_s,
+                        prices=prices,
+                        progress=download,
+                    )
+                asker = Asker(ledger, budget=budget, prices=priced, concurrency=concurrency)
+                tested = model or opened[condition.model]
+                writes = opened[generator] if isinstance(generator, str) else generator
+                await _ascend(ledger, base, condition, settings, asker, tested, writes, steps, watch)
             finally:
-                if model is None:
-                    await tested.aclose()
+                for each in opened.values():
+                    await each.aclose()
 
         asyncio.run(session())
         return summarise(ledger)
 
 
-def _agree(ledger: Ledger, base: KnowledgeBase, condition: Condition, settings: SearchSettings) -> None:
+def _agree(
+    ledger: Ledger, base: KnowledgeBase, condition: Condition, settings: SearchSettings, writer: str | None
+) -> None:
     """Keep what defines the search, or check that a resumed one is the same."""
     names, codes = base.categories
-    counts = np.bincount(codes[base.askable], minlength=len(names))
+    counts = np.bincount(codes if writer else codes[base.askable], minlength=len(names))
     wanted: dict[str, Any] = {
         "settings": settings.to_dict(),
         "condition": condition.name,
+        "generator": writer,
         "base": {k: v for k, v in base.info.to_dict().items() if k in ("name", "embedding", "paragraphs", "askable")},
         "categories": {name: int(count) for name, count in zip(names, counts, strict=True) if count},
     }
@@ -128,7 +157,7 @@ def _agree(ledger: Ledger, base: KnowledgeBase, condition: Condition, settings: 
             )
         ledger.set_note(NOTE, wanted)
         return
-    for part in ("settings", "condition", "base"):
+    for part in ("settings", "condition", "generator", "base"):
         if found[part] != wanted[part]:
             before, now = _difference(found[part], wanted[part])
             raise InputError(
@@ -151,17 +180,22 @@ async def _ascend(
     settings: SearchSettings,
     asker: Asker,
     model: Model,
+    generator: Model | None,
     steps: int | None,
     watch: Callable[[StepSummary], None] | None,
 ) -> None:
     _, codes = base.categories
-    order = random_order(base.askable, settings.seed)
-    field = Field(vectors=base.vectors, codes=codes, free=base.askable.copy(), find=make_find(base, settings))
+    askable = base.askable.copy() if generator is None else np.ones(len(base), dtype=np.bool_)
+    order = random_order(askable, settings.seed)
+    field = Field(vectors=base.vectors, codes=codes, free=askable, find=make_find(base, settings))
     field.take([row for row, _, _ in ledger.picks()])
     per_paragraph = settings.questions * settings.phrasings
+    if generator is not None:
+        per_paragraph += 1 + settings.questions * (settings.phrasings > 1)
     tried: set[str] = set()
     while True:
         try:
+            await _write_items(ledger, base, settings, asker, generator)
             await _ask_missing(ledger, condition, asker, model, tried)
         except BudgetExhausted:
             return
@@ -195,9 +229,6 @@ async def _ascend(
         )
         if not plan.picks:
             return
-        rows = [row for row, _ in plan.picks]
-        chosen = zip(rows, base.paragraphs(rows), strict=True)
-        ledger.add_items([item for row, paragraph in chosen for item in paragraph_items(row, paragraph, settings)])
         ledger.add_step(len(batches) + 1, picks=plan.picks, retrievals=plan.edges, sample=plan.sample)
 
 
@@ -210,6 +241,66 @@ def _batches(picks: list[tuple[int, int, str]]) -> list[list[int]]:
     for row, step, _ in picks:
         table.setdefault(step, []).append(row)
     return list(table.values())
+
+
+async def _write_items(
+    ledger: Ledger, base: KnowledgeBase, settings: SearchSettings, asker: Asker, generator: Model | None
+) -> None:
+    """Make the items of the last step, unless they are there; a generator's replies come from the ledger if paid."""
+    batches = _batches(ledger.picks())
+    asked = {row_of(item.id) for item in ledger.items()}
+    if not batches or asked & set(batches[-1]):
+        return
+    rows = batches[-1]
+    paragraphs = base.paragraphs(rows)
+    if generator is not None:
+        titles, dropped = base.titles(), Dropped()
+        named = [titles[base.document_of(row)] for row in rows]
+        paragraphs = await _generate(paragraphs, named, settings, asker, generator, dropped)
+        ledger.set_note(f"search dropped {len(batches)}", dropped.to_dict())
+    chosen = zip(rows, paragraphs, strict=True)
+    ledger.add_items([item for row, paragraph in chosen for item in paragraph_items(row, paragraph, settings)])
+
+
+async def _generate(
+    paragraphs: list[Paragraph],
+    titles: list[str],
+    settings: SearchSettings,
+    asker: Asker,
+    generator: Model,
+    dropped: Dropped,
+) -> list[Paragraph]:
+    """Questions, then rephrasings, for the paragraphs that have none."""
+
+    async def replies(asks: list[tuple[list[Message], Decoding]]) -> list[str]:
+        texts: dict[int, str] = {}
+
+        def keep(job: Job, answer: Answer) -> None:
+            texts[id(job)] = answer.text
+
+        jobs = [Job(model=generator, messages=messages, decoding=decoding) for messages, decoding in asks]
+        await asker.ask_all(jobs, keep)
+        return [texts[id(job)] for job in jobs]
+
+    bare = [i for i, paragraph in enumerate(paragraphs) if not paragraph.questions]
+    wanted = settings.questions
+    found = await replies(
+        [(generation_messages(paragraphs[i], title=titles[i], questions=wanted), GENERATION) for i in bare]
+    )
+    written = {
+        i: read_questions(text, paragraphs[i], limit=wanted, dropped=dropped)
+        for i, text in zip(bare, found, strict=True)
+    }
+    if settings.phrasings > 1:
+        places = [(i, q) for i, questions in written.items() for q in range(len(questions))]
+        more = settings.phrasings - 1
+        texts = await replies([(rephrasing_messages(written[i][q], rephrasings=more), REPHRASING) for i, q in places])
+        for (i, q), text in zip(places, texts, strict=True):
+            written[i][q] = read_rephrasings(text, written[i][q], limit=more, dropped=dropped)
+    return [
+        dataclasses.replace(paragraph, questions=tuple(written[i])) if i in written else paragraph
+        for i, paragraph in enumerate(paragraphs)
+    ]
 
 
 async def _ask_missing(ledger: Ledger, condition: Condition, asker: Asker, model: Model, tried: set[str]) -> None:

@@ -1,21 +1,34 @@
 """What a search found, from its ledger alone: per step, in all, and for the whole base."""
 
 import dataclasses
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from richter.ascent._graph import follow
-from richter.ascent._outcome import Outcome, outcomes
+from richter.ascent._outcome import Outcome, outcomes, row_of
+from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
 from richter.ascent._settings import SearchSettings
 from richter.errors import InputError
+from richter.records import Condition
 from richter.store import Ledger, Spent, open_ledger
 
-__all__ = ["SearchSummary", "StepSummary", "read_search", "summarise"]
+__all__ = [
+    "SearchSummary",
+    "StepSummary",
+    "read_search",
+    "search_note",
+    "search_outcomes",
+    "search_patterns",
+    "summarise",
+]
+
+
+UNASKED = Outcome(category="", error=None, questions=0, answered=0, wrong=0, refused=0, failed=0, missing=0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +71,7 @@ class SearchSummary:
     distinct_categories: int
     population: PopulationRate
     by_category: Mapping[str, PopulationRate]
+    dropped: Mapping[str, int]  # questions of a generator that failed a check, by reason
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; `money` is None where no call has a known price."""
@@ -76,6 +90,7 @@ class SearchSummary:
             "refused": self.refused,
             "failed": self.failed,
             "unfinished_paragraphs": self.unfinished,
+            "dropped_questions": dict(self.dropped),
             "sources_found": self.sources_found,
             "distinct_categories": self.distinct_categories,
             "population": self.population.to_dict(),
@@ -89,17 +104,36 @@ def read_search(run: str | Path) -> SearchSummary:
         return summarise(ledger)
 
 
-def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
-    """Everything that a search's ledger says. Asks nothing."""
+def search_note(ledger: Ledger) -> tuple[SearchSettings, Condition, dict[str, Any]]:
+    """What defines the search in a ledger."""
     note = ledger.note("search")
     if note is None:
         raise InputError(f"{ledger.path.parent} holds no search.", remedy="Make one with `richter search run`.")
-    settings = SearchSettings.from_dict(note["settings"])
     condition = next(c for c in ledger.conditions() if c.name == note["condition"])
+    return SearchSettings.from_dict(note["settings"]), condition, note
+
+
+def search_outcomes(ledger: Ledger, condition: Condition) -> tuple[dict[int, list[int]], dict[int, Outcome]]:
+    """The paragraphs of each step, and what came of each of them.
+
+    A paragraph without items in a step that has some is one for which the generator wrote no usable question: it has
+    no error. A step without any items is still to be written.
+    """
     found = outcomes(ledger.items(), ledger.answers(condition.name), condition)
     batches: dict[int, list[int]] = defaultdict(list)
     for row, step, _ in ledger.picks():
         batches[step].append(row)
+    for batch in batches.values():
+        missing = int(not any(row in found for row in batch))
+        for row in batch:
+            found.setdefault(row, dataclasses.replace(UNASKED, missing=missing))
+    return batches, found
+
+
+def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
+    """Everything that a search's ledger says. Asks nothing."""
+    settings, condition, note = search_note(ledger)
+    batches, found = search_outcomes(ledger, condition)
     errors = {row: np.nan if o.error is None else o.error for row, o in found.items()}
     trails = follow(list(batches.values()), ledger.retrievals(), errors, xi=settings.xi, gamma=settings.gamma)
     steps, so_far = [], []
@@ -134,7 +168,33 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         distinct_categories=len({found[row].category for row in sources}),
         population=population,
         by_category=by_category,
+        dropped=_dropped(ledger, len(batches)),
     )
+
+
+def _dropped(ledger: Ledger, steps: int) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for step in range(1, steps + 1):
+        total.update(ledger.note(f"search dropped {step}") or {})
+    return dict(total)
+
+
+def search_patterns(
+    run: str | Path, *, over: Literal["asked", "sample"] = "asked", level: float = 0.95, rng: np.random.Generator
+) -> list[Pattern]:
+    """What the failing paragraphs of a run have in common: over all that was asked about, or the random sample alone.
+
+    Over what was asked the contrasts describe the search's own choice; over the sample they hold for the base.
+    """
+    with open_ledger(run) as ledger:
+        _, condition, _ = search_note(ledger)
+        _, found = search_outcomes(ledger, condition)
+        rows = ledger.sample() if over == "sample" else list(found)
+        attributes = {row_of(item.id): item.truth.get("attributes") or {} for item in ledger.items()}
+    done = [row for row in rows if found[row].error is not None]
+    errors = [found[row].error or 0.0 for row in done]
+    contrasts = [{"category": found[row].category, **attributes[row]} for row in done]
+    return find_patterns(errors, contrasts, level=level, rng=rng)
 
 
 def _mean_error(rows: list[Outcome]) -> float | None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from richter.bench._text import leaks, ordered
 from richter.records import Item, Question
@@ -229,13 +230,17 @@ RELATIONS: Mapping[str, Relation] = {
 }
 
 
-def word(question: Question, *, identity: str, phrasings: int, domain: str) -> list[Item]:
+def word(
+    question: Question, *, identity: str, phrasings: int, domain: str, attributes: Mapping[str, Any] | None = None
+) -> list[Item]:
     """The items of one question: its first `phrasings` wordings, each with a cloze stem, four options and two shots.
 
     Every wording of a question offers the same options in the same order. A question that somebody wrote is asked
-    as it stands; its cloze is question and answer in two lines.
+    as it stands; its cloze is question and answer in two lines. `attributes` of the paragraph go along.
     """
     options = tuple(ordered([question.answer, *question.wrong[:3]], "options", identity)) if question.wrong else ()
+    truth = {"relation": question.relation, "attributes": dict(attributes or {})}
+    truth = {key: value for key, value in truth.items() if value}
     items = []
     for i, (prompt, stem, shots) in enumerate(_wordings(question)[:phrasings]):
         items.append(
@@ -248,7 +253,7 @@ def word(question: Question, *, identity: str, phrasings: int, domain: str) -> l
                 stem=stem if options else "",
                 shots=shots if options else (),
                 domain=domain,
-                truth={"relation": question.relation} if question.relation else {},
+                truth=truth,
             )
         )
     return items

@@ -1,11 +1,24 @@
 """`richter search run|show|compare`."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import click
+import numpy as np
 from rich.table import Table
 
-from richter.ascent import STRATEGIES, SearchSettings, SearchSummary, StepSummary, read_search, run_search
+from richter.ascent import (
+    STRATEGIES,
+    Pattern,
+    SearchSettings,
+    SearchSummary,
+    StepSummary,
+    read_search,
+    run_search,
+    search_patterns,
+    write_graphml,
+)
 from richter.audit import name_conditions
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._progress import downloading, money
@@ -56,6 +69,7 @@ def search() -> None:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--steps", type=click.IntRange(1), default=None, help="Stop after this many steps.")
 @click.option("--max-tokens", type=click.IntRange(1), default=64, show_default=True, help="Of an answer.")
+@click.option("--generator", help="A model that writes questions where the base has none; its calls count too.")
 @click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
 @click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
 @click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
@@ -81,6 +95,7 @@ def run_command(
     seed: int,
     steps: int | None,
     max_tokens: int,
+    generator: str | None,
     prices_path: Path | None,
     concurrency: int,
     slots: int,
@@ -132,6 +147,8 @@ def run_command(
             concurrency=concurrency,
             slots=slots,
             steps=steps,
+            generator=resolve(generator).name if generator else None,
+            context_tokens=4096 if generator else 1024,
             watch=watch,
             download=download,
         )
@@ -143,8 +160,20 @@ def run_command(
 @search.command("show")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--categories", type=click.IntRange(0), default=10, show_default=True, help="Category rates shown.")
+@click.option("--patterns", type=click.IntRange(0), default=8, show_default=True, help="Contrasts shown.")
+@click.option(
+    "--over", type=click.Choice(["asked", "sample"]), default="asked", show_default=True, help="What contrasts cover."
+)
+@click.option("--graphml", type=click.Path(path_type=Path), help="Write the relation graph here.")
 @json_option
-def show(run: Path, categories: int, json_path: str | None) -> None:
+def show(
+    run: Path,
+    categories: int,
+    patterns: int,
+    over: Literal["asked", "sample"],
+    graphml: Path | None,
+    json_path: str | None,
+) -> None:
     """Show what a search found, step by step, and what it says of the whole base."""
     summary = read_search(run)
     _print(summary, json_path, table=True)
@@ -154,7 +183,12 @@ def show(run: Path, categories: int, json_path: str | None) -> None:
         for name, rate in rows:
             table.add_row(printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate))
         console(json_path).print(table)
-    write_json(summary, json_path)
+    found = search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
+    _print_patterns(found[:patterns], over, json_path)
+    if graphml is not None:
+        nodes = write_graphml(run, graphml)
+        console(json_path).print(f"{graphml}: {nodes:,} paragraphs.")
+    write_json(summary.to_dict() | {"patterns": {"over": over, "found": found}}, json_path)
 
 
 @search.command("compare")
@@ -188,6 +222,21 @@ def compare(runs: tuple[Path, ...], json_path: str | None) -> None:
                 name = printable(Path(row["run"]).name, limit=24)
                 out.print(f"{name} ({row['strategy']}) finds {row['ratio_to_random']:.2f} x the errors per answer.")
     write_json({"runs": rows}, json_path)
+
+
+def _print_patterns(patterns: Sequence[Pattern], over: str, json_path: str | None) -> None:
+    if not patterns:
+        return
+    out = console(json_path)
+    where = "in the random sample" if over == "sample" else "in what was asked about, which the search chose"
+    out.print(f"What fails {where} (permutation tests, Benjamini-Hochberg at 5%):")
+    table = Table("group", "paragraphs", "wrong", "others", "adjusted p")
+    for p in patterns:
+        name = printable(", ".join(f"{k}: {v}" for k, v in p.attributes.items()), limit=60)
+        table.add_row(
+            name, str(p.paragraphs), f"{p.error:.0%}", f"{p.error_of_others:.0%}", f"{p.adjusted_p_value:.3f}"
+        )
+    out.print(table)
 
 
 def _step_line(step: StepSummary) -> str:

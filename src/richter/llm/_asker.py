@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from richter.errors import CallFailed, ModelError, RichterError, Unreachable
 from richter.llm._budget import Bound, Budget
@@ -178,13 +178,15 @@ class Asker:
         money = price.cost(tokens_in, job.decoding.max_tokens) if price else None
         return Bound(tokens=tokens_in + job.decoding.max_tokens, money_usd=money)
 
-    async def ask_all(self, jobs: Iterable[Job]) -> None:
-        """Ask every job, a bounded number at a time, taking them from the iterable as it goes."""
+    async def ask_all(self, jobs: Iterable[Job], keep: Callable[[Job, Answer], None] | None = None) -> None:
+        """Ask every job, a bounded number at a time, taking them from the iterable as it goes; `keep` gets each."""
         source = iter(jobs)
 
         async def work() -> None:
             for job in source:
-                await self.ask(job)
+                answer = await self.ask(job)
+                if keep is not None:
+                    keep(job, answer)
 
         try:
             async with asyncio.TaskGroup() as group:
