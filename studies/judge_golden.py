@@ -4,7 +4,8 @@
     python studies/judge_golden.py facts.gazetteer.json.gz --shrink   write tests/judge/golden.gazetteer.json.gz
 
 The answers are SmolLM2-135M-Instruct's (greedy, at most 48 tokens, chat) to facts questions drawn evenly over the
-relations. One of us read each and labelled it from the rubric before the first rule was written. The rules were then
+relations. Each was read and labelled from the rubric, by the one who then wrote the rules and before the first of them
+was written: a single labeller, no study of people. The rules were then
 mended on the part "seen" only; "held out" is the figure to quote. The small gazetteer holds every name that any run of
 up to six words in these questions and answers bears, so that the test needs no data package.
 """
