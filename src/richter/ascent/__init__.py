@@ -1,5 +1,6 @@
 """Stochastic error ascent: find where a model fails under a budget, and say what the base's error rate is."""
 
+from richter.ascent._cross import CrossMatrix, Failures, cross_matrix, read_answers, read_failures
 from richter.ascent._export import write_graphml
 from richter.ascent._field import Field
 from richter.ascent._graph import Trail, cumulative_errors, follow
@@ -7,6 +8,7 @@ from richter.ascent._outcome import Outcome, is_wrong, outcomes, paragraph_items
 from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
 from richter.ascent._propose import StepPlan, plan_step, random_order
+from richter.ascent._retest import Retest, prepare_retest, score_retest
 from richter.ascent._search import run_search
 from richter.ascent._settings import STRATEGIES, SearchSettings, Strategy
 from richter.ascent._simulate import SimulatedSearch, simulate_search
@@ -14,10 +16,13 @@ from richter.ascent._summary import SearchSummary, StepSummary, read_search, sea
 
 __all__ = [
     "STRATEGIES",
+    "CrossMatrix",
+    "Failures",
     "Field",
     "Outcome",
     "Pattern",
     "PopulationRate",
+    "Retest",
     "SearchSettings",
     "SearchSummary",
     "SimulatedSearch",
@@ -25,6 +30,7 @@ __all__ = [
     "StepSummary",
     "Strategy",
     "Trail",
+    "cross_matrix",
     "cumulative_errors",
     "find_patterns",
     "follow",
@@ -33,9 +39,13 @@ __all__ = [
     "paragraph_items",
     "plan_step",
     "population_rate",
+    "prepare_retest",
     "random_order",
+    "read_answers",
+    "read_failures",
     "read_search",
     "run_search",
+    "score_retest",
     "search_patterns",
     "simulate_search",
     "summarise",

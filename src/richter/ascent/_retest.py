@@ -1,0 +1,90 @@
+"""Ask again what was answered wrongly: openly instead of by options, or with the paragraph in view."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from richter.ascent._outcome import is_wrong, row_of
+from richter.ascent._summary import search_note
+from richter.errors import InputError, TooFewErrors
+from richter.knowledge import KnowledgeBase
+from richter.records import Condition, Interval, Item
+from richter.stats import wilson
+from richter.store import open_ledger
+
+__all__ = ["Retest", "prepare_retest", "score_retest"]
+
+Kind = Literal["open", "context"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Retest:
+    """How many of the questions that were answered wrongly are answered rightly when asked another way.
+
+    The interval takes questions as independent; `n` are one wording each of different paragraphs, so they are not
+    rephrasings of one another.
+    """
+
+    kind: Kind
+    n: int
+    right: int
+    interval: Interval
+
+    @property
+    def share(self) -> float:
+        """The share that is now right."""
+        return self.right / self.n
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        interval = self.interval.to_dict()
+        return {"kind": self.kind, "n": self.n, "right": self.right, "share": self.share, "interval": interval}
+
+
+def prepare_retest(
+    run: str | Path, base: KnowledgeBase, *, kind: Kind, limit: int, rng: np.random.Generator
+) -> tuple[list[Item], Condition]:
+    """Up to `limit` wrongly answered items, one of each paragraph drawn at random, as they are to be asked now.
+
+    `open` asks the same words without options and grades the text (does the model state something false when left to
+    itself?). `context` puts the paragraph before the question (does it use what it is told, or stay with what it
+    believes?), in the way that the search asked.
+    """
+    with open_ledger(run) as ledger:
+        _, condition, note = search_note(ledger)
+        items = {item.id: item for item in ledger.items()}
+        answers = [a for a in ledger.answers(condition.name) if not a.error]
+    if note["base"]["paragraphs"] != len(base) or note["base"]["name"] != base.info.name:
+        raise InputError(f"{base.folder} is not the base of {run}.", remedy="Give the base that was searched.")
+    by_row: dict[int, list[Item]] = {}
+    for answer in answers:
+        if is_wrong(items[answer.item], answer.text, condition.style):
+            by_row.setdefault(row_of(answer.item), []).append(items[answer.item])
+    if not by_row:
+        raise TooFewErrors(f"{run} has no wrong answer to ask again.", n=0, needed=1)
+    rows = rng.permutation(sorted(by_row))[:limit]
+    chosen = [by_row[int(row)][int(rng.integers(len(by_row[int(row)])))] for row in rows]
+    texts = [paragraph.text for paragraph in base.paragraphs([int(row) for row in rows])]
+    again = dataclasses.replace(condition, name=f"{condition.name} ({kind})")
+    if kind == "open":
+        return chosen, dataclasses.replace(again, style="chat")
+    told = [
+        dataclasses.replace(item, prompt=f"{text}\n\n{item.prompt}", shots=(*item.shots, text) if item.shots else ())
+        for item, text in zip(chosen, texts, strict=True)
+    ]
+    return told, again
+
+
+def score_retest(
+    run: str | Path, items: list[Item], condition: Condition, *, kind: Kind, level: float = 0.95
+) -> Retest:
+    """Grade the answers that a run folder holds to the items of `prepare_retest`."""
+    wanted = {item.id: item for item in items}
+    with open_ledger(run) as ledger:
+        given = [a for a in ledger.answers(condition.name) if not a.error and a.item in wanted]
+    if not given:
+        raise TooFewErrors(f"{run} has no answer to these questions.", n=0, needed=1)
+    right = sum(not is_wrong(wanted[a.item], a.text, condition.style) for a in given)
+    return Retest(kind=kind, n=len(given), right=right, interval=wilson(right, len(given), level=level))

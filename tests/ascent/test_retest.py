@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+
+from helpers.small_base import SimulatedTestee, small_base
+from richter.ascent import SearchSettings, prepare_retest, run_search, score_retest
+from richter.errors import InputError, TooFewErrors
+from richter.llm import messages_for, parse_budget
+from richter.records import Answer, Condition, Decoding
+from richter.store import Call, open_ledger
+
+CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
+
+
+@pytest.fixture
+def searched(tmp_path):
+    base = small_base(tmp_path / "kb")
+    testee = SimulatedTestee(lambda document, _: document in (2, 3))
+    settings = SearchSettings(batch=8, neighbours=6, questions=2, phrasings=2)
+    found = run_search(tmp_path / "run", base, CONDITION, settings, budget=parse_budget("128calls"), model=testee)
+    return base, tmp_path / "run", found
+
+
+def test_one_wrong_answer_of_each_paragraph_is_asked_with_the_paragraph_in_view(searched):
+    base, run, found = searched
+    items, condition = prepare_retest(run, base, kind="context", limit=1000, rng=np.random.default_rng(0))
+    rows = [int(item.id.split(".")[0]) for item in items]
+    assert len(rows) == len(set(rows)) == found.sources_found
+    assert {base.document_of(row) for row in rows} <= {2, 3}
+    messages, decoding = messages_for(items[0], condition)
+    assert base.paragraphs(rows[:1])[0].text in messages[0]["content"]
+    assert messages[0]["content"].endswith("Answer:")
+    assert len(decoding.choices) == 4
+    few, _ = prepare_retest(run, base, kind="open", limit=3, rng=np.random.default_rng(0))
+    assert len(few) == 3
+
+
+def test_open_answers_are_graded_by_their_text(searched, tmp_path):
+    base, run, _ = searched
+    items, condition = prepare_retest(run, base, kind="open", limit=4, rng=np.random.default_rng(1))
+    assert condition.style == "chat"
+    with open_ledger(tmp_path / "again", mode="write") as ledger:
+        for i, item in enumerate(items):
+            text = f"It is {item.reference}." if i == 0 else "It is something else."
+            answer = Answer(text=text, item=item.id, condition=condition.name)
+            ledger._commit([Call(key=str(i), model="m", request="{}", answer=answer)])
+    found = score_retest(tmp_path / "again", items, condition, kind="open")
+    assert (found.n, found.right, found.share) == (4, 1, 0.25)
+    with pytest.raises(TooFewErrors):
+        score_retest(tmp_path / "again", items, CONDITION, kind="open")
+
+
+def test_another_base_is_refused(searched, tmp_path):
+    _, run, _ = searched
+    other = small_base(tmp_path / "other", documents=2)
+    with pytest.raises(InputError, match="not the base"):
+        prepare_retest(run, other, kind="open", limit=4, rng=np.random.default_rng(1))
