@@ -27,6 +27,12 @@ class Browser:
     def __init__(self, port: int, folder: Path) -> None:
         self.base = f"http://127.0.0.1:{port}"
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"]
+        arguments += [
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+        ]
         wanted = {
             "browserName": "chrome",
             "goog:chromeOptions": {"args": arguments, "binary": shutil.which("chromium")},

@@ -1,0 +1,78 @@
+"""The documentation cannot drift: its code runs, and no command or error goes undocumented."""
+
+import inspect
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+import richter.errors
+from richter.cli._main import COMMANDS, _root
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+
+
+def test_every_command_has_a_page() -> None:
+    missing = [name for name in COMMANDS if not (ROOT / "docs" / "commands" / f"{name}.md").is_file()]
+    assert not missing
+
+
+def test_every_error_is_documented() -> None:
+    text = (ROOT / "docs" / "errors.md").read_text()
+    names = [name for name, value in vars(richter.errors).items() if inspect.isclass(value)]
+    assert not [name for name in names if f"`{name}`" not in text]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(p.read_text())], ids=lambda p: p.stem)
+def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a page run one after another in one namespace, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "__docs__"}
+    for block in BLOCK.findall(page.read_text()):
+        exec(compile(block, str(page), "exec"), namespace)
+
+
+def options_of(words: list[str]) -> tuple[set[str], set[str]]:
+    """The options that a line uses, and those that its command has."""
+    command: click.Command = _root
+    used, known = set(), {"--help"}
+    context = click.Context(_root)
+    for word in words:
+        if word.startswith("--"):
+            used.add(word.partition("=")[0])
+        elif isinstance(command, click.Group) and not used:  # after an option comes its value
+            found = command.get_command(context, word)
+            assert found is not None, f"no command {word!r}"
+            command = found
+        known |= {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    return used, known
+
+
+def test_commands_in_examples_exist() -> None:
+    """Every `$ richter ...` line of the documentation, and every example of --help, names commands and options."""
+    texts = [page.read_text() for page in PAGES]
+    for name in COMMANDS:
+        command = _root.get_command(click.Context(_root), name)
+        group = command.commands.values() if isinstance(command, click.Group) and command.commands else []
+        texts += [f"{c.help or ''}\n{c.epilog or ''}" for c in (command, *group)]
+    lines = [line for text in texts for line in re.findall(r"^\s*(?:\$ )?(richter [a-z].*)$", text, re.M)]
+    assert len(lines) > 60
+    for line in lines:
+        for part in re.split(r"\s(?:&&|\|)\s", line.partition(" #")[0].rstrip("\\ ")):
+            try:
+                words = shlex.split(part)
+            except ValueError:  # prose, or an example that goes on in the next line
+                continue
+            if words[0] == "richter":
+                used, known = options_of([w for w in words[1:] if w not in ("...", "…")])
+                assert used <= known, f"{line}: {used - known}"
+
+
+def test_links_lead_somewhere() -> None:
+    links = [(page, target) for page in PAGES for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())]
+    local = [(page, target) for page, target in links if not target.startswith(("http:", "https:", "mailto:"))]
+    assert not [f"{page.name}: {target}" for page, target in local if not (page.parent / target).exists()]
