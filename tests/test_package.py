@@ -32,3 +32,17 @@ def test_help_loads_no_heavy_room() -> None:
     )
     assert result.stderr.strip() == "[]"
     assert "ask" in result.stdout
+
+
+def test_lazy_names_of_audit_are_all_there() -> None:
+    import richter.audit
+
+    assert sorted(name for names in richter.audit._FILES.values() for name in names) == sorted(richter.audit.__all__)
+    assert all(getattr(richter.audit, name) is not None for name in richter.audit.__all__)
+
+
+def test_asking_does_not_load_the_statistics() -> None:
+    code = (
+        "import sys, richter.cli._ask; print([m for m in ('numba', 'scipy', 'richter.severity') if m in sys.modules])"
+    )
+    assert run(code).stdout.strip() == "[]"

@@ -1,36 +1,126 @@
 """Stages and loops: what asks models, what combines rooms, and the plans that are fixed before."""
 
-from richter.audit._active import NextLabels, label_pool, next_labels
-from richter.audit._ask import AskProgress, Estimate, ask_run, estimate_run, name_conditions
-from richter.audit._calibration import (
-    CalibrationReport,
-    DrawsCondition,
-    GradesCondition,
-    measure_calibration,
-)
-from richter.audit._calibration_questions import question_table
-from richter.audit._compare import CompareReport, compare_grades
-from richter.audit._compare_severity import CATASTROPHIC
-from richter.audit._demo import AccuracyRow, DemoResult, DemoSize, grade_by_alias, run_demo
-from richter.audit._draw import DRAWS_NAME, DrawsResult, draw_run, tabulate_draws
-from richter.audit._floors import FloorsReport, measure_grades
-from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
-from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
-from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run, score_rows
-from richter.audit._plan import (
-    Plan,
-    PlanField,
-    PlanStatus,
-    check_plan,
-    lock_plan,
-    new_plan,
-    open_data,
-    parse_value,
-    read_plan,
-)
-from richter.audit._rating import import_ratings, serve_rating, shared_sample, write_sheet
-from richter.audit._sequential import Outcome, SequentialAudit, ask_until
-from richter.audit._severity import SeverityReport, weigh_scores
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from richter.audit._active import NextLabels, label_pool, next_labels
+    from richter.audit._ask import AskProgress, Estimate, ask_run, estimate_run, name_conditions
+    from richter.audit._calibration import CalibrationReport, DrawsCondition, GradesCondition, measure_calibration
+    from richter.audit._calibration_questions import question_table
+    from richter.audit._compare import CompareReport, compare_grades
+    from richter.audit._compare_severity import CATASTROPHIC
+    from richter.audit._demo import AccuracyRow, DemoResult, DemoSize, grade_by_alias, run_demo
+    from richter.audit._draw import DRAWS_NAME, DrawsResult, draw_run, tabulate_draws
+    from richter.audit._floors import FloorsReport, measure_grades
+    from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
+    from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
+    from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run, score_rows
+    from richter.audit._plan import (
+        Plan,
+        PlanField,
+        PlanStatus,
+        check_plan,
+        lock_plan,
+        new_plan,
+        open_data,
+        parse_value,
+        read_plan,
+    )
+    from richter.audit._rating import import_ratings, serve_rating, shared_sample, write_sheet
+    from richter.audit._sequential import Outcome, SequentialAudit, ask_until
+    from richter.audit._severity import SeverityReport, weigh_scores
+
+# What each file holds. A file is loaded when one of its names is first used: asking a model need not wait for all the
+# statistics to load.
+_FILES = {
+    "_active": (
+        "NextLabels",
+        "label_pool",
+        "next_labels",
+    ),
+    "_ask": (
+        "AskProgress",
+        "Estimate",
+        "ask_run",
+        "estimate_run",
+        "name_conditions",
+    ),
+    "_calibration": (
+        "CalibrationReport",
+        "DrawsCondition",
+        "GradesCondition",
+        "measure_calibration",
+    ),
+    "_calibration_questions": ("question_table",),
+    "_compare": (
+        "CompareReport",
+        "compare_grades",
+    ),
+    "_compare_severity": ("CATASTROPHIC",),
+    "_demo": (
+        "AccuracyRow",
+        "DemoResult",
+        "DemoSize",
+        "grade_by_alias",
+        "run_demo",
+    ),
+    "_draw": (
+        "DRAWS_NAME",
+        "DrawsResult",
+        "draw_run",
+        "tabulate_draws",
+    ),
+    "_floors": (
+        "FloorsReport",
+        "measure_grades",
+    ),
+    "_gate": (
+        "GateReport",
+        "Requirement",
+        "open_gate_data",
+        "run_gate",
+    ),
+    "_grades": (
+        "GradeMatrix",
+        "RatingKind",
+        "grade_matrix",
+        "read_grades",
+    ),
+    "_judging": (
+        "JudgingEstimate",
+        "JudgingResult",
+        "estimate_judging",
+        "judge_run",
+        "score_rows",
+    ),
+    "_plan": (
+        "Plan",
+        "PlanField",
+        "PlanStatus",
+        "check_plan",
+        "lock_plan",
+        "new_plan",
+        "open_data",
+        "parse_value",
+        "read_plan",
+    ),
+    "_rating": (
+        "import_ratings",
+        "serve_rating",
+        "shared_sample",
+        "write_sheet",
+    ),
+    "_sequential": (
+        "Outcome",
+        "SequentialAudit",
+        "ask_until",
+    ),
+    "_severity": (
+        "SeverityReport",
+        "weigh_scores",
+    ),
+}
 
 __all__ = [
     "CATASTROPHIC",
@@ -92,3 +182,10 @@ __all__ = [
     "weigh_scores",
     "write_sheet",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for file, names in _FILES.items():
+        if name in names:
+            return getattr(import_module(f"richter.audit.{file}"), name)
+    raise AttributeError(f"module 'richter.audit' has no attribute {name!r}")

@@ -137,10 +137,12 @@ def run_demo(
     export_table(pl.DataFrame(score_rows(run), infer_schema_length=None), scores)
     names = [c.name for c in conditions]
     grades = read_grades([run], ratings="rule")
-    short = Decoding(temperature=1.0, max_tokens=16, seed=seed, logprobs=True)
-    drawn = dataclasses.replace(conditions[1], name=f"{names[1]} drawn", decoding=short)
+    # free-form draws of so small a model rarely agree; held to the options' texts they say how sure it is
+    drawn = name_conditions(
+        [model], temperatures=(1.0,), style="cloze", decoding=Decoding(max_tokens=16, seed=seed, logprobs=True)
+    )
     with stage("drawing") as tell:
-        draw_run(Path(run) / "draws", questions[: size.drawn], [drawn], draws=size.draws, watch=tell)
+        draw_run(Path(run) / "draws", questions[: size.drawn], drawn, draws=size.draws, watch=tell)
     by_id = {item.id: item for item in questions}
     with open_ledger(run) as ledger:
         graded = [(by_id[a.item], a, grade_by_alias(by_id[a.item], a)) for a in ledger.answers() if not a.error]

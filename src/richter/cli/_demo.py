@@ -83,7 +83,7 @@ def print_demo(out: Console, result: DemoResult) -> None:
     out.print("\nCAN THE JUDGES BE TRUSTED  (SmolLM2 judging SmolLM2: a trial of the panel, not evidence)")
     if result.judging.judges is not None:
         print_judges(out, result.judging.judges)
-    out.print("DOES IT KNOW WHEN IT IS WRONG  (from repeated answers at temperature 1)")
+    out.print("DOES IT KNOW WHEN IT IS WRONG  (repeated choices between four options, temperature 1)")
     for condition in result.calibration.conditions:
         out.print(f"  {calibration_sentence(condition)}")
     run = result.run
