@@ -104,6 +104,7 @@ def test_bad_files_are_refused(tmp_path, name, body, message):
         list(read_documents(tmp_path / name))
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_squad_becomes_a_base_with_human_questions(shared_data):
     documents = list(read_documents(shared_data / "squad_wiki48.jsonl"))

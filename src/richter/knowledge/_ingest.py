@@ -3,6 +3,7 @@
 import bz2
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import nsmallest
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -79,7 +80,7 @@ def _grouped(rows: Iterable[Mapping[str, Any]], path: Path) -> Iterator[Document
         own = list(group)
         abstract = str(own[0].get("abstract") or own[0]["text"])[:ABSTRACT_CHARACTERS]
         pairs = [_pairs(row.get("qas")) for row in own]
-        everything = [answers[0] for row in pairs for _, answers in row]
+        everything = {answers[0]: answers[0].casefold() for row in pairs for _, answers in row}
         yield Document(
             title=title.replace("_", " "),
             abstract=abstract,
@@ -105,15 +106,16 @@ def _pairs(qas: Any) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _written(question: str, answers: list[str], everything: list[str]) -> Question:
+def _written(question: str, answers: list[str], everything: Mapping[str, str]) -> Question:
     """A question that somebody wrote; its wrong options are answers to other questions of the document.
 
     They are those most alike in form (figures with figures, capitals with capitals, about as long), so that the form
     does not give the answer away. Where the document has no three others, the question can only be asked openly.
     """
     right = {a.casefold() for a in answers}
-    others = [a for a in dict.fromkeys(everything) if not any(a.casefold() in r or r in a.casefold() for r in right)]
-    wrong = sorted(others, key=lambda a: (_form(a) != _form(answers[0]), abs(len(a) - len(answers[0])), a))[:3]
+    others = [a for a, folded in everything.items() if not any(folded in r or r in folded for r in right)]
+    form, length = _form(answers[0]), len(answers[0])
+    wrong = nsmallest(3, others, key=lambda a: (_form(a) != form, abs(len(a) - length), a))
     return Question(
         answer=answers[0],
         aliases=tuple(dict.fromkeys(answers[1:])),
@@ -123,7 +125,7 @@ def _written(question: str, answers: list[str], everything: list[str]) -> Questi
 
 
 def _form(text: str) -> tuple[bool, bool]:
-    return any(ch.isdigit() for ch in text), text[:1].isupper()
+    return not text.isalpha() and any(ch.isdigit() for ch in text), text[:1].isupper()
 
 
 def _folder(folder: Path) -> Iterator[Document]:
