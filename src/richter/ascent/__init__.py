@@ -7,16 +7,18 @@ from richter.ascent._graph import Trail, cumulative_errors, follow
 from richter.ascent._outcome import Outcome, is_wrong, outcomes, paragraph_items
 from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
+from richter.ascent._predict import FailurePrediction, predict_failures
 from richter.ascent._propose import StepPlan, plan_step, random_order
 from richter.ascent._retest import Retest, prepare_retest, score_retest
 from richter.ascent._search import run_search
 from richter.ascent._settings import STRATEGIES, SearchSettings, Strategy
 from richter.ascent._simulate import SimulatedSearch, simulate_search
-from richter.ascent._summary import SearchSummary, StepSummary, read_search, search_patterns, summarise
+from richter.ascent._summary import SearchSummary, StepSummary, read_search, search_failing, search_patterns, summarise
 
 __all__ = [
     "STRATEGIES",
     "CrossMatrix",
+    "FailurePrediction",
     "Failures",
     "Field",
     "Outcome",
@@ -39,6 +41,7 @@ __all__ = [
     "paragraph_items",
     "plan_step",
     "population_rate",
+    "predict_failures",
     "prepare_retest",
     "random_order",
     "read_answers",
@@ -46,6 +49,7 @@ __all__ = [
     "read_search",
     "run_search",
     "score_retest",
+    "search_failing",
     "search_patterns",
     "simulate_search",
     "summarise",

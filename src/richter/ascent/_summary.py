@@ -21,6 +21,7 @@ __all__ = [
     "SearchSummary",
     "StepSummary",
     "read_search",
+    "search_failing",
     "search_note",
     "search_outcomes",
     "search_patterns",
@@ -177,6 +178,14 @@ def _dropped(ledger: Ledger, steps: int) -> dict[str, int]:
     for step in range(1, steps + 1):
         total.update(ledger.note(f"search dropped {step}") or {})
     return dict(total)
+
+
+def search_failing(run: str | Path) -> dict[int, bool]:
+    """Whether each paragraph that a run finished asking about fails (its error exceeds xi)."""
+    with open_ledger(run) as ledger:
+        settings, condition, _ = search_note(ledger)
+        _, found = search_outcomes(ledger, condition)
+    return {row: o.error > settings.xi for row, o in found.items() if o.error is not None}
 
 
 def search_patterns(

@@ -15,12 +15,14 @@ from richter.ascent import (
     SearchSummary,
     StepSummary,
     cross_matrix,
+    predict_failures,
     prepare_retest,
     read_answers,
     read_failures,
     read_search,
     run_search,
     score_retest,
+    search_failing,
     search_patterns,
     write_graphml,
 )
@@ -169,11 +171,13 @@ def run_command(
 @click.option(
     "--over", type=click.Choice(["asked", "sample"]), default="asked", show_default=True, help="What contrasts cover."
 )
+@click.option("--kb", "base_path", type=click.Path(path_type=Path), help="Also: can failures be told from the vectors?")
 @click.option("--graphml", type=click.Path(path_type=Path), help="Write the relation graph here.")
 @json_option
 def show(
     run: Path,
     categories: int,
+    base_path: Path | None,
     patterns: int,
     over: Literal["asked", "sample"],
     graphml: Path | None,
@@ -190,10 +194,21 @@ def show(
         console(json_path).print(table)
     found = search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
     _print_patterns(found[:patterns], over, json_path)
+    prediction = None
+    if base_path is not None:
+        failing = search_failing(run)
+        vectors = open_base(base_path).vectors[list(failing)]
+        rng = np.random.default_rng(summary.settings.seed)
+        prediction = predict_failures(vectors, list(failing.values()), rng=rng)
+        console(json_path).print(
+            f"Told from their vectors, failing paragraphs are named rightly in {prediction.accuracy:.0%} of "
+            f"{prediction.n_test} held out (the commoner kind alone: {prediction.accuracy_of_the_majority:.0%}; "
+            f"AUC {prediction.auc:.2f})."
+        )
     if graphml is not None:
         nodes = write_graphml(run, graphml)
         console(json_path).print(f"{graphml}: {nodes:,} paragraphs.")
-    write_json(summary.to_dict() | {"patterns": {"over": over, "found": found}}, json_path)
+    write_json(summary.to_dict() | {"patterns": {"over": over, "found": found}, "prediction": prediction}, json_path)
 
 
 @search.command("compare")
