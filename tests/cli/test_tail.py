@@ -130,6 +130,10 @@ def test_paper_parts_are_written(scores: str, tmp_path: Path) -> None:
     folder = tmp_path / "paper"
     assert run("tail", "test", scores, "--column", "nll", "--n-resamples", "200", "--paper", str(folder)) == 0
     assert {p.name for p in folder.iterdir()} == {"table.tex", "methods.tex", "references.bib", "deviations.tex"}
+    again = tmp_path / "again"
+    assert run("export", scores, "--paper", str(again), "--column", "nll") == 0
+    assert {p.name for p in again.iterdir()} == {p.name for p in folder.iterdir()}
+    assert run("export", scores) == 2
 
 
 def test_power_prints_simulated_rates(capsys: pytest.CaptureFixture[str]) -> None:

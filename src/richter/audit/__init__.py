@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from richter.audit._rating import import_ratings, serve_rating, shared_sample, write_sheet
     from richter.audit._sequential import Outcome, SequentialAudit, ask_until
     from richter.audit._severity import SeverityReport, weigh_scores
+    from richter.audit._tail import TailReport, study_column
 
 # What each file holds. A file is loaded when one of its names is first used: asking a model need not wait for all the
 # statistics to load.
@@ -120,6 +121,10 @@ _FILES = {
         "SeverityReport",
         "weigh_scores",
     ),
+    "_tail": (
+        "TailReport",
+        "study_column",
+    ),
 }
 
 __all__ = [
@@ -149,6 +154,7 @@ __all__ = [
     "Requirement",
     "SequentialAudit",
     "SeverityReport",
+    "TailReport",
     "ask_run",
     "ask_until",
     "check_plan",
@@ -178,6 +184,7 @@ __all__ = [
     "score_rows",
     "serve_rating",
     "shared_sample",
+    "study_column",
     "tabulate_draws",
     "weigh_scores",
     "write_sheet",

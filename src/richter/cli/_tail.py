@@ -8,9 +8,8 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from richter.audit import read_plan
+from richter.audit import TailReport, read_plan, study_column
 from richter.audit._plan_tail import tail_plan
-from richter.audit._tail import TailReport, study_column
 from richter.cli._output import console, json_option, write_json
 from richter.cli._tail_score import score
 from richter.errors import StorageError
@@ -26,7 +25,7 @@ from richter.tail import (
     simulate_protocol,
 )
 
-__all__ = ["tail"]
+__all__ = ["tail", "write_paper"]
 
 _MARKS = {True: "pass", False: "FAIL", None: "—"}
 
@@ -124,13 +123,14 @@ def test(
     )
     write_json(report, json_path, inputs=[file, *([plan_path] if plan_path else [])])
     if paper is not None:
-        _write_paper(report, Path(paper))
+        write_paper(report, Path(paper))
     _show(report, json_path)
     if use_exit_code:
         ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.finding.verdict, 3))
 
 
-def _write_paper(report: TailReport, folder: Path) -> None:
+def write_paper(report: TailReport, folder: Path) -> None:
+    """Put the study's LaTeX parts into a folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in report.paper().items():
