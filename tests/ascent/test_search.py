@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from helpers.small_base import SimulatedTestee, small_base
+from helpers.small_base import Killed, SimulatedTestee, small_base
 from richter.ascent import Field, SearchSettings, plan_step, random_order, run_search
 from richter.cli import main
 from richter.errors import InputError
@@ -66,7 +66,7 @@ def test_a_search_killed_in_the_middle_of_a_step_goes_on_and_ends_the_same(tmp_p
     settings = SearchSettings(**SMALL)
     whole, _ = go(tmp_path / "whole", base, settings, "200calls", concurrency=1)
     broken = SimulatedTestee(hard_documents, dies_after=dies_after)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         go(tmp_path / "run", base, settings, "200calls", model=broken, concurrency=1)
     again, second = go(tmp_path / "run", base, settings, "200calls", concurrency=1)
     assert not set(broken.asked[:-1]) & set(second.asked)  # at most the call in flight is asked again

@@ -54,6 +54,10 @@ def small_base(folder, **sizes):
     return open_base(folder)
 
 
+class Killed(BaseException):
+    """The end of the process, as far as a test can stage it (pytest keeps KeyboardInterrupt for itself)."""
+
+
 class SimulatedTestee:
     """Answers wrongly where `errs(document, paragraph)` says so; counts what it is asked; may break down."""
 
@@ -66,7 +70,7 @@ class SimulatedTestee:
 
     async def ask(self, messages, decoding, draw):
         if self.dies_after is not None and len(self.asked) >= self.dies_after:
-            raise KeyboardInterrupt
+            raise Killed
         text = messages[-1]["content"].splitlines()[-2]  # 'Question: Q0 D3 P7?'
         self.asked.append(text)
         words = text.replace("?", "").split()

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from helpers.small_base import DIM, small_base, small_documents, vectors_of
+from helpers.small_base import DIM, Killed, small_base, small_documents, vectors_of
 from richter.errors import InputError
 from richter.knowledge import _base as module
 from richter.knowledge import open_base, write_base
@@ -42,10 +42,10 @@ def test_a_build_that_was_killed_goes_on_and_ends_the_same(tmp_path, monkeypatch
     def broken():
         for i, document in enumerate(small_documents()):
             if i == 8:
-                raise KeyboardInterrupt
+                raise Killed
             yield document
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         write_base(tmp_path / "kb", broken(), **WRITE)
     with pytest.raises(InputError, match="not finished"):
         open_base(tmp_path / "kb")
