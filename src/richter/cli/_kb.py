@@ -85,7 +85,8 @@ def show(path: Path, head: int, json_path: str | None) -> None:
     """Show what a base holds."""
     base = open_base(path)
     _print(path, base.info, json_path, names=len(base.categories[0]))
-    rows = [i * len(base) // max(head, 1) for i in range(min(head, len(base)))]
+    count = min(head, len(base))
+    rows = [i * len(base) // count for i in range(count)]
     table = Table("row", "category", "questions", "text")
     for row, paragraph in zip(rows, base.paragraphs(rows), strict=True):
         text = printable(paragraph.text, limit=160)

@@ -1,0 +1,46 @@
+import json
+
+import pytest
+
+from richter.cli import main
+
+
+def call(*args):
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in args])
+    return stop.value.code
+
+
+def test_ingest_then_show(tmp_path, capsys):
+    pytest.importorskip("wordllama")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "cats.txt").write_text("Cats sleep.\n\nCats purr.\n\ncats  SLEEP.\n")
+    assert call("kb", "ingest", tmp_path / "notes", "-o", tmp_path / "kb", "--json", "-") == 0
+    made = capsys.readouterr()
+    found = json.loads(made.out)
+    assert (found["paragraphs"], found["duplicates"], found["askable"]) == (2, 1, 0)
+    assert "needs a generator model" in made.err
+    assert call("kb", "show", tmp_path / "kb") == 0
+    text = capsys.readouterr().out
+    assert "2 paragraphs of 1 documents in 1 categories" in text
+    assert "Cats purr." in text
+
+
+def test_what_cannot_be_read_is_one_line_and_exit_1(tmp_path, capsys):
+    assert call("kb", "show", tmp_path / "nothing") == 1
+    assert call("kb", "ingest", tmp_path / "nothing.jsonl", "-o", tmp_path / "kb") == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 2
+    assert "not a knowledge base" in errors[0]
+    assert "does not exist" in errors[1]
+
+
+def test_search_says_what_it_would_ask_and_refuses_an_unaskable_base(tmp_path, capsys):
+    pytest.importorskip("wordllama")
+    (tmp_path / "a.jsonl").write_text('{"text": "A fact."}\n')
+    assert call("kb", "ingest", tmp_path / "a.jsonl", "-o", tmp_path / "kb") == 0
+    options = ("--model", "smollm2", "--kb", tmp_path / "kb", "--budget", "100calls")
+    assert call("search", "run", tmp_path / "run", *options, "--dry-run") == 0
+    assert "At most 25 calls for each of 0 paragraphs" in capsys.readouterr().out
+    assert call("search", "run", tmp_path / "run", *options) == 1
+    assert "no paragraph with a question" in capsys.readouterr().err
