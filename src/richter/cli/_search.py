@@ -33,7 +33,6 @@ from richter.errors import InputError
 from richter.knowledge import open_base
 from richter.llm import parse_budget, read_prices, resolve
 from richter.records import Decoding, printable
-from richter.stats import wilson
 
 __all__ = ["search"]
 
@@ -215,22 +214,25 @@ def show(
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @json_option
 def compare(runs: tuple[Path, ...], json_path: str | None) -> None:
-    """Compare searches: errors per answer, sources, categories and cost, side by side."""
+    """Compare searches: errors per answer, sources, categories and cost, side by side.
+
+    One run of each says nothing of chance: wordings of a question and neighbours of a paragraph fail together. Compare
+    several seeds.
+    """
     found = [(path, read_search(path)) for path in runs]
     out = console(json_path)
     if len({(s.model, s.base["name"]) for _, s in found}) > 1:
         out.print("These runs differ in model or base as well as in strategy: the ratios compare both.")
-    table = Table("run", "strategy", "answers", "wrong", "per answer", "95%", "sources", "categories", "cost")
+    table = Table("run", "strategy", "answers", "wrong", "per answer", "sources", "categories", "cost")
     rows = []
     for path, s in found:
         if not s.answers:
             raise InputError(f"{path} has no answers yet.", remedy="Run it first.")
-        limits = wilson(s.errors_found, s.answers)
         rate = s.errors_found / s.answers
         cost = money(s.spent.money_usd, s.spent.unpriced)
         table.add_row(
             *(printable(path.name, limit=24), s.strategy, f"{s.answers:,}", f"{s.errors_found:,}", f"{rate:.3f}"),
-            *(f"{limits.low:.3f}..{limits.high:.3f}", str(s.sources_found), str(s.distinct_categories), cost),
+            *(str(s.sources_found), str(s.distinct_categories), cost),
         )
         rows.append({"run": str(path), "errors_per_answer": rate, **s.to_dict()})
     out.print(table)
