@@ -140,7 +140,8 @@ def headlines(study: SeverityStudy, *, paper: bool) -> list[str]:
     if found.n_pairs == 0:
         lines.append("One condition only: there are no pairs to compare.")
     elif counts.matched == 0:
-        lines.append(f"None of the {found.n_pairs} pairs has error rates within {found.max_error_gap:g} of each other.")
+        which = "The one pair has not" if found.n_pairs == 1 else f"None of the {found.n_pairs} pairs has"
+        lines.append(f"{which} error rates within {found.max_error_gap:g} of each other: no slopes are compared.")
     else:
         lines.append(
             f"{counts.gated} of {counts.matched} pairs at matched accuracy differ in the shape of their errors and "
