@@ -26,12 +26,13 @@ json_option = click.option(
 def console(json_path: str | None = None) -> Console:
     """Where a command prints for people: stdout, or stderr when stdout carries JSON.
 
-    Width is fixed when not on a terminal so that logs do not wrap at 80 columns; markup is off, since what is
-    printed may hold model output.
+    Off a terminal sentences are not broken into lines and tables are at least 120 columns wide, so that logs and pipes
+    read well; markup is off, since what is printed may hold model output.
     """
     stream = sys.stderr if json_path == "-" else sys.stdout
-    width = None if stream.isatty() else int(os.environ.get("COLUMNS", "120"))
-    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    terminal = stream.isatty()
+    width = None if terminal else max(120, int(os.environ.get("COLUMNS") or 0))
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=not terminal)
 
 
 def progress_console() -> Console:
