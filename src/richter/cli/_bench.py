@@ -8,6 +8,7 @@ import click
 from rich.table import Table
 
 from richter.cli._output import console, json_option, progress_console, write_json
+from richter.errors import StorageError
 from richter.records import Item, printable
 
 __all__ = ["bench"]
@@ -42,6 +43,8 @@ def build_facts_command(items: int, seed: int, output: Path, json_path: str | No
     """
     from richter.bench import build_facts, pack, write_bytes, write_items
 
+    if not output.parent.is_dir():  # said before the work, not after it
+        raise StorageError(f"{output.parent} is no folder.", remedy="Make it, or choose another place.")
     with progress_console().status("Reading the sources and writing questions …"):
         built = build_facts(items=items, seed=seed)
     beside = output.with_name(f"{output.name.split('.')[0]}.gazetteer.json.gz")
