@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
@@ -31,7 +32,7 @@ def run() -> None:
 @json_option
 def list_runs(folder: Path, json_path: str | None) -> None:
     """List the runs in FOLDER (default: here)."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for path in sorted(folder.glob(f"*/{LEDGER_NAME}")):
         try:
             with open_ledger(path.parent) as ledger:
@@ -51,10 +52,10 @@ def list_runs(folder: Path, json_path: str | None) -> None:
     table = Table("run", "items", "conditions", "answers", "calls")
     for row in rows:
         if "error" in row:
-            table.add_row(printable(str(row["run"])), "", printable(str(row["error"])), "", "")
+            table.add_row(printable(row["run"]), "", printable(row["error"]), "", "")
         else:
-            names = printable(", ".join(row["conditions"]), limit=60)  # type: ignore[arg-type]
-            table.add_row(printable(str(row["run"])), str(row["items"]), names, str(row["answers"]), str(row["calls"]))
+            names = printable(", ".join(row["conditions"]), limit=60)
+            table.add_row(printable(row["run"]), str(row["items"]), names, str(row["answers"]), str(row["calls"]))
     out = console(json_path)
     if rows:
         out.print(table)
