@@ -29,7 +29,8 @@ def _table(rows: str) -> dict[str, Price]:
     return {name: Price(input_usd=float(cost_in), output_usd=float(cost_out)) for name, cost_in, cost_out in split}
 
 
-# List prices from the providers' public price pages as known in 2025. They change: put your own in a prices file.
+# List prices of 2025, written down from memory and not checked against the providers' pages: good for an estimate. A
+# budget in money is only as true as they are, so put the prices of your own contract in a prices file.
 PRICES = _table("""
     openai/gpt-4o            2.50  10.00
     openai/gpt-4o-mini       0.15   0.60
