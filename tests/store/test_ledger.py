@@ -2,6 +2,9 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -96,6 +99,30 @@ def test_readers_beside_a_writer(tmp_path: Path) -> None:
             [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, env={"PYTHONPATH": str(source)}
         )
         assert result.stdout.strip() == "1", result.stderr
+
+
+@pytest.mark.timeout(60)
+def test_closing_while_a_commit_is_on_its_way_neither_hangs_nor_loses_it(tmp_path: Path) -> None:
+    async def fail_while_committing() -> None:
+        with open_ledger(tmp_path / "run", mode="write") as ledger:
+            commit, began = ledger._commit, threading.Event()
+
+            def late(calls: Sequence[Call]) -> None:
+                began.set()
+                time.sleep(0.2)  # `close` is reached before the commit asks for its turn
+                commit(calls)
+
+            ledger._commit = late  # type: ignore[method-assign]  # a commit that is slow to begin
+            ledger.record_soon(call(1))
+            while not began.is_set():
+                await asyncio.sleep(0.001)
+            ledger.record_soon(call(2))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(fail_while_committing())
+    with open_ledger(tmp_path / "run") as ledger:
+        assert sorted(answer.item for answer in ledger.answers()) == ["i1", "i2"]
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:

@@ -208,12 +208,12 @@ class Ledger:
 
     def close(self) -> None:
         """Write what is pending and let go of the file."""
+        if self._pool is not None:  # before taking the guard: a commit in progress needs it to end
+            self._pool.shutdown(wait=True)
         with self._guard:
             if self._pending:
                 self._commit([call for call, _ in self._pending])
                 self._pending.clear()
-            if self._pool is not None:
-                self._pool.shutdown(wait=True)
             self._reader.close()
             self._db.close()
             if self._lock is not None:
