@@ -1,12 +1,22 @@
 """Richter finds a language model's errors, weighs them, and says what the evidence can carry."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from richter.audit import RatingKind, Run
+    from richter.interop import Source
 
 __version__ = "0.1.0.dev0"
 
 _ROOMS = ("calibration", "floors", "severity", "stats", "tail")  # loaded on first use: `import richter` stays light
-__all__ = ["__version__", *_ROOMS]
+__all__ = ["__version__", "open", *_ROOMS]
+
+
+def open(source: "Source", *, ratings: "RatingKind | None" = None) -> "Run":  # noqa: A001 - read as richter.open
+    """Open a run's folder, a table in a file, or a polars or pandas frame; see `richter.audit.Run`."""
+    run: Run = import_module("richter.audit").open_run(source, ratings=ratings)
+    return run
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         read_plan,
     )
     from richter.audit._rating import import_ratings, serve_rating, shared_sample, write_sheet
+    from richter.audit._run import Run, open_run
     from richter.audit._sequential import Outcome, SequentialAudit, ask_until
     from richter.audit._severity import SeverityReport, weigh_scores
     from richter.audit._tail import TailReport, study_column
@@ -112,6 +113,10 @@ _FILES = {
         "shared_sample",
         "write_sheet",
     ),
+    "_run": (
+        "Run",
+        "open_run",
+    ),
     "_sequential": (
         "Outcome",
         "SequentialAudit",
@@ -152,6 +157,7 @@ __all__ = [
     "PlanStatus",
     "RatingKind",
     "Requirement",
+    "Run",
     "SequentialAudit",
     "SeverityReport",
     "TailReport",
@@ -175,6 +181,7 @@ __all__ = [
     "next_labels",
     "open_data",
     "open_gate_data",
+    "open_run",
     "parse_value",
     "question_table",
     "read_grades",

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.audit._draw import DRAWS_NAME
+from richter.audit._pictures import calibration_picture
 from richter.bench import is_refusal, matches_reference, normalise
 from richter.calibration import (
     AnswerPool,
@@ -41,7 +42,7 @@ from richter.calibration import (
 )
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import passive_floor
-from richter.interop import check_table, read_frame
+from richter.interop import Source, check_table, read_frame, source_name
 from richter.records import Verdict, jsonable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 
@@ -167,6 +168,9 @@ class CalibrationReport:
         """Plain values; conditions by name."""
         return {"kind": self.kind, "conditions": {c.name: c.to_dict() for c in self.conditions}}
 
+    def _repr_html_(self) -> str:
+        return calibration_picture(self)
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
@@ -183,7 +187,7 @@ class _Options:
 
 
 def measure_calibration(
-    path: str | Path,
+    source: Source,
     *,
     rng: np.random.Generator,
     bins: int = 10,
@@ -194,13 +198,12 @@ def measure_calibration(
 ) -> CalibrationReport:
     """Read a grades or draws table (told apart by the column `draw`), or a run's draws, and measure every condition.
 
-    `precision` is what `draws_needed` is worked out for.
+    A table may be a file or a frame. `precision` is what `draws_needed` is worked out for.
     """
-    path = Path(path)
-    if path.is_dir() and (path / DRAWS_NAME).exists():
-        path = path / DRAWS_NAME
+    if isinstance(source, str | Path) and (Path(source) / DRAWS_NAME).exists():
+        source = Path(source) / DRAWS_NAME
     options = _Options(rng=rng, bins=bins, binning=binning, level=level, splits=splits, precision=precision)
-    frame = read_frame(path)
+    path, frame = source_name(source), read_frame(source)
     if "draw" in frame.columns:
         return _draws(check_table(frame, "draws", path), options)
     return _grades(check_table(frame, "grades", path), options)

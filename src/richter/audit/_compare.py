@@ -9,6 +9,7 @@ import numpy as np
 
 from richter.audit._compare_severity import Shapes, severity_gaps, shape_findings
 from richter.audit._grades import GradeMatrix
+from richter.audit._pictures import compare_picture
 from richter.errors import InputError
 from richter.floors import Comparison, GapFinding, compare
 from richter.records import jsonable
@@ -42,6 +43,9 @@ class CompareReport:
             row["conditions"][name]["warnings"] += list(more)
         row["notes"] = jsonable(self.notes)
         return row
+
+    def _repr_html_(self) -> str:
+        return compare_picture(self)
 
 
 def compare_grades(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from richter.audit._grades import GradeMatrix
+from richter.audit._pictures import floors_picture
 from richter.errors import InputError, TooFewErrors
 from richter.floors import (
     ConditionSummary,
@@ -56,6 +57,9 @@ class FloorsReport:
             "subjects": jsonable(self.subjects),
             "notes": list(self.notes),
         }
+
+    def _repr_html_(self) -> str:
+        return floors_picture(self)
 
 
 def measure_grades(grades: GradeMatrix, *, rng: np.random.Generator, level: float = 0.95) -> FloorsReport:

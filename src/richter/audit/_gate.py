@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._grades import GradeMatrix
+from richter.audit._pictures import gate_picture
 from richter.audit._plan import Plan, PlanStatus, open_data
 from richter.errors import PlanError
 from richter.floors import PairedCounts, clustered_test, compare, ece_gap, ece_path, tango
@@ -75,6 +76,9 @@ class GateReport:
             "confirmatory": self.confirmatory,
             "reasons": list(self.reasons),
         }
+
+    def _repr_html_(self) -> str:
+        return gate_picture(self)
 
 
 def open_gate_data(plan_path: str | Path, sources: list[str]) -> PlanStatus:

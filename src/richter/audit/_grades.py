@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.errors import InputError
-from richter.interop import read_frame, read_table
+from richter.interop import Source, check_table, is_frame, read_frame, source_name
 from richter.records import printable
 from richter.store import LEDGER_NAME, open_ledger
 
@@ -56,12 +56,14 @@ class GradeMatrix:
         return dataclasses.replace(self, names=tuple(names), **picked)
 
 
-def read_grades(sources: Sequence[str | Path], *, ratings: RatingKind | None = None) -> GradeMatrix:
-    """Grades from one table, one run folder, or several `NAME=PATH` tables of one condition each.
+def read_grades(sources: Sequence[Source], *, ratings: RatingKind | None = None) -> GradeMatrix:
+    """Grades from one table (a file or a frame), one run folder, or several `NAME=PATH` tables of one condition each.
 
     A `grades` table is taken as it is; a `scores` table (a severity and no grade) counts severity 0 as correct. A
     run's severities are the mean over the raters of one kind, `ratings`, which must be named where there are several.
     """
+    if len(sources) == 1 and is_frame(sources[0]):
+        return grade_matrix(_grades_table(sources[0]))
     parts = [_named(str(s)) for s in sources]
     if len(parts) == 1:
         name, path = parts[0]
@@ -98,9 +100,13 @@ def _renamed(frame: pl.DataFrame, name: str, path: str) -> pl.DataFrame:
 def _read_one(path: str, ratings: RatingKind | None) -> pl.DataFrame:
     if (Path(path) / LEDGER_NAME).exists() or Path(path).is_dir():
         return _read_run(path, ratings)
-    columns = read_frame(path).columns
-    kind = "scores" if "correct" not in columns and "severity" in columns else "grades"
-    frame = read_table(path, kind)
+    return _grades_table(path)
+
+
+def _grades_table(source: Source) -> pl.DataFrame:
+    given = read_frame(source)
+    kind = "scores" if "correct" not in given.columns and "severity" in given.columns else "grades"
+    frame = check_table(given, kind, source_name(source))
     if "severity" in frame.columns and kind == "grades":
         frame = frame.with_columns(pl.col("severity").cast(pl.Float64, strict=False).fill_nan(None))
     if kind == "scores":

@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from richter import __version__
 from richter.errors import InputError, PlanError, StorageError
+from richter.interop import Source
 
 __all__ = [
     "KINDS",
@@ -35,6 +36,7 @@ __all__ = [
     "new_plan",
     "open_data",
     "parse_value",
+    "plan_file",
     "read_plan",
 ]
 
@@ -248,6 +250,17 @@ def open_data(
         reasons=tuple(reasons),
         deviations=status.deviations + further,
     )
+
+
+def plan_file(source: Source, opened: str | Path | None = None) -> str | Path:
+    """The file whose opening a plan records: the source itself, or the one that a frame was made from."""
+    file = source if isinstance(source, str | Path) else opened
+    if file is None:
+        raise PlanError(
+            "A plan records which file was opened, and a frame in memory is none.",
+            remedy="Write it to a file first, or leave the plan out: the finding is then exploratory.",
+        )
+    return file
 
 
 def parse_value(kind: str, name: str, text: str) -> Any:

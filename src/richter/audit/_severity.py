@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.audit._plan import PlanStatus, open_data, read_plan
+from richter.audit._pictures import severity_picture
+from richter.audit._plan import PlanStatus, open_data, plan_file, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
-from richter.interop import read_frame, read_ratings, read_scores
+from richter.interop import Source, read_frame, read_ratings, read_scores
 from richter.records import Finding, Rating, jsonable
 from richter.severity import (
     DEFAULT,
@@ -76,10 +77,14 @@ class SeverityReport:
         }
         return payload
 
+    def _repr_html_(self) -> str:
+        return severity_picture(self)
+
 
 def weigh_scores(
-    path: str | Path,
+    path: Source,
     *,
+    opened: str | Path | None = None,
     paper: bool = False,
     scale: tuple[float, float] | None = None,
     traffic: str | Path | None = None,
@@ -95,10 +100,11 @@ def weigh_scores(
     everything: bool = False,
     seed: int = 0,
 ) -> SeverityReport:
-    """Run the room `severity` on a scores table with whatever else was given.
+    """Run the room `severity` on a scores table, in a file or a frame, with whatever else was given.
 
     With a plan its values hold, its hash is the seed, and options given against it are listed as deviations. The
-    scores' reliability, unless given, is ICC(2,2) of the judges' two columns where the table has them.
+    scores' reliability, unless given, is ICC(2,2) of the judges' two columns where the table has them. `opened` is the
+    file that a frame came from, for the plan's record.
     """
     values: dict[str, Any] = {"max_error_gap": 0.05, "min_gap": 0.15, "alpha": 0.05}
     recipe, status = PAPER if paper else DEFAULT, None
@@ -113,7 +119,7 @@ def weigh_scores(
             if value is not None and value != found.values.get(name)
         ]
         against += [f"--require {rule!r} is not in the plan" for rule in rules if rule not in found.values["require"]]
-        status = open_data(plan, path, extra=against)
+        status = open_data(plan, plan_file(path, opened), extra=against)
         values = {name: found.values[name] for name in values}
         recipe = recipe if paper else plan_recipe(found.values)
         n_resamples = n_resamples or found.values["n_resamples"]

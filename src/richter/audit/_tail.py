@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
+from richter.audit._pictures import tail_picture
+from richter.audit._plan import Plan, PlanStatus, open_data, plan_file, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError
-from richter.interop import read_frame
+from richter.interop import Source, read_frame, source_name
 from richter.tail import (
     StabilityScan,
     TailPlan,
@@ -70,10 +71,14 @@ class TailReport:
             "deviations": list(self.deviations),
         }
 
+    def _repr_html_(self) -> str:
+        return tail_picture(self)
+
 
 def study_column(
-    path: str | Path,
+    path: Source,
     *,
+    opened: str | Path | None = None,
     column: str | None = None,
     plan_path: str | Path | None = None,
     item_column: str = "item",
@@ -86,7 +91,8 @@ def study_column(
     """Run the tail protocol on a column. `overrides` are fields of a tail plan; against a plan they are deviations.
 
     Without a plan the tolerances default to a tenth and a fifth of the pooled standard deviation on the scale of the
-    comparison, which is a convention and not a judgement; the finding is exploratory either way.
+    comparison, which is a convention and not a judgement; the finding is exploratory either way. `path` may be a frame;
+    `opened` is then the file it came from, for the plan's record.
     """
     given = {k: v for k, v in (overrides or {}).items() if v is not None}
     plan = None if plan_path is None else read_plan(plan_path, kind="tail")
@@ -100,10 +106,11 @@ def study_column(
         extra.append(f"column: plan {planned!r}, option {column!r}")
     values |= given
     frame = _read(path, column, item_column, condition_column)
+    name = source_name(path)
     n_missing = int(frame[column].null_count())
     frame = frame.drop_nulls(column)
-    severities, items = _by_condition(frame, column, item_column, condition_column, values, plan, path)
-    status = None if plan_path is None else open_data(plan_path, path, extra=extra)
+    severities, items = _by_condition(frame, column, item_column, condition_column, values, plan, name)
+    status = None if plan_path is None else open_data(plan_path, plan_file(path, opened), extra=extra)
     if plan is None:
         chosen = _plan_without(severities, values)
         seed_used = seed
@@ -128,7 +135,7 @@ def study_column(
             moved = transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
             scans[name] = stability_scan(moved)
     return TailReport(
-        file=str(path),
+        file=source_name(path),
         column=column,
         study=study,
         scans=scans,
@@ -138,8 +145,8 @@ def study_column(
     )
 
 
-def _read(path: str | Path, column: str, item_column: str, condition_column: str) -> pl.DataFrame:
-    frame = read_frame(path)
+def _read(source: Source, column: str, item_column: str, condition_column: str) -> pl.DataFrame:
+    path, frame = source_name(source), read_frame(source)
     if column not in frame.columns:
         raise InputError(f"{path} has no column {column!r}; it has {', '.join(frame.columns)}.", remedy="Name another.")
     if frame.is_empty():

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.errors import InputError
+from richter.interop._frames import Source, source_name
 from richter.interop._tables import read_table
 from richter.records import printable
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["read_scores"]
 
 
-def read_scores(path: str | Path, *, scale: tuple[float, float] | None = None) -> Scores:
+def read_scores(source: Source, *, scale: tuple[float, float] | None = None) -> Scores:
     """Read a scores table (`item`, `condition`, `severity`; `domain`, `tier`, `judge_1`, ... where given).
 
     `scale=(low, high)` maps a scale that runs from low (correct) to high (worst) onto 0..4. A severity off the scale
@@ -27,7 +28,7 @@ def read_scores(path: str | Path, *, scale: tuple[float, float] | None = None) -
     """
     from richter.severity import Scores, rescale  # here, since it loads numba, which other tables need not wait for
 
-    frame = read_table(path, "scores")
+    path, frame = source_name(source), read_table(source, "scores")
     columns = [c for c in ("severity", "judge_1", "judge_2") if c in frame.columns]
     if scale is not None:
         to_grid = rescale(*scale)

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from richter.errors import InputError
+from richter.interop._frames import Source, as_frame, is_frame, source_name
 
 __all__ = ["TABLES", "Table", "check_table", "read_frame", "read_table"]
 
@@ -48,9 +49,14 @@ TABLES = {
 }
 
 
-def read_frame(path: str | Path) -> pl.DataFrame:
-    """Read a CSV, TSV, Parquet or JSONL file as it is; every fault is named with file and, where known, line."""
-    path = Path(path)
+def read_frame(source: Source) -> pl.DataFrame:
+    """Read a CSV, TSV, Parquet or JSONL file as it is; every fault is named with file and, where known, line.
+
+    A frame in memory, polars or pandas, is taken as it is.
+    """
+    if is_frame(source):
+        return as_frame(source)
+    path = Path(str(source))
     if not path.exists():
         raise InputError(f"{path}: no such file.", remedy="Check the path.")
     if path.is_dir():
@@ -78,9 +84,9 @@ def read_frame(path: str | Path) -> pl.DataFrame:
         ) from error
 
 
-def read_table(path: str | Path, kind: str) -> pl.DataFrame:
-    """Read one of the four tables and check it with `check_table`."""
-    return check_table(read_frame(path), kind, path)
+def read_table(source: Source, kind: str) -> pl.DataFrame:
+    """Read one of the four tables, from a file or a frame, and check it with `check_table`."""
+    return check_table(read_frame(source), kind, source_name(source))
 
 
 def check_table(frame: pl.DataFrame, kind: str, path: str | Path) -> pl.DataFrame:

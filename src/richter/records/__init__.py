@@ -4,6 +4,7 @@ from richter.records._audit import Answer, Condition, Decoding, Item, Rating, ca
 from richter.records._finding import Finding, Gate, Interval, Verdict
 from richter.records._jsonable import jsonable
 from richter.records._knowledge import Document, Paragraph, Question
+from richter.records._picture import Mark, picture, picture_of
 from richter.records._text import printable
 
 __all__ = [
@@ -15,11 +16,14 @@ __all__ = [
     "Gate",
     "Interval",
     "Item",
+    "Mark",
     "Paragraph",
     "Question",
     "Rating",
     "Verdict",
     "call_key",
     "jsonable",
+    "picture",
+    "picture_of",
     "printable",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from richter.records._jsonable import jsonable
+from richter.records._picture import Mark, picture
 
 __all__ = ["Finding", "Gate", "Interval", "Verdict"]
 
@@ -94,3 +95,9 @@ class Finding:
         row["gates"] = {g.name: g.to_dict() for g in self.gates}
         row["notes"] = list(self.notes)
         return {k: jsonable(v) for k, v in row.items()}
+
+    def _repr_html_(self) -> str:
+        marks = []
+        if self.estimate is not None:
+            marks = [Mark(panel=self.claim, label=self.verdict.value, estimate=self.estimate, interval=self.interval)]
+        return picture([self.sentence], marks)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, picture_of
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected
 from richter.stats import wilson
@@ -89,6 +89,9 @@ class BValue:
         row["recipe"] = self.recipe.to_dict()
         row["counts"] = list(self.counts)
         return row
+
+    def _repr_html_(self) -> str:
+        return picture_of("b", self.b, self.interval)
 
 
 def estimate_b(

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, ndtr, ndtri
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, picture_of
 from richter.tail import _kernels
 
 __all__ = ["GpdFit", "fit_gpd", "seeds_from"]
@@ -44,6 +44,9 @@ class GpdFit:
         """Plain values."""
         row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return row | {"interval": self.interval.to_dict(), "standard_error": self.standard_error}
+
+    def _repr_html_(self) -> str:
+        return picture_of("xi", self.xi, self.interval)
 
 
 def fit_gpd(

@@ -1,0 +1,132 @@
+"""The reports as a notebook shows them: their sentences, then a figure of their intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from richter.records import Interval, Mark, picture
+
+if TYPE_CHECKING:
+    from richter.audit._calibration import CalibrationReport
+    from richter.audit._compare import CompareReport
+    from richter.audit._floors import FloorsReport
+    from richter.audit._gate import GateReport
+    from richter.audit._severity import SeverityReport
+    from richter.audit._tail import TailReport
+    from richter.floors import ConditionSummary, GapFinding
+
+__all__ = [
+    "calibration_picture",
+    "compare_picture",
+    "floors_picture",
+    "gate_picture",
+    "severity_picture",
+    "tail_picture",
+]
+
+
+def _summaries(conditions: tuple[ConditionSummary, ...]) -> list[Mark]:
+    rates = [
+        Mark(panel="error rate", label=c.name, estimate=c.error_rate, interval=c.error_interval) for c in conditions
+    ]
+    known = [c for c in conditions if c.ece is not None]
+    return rates + [
+        Mark(panel="ECE, debiased", label=c.name, estimate=c.ece.debiased, interval=c.ece.interval)
+        for c in known
+        if c.ece is not None
+    ]
+
+
+def compare_picture(report: CompareReport) -> str:
+    """Every claim, the differences b minus a by measure, and the error rate of each condition."""
+    found: list[tuple[str, GapFinding]] = []
+    for pair in report.comparison.pairs:
+        found += [("accuracy", pair.accuracy)] + ([("ECE", pair.calibration)] if pair.calibration else [])
+        found += [(name.replace("_", " "), f) for name, f in report.severity.get((pair.a, pair.b), {}).items()]
+    marks = [
+        Mark(
+            panel=f"{name}, difference",
+            label=f"{f.gap.b} minus {f.gap.a}",
+            estimate=f.gap.delta,
+            interval=f.gap.interval,
+            against=0.0,
+        )
+        for name, f in found
+    ]
+    refused = [f"{r.a} and {r.b} are not compared: {r.reason}." for r in report.comparison.refused]
+    return picture([f.sentence for _, f in found][:12] + refused, marks + _summaries(report.comparison.conditions))
+
+
+def severity_picture(report: SeverityReport) -> str:
+    """What was required, every gated pair, the slopes and the rate of catastrophic answers per million."""
+    study = report.study
+    fits = study.discrimination.conditions
+    slopes = [
+        Mark(panel="b", label=name, estimate=getattr(fit, "b", None), interval=getattr(fit, "interval", None))
+        for name, fit in fits.items()
+    ]
+    rates = []
+    for name, table in study.deployment.items():
+        row = table.at(3.0)
+        rates.append(
+            Mark(panel="per million, severity >= 3", label=name, estimate=row.per_million, interval=row.interval)
+        )
+    sentences = [r.sentence for r in report.requirements] + [p.finding.sentence for p in study.discrimination.pairs]
+    return picture([*sentences[:12], *report.notes], slopes + rates)
+
+
+def calibration_picture(report: CalibrationReport) -> str:
+    """Debiased ECE of each condition, by each kind of confidence there is."""
+    from richter.audit._calibration import GradesCondition
+
+    marks, sentences = [], []
+    for condition in report.conditions:
+        if isinstance(condition, GradesCondition):
+            kinds = {"": condition.result}
+        elif condition.sem is None:
+            kinds = {}
+        else:
+            kinds = {", Sem1": condition.sem.sem1, ", Sem2": condition.sem.sem2, ", token": condition.token}
+        for kind, result in kinds.items():
+            if result is not None:
+                label = condition.name + kind
+                marks.append(
+                    Mark(panel="ECE, debiased", label=label, estimate=result.debiased, interval=result.interval)
+                )
+        if condition.reason:
+            sentences.append(f"{condition.name}: untestable; {condition.reason}.")
+    return picture(sentences, marks)
+
+
+def tail_picture(report: TailReport) -> str:
+    """The verdict, the differences of shape and each condition's shape."""
+    study = report.study
+    gaps = [
+        Mark(panel="xi, difference", label=f"{p.a} minus {p.b}", estimate=p.delta_xi, interval=p.interval, against=0.0)
+        for p in study.pairs
+    ]
+    shapes = [
+        Mark(panel="xi", label=name, estimate=c.fit.xi if c.fit else None, interval=c.interval)
+        for name, c in study.conditions.items()
+    ]
+    return picture([study.finding.sentence, *(p.finding.sentence for p in study.pairs[:6])], gaps + shapes)
+
+
+def floors_picture(report: FloorsReport) -> str:
+    """Error rate and calibration of each condition."""
+    return picture(report.notes, _summaries(tuple(m.summary for m in report.conditions)))
+
+
+def gate_picture(report: GateReport) -> str:
+    """Each requirement's limits against what is allowed."""
+    marks = [
+        Mark(
+            panel=r.name,
+            label=r.verdict.value,
+            estimate=r.excess,
+            interval=None if r.low is None or r.high is None else Interval(low=r.low, high=r.high, level=0, method=""),
+            against=r.limit,
+        )
+        for r in report.requirements
+    ]
+    return picture([report.sentence, *(r.sentence for r in report.requirements)], marks)

@@ -1,0 +1,200 @@
+"""What `richter.open` gives: a run, a table in a file, or a frame, with every question that can be put to it."""
+
+import contextlib
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from richter.audit._calibration import CalibrationReport, measure_calibration
+from richter.audit._compare import CompareReport, compare_grades
+from richter.audit._draw import DRAWS_NAME
+from richter.audit._floors import FloorsReport, measure_grades
+from richter.audit._gate import GateReport, open_gate_data, run_gate
+from richter.audit._grades import GradeMatrix, RatingKind, read_grades
+from richter.audit._judging import score_rows
+from richter.audit._plan import read_plan
+from richter.audit._plan_tail import tail_plan
+from richter.audit._severity import SeverityReport, weigh_scores
+from richter.audit._tail import TailReport, study_column
+from richter.errors import InputError, TooFewErrors
+from richter.interop import EXPORTS, Source, is_frame, read_frame, source_name
+from richter.records import Finding, picture
+from richter.store import LEDGER_NAME, open_ledger
+
+__all__ = ["Run", "open_run"]
+
+
+def open_run(source: Source, *, ratings: RatingKind | None = None) -> "Run":
+    """Open a run folder, a table in a file (CSV, TSV, Parquet, JSONL), or a polars or pandas frame.
+
+    `ratings` says whose severities count in a run that holds several kinds (`human`, `judge`, `rule`); they never mix.
+    """
+    return Run(source, ratings=ratings)
+
+
+class Run:
+    """Records and the questions that can be put to them; each method gives a result with `to_dict()`.
+
+    The same functions stand behind the commands, so that the numbers are the same. Nothing is asked of a model.
+    """
+
+    def __init__(self, source: Source, *, ratings: RatingKind | None = None) -> None:
+        self.source = source
+        self.ratings = ratings
+        self.folder: Path | None = None
+        if is_frame(source):
+            return
+        path = Path(str(source))
+        if not path.exists():
+            raise InputError(f"{path}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
+        if path.is_dir():
+            if not (path / LEDGER_NAME).exists():
+                raise InputError(f"{path} is a folder without {LEDGER_NAME}.", remedy="Give a run's folder.")
+            self.folder = path
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}: {len(self.conditions)} conditions)"
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.floors()._repr_html_()
+        except InputError as error:
+            return picture([f"{self.name}: {', '.join(self.conditions)}.", str(error)], [])
+
+    @property
+    def name(self) -> str:
+        """The run's or file's name; "The frame" for a frame."""
+        return source_name(self.source) if is_frame(self.source) else Path(str(self.source)).name
+
+    # ---- records -------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """The names of what was audited."""
+        if self.folder is not None:
+            with open_ledger(self.folder) as ledger:
+                return tuple(c.name for c in ledger.conditions())
+        frame = read_frame(self.source)
+        return tuple(str(c) for c in frame["condition"].unique(maintain_order=True)) if "condition" in frame else ()
+
+    def table(self, name: str = "answers") -> pl.DataFrame:
+        """A run's `answers`, `items` or `ratings`; a file's or frame's own rows whatever the name."""
+        if self.folder is None:
+            return read_frame(self.source)
+        if name not in EXPORTS:
+            raise InputError(f"There is no table {name!r}.", remedy=f"There are {', '.join(sorted(EXPORTS))}.")
+        with open_ledger(self.folder) as ledger:
+            return EXPORTS[name](ledger)
+
+    @functools.cached_property
+    def grades(self) -> GradeMatrix:
+        """Who got what right, as matrices of items x conditions."""
+        return read_grades([self.source], ratings=self.ratings)
+
+    @functools.cached_property
+    def scores(self) -> pl.DataFrame:
+        """The severity of every rated answer (draw 0), one row each."""
+        if self.folder is None:
+            return read_frame(self.source)
+        return pl.DataFrame(score_rows(self.folder, source=self._kind()), infer_schema_length=None)
+
+    def _kind(self) -> RatingKind:
+        """The kind of rating that counts: the one named, or the only one there is."""
+        assert self.folder is not None
+        with open_ledger(self.folder) as ledger:
+            given = {r.kind for r in ledger.ratings() if r.draw == 0}
+        if self.ratings is None and len(given) > 1:
+            raise InputError(
+                f"{self.folder} holds ratings of several kinds ({', '.join(sorted(given))}), which never mix.",
+                remedy='Choose one: richter.open(run, ratings="rule").',
+            )
+        kinds: list[RatingKind] = [self.ratings] if self.ratings else list(given)
+        return kinds[0] if kinds else "rule"
+
+    @property
+    def _opened(self) -> Path | None:
+        return None if self.folder is None else self.folder / LEDGER_NAME
+
+    # ---- questions -----------------------------------------------------------------------------------------------
+
+    def compare(
+        self,
+        *conditions: str,
+        margin: float | None = None,
+        severity_margin: float | None = None,
+        plan: str | Path | None = None,
+        tried: int = 1,
+        level: float = 0.95,
+        n_resamples: int = 2000,
+        seed: int = 0,
+    ) -> CompareReport:
+        """Is the difference real? With two names the claim "the second is better than the first" is directed.
+
+        `margin` is the gap that would matter (0.02 is two points), `plan` a tail plan for a claim on the tail's shape.
+        """
+        return compare_grades(
+            self.grades,
+            rng=np.random.default_rng(seed),
+            conditions=conditions,
+            margin=margin,
+            severity_margin=severity_margin,
+            tail_plan=None if plan is None else tail_plan(read_plan(plan, kind="tail")),
+            tried=tried,
+            level=level,
+            n_resamples=n_resamples,
+        )
+
+    def severity(self, **options: Any) -> SeverityReport:
+        """How bad are the errors? Options are those of `richter.audit.weigh_scores`: `require`, `plan`, `seed`, ..."""
+        if self.folder is None:
+            return weigh_scores(self.source, **options)
+        return weigh_scores(self.scores, opened=self._opened, **options)
+
+    def calibration(
+        self, *, bins: int = 10, binning: str = "width", level: float = 0.95, splits: int | None = None, seed: int = 0
+    ) -> CalibrationReport:
+        """Does it know when it is wrong? From a run's draws, a draws table or a grades table with confidences."""
+        source = self.source
+        if self.folder is not None:
+            places = [self.folder / DRAWS_NAME, self.folder / "draws" / DRAWS_NAME]
+            found = next((p for p in places if p.exists()), None)
+            if found is None:
+                raise InputError(f"{self.folder} holds no repeated draws.", remedy="Make them with `richter draw`.")
+            source = found
+        rng = np.random.default_rng(seed)
+        return measure_calibration(source, rng=rng, bins=bins, binning=binning, level=level, splits=splits)
+
+    def tail(
+        self, column: str | None = None, *, plan: str | Path | None = None, seed: int = 0, **fields: Any
+    ) -> TailReport:
+        """Is one tail heavier? The gates on a column of severities; `fields` are a tail plan's (`q`, ...)."""
+        column = column or (None if plan is not None else "severity")
+        source: Source = self.source if self.folder is None else self.scores
+        return study_column(source, opened=self._opened, column=column, plan_path=plan, overrides=fields, seed=seed)
+
+    def floors(self, *, level: float = 0.95, seed: int = 0) -> FloorsReport:
+        """What this much data can show of each condition."""
+        return measure_grades(self.grades, rng=np.random.default_rng(seed), level=level)
+
+    def gate(self, plan: str | Path) -> GateReport:
+        """A gate plan's requirements: met, violated, or not shown either way."""
+        status = None if is_frame(self.source) else open_gate_data(plan, [str(self.source)])
+        return run_gate(read_plan(plan, kind="gate"), self.grades, status=status)
+
+    @functools.cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Every claim that these records allow without further choices: differences, then shapes. Exploratory."""
+        found: list[Finding] = []
+        if len(self.grades.names) > 1:
+            report = self.compare()
+            for pair in report.comparison.pairs:
+                gaps = [pair.accuracy, *([pair.calibration] if pair.calibration else [])]
+                gaps += report.severity.get((pair.a, pair.b), {}).values()
+                found += [gap.to_finding() for gap in gaps]
+        if self.grades.severity is not None:
+            with contextlib.suppress(TooFewErrors):  # nothing is claimed of shapes that cannot be estimated
+                found += [pair.finding for pair in self.severity().study.discrimination.pairs]
+        return tuple(found)

@@ -1,0 +1,111 @@
+"""A small figure of intervals, as a notebook shows it: inline SVG, no script, nothing loaded from anywhere."""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Protocol
+
+from richter.records._text import printable
+
+__all__ = ["Mark", "Span", "picture", "picture_of"]
+
+_LABEL, _PLOT, _VALUE, _ROW = 230, 300, 190, 22  # pixels
+_LONGEST = 40  # characters of a label; the whole text is in the mark's tooltip
+_MOST = 60  # marks in one figure
+
+
+class Span(Protocol):
+    """Whatever has two ends, as `Interval` has."""
+
+    @property
+    def low(self) -> float:
+        """The lower end."""
+        ...
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One line of a figure: an estimate with its interval. Marks of one `panel` share an axis.
+
+    `against` is what the interval is read against (0 for a difference); None draws no line.
+    """
+
+    panel: str
+    label: str
+    estimate: float | None
+    interval: Span | None
+    against: float | None = None
+
+
+def picture_of(what: str, estimate: float | None, interval: Span | None, *, sentence: str = "") -> str:
+    """The figure of one estimate."""
+    return picture([sentence] if sentence else [], [Mark(panel=what, label="", estimate=estimate, interval=interval)])
+
+
+def picture(sentences: Iterable[str], marks: Sequence[Mark]) -> str:
+    """Sentences, then one panel of intervals for each quantity. All texts are untrusted, and escaped."""
+    parts = [f"<p>{escape(printable(sentence, limit=600))}</p>" for sentence in sentences]
+    panels = dict.fromkeys(mark.panel for mark in marks[:_MOST])
+    parts += [_panel(name, [mark for mark in marks[:_MOST] if mark.panel == name]) for name in panels]
+    if len(marks) > _MOST:
+        parts.append(f"<p>{len(marks) - _MOST} more are in <code>to_dict()</code>.</p>")
+    return f'<div class="richter">{"".join(parts)}</div>'
+
+
+def _panel(name: str, marks: Sequence[Mark]) -> str:
+    ends = [e for mark in marks for e in _ends(mark)]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    pad = (high - low) * 0.05
+    low, high = low - pad, high + pad
+    width, height = _LABEL + _PLOT + _VALUE, _ROW * (len(marks) + 1) + 8
+
+    def at(value: float) -> str:
+        return f"{_LABEL + _PLOT * (value - low) / (high - low):.1f}"
+
+    title = escape(printable(name, limit=80))
+    lines = [f'<text x="0" y="{_ROW - 7}" font-weight="bold">{title}</text>']
+    lines += [
+        f'<line x1="{at(value)}" x2="{at(value)}" y1="{_ROW}" y2="{height - 6}" '
+        'stroke="currentColor" stroke-dasharray="3 3" opacity="0.6"/>'
+        for value in dict.fromkeys(m.against for m in marks if m.against is not None)
+    ]
+    for row, mark in enumerate(marks, start=1):
+        y = row * _ROW + _ROW // 2
+        label = escape(printable(mark.label, limit=_LONGEST))
+        lines.append(
+            f'<g><title>{escape(printable(mark.label, limit=300))}</title><text x="0" y="{y + 4}">{label}</text>'
+        )
+        if mark.interval is not None and all(map(math.isfinite, (mark.interval.low, mark.interval.high))):
+            ends_at = f'x1="{at(mark.interval.low)}" x2="{at(mark.interval.high)}"'
+            lines.append(f'<line {ends_at} y1="{y}" y2="{y}" stroke="#3b6fb6" stroke-width="3"/>')
+        if mark.estimate is not None and math.isfinite(mark.estimate):
+            lines.append(f'<circle cx="{at(mark.estimate)}" cy="{y}" r="4.5" fill="#3b6fb6"/>')
+        lines.append(f'<text x="{_LABEL + _PLOT + 10}" y="{y + 4}">{escape(_value(mark))}</text></g>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{title}" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" font-family="sans-serif" font-size="12" fill="currentColor">'
+        f"{''.join(lines)}</svg>"
+    )
+
+
+def _ends(mark: Mark) -> list[float]:
+    given = [mark.estimate, mark.against]
+    given += [mark.interval.low, mark.interval.high] if mark.interval is not None else []
+    return [value for value in given if value is not None and math.isfinite(value)]
+
+
+def _value(mark: Mark) -> str:
+    if mark.estimate is None:
+        return "undefined"
+    text = f"{mark.estimate:.4g}"
+    if mark.interval is not None:
+        text += f" [{mark.interval.low:.4g}, {mark.interval.high:.4g}]"
+    return text

@@ -1,0 +1,198 @@
+"""`richter.open`: one object over runs, files and frames, and what a notebook shows of its results."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import richter
+from richter.audit import Run
+from richter.cli._main import _root
+from richter.errors import InputError, PlanError
+from richter.records import Answer, Condition, Item, Rating
+from richter.store import Call, open_ledger
+
+HOSTILE = '<img src=x onerror="alert(1)">&"\u202e'
+
+
+def scores(rng: np.random.Generator, n: int = 300) -> pl.DataFrame:
+    """Two simulated conditions; the second errs twice as often."""
+    rows = []
+    for name, rate in (("old", 0.2), ("new", 0.4)):
+        wrong = rng.random(n) < rate
+        severity = np.where(wrong, rng.choice([0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0], n), 0.0)
+        rows += [{"item": f"q{i}", "condition": name, "severity": float(s)} for i, s in enumerate(severity)]
+    return pl.DataFrame(rows)
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path, rng: np.random.Generator) -> Path:
+    """A run with simulated rule ratings, made through the ledger as `richter ask` and `judge` make one."""
+    frame = scores(rng, 200)
+    folder = tmp_path / "run"
+    with open_ledger(folder, mode="write") as ledger:
+        ledger.add_items([Item(id=f"q{i}", prompt=f"Q{i}?", reference="A", domain="d") for i in range(200)])
+        ledger.add_conditions([Condition(name=n, model="mock") for n in ("old", "new")])
+        for key, row in enumerate(frame.iter_rows(named=True)):
+            answer = Answer(text="B", item=row["item"], condition=row["condition"])
+            ledger._commit([Call(key=str(key), model="mock", request="{}", answer=answer, given_up=True)])
+        ledger.add_ratings(
+            [
+                Rating(item=r["item"], condition=r["condition"], rater="rules", kind="rule", severity=r["severity"])
+                for r in frame.iter_rows(named=True)
+            ]
+        )
+    return folder
+
+
+def test_a_run_a_file_and_a_frame_give_what_the_commands_give(run_folder: Path, tmp_path: Path) -> None:
+    run = richter.open(run_folder)
+    frame = run.scores
+    path = tmp_path / "scores.parquet"
+    frame.write_parquet(path)
+    made = CliRunner().invoke(_root, ["compare", str(path), "old", "new", "--json", "-"])
+    told = json.loads(made.stdout)
+    for opened in (run, richter.open(path), richter.open(frame)):
+        found = opened.compare("old", "new").to_dict()
+        assert found["pairs"][0]["accuracy"] == told["pairs"][0]["accuracy"]
+        assert found["pairs"][0]["mean_severity"] == told["pairs"][0]["mean_severity"]
+    made = CliRunner().invoke(_root, ["severity", str(path), "--json", "-", "--resamples", "200"])
+    assert run.severity(n_resamples=200).to_dict()["conditions"] == json.loads(made.stdout)["conditions"]
+    assert run.conditions == ("old", "new")
+    assert run.table("ratings").height == 400
+    assert [f.claim for f in run.findings]
+    assert {f.verdict.value for f in run.findings} <= {"verified", "refuted", "undecided", "blocked", "untestable"}
+
+
+def test_compare_by_hand() -> None:
+    """10 items: a right on all, b on 5; McNemar's exact p is 2 / 2^5 = 0.0625."""
+    frame = pl.DataFrame(
+        {
+            "item": [str(i) for i in range(10)] * 2,
+            "condition": ["a"] * 10 + ["b"] * 10,
+            "correct": [1] * 10 + [1, 0] * 5,
+        }
+    )
+    pair = richter.open(frame).compare("a", "b").comparison.pairs[0]
+    assert pair.accuracy.gap.delta == -0.5
+    assert pair.accuracy.gap.p == pytest.approx(0.0625)
+
+
+class PandasLike:
+    """As much of a pandas frame as is relied on: columns of numpy arrays, text as objects with NaN for missing."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.columns = frame.columns
+        self._frame = frame
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        column = self._frame[name]
+        if column.dtype == pl.String:
+            return np.array([float("nan") if v is None else v for v in column.to_list()], dtype=object)
+        return column.to_numpy()
+
+
+def test_a_frame_like_pandas_gives_the_same(rng: np.random.Generator) -> None:
+    frame = scores(rng).with_columns(pl.Series("domain", (["x", None] * 300)[:600]))
+    same = richter.open(PandasLike(frame))
+    assert same.severity(n_resamples=200).to_dict() == richter.open(frame).severity(n_resamples=200).to_dict()
+    assert (
+        same.tail("severity", q=0.8).to_dict()["pairs"]
+        == richter.open(frame).tail("severity", q=0.8).to_dict()["pairs"]
+    )
+    assert same.floors().to_dict() == richter.open(frame).floors().to_dict()
+
+
+def test_a_real_pandas_frame_gives_the_same(rng: np.random.Generator) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is no part of Richter")
+    frame = scores(rng)
+    real = pandas.DataFrame({name: frame[name].to_list() for name in frame.columns})
+    assert richter.open(real).compare().to_dict() == richter.open(frame).compare().to_dict()
+    array = richter.severity.estimate_b(real["severity"], n_resamples=200, rng=np.random.default_rng(0))
+    assert array == richter.severity.estimate_b(frame["severity"], n_resamples=200, rng=np.random.default_rng(0))
+
+
+def test_calibration_from_a_frame(rng: np.random.Generator) -> None:
+    c = rng.random(500)
+    frame = pl.DataFrame(
+        {"item": range(500), "condition": ["m"] * 500, "confidence": c, "correct": (rng.random(500) < c).astype(int)}
+    )
+    found = richter.open(frame).calibration().conditions[0].result
+    assert found == richter.calibration.ece(c, frame["correct"].to_numpy())
+
+
+def test_bad_sources(tmp_path: Path, rng: np.random.Generator) -> None:
+    with pytest.raises(InputError, match="no such run or file"):
+        richter.open(tmp_path / "none")
+    with pytest.raises(InputError, match="folder without"):
+        richter.open(tmp_path)
+    with pytest.raises(InputError, match="The frame: a grades table needs the column"):
+        richter.open(pl.DataFrame({"x": [1]})).compare()
+    plan = tmp_path / "plan.toml"
+    CliRunner().invoke(_root, ["plan", "new", "severity", "-o", str(plan)])
+    with pytest.raises(PlanError, match="frame in memory is none"):
+        richter.open(scores(rng)).severity(plan=plan)
+
+
+class Strict(HTMLParser):
+    """Collects every tag and attribute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_notebook_figures_are_inert_svg(rng: np.random.Generator) -> None:
+    frame = scores(rng).with_columns(pl.col("condition").replace("new", HOSTILE))
+    run = richter.open(frame)
+    shown = [
+        run,
+        run.compare(),
+        run.severity(n_resamples=200),
+        run.tail("severity", q=0.8),
+        run.floors(),
+        run.findings[0],
+        richter.severity.estimate_b(frame["severity"], n_resamples=200, rng=rng),
+        richter.tail.fit_gpd(rng.exponential(size=200)),
+    ]
+    for result in shown:
+        html = result._repr_html_()
+        seen = Strict()
+        seen.feed(html)
+        assert seen.tags <= {"div", "p", "svg", "g", "title", "text", "line", "circle", "code"}, result
+        assert not {a for a in seen.attributes if a.startswith("on") or a in ("src", "href", "style")}
+        assert "svg" in seen.tags
+        assert "\u202e" not in html
+        ElementTree.fromstring(html)  # well-formed: what was opened is closed
+
+
+def test_interval_lies_where_the_numbers_say_by_hand() -> None:
+    """A panel over [0, 1] with 5% of room on each side: 0 is at 230 + 300 * 0.05 / 1.1, 1 at 516.4."""
+    from richter.records import Interval, picture_of
+
+    drawn = picture_of("x", 0.5, Interval(low=0.0, high=1.0, level=0.95, method=""))
+    assert 'x1="243.6" x2="516.4"' in drawn
+    assert 'cx="380.0"' in drawn
+    assert "0.5 [0, 1]" in drawn
+
+
+def test_undefined_is_said_not_drawn() -> None:
+    from richter.records import picture_of
+
+    drawn = picture_of("b", None, None)
+    assert "undefined" in drawn
+    assert "circle" not in drawn
+
+
+def test_open_is_typed_as_run(rng: np.random.Generator) -> None:
+    assert isinstance(richter.open(scores(rng)), Run)
