@@ -204,3 +204,21 @@ def test_ratings_replace_the_same_raters_older_one(tmp_path: Path) -> None:
         ledger.add_ratings([newer])
         assert ledger.ratings(kind="human") == [newer]
         assert ledger.ratings() == [newer, judge]
+
+
+def test_what_each_model_cost_adds_up_to_what_the_run_cost(tmp_path):
+    with open_ledger(tmp_path / "run", mode="write") as ledger:
+        priced = Answer(text="a", tokens_in=10, tokens_out=2, money_usd=0.5)
+        calls = [
+            Call(key="1", model="one", request="{}", answer=priced),
+            Call(key="2", model="one", request="{}", answer=Answer(text="b", tokens_in=7, tokens_out=1)),
+            Call(key="3", model="two", request="{}", answer=Answer(text="", error="broken")),
+        ]
+        ledger._commit(calls)
+        one, two = ledger.spent_by_model()
+        spent = ledger.spent()
+    assert (one.model, one.answers, one.failed, one.tokens_in, one.tokens_out) == ("one", 2, 0, 17, 3)
+    assert (one.money_usd, one.unpriced) == (0.5, 1)
+    assert (two.model, two.answers, two.failed, two.money_usd) == ("two", 0, 1, 0.0)
+    assert one.answers + one.failed + two.answers + two.failed == spent.calls
+    assert one.tokens_in + one.tokens_out == spent.tokens

@@ -1,9 +1,11 @@
 """Stochastic error ascent: find where a model fails under a budget, and say what the base's error rate is."""
 
+from richter.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
 from richter.ascent._cross import CrossMatrix, Failures, cross_matrix, read_answers, read_failures
 from richter.ascent._export import write_graphml
 from richter.ascent._field import Field
 from richter.ascent._graph import Trail, cumulative_errors, follow
+from richter.ascent._map import ErrorMap, map_vectors
 from richter.ascent._outcome import Outcome, is_wrong, outcomes, paragraph_items
 from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
@@ -13,14 +15,29 @@ from richter.ascent._retest import Retest, prepare_retest, score_retest
 from richter.ascent._search import run_search
 from richter.ascent._settings import STRATEGIES, SearchSettings, Strategy
 from richter.ascent._simulate import SimulatedSearch, simulate_search
-from richter.ascent._summary import SearchSummary, StepSummary, read_search, search_failing, search_patterns, summarise
+from richter.ascent._summary import (
+    CostRow,
+    SearchSummary,
+    StepSummary,
+    read_search,
+    search_failing,
+    search_patterns,
+    summarise,
+)
+from richter.ascent._survey import ErrorCluster, ErrorSurvey, MappedError, base_of, survey_errors
 
 __all__ = [
     "STRATEGIES",
+    "Clustering",
+    "CostRow",
     "CrossMatrix",
+    "ErrorCluster",
+    "ErrorMap",
+    "ErrorSurvey",
     "FailurePrediction",
     "Failures",
     "Field",
+    "MappedError",
     "Outcome",
     "Pattern",
     "PopulationRate",
@@ -31,12 +48,17 @@ __all__ = [
     "StepPlan",
     "StepSummary",
     "Strategy",
+    "Term",
     "Trail",
+    "base_of",
+    "cluster_vectors",
     "cross_matrix",
     "cumulative_errors",
+    "distinguishing_terms",
     "find_patterns",
     "follow",
     "is_wrong",
+    "map_vectors",
     "outcomes",
     "paragraph_items",
     "plan_step",
@@ -53,5 +75,6 @@ __all__ = [
     "search_patterns",
     "simulate_search",
     "summarise",
+    "survey_errors",
     "write_graphml",
 ]

@@ -8,7 +8,8 @@ import numpy as np
 
 from richter.ascent._outcome import is_wrong, row_of
 from richter.ascent._summary import search_note
-from richter.errors import InputError, TooFewErrors
+from richter.ascent._survey import check_base
+from richter.errors import TooFewErrors
 from richter.knowledge import KnowledgeBase
 from richter.records import Condition, Interval, Item
 from richter.stats import wilson
@@ -56,8 +57,7 @@ def prepare_retest(
         _, condition, note = search_note(ledger)
         items = {item.id: item for item in ledger.items()}
         answers = [a for a in ledger.answers(condition.name) if not a.error]
-    if note["base"]["paragraphs"] != len(base) or note["base"]["name"] != base.info.name:
-        raise InputError(f"{base.folder} is not the base of {run}.", remedy="Give the base that was searched.")
+    check_base(note, base, run)
     by_row: dict[int, list[Item]] = {}
     for answer in answers:
         if is_wrong(items[answer.item], answer.text, condition.style):

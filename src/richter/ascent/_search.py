@@ -23,7 +23,7 @@ from richter.ascent._graph import follow
 from richter.ascent._outcome import Outcome, outcomes, paragraph_items, row_of
 from richter.ascent._propose import plan_step, random_order
 from richter.ascent._settings import SearchSettings
-from richter.ascent._summary import SearchSummary, StepSummary, summarise
+from richter.ascent._summary import BASE_NOTE, SearchSummary, StepSummary, summarise
 from richter.errors import BudgetExhausted, InputError
 from richter.knowledge import KnowledgeBase, find_similar
 from richter.llm import (
@@ -111,6 +111,7 @@ def run_search(
         _agree(ledger, base, condition, settings, writer)
         ledger.add_conditions([condition])
         ledger.set_note("search budget", {"text": str(budget)})
+        ledger.set_note(BASE_NOTE, {"path": str(base.folder.resolve())})
 
         async def session() -> None:
             opened: dict[str, Model] = {}

@@ -18,6 +18,7 @@ from richter.records import Condition
 from richter.store import Ledger, Spent, open_ledger
 
 __all__ = [
+    "CostRow",
     "SearchSummary",
     "StepSummary",
     "read_search",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 
+BASE_NOTE = "search base path"
 UNASKED = Outcome(category="", error=None, questions=0, answered=0, wrong=0, refused=0, failed=0, missing=0)
 
 
@@ -48,6 +50,19 @@ class StepSummary:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CostRow:
+    """What one model of a search cost, and what it was there for. `money_usd` is None where its price is unknown."""
+
+    model: str
+    role: str
+    calls: int
+    failed: int
+    tokens_in: int
+    tokens_out: int
+    money_usd: float | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSummary:
     """What a search found.
 
@@ -62,7 +77,9 @@ class SearchSummary:
     base: Mapping[str, Any]
     budget: str
     spent: Spent
+    costs: tuple[CostRow, ...]
     steps: tuple[StepSummary, ...]
+    asked: tuple[tuple[int, int], ...]  # answers and wrong ones after each step
     answers: int
     errors_found: int
     refused: int
@@ -85,7 +102,16 @@ class SearchSummary:
             "settings": self.settings.to_dict(),
             "budget": self.budget,
             "spent": {"calls": spent.calls, "tokens": spent.tokens, "money": money},
+            "costs": [dataclasses.asdict(row) for row in self.costs],
+            "cost_per_error": self._per_error(money),
             "steps": [dataclasses.asdict(step) for step in self.steps],
+            "curves": {
+                "step": [step.step for step in self.steps],
+                "answers": [answers for answers, _ in self.asked],
+                "errors_found": [wrong for _, wrong in self.asked],
+                "error": [step.error for step in self.steps],
+                "cumulative_error": [step.cumulative_error for step in self.steps],
+            },
             "answers": self.answers,
             "errors_found": self.errors_found,
             "refused": self.refused,
@@ -96,6 +122,15 @@ class SearchSummary:
             "distinct_categories": self.distinct_categories,
             "population": self.population.to_dict(),
             "by_category": {name: rate.to_dict() for name, rate in self.by_category.items()},
+        }
+
+    def _per_error(self, money: float | None) -> dict[str, float | None]:
+        """Calls, tokens and money for each wrong answer found; None where there is none, or no known price."""
+        found = self.errors_found
+        return {
+            "calls": self.spent.calls / found if found else None,
+            "tokens": self.spent.tokens / found if found else None,
+            "money": money / found if found and money is not None else None,
         }
 
 
@@ -137,9 +172,10 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
     batches, found = search_outcomes(ledger, condition)
     errors = {row: np.nan if o.error is None else o.error for row, o in found.items()}
     trails = follow(list(batches.values()), ledger.retrievals(), errors, xi=settings.xi, gamma=settings.gamma)
-    steps, so_far = [], []
+    steps, so_far, asked = [], [], []
     for batch, trail in zip(batches.values(), trails, strict=True):
         so_far += batch
+        asked.append((sum(found[row].answered for row in so_far), sum(found[row].wrong for row in so_far)))
         steps.append(
             StepSummary(
                 step=trail.step,
@@ -159,7 +195,9 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         base=note["base"],
         budget=(ledger.note("search budget") or {"text": "unlimited"})["text"],
         spent=ledger.spent(),
+        costs=_costs(ledger, condition.model, note["generator"]),
         steps=tuple(steps),
+        asked=tuple(asked),
         answers=sum(o.answered for o in found.values()),
         errors_found=sum(o.wrong for o in found.values()),
         refused=sum(o.refused for o in found.values()),
@@ -170,6 +208,25 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         population=population,
         by_category=by_category,
         dropped=_dropped(ledger, len(batches)),
+    )
+
+
+def _costs(ledger: Ledger, tested: str, generator: str | None) -> tuple[CostRow, ...]:
+    """Generation and inference apart, as the paper's table 1 has them."""
+    roles = {tested: "tested"}
+    if generator is not None:
+        roles[generator] = "tested and generator" if generator == tested else "generator"
+    return tuple(
+        CostRow(
+            model=row.model,
+            role=roles.get(row.model, ""),
+            calls=row.answers + row.failed,
+            failed=row.failed,
+            tokens_in=row.tokens_in,
+            tokens_out=row.tokens_out,
+            money_usd=None if row.answers and row.unpriced == row.answers else row.money_usd,
+        )
+        for row in ledger.spent_by_model()
     )
 
 

@@ -17,7 +17,7 @@ from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked,
 from richter.records import Answer, Condition, Item, Rating
 from richter.store._schema import APPLICATION_ID, MIGRATIONS
 
-__all__ = ["LEDGER_NAME", "Call", "Ledger", "Spent", "open_ledger"]
+__all__ = ["LEDGER_NAME", "Call", "Ledger", "ModelSpent", "Spent", "open_ledger"]
 
 LEDGER_NAME = "ledger.sqlite"
 GROUP_COMMIT_S = 0.005  # calls that arrive within this time share one commit
@@ -43,6 +43,14 @@ _SPENT = """
     SELECT count(*), (SELECT count(*) FROM failures), coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0),
     coalesce(sum(money_usd), 0.0), coalesce(sum(money_usd IS NULL), 0) FROM calls
 """
+_SPENT_BY_MODEL = """
+    SELECT model, sum(answers), sum(failed), sum(tokens_in), sum(tokens_out), sum(money), sum(unpriced) FROM (
+        SELECT model, count(*) AS answers, 0 AS failed, coalesce(sum(tokens_in), 0) AS tokens_in,
+        coalesce(sum(tokens_out), 0) AS tokens_out, coalesce(sum(money_usd), 0.0) AS money,
+        sum(money_usd IS NULL) AS unpriced FROM calls GROUP BY model
+        UNION ALL SELECT model, 0, count(*), 0, 0, 0.0, 0 FROM failures GROUP BY model
+    ) GROUP BY model ORDER BY model
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +74,19 @@ class Spent:
     calls: int  # requests that went out, retries and failures included
     answers: int
     tokens: int
+    money_usd: float
+    unpriced: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpent:
+    """What a run has cost at one model. `failed` requests brought no answer; they count as requests."""
+
+    model: str
+    answers: int
+    failed: int
+    tokens_in: int
+    tokens_out: int
     money_usd: float
     unpriced: int
 
@@ -375,6 +396,11 @@ class Ledger:
         """Requests, tokens and money so far, over everything in the run."""
         answers, failed, tokens, money, unpriced = self._rows(_SPENT)[0]
         return Spent(calls=answers + failed, answers=answers, tokens=tokens, money_usd=money, unpriced=unpriced)
+
+    def spent_by_model(self) -> list[ModelSpent]:
+        """The same for each model of the run, by name."""
+        names = [field.name for field in dataclasses.fields(ModelSpent)]
+        return [ModelSpent(**dict(zip(names, row, strict=True))) for row in self._rows(_SPENT_BY_MODEL)]
 
     # -- ratings -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,132 @@
+"""The failing paragraphs of a search, placed on a map and sorted into clusters."""
+
+import dataclasses
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from richter.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
+from richter.ascent._map import ErrorMap, map_vectors
+from richter.ascent._summary import BASE_NOTE, search_note, search_outcomes
+from richter.errors import InputError
+from richter.knowledge import KnowledgeBase
+from richter.store import open_ledger
+
+__all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "check_base", "survey_errors"]
+
+CATEGORIES_NAMED = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MappedError:
+    """A failing paragraph on the map."""
+
+    paragraph: int
+    x: float
+    y: float
+    category: str
+    cluster: int
+    step: int
+    error: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorCluster:
+    """A group of failing paragraphs: its commonest categories, its words, and the paragraph nearest to its centre."""
+
+    cluster: int
+    paragraphs: int
+    error: float
+    categories: tuple[tuple[str, int], ...]
+    terms: tuple[Term, ...]
+    example: int
+    example_text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self) | {"categories": [list(pair) for pair in self.categories]}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSurvey:
+    """The map and the clusters of a search's failing paragraphs (those whose error exceeds xi)."""
+
+    placed: ErrorMap
+    clustering: Clustering
+    points: tuple[MappedError, ...]
+    clusters: tuple[ErrorCluster, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        placed = self.placed.to_dict() | {"points": [dataclasses.asdict(point) for point in self.points]}
+        clustering = self.clustering.to_dict()
+        del clustering["labels"]
+        return {"map": placed, "clusters": clustering | {"found": [cluster.to_dict() for cluster in self.clusters]}}
+
+
+def check_base(note: dict[str, Any], base: KnowledgeBase, run: str | Path) -> None:
+    """Refuse a base that is not the one a search went through: its row numbers would mean other paragraphs."""
+    found = {key: getattr(base.info, key) for key in note["base"]}
+    if found != note["base"]:
+        raise InputError(f"{base.folder} is not the base of {run}.", remedy="Give the base that was searched.")
+
+
+def base_of(run: str | Path) -> Path | None:
+    """The folder of the base that a run went through, where it still lies."""
+    with open_ledger(run) as ledger:
+        note = ledger.note(BASE_NOTE)
+    path = Path(note["path"]) if note else None
+    return path if path is not None and path.is_dir() else None
+
+
+def survey_errors(run: str | Path, base: KnowledgeBase, *, rng: np.random.Generator) -> ErrorSurvey:
+    """Map and cluster the failing paragraphs of a run; the words of a cluster are told against all else asked about."""
+    with open_ledger(run) as ledger:
+        settings, condition, note = search_note(ledger)
+        check_base(note, base, run)
+        batches, found = search_outcomes(ledger, condition)
+    step = {row: t for t, batch in batches.items() for row in batch}
+    done = {row: outcome for row, outcome in found.items() if outcome.error is not None}
+    failing = [row for row, outcome in done.items() if (outcome.error or 0.0) > settings.xi]
+    vectors = np.asarray(base.vectors[failing], dtype=np.float64)
+    placed = map_vectors(vectors, rng=rng)
+    clustering = cluster_vectors(vectors, rng=rng)
+    texts = dict(zip(done, (p.text for p in base.paragraphs(list(done))), strict=True))
+    of = dict(zip(failing, clustering.labels, strict=True))
+    points = tuple(
+        MappedError(
+            paragraph=row,
+            x=x,
+            y=y,
+            category=done[row].category,
+            cluster=of[row],
+            step=step[row],
+            error=done[row].error or 0.0,
+        )
+        for row, (x, y) in zip(failing, placed.points, strict=True)
+    )
+    clusters = tuple(_cluster(c, points, vectors, texts) for c in range(clustering.clusters))
+    return ErrorSurvey(placed=placed, clustering=clustering, points=points, clusters=clusters)
+
+
+def _cluster(
+    number: int, points: tuple[MappedError, ...], vectors: np.ndarray[Any, Any], texts: dict[int, str]
+) -> ErrorCluster:
+    own = [point for point in points if point.cluster == number]
+    rows = {point.paragraph for point in own}
+    mine = vectors[[point.cluster == number for point in points]]
+    terms = distinguishing_terms(
+        [text for row, text in texts.items() if row in rows], [text for row, text in texts.items() if row not in rows]
+    )
+    nearest = own[int(np.argmax(mine @ mine.mean(axis=0)))].paragraph
+    return ErrorCluster(
+        cluster=number,
+        paragraphs=len(own),
+        error=float(np.mean([point.error for point in own])),
+        categories=tuple(Counter(point.category for point in own).most_common(CATEGORIES_NAMED)),
+        terms=tuple(terms),
+        example=nearest,
+        example_text=texts[nearest],
+    )

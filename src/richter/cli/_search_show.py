@@ -1,0 +1,240 @@
+"""`richter search show`: what a search found, from its ledger, and from its base where that is at hand."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import click
+import numpy as np
+import polars as pl
+from rich.table import Table
+
+from richter.ascent import (
+    ErrorSurvey,
+    FailurePrediction,
+    Pattern,
+    PopulationRate,
+    SearchSummary,
+    base_of,
+    predict_failures,
+    read_search,
+    search_failing,
+    search_patterns,
+    survey_errors,
+    write_graphml,
+)
+from richter.cli._output import console, json_option, write_json
+from richter.cli._progress import money
+from richter.errors import InputError, StorageError, TooFewErrors
+from richter.knowledge import KnowledgeBase, open_base
+from richter.records import printable
+
+__all__ = ["print_search", "show"]
+
+T = TypeVar("T")
+
+
+@click.command("show")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--categories", type=click.IntRange(0), default=10, show_default=True, help="Category rates shown.")
+@click.option("--patterns", type=click.IntRange(0), default=8, show_default=True, help="Contrasts shown.")
+@click.option(
+    "--over", type=click.Choice(["asked", "sample"]), default="asked", show_default=True, help="What contrasts cover."
+)
+@click.option(
+    "--kb",
+    "base_path",
+    type=click.Path(path_type=Path),
+    help="The base that was searched, if it lies elsewhere now.",
+)
+@click.option("--map", "map_path", type=click.Path(path_type=Path), help="Write the map of errors here, as CSV.")
+@click.option("--graphml", type=click.Path(path_type=Path), help="Write the relation graph here.")
+@json_option
+def show(
+    run: Path,
+    categories: int,
+    base_path: Path | None,
+    patterns: int,
+    over: Literal["asked", "sample"],
+    map_path: Path | None,
+    graphml: Path | None,
+    json_path: str | None,
+) -> None:
+    """Show what a search found, step by step, what its errors have in common, and what it says of the whole base.
+
+    Map, clusters and prediction come from the base's vectors: they need the base where the search found it, or --kb.
+    """
+    summary = read_search(run)
+    print_search(summary, json_path, table=True)
+    rows = sorted(summary.by_category.items(), key=lambda kv: -kv[1].n)[:categories]
+    if rows:
+        table = Table("category", "drawn", "paragraphs", "error rate", "95% interval")
+        for name, rate in rows:
+            table.add_row(printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate))
+        console(json_path).print(table)
+    found = search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
+    _print_patterns(found[:patterns], over, json_path)
+    survey, prediction, missing = _from_base(run, base_path, map_path, summary, json_path)
+    if graphml is not None:
+        nodes = write_graphml(run, graphml)
+        console(json_path).print(f"{graphml}: {nodes:,} paragraphs.")
+    write_json(
+        summary.to_dict()
+        | {"patterns": {"over": over, "found": found}, "prediction": prediction}
+        | (survey.to_dict() if survey else {"map": None, "clusters": None})
+        | {"not_computed": missing},
+        json_path,
+    )
+
+
+def _from_base(
+    run: Path, base_path: Path | None, map_path: Path | None, summary: SearchSummary, json_path: str | None
+) -> tuple[ErrorSurvey | None, FailurePrediction | None, dict[str, str]]:
+    """What needs the base's vectors; where it cannot be had, the reason instead."""
+    out = console(json_path)
+    missing: dict[str, str] = {}
+    folder = base_path or base_of(run)
+    if folder is None:
+        why = "The base of this search does not lie where it was; --kb says where."
+        if map_path is not None:
+            raise InputError(why)
+        out.print(f"No map, clusters or prediction: {why}", style="dim")
+        return None, None, dict.fromkeys(("map", "clusters", "prediction"), why)
+    base = open_base(folder)
+
+    def tried(names: Sequence[str], work: Callable[[], T]) -> T | None:
+        try:
+            return work()
+        except TooFewErrors as error:
+            missing.update(dict.fromkeys(names, str(error)))
+            out.print(f"No {', no '.join(names)}: {error}", style="dim")
+            return None
+
+    seed = summary.settings.seed
+    survey = tried(("map", "clusters"), lambda: survey_errors(run, base, rng=np.random.default_rng([seed, 1])))
+    if survey is not None:
+        _print_clusters(survey, json_path)
+        if map_path is not None:
+            _write_map(survey, base, map_path)
+            out.print(f"{map_path}: {len(survey.points):,} failing paragraphs by {survey.placed.method}.")
+    failing = search_failing(run)
+    vectors = base.vectors[list(failing)]
+    prediction = tried(
+        ("prediction",), lambda: predict_failures(vectors, list(failing.values()), rng=np.random.default_rng(seed))
+    )
+    if prediction is not None:
+        out.print(
+            f"Told from their vectors, failing paragraphs are named rightly in {prediction.accuracy:.0%} of "
+            f"{prediction.n_test} held out (the commoner kind alone: {prediction.accuracy_of_the_majority:.0%}; "
+            f"AUC {prediction.auc:.2f})."
+        )
+    return survey, prediction, missing
+
+
+def _write_map(survey: ErrorSurvey, base: KnowledgeBase, path: Path) -> None:
+    texts = [paragraph.text for paragraph in base.paragraphs([point.paragraph for point in survey.points])]
+    names = ("paragraph", "x", "y", "category", "cluster", "step", "error")
+    columns: dict[str, Any] = {name: [getattr(point, name) for point in survey.points] for name in names}
+    columns["category"] = [printable(name) for name in columns["category"]]
+    frame = pl.DataFrame(columns | {"text": [printable(text, limit=200) for text in texts]})
+    try:
+        frame.write_csv(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+
+
+def _print_clusters(survey: ErrorSurvey, json_path: str | None) -> None:
+    out, found = console(json_path), survey.clustering
+    placed = survey.placed
+    if found.silhouette is None or found.p_value is None:
+        out.print("The vectors of the failing paragraphs are all alike.")
+    elif found.clusters == 1:
+        out.print(
+            f"The failing paragraphs form no clusters that one cloud would not show too (silhouette "
+            f"{found.silhouette:.2f}, p {found.p_value:.3f})."
+        )
+    else:
+        out.print(
+            f"The failing paragraphs form {found.clusters} clusters (silhouette {found.silhouette:.2f}; a cloud "
+            f"without clusters reaches {max(found.silhouettes_of_one_cloud):.2f}; p {found.p_value:.3f}):"
+        )
+    table = Table("cluster", "paragraphs", "wrong", "commonest categories", "words that set it apart")
+    for cluster in survey.clusters:
+        names = ", ".join(f"{name or 'none'} {count}" for name, count in cluster.categories)
+        words = ", ".join(term.term for term in cluster.terms)
+        table.add_row(
+            str(cluster.cluster),
+            str(cluster.paragraphs),
+            f"{cluster.error:.0%}",
+            printable(names, limit=48),
+            printable(words, limit=60),
+        )
+    out.print(table)
+    chance = 10 / (len(survey.points) - 1)
+    out.print(
+        f"The map ({placed.method}: {placed.why}) keeps {placed.kept_neighbours:.0%} of each paragraph's ten nearest "
+        f"(chance: {min(chance, 1.0):.0%}).",
+        style="dim",
+    )
+
+
+def _print_patterns(patterns: Sequence[Pattern], over: str, json_path: str | None) -> None:
+    if not patterns:
+        return
+    out = console(json_path)
+    where = "in the random sample" if over == "sample" else "in what was asked about, which the search chose"
+    out.print(f"What fails {where} (permutation tests, Benjamini-Hochberg at 5%):")
+    table = Table("group", "paragraphs", "wrong", "others", "adjusted p")
+    for p in patterns:
+        name = printable(", ".join(f"{k}: {v}" for k, v in p.attributes.items()), limit=60)
+        table.add_row(
+            name, str(p.paragraphs), f"{p.error:.0%}", f"{p.error_of_others:.0%}", f"{p.adjusted_p_value:.3f}"
+        )
+    out.print(table)
+
+
+def _rate_cells(rate: PopulationRate) -> tuple[str, str]:
+    if rate.error_rate is None or rate.interval is None:
+        return "unknown", ""
+    return f"{rate.error_rate:.1%}", f"{rate.interval.low:.1%} to {rate.interval.high:.1%}"
+
+
+def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) -> None:
+    """What was found in sentences, and with `table` step by step and by cost."""
+    out = console(json_path)
+    s = summary
+    share = f" ({s.errors_found / s.answers:.0%} of {s.answers:,} answers)" if s.answers else ""
+    out.print(
+        f"{s.strategy} found {s.errors_found:,} errors of {printable(s.model)}{share} in {s.sources_found:,} failing "
+        f"paragraphs of {s.distinct_categories:,} categories."
+    )
+    rate, limits = _rate_cells(s.population)
+    if s.population.error_rate is None:
+        out.print("The error rate of the whole base is unknown: no paragraph was drawn at random (--uniform 0).")
+    else:
+        out.print(
+            f"The whole base: {rate} wrong (95%: {limits}), from {s.population.n:,} of {s.population.size:,} "
+            "paragraphs drawn at random; the steps' errors say nothing of it."
+        )
+    cost = money(s.spent.money_usd, s.spent.unpriced)
+    out.print(f"Spent {s.spent.calls:,} calls, {s.spent.tokens:,} tokens, {cost} of {s.budget}.")
+    if s.failed or s.unfinished or s.refused:
+        out.print(f"{s.failed} calls failed, {s.refused} refusals, {s.unfinished} paragraphs unfinished.")
+    dropped = {reason: count for reason, count in s.dropped.items() if count}
+    if dropped:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+        out.print(f"Dropped of what the generator wrote, and never scored: {reasons}.")
+    if not table:
+        return
+    rows = Table("step", "paragraphs", "wrong", "wrong so far", "sources", "pruned")
+    for step in s.steps:
+        wrong = ["" if e is None else f"{e:.1%}" for e in (step.error, step.cumulative_error)]
+        rows.add_row(str(step.step), str(step.paragraphs), *wrong, str(step.sources), str(step.pruned))
+    out.print(rows)
+    costs = Table("model", "role", "calls", "failed", "tokens in", "tokens out", "cost")
+    for row in s.costs:
+        price = "price unknown" if row.money_usd is None else money(row.money_usd)
+        counts = (f"{n:,}" for n in (row.calls, row.failed, row.tokens_in, row.tokens_out))
+        costs.add_row(printable(row.model, limit=40), row.role, *counts, price)
+    if s.costs:
+        out.print(costs)

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from richter.ascent import cluster_vectors, distinguishing_terms
+from richter.ascent._clusters import _silhouette
+from richter.errors import TooFewErrors
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def test_silhouette_by_hand():
+    """Points 0, 1 | 4: (4 - 1) / 4, (3 - 1) / 3, and 0 for the one that is alone."""
+    x = np.array([0.0, 1.0, 4.0])
+    found = _silhouette(np.abs(x[:, None] - x[None]), np.array([0, 0, 1]))
+    assert found == pytest.approx((3 / 4 + 2 / 3 + 0) / 3)
+
+
+def test_silhouette_against_sklearn(rng):
+    metrics = pytest.importorskip("sklearn.metrics")
+    x, labels = rng.normal(size=(80, 5)), rng.integers(4, size=80)
+    distance = np.linalg.norm(x[:, None] - x[None], axis=2)
+    assert _silhouette(distance, labels) == pytest.approx(metrics.silhouette_score(x, labels))
+
+
+def test_clusters_that_are_there_are_found_with_their_sizes(rng):
+    sizes = (60, 30, 20)
+    centres = unit(rng.normal(size=(3, 64)))
+    truth = np.repeat([2, 0, 1], [20, 60, 30])
+    x = unit(centres[truth] + 0.3 * unit(rng.normal(size=(110, 64))))
+    found = cluster_vectors(x, rng=rng)
+    assert found.clusters == 3
+    assert np.bincount(found.labels).tolist() == list(sizes)  # the largest first
+    assert np.array_equal(found.labels, truth)
+    assert found.p_value == pytest.approx(1 / 40)
+    assert max(found.silhouettes_of_one_cloud) < found.silhouette
+
+
+@pytest.mark.slow
+def test_one_cloud_is_called_one_cloud(rng):
+    """A Gaussian cloud is cut in two at 5% of the time, by the test's construction; 20 of them at most 4 times.
+
+    P(Binomial(20, 0.05) > 4) = 0.0026.
+    """
+    spread = np.linspace(2, 0.2, 30)
+    split = [
+        cluster_vectors(rng.normal(size=(80, 30)) * spread, n_resamples=19, rng=rng).clusters > 1 for _ in range(20)
+    ]
+    assert sum(split) <= 4
+
+
+def test_points_that_are_all_alike_and_points_that_are_too_few(rng):
+    alike = cluster_vectors(np.ones((30, 8)), rng=rng)
+    assert (alike.clusters, alike.silhouette, alike.p_value) == (1, None, None)
+    with pytest.raises(TooFewErrors, match="19 failing paragraphs"):
+        cluster_vectors(np.ones((19, 8)), rng=rng)
+
+
+def test_the_same_seed_gives_the_same_clusters(rng):
+    x = rng.normal(size=(50, 8))
+    one, other = (cluster_vectors(x, n_resamples=9, rng=np.random.default_rng(3)) for _ in range(2))
+    assert one == other
+
+
+def test_terms_by_hand():
+    """`mill` in 18 of 20 inside and 6 of 40 outside: the prior adds 24/60 of 10 to either, 22 of 30 and 10 of 50.
+
+    `oak` in 2 of 20 falls short of three texts, whatever its odds.
+    """
+    inside = ["A mill, a MILL of 1801"] * 18 + ["an oak"] * 2
+    outside = ["the mill"] * 6 + ["the ford"] * 34
+    (term,) = distinguishing_terms(inside, outside)
+    assert (term.term, term.inside, term.outside) == ("mill", 18, 6)
+    odds = np.log(22 / 8) - np.log(10 / 40)
+    assert term.z == pytest.approx(odds / np.sqrt(1 / 22 + 1 / 8 + 1 / 10 + 1 / 40))
+
+
+def test_terms_of_every_text_and_of_few_texts_are_left_out():
+    inside = ["common alpha"] * 20 + ["common rare"] * 2
+    outside = ["common beta"] * 40
+    (term,) = distinguishing_terms(inside, outside)
+    assert (term.term, term.inside, term.outside) == ("alpha", 20, 0)

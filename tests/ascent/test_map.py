@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+
+from richter.ascent import map_vectors
+from richter.ascent._map import principal_components
+from richter.errors import TooFewErrors
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def groups(rng, sizes=(40, 40, 40), dim=32):
+    centres = unit(rng.normal(size=(len(sizes), dim)))
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    return unit(centres[labels] + 0.15 * unit(rng.normal(size=(len(labels), dim)))), labels
+
+
+def test_components_by_hand():
+    """Points on a line in space, and a little across it: (1, 1, 0) carries 8 of 10 of the variance, (0, 0, 1) 2."""
+    x = np.array([[1, 1, 0], [-1, -1, 0], [1, 1, 0], [-1, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
+    scores, shares = principal_components(x, 2)
+    np.testing.assert_allclose(shares, [0.8, 0.2], atol=1e-12)
+    np.testing.assert_allclose(scores[:, 0], np.sqrt(2) * np.array([1, -1, 1, -1, 0, 0]), atol=1e-12)
+    np.testing.assert_allclose(scores[:, 1], [0, 0, 0, 0, 1, -1], atol=1e-12)
+
+
+def test_components_against_a_singular_value_decomposition(rng):
+    x = rng.normal(size=(60, 12)) * np.linspace(3, 1, 12)
+    scores, shares = principal_components(x, 4)
+    centred = x - x.mean(axis=0)
+    left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(np.abs(scores), np.abs(left[:, :4] * values[:4]), atol=1e-9)
+    np.testing.assert_allclose(shares, values[:4] ** 2 / (values**2).sum(), atol=1e-12)
+
+
+def test_points_in_a_plane_keep_every_neighbour(rng):
+    """Vectors that lie in a plane lose nothing: all distances stay (rounding aside), and two components carry all."""
+    plane = np.linalg.qr(rng.normal(size=(16, 2)))[0]
+    x = rng.normal(size=(40, 2)) @ plane.T
+    found = map_vectors(x, method="pca", rng=rng)
+    assert found.explained == pytest.approx(1)
+    assert found.kept_neighbours == 1
+    np.testing.assert_allclose(pdist(np.array(found.points)), pdist(x), atol=1e-9)
+
+
+def test_the_method_follows_the_number_of_points(rng, monkeypatch):
+    x, _ = groups(rng, (20, 20))
+    few = map_vectors(x, rng=rng)
+    assert (few.method, few.why) == ("pca", "40 points are fewer than t-SNE needs (50)")
+    many = map_vectors(np.repeat(x, 51, axis=0), rng=rng)
+    assert many.method == "pca"
+    assert "more than t-SNE places" in many.why
+    monkeypatch.setattr("richter.ascent._map.find_spec", lambda name: None)
+    without = map_vectors(np.repeat(x, 2, axis=0), rng=rng)
+    assert without.method == "pca"
+    assert "richter[map]" in without.why
+    with pytest.raises(TooFewErrors, match="9 failing paragraphs"):
+        map_vectors(x[:9], rng=rng)
+
+
+def test_tsne_keeps_groups_apart_and_is_the_same_for_the_same_seed(rng):
+    pytest.importorskip("sklearn")
+    x, labels = groups(rng)
+    found = map_vectors(x, rng=np.random.default_rng(5))
+    assert found.method == "tsne"
+    assert found.explained is None
+    points = np.array(found.points)
+    nearest = np.argsort(np.linalg.norm(points[:, None] - points[None], axis=2), axis=1)[:, 1:6]
+    assert (labels[nearest] == labels[:, None]).all()
+    assert found == map_vectors(x, rng=np.random.default_rng(5))

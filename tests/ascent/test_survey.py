@@ -1,0 +1,97 @@
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from helpers.small_base import SimulatedTestee, small_base
+from richter.ascent import SearchSettings, base_of, run_search, survey_errors
+from richter.cli import main
+from richter.errors import InputError
+from richter.llm import parse_budget
+from richter.records import Condition, Decoding
+
+CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("search")
+    base = small_base(folder / "kb")
+    testee = SimulatedTestee(lambda document, _: document in (2, 3, 7))
+    settings = SearchSettings(batch=20, neighbours=12, questions=1, phrasings=1)
+    summary = run_search(folder / "run", base, CONDITION, settings, budget=parse_budget("140calls"), model=testee)
+    return folder / "run", base, summary
+
+
+def show(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(["search", "show", *map(str, arguments)])
+    printed = capsys.readouterr()
+    return stop.value.code, printed.out, printed.err
+
+
+def test_every_failing_paragraph_is_on_the_map_and_clusters_are_the_hard_documents(searched):
+    run, base, summary = searched
+    found = survey_errors(run, base, rng=np.random.default_rng(0))
+    assert len(found.points) == summary.sources_found == sum(c.paragraphs for c in found.clusters)
+    assert {base.document_of(point.paragraph) for point in found.points} == {2, 3, 7}
+    assert found.clustering.clusters == 3
+    for cluster in found.clusters:
+        rows = [point.paragraph for point in found.points if point.cluster == cluster.cluster]
+        assert len({base.document_of(row) for row in rows}) == 1  # a document's vectors lie around one place
+        assert cluster.example in rows
+        assert cluster.categories == ((f"category {base.document_of(rows[0]) % 4}", len(rows)),)
+        assert cluster.error == 1
+    assert found == survey_errors(run, base, rng=np.random.default_rng(0))
+
+
+def test_show_writes_map_clusters_costs_and_curves(searched, tmp_path, capsys):
+    run, base, summary = searched
+    code, out, _ = show(capsys, run, "--map", tmp_path / "map.csv", "--json", tmp_path / "show.json")
+    assert code == 0
+    assert "3 clusters" in out
+    table = pl.read_csv(tmp_path / "map.csv")
+    assert table.columns == ["paragraph", "x", "y", "category", "cluster", "step", "error", "text"]
+    assert len(table) == summary.sources_found
+    assert table["text"].to_list() == [p.text for p in base.paragraphs(table["paragraph"].to_list())]
+    found = json.loads((tmp_path / "show.json").read_text())
+    assert len(found["map"]["points"]) == len(table)
+    assert len(found["clusters"]["found"]) == found["clusters"]["clusters"] == 3
+    assert found["not_computed"] == {}
+    (cost,) = found["costs"]
+    assert (cost["model"], cost["role"], cost["calls"]) == ("simulated/testee", "tested", summary.spent.calls)
+    assert (cost["tokens_in"], cost["tokens_out"]) == (10 * summary.answers, 2 * summary.answers)
+    assert found["cost_per_error"]["calls"] == pytest.approx(summary.spent.calls / summary.errors_found)
+    curves = found["curves"]
+    assert curves["answers"][-1] == found["answers"]
+    assert curves["errors_found"][-1] == found["errors_found"]
+    assert curves["cumulative_error"] == [step["cumulative_error"] for step in found["steps"]]
+    # one question a paragraph: the cumulative error of eq. (2) is the share of wrong answers so far
+    shares = [wrong / answers for wrong, answers in zip(curves["errors_found"], curves["answers"], strict=True)]
+    assert curves["cumulative_error"] == pytest.approx(shares)
+
+
+def test_a_base_that_has_moved_is_said_and_another_one_is_refused(tmp_path, capsys):
+    base = small_base(tmp_path / "kb")
+    testee = SimulatedTestee(lambda document, _: False)
+    settings = SearchSettings(batch=8, neighbours=6, questions=1, phrasings=1)
+    run_search(tmp_path / "run", base, CONDITION, settings, budget=parse_budget("16calls"), model=testee)
+    code, out, _ = show(capsys, tmp_path / "run")
+    assert code == 0
+    assert "No map, no clusters: 0 failing paragraphs are too few" in out  # nothing failed: said, and the rest shown
+    assert "No prediction: 16 paragraphs, 0 failing" in out
+    (tmp_path / "kb").rename(tmp_path / "moved")
+    assert base_of(tmp_path / "run") is None
+    code, out, _ = show(capsys, tmp_path / "run")
+    assert (code, "--kb says where" in out) == (0, True)
+    code, _, err = show(capsys, tmp_path / "run", "--map", tmp_path / "map.csv")
+    assert (code, "--kb says where" in err) == (1, True)
+    code, out, _ = show(capsys, tmp_path / "run", "--kb", tmp_path / "moved", "--json", tmp_path / "j.json")
+    assert code == 0
+    found = json.loads((tmp_path / "j.json").read_text())
+    assert (found["map"], found["clusters"], found["prediction"]) == (None, None, None)
+    assert set(found["not_computed"]) == {"map", "clusters", "prediction"}
+    other = small_base(tmp_path / "other", documents=3)
+    with pytest.raises(InputError, match="is not the base of"):
+        survey_errors(tmp_path / "run", other, rng=np.random.default_rng(0))
