@@ -154,7 +154,7 @@ def _agree(
     if found is None:
         if ledger.spent().calls:
             raise InputError(
-                f"{ledger.path.parent} already holds another kind of run.", remedy="Search into a folder of its own."
+                f"{ledger.name} already holds another kind of run.", remedy="Search into a folder of its own."
             )
         ledger.set_note(NOTE, wanted)
         return
@@ -162,7 +162,7 @@ def _agree(
         if found[part] != wanted[part]:
             before, now = _difference(found[part], wanted[part])
             raise InputError(
-                f"{ledger.path.parent} was begun with another {part}: {before}, not {now}.",
+                f"{ledger.name} was begun with another {part}: {before}, not {now}.",
                 remedy="Resume with the same, or search into another folder.",
             )
 

@@ -144,7 +144,7 @@ def search_note(ledger: Ledger) -> tuple[SearchSettings, Condition, dict[str, An
     """What defines the search in a ledger."""
     note = ledger.note("search")
     if note is None:
-        raise InputError(f"{ledger.path.parent} holds no search.", remedy="Make one with `richter search run`.")
+        raise InputError(f"{ledger.name} holds no search.", remedy="Make one with `richter search run`.")
     condition = next(c for c in ledger.conditions() if c.name == note["condition"])
     return SearchSettings.from_dict(note["settings"]), condition, note
 
