@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from richter.audit._active import NextLabels, label_pool, next_labels
+    from richter.audit._agreement import AgreementReport, LoneRater, measure_agreement
     from richter.audit._ask import AskProgress, Estimate, ask_run, estimate_run, name_conditions
     from richter.audit._calibration import CalibrationReport, DrawsCondition, GradesCondition, measure_calibration
     from richter.audit._calibration_questions import question_table
+    from richter.audit._calibration_sentence import calibration_sentence
     from richter.audit._compare import CompareReport, compare_grades
     from richter.audit._compare_severity import CATASTROPHIC
     from richter.audit._demo import AccuracyRow, DemoResult, DemoSize, grade_by_alias, run_demo
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
     from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
     from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run, score_rows
+    from richter.audit._measure import SECTIONS, RunResults, measure_run
     from richter.audit._plan import (
         Plan,
         PlanField,
@@ -41,6 +44,11 @@ _FILES = {
         "label_pool",
         "next_labels",
     ),
+    "_agreement": (
+        "AgreementReport",
+        "LoneRater",
+        "measure_agreement",
+    ),
     "_ask": (
         "AskProgress",
         "Estimate",
@@ -55,6 +63,7 @@ _FILES = {
         "measure_calibration",
     ),
     "_calibration_questions": ("question_table",),
+    "_calibration_sentence": ("calibration_sentence",),
     "_compare": (
         "CompareReport",
         "compare_grades",
@@ -96,6 +105,11 @@ _FILES = {
         "judge_run",
         "score_rows",
     ),
+    "_measure": (
+        "SECTIONS",
+        "RunResults",
+        "measure_run",
+    ),
     "_plan": (
         "Plan",
         "PlanField",
@@ -135,7 +149,9 @@ _FILES = {
 __all__ = [
     "CATASTROPHIC",
     "DRAWS_NAME",
+    "SECTIONS",
     "AccuracyRow",
+    "AgreementReport",
     "AskProgress",
     "CalibrationReport",
     "CompareReport",
@@ -150,6 +166,7 @@ __all__ = [
     "GradesCondition",
     "JudgingEstimate",
     "JudgingResult",
+    "LoneRater",
     "NextLabels",
     "Outcome",
     "Plan",
@@ -158,11 +175,13 @@ __all__ = [
     "RatingKind",
     "Requirement",
     "Run",
+    "RunResults",
     "SequentialAudit",
     "SeverityReport",
     "TailReport",
     "ask_run",
     "ask_until",
+    "calibration_sentence",
     "check_plan",
     "compare_grades",
     "draw_run",
@@ -174,8 +193,10 @@ __all__ = [
     "judge_run",
     "label_pool",
     "lock_plan",
+    "measure_agreement",
     "measure_calibration",
     "measure_grades",
+    "measure_run",
     "name_conditions",
     "new_plan",
     "next_labels",

@@ -35,7 +35,7 @@ from richter.llm import Asker, Budget, Model, check_model, open_model, price_of,
 from richter.records import Answer, Condition, Item, Rating
 from richter.store import Ledger, open_ledger
 
-__all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run", "score_rows"]
+__all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run", "score_rows", "scores_of"]
 
 GAZETTEER_NAME = "facts.gazetteer.json.gz"
 NOTE = "judging"
@@ -300,16 +300,28 @@ def score_rows(run: str | Path, *, source: str = "rule", rule: Rule = "mean") ->
         ratings = [r for r in ledger.ratings() if r.kind == source and r.draw == 0]
     if not ratings:
         raise InputError(f"{run} holds no {source} ratings.", remedy="Run `richter judge` or `richter rate` first.")
+    return scores_of(ratings, items, conditions, note, rule=rule)
+
+
+def scores_of(
+    ratings: Sequence[Rating],
+    items: Mapping[str, Item],
+    conditions: Mapping[str, Condition],
+    note: Mapping[str, Any],
+    *,
+    rule: Rule = "mean",
+) -> list[dict[str, Any]]:
+    """The scores table of ratings of one kind at draw 0; `note` is what the run keeps of its judges."""
     grouped: dict[tuple[str, str], list[Rating]] = {}
     for r in ratings:
         grouped.setdefault((r.item, r.condition), []).append(r)
     by_name = {row["name"]: Condition.from_dict(row) for row in note.get("judges", [])}
     pool = [by_name[name] for name in note.get("pool", [])]
     places = {item: i for i, item in enumerate(items)}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for (item, condition), own in grouped.items():
         row: dict[str, Any] = {"item": item, "condition": condition}
-        if source == "judge":
+        if own[0].kind == "judge":
             order = [
                 j.name
                 for j in deal(pool, conditions[condition], places[item], allow_self=bool(note.get("self_allowed")))
@@ -323,6 +335,7 @@ def score_rows(run: str | Path, *, source: str = "rule", rule: Rule = "mean") ->
             given = [r.severity for r in own if r.severity is not None]
             severity = sum(given) / len(given) if given else None
         if severity is not None:
-            row["severity"] = float(snap(severity))
-            rows.append(row | {"domain": items[item].domain, "tier": items[item].tier})
+            rows.append({**row, "severity": severity, "domain": items[item].domain, "tier": items[item].tier})
+    for row, severity in zip(rows, snap([row["severity"] for row in rows]).tolist(), strict=True):
+        row["severity"] = severity
     return rows

@@ -38,6 +38,7 @@ __all__ = [
     "parse_value",
     "plan_file",
     "read_plan",
+    "versions",
 ]
 
 # kind -> module with FIELDS, HELP and, if needed, faults(values)
@@ -191,7 +192,7 @@ def lock_plan(path: str | Path, *, now: datetime.datetime | None = None) -> Plan
                 "kind": plan.kind,
                 "hash": plan.hash,
                 "locked_at": _stamp(now),
-                "versions": _versions(),
+                "versions": versions(),
                 "values": plan.values,
                 "opened": lock.get("opened", []),
             },
@@ -418,7 +419,8 @@ def _stamp(now: datetime.datetime | None) -> str:
     return (now or datetime.datetime.now(datetime.UTC)).astimezone(datetime.UTC).isoformat(timespec="microseconds")
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """What a result was computed with: Python, Richter and the packages that decide its digits."""
     versions = {"python": platform.python_version(), "richter": __version__}
     for package in ("numba", "numpy", "polars", "scipy"):
         versions[package] = importlib.metadata.version(package)

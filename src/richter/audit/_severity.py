@@ -94,6 +94,7 @@ def weigh_scores(
     conditions: str | Path | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     plan: str | Path | None = None,
+    status: PlanStatus | None = None,
     reliability: float | None = None,
     n_resamples: int | None = None,
     level: float | None = None,
@@ -104,10 +105,10 @@ def weigh_scores(
 
     With a plan its values hold, its hash is the seed, and options given against it are listed as deviations. The
     scores' reliability, unless given, is ICC(2,2) of the judges' two columns where the table has them. `opened` is the
-    file that a frame came from, for the plan's record.
+    file that a frame came from, for the plan's record; with `status` it is already known where the plan stands.
     """
     values: dict[str, Any] = {"max_error_gap": 0.05, "min_gap": 0.15, "alpha": 0.05}
-    recipe, status = PAPER if paper else DEFAULT, None
+    recipe = PAPER if paper else DEFAULT
     rules = list(require)
     keep: Sequence[str] = ()
     if plan is not None:
@@ -119,7 +120,7 @@ def weigh_scores(
             if value is not None and value != found.values.get(name)
         ]
         against += [f"--require {rule!r} is not in the plan" for rule in rules if rule not in found.values["require"]]
-        status = open_data(plan, plan_file(path, opened), extra=against)
+        status = status or open_data(plan, plan_file(path, opened), extra=against)
         values = {name: found.values[name] for name in values}
         recipe = recipe if paper else plan_recipe(found.values)
         n_resamples = n_resamples or found.values["n_resamples"]

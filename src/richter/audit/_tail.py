@@ -86,13 +86,15 @@ def study_column(
     overrides: Mapping[str, Any] | None = None,
     probe: tuple[str, str] | None = None,
     scan: bool = False,
+    status: PlanStatus | None = None,
     seed: int = 0,
 ) -> TailReport:
     """Run the tail protocol on a column. `overrides` are fields of a tail plan; against a plan they are deviations.
 
     Without a plan the tolerances default to a tenth and a fifth of the pooled standard deviation on the scale of the
     comparison, which is a convention and not a judgement; the finding is exploratory either way. `path` may be a frame;
-    `opened` is then the file it came from, for the plan's record.
+    `opened` is then the file it came from, for the plan's record; with `status` it is already known where the plan
+    stands.
     """
     given = {k: v for k, v in (overrides or {}).items() if v is not None}
     plan = None if plan_path is None else read_plan(plan_path, kind="tail")
@@ -110,7 +112,8 @@ def study_column(
     n_missing = int(frame[column].null_count())
     frame = frame.drop_nulls(column)
     severities, items = _by_condition(frame, column, item_column, condition_column, values, plan, name)
-    status = None if plan_path is None else open_data(plan_path, plan_file(path, opened), extra=extra)
+    if plan_path is not None:
+        status = status or open_data(plan_path, plan_file(path, opened), extra=extra)
     if plan is None:
         chosen = _plan_without(severities, values)
         seed_used = seed

@@ -1,5 +1,6 @@
 """What `richter agreement` and `richter judge` print about ratings."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -52,7 +53,7 @@ def print_agreement(out: Console, a: Agreement) -> None:
     out.print()
 
 
-def print_groups(out: Console, by: str, groups: dict[str, Agreement]) -> None:
+def print_groups(out: Console, by: str, groups: Mapping[str, Agreement]) -> None:
     """Agreement for each condition or domain."""
     table = Table(by, "answers", "ICC(2,1)", "ICC(2,k)", "alpha", box=None, pad_edge=False)
     for name, a in groups.items():

@@ -9,7 +9,14 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from richter.audit import CalibrationReport, DrawsCondition, GradesCondition, measure_calibration, question_table
+from richter.audit import (
+    CalibrationReport,
+    DrawsCondition,
+    GradesCondition,
+    calibration_sentence,
+    measure_calibration,
+    question_table,
+)
 from richter.calibration import EceResult, RecalibrationAdvice
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
@@ -17,7 +24,7 @@ from richter.errors import InputError
 from richter.interop import export_table
 from richter.records import Interval, printable
 
-__all__ = ["calibration", "calibration_sentence"]
+__all__ = ["calibration"]
 
 
 @click.command()
@@ -98,33 +105,6 @@ def calibration(
             out.print(printable(condition.name, limit=100))
         for line in lines:
             out.print(Padding(f"- {line}", (0, 0, 0, 2), expand=False))
-
-
-def _calibration_sentence(result: EceResult, *, what: str) -> str:
-    low, high = result.interval.low, result.interval.high
-    if low > 0:
-        side = "more" if result.signed_gap > 0 else "less"
-        return (
-            f"{what} is miscalibrated: ECE {result.debiased:.3f} debiased ({low:.3f} to {high:.3f}), "
-            f"{side} confident than right by {abs(result.signed_gap):.3f} on average."
-        )
-    return (
-        f"{what} is not shown to be miscalibrated: ECE {result.ece:.3f}, where a calibrated model would show "
-        f"{result.null:.3f}; the data allow an ECE of up to {high:.3f}."
-    )
-
-
-def calibration_sentence(condition: GradesCondition | DrawsCondition) -> str:
-    """What the draws or grades of a condition say of its calibration, in words."""
-    name = printable(condition.name, limit=60)
-    if isinstance(condition, GradesCondition):
-        if condition.result is None:
-            return f"{name}: untestable; {condition.reason}."
-        return f"{name}: " + _calibration_sentence(condition.result, what="confidence")
-    if condition.sem is None:
-        return f"{name}: untestable; {condition.reason}."
-    result = condition.sem.sem2 or condition.sem.sem1
-    return f"{name}: " + _calibration_sentence(result, what="agreement with itself")
 
 
 def _results(condition: GradesCondition | DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:

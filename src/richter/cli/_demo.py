@@ -8,9 +8,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from richter.audit import AskProgress, DemoResult, DemoSize, run_demo
+from richter.audit import AskProgress, DemoResult, DemoSize, calibration_sentence, run_demo
 from richter.cli._agreement_text import print_judges
-from richter.cli._calibration import calibration_sentence
 from richter.cli._compare_text import findings_of, verdict_note
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import asking, downloading

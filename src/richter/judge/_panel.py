@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from richter.errors import CallFailed, InputError
+from richter.errors import CallFailed, InputError, UnknownProvider
 from richter.judge._prompt import Detail, judge_messages, read_reply, reply_schema
 from richter.llm import BUILT_IN, Asker, Job, Model, resolve
 from richter.records import Answer, Condition, Decoding, Item, Rating
@@ -46,9 +46,13 @@ def model_identity(name: str) -> str:
 
     `openai/gpt-4o`, `openrouter/openai/gpt-4o-2024-08-06` and `http://host/v1#GPT-4o` are one model; so are a GGUF
     file and its copies (by their content, where the file is at hand) and its quantisations (by name). It errs on the
-    side of calling two releases of one model the same: they share their mistakes.
+    side of calling two releases of one model the same: they share their mistakes. A model that no provider here can
+    reach (from another tool's log, or simulated) goes by its name alone.
     """
-    spec = resolve(name)
+    try:
+        spec = resolve(name)
+    except UnknownProvider:
+        return _plain_name(name)
     if spec.backend == "local" and spec.name != BUILT_IN and Path(spec.model).is_file():
         with Path(spec.model).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -57,7 +61,12 @@ def model_identity(name: str) -> str:
         return f"sha256:{digest}"
     if spec.name == BUILT_IN:
         return "smollm2-135m-instruct"
-    last = re.split(r"[/\\#]", spec.model.lower().rstrip("/"))[-1].removesuffix(".gguf")
+    return _plain_name(spec.model)
+
+
+def _plain_name(model: str) -> str:
+    """A model's last name without its quantisation and release."""
+    last = re.split(r"[/\\#]", model.lower().rstrip("/"))[-1].removesuffix(".gguf")
     while True:
         shorter = _RELEASE.sub("", _QUANTISATION.sub("", last))
         if shorter == last:

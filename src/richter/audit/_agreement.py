@@ -1,0 +1,111 @@
+"""How far ratings can be trusted: agreement within a kind, judges against a reference, corrections by people."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from richter.errors import InputError
+from richter.interop import RatingsFile
+from richter.judge import Agreement, Correction, JudgeReport, Tabulated, agreement, corrections, judge_report, tabulate
+
+__all__ = ["AgreementReport", "LoneRater", "measure_agreement"]
+
+Kind = Literal["human", "judge", "rule"]
+KINDS: tuple[Kind, ...] = ("human", "judge", "rule")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LoneRater:
+    """One rater alone: there is nobody to agree with."""
+
+    raters: tuple[str, ...]
+    n_answers: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementReport:
+    """Agreement by kind of rating, judges and rules against a reference, and what people's labels correct them to."""
+
+    file: str
+    kinds: Mapping[Kind, Agreement | LoneRater]
+    groups: Mapping[Kind, Mapping[str, Agreement]]  # by condition or domain, where asked for
+    by: str | None
+    references: Mapping[Kind, JudgeReport]
+    corrected: Mapping[Kind, tuple[Correction, ...]]
+    stratified: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values under the names that others rely on."""
+        row: dict[str, Any] = {"file": self.file, "kinds": {k: found.to_dict() for k, found in self.kinds.items()}}
+        for kind, groups in self.groups.items():
+            row["kinds"][kind][f"by_{self.by}"] = {name: found.to_dict() for name, found in groups.items()}
+        row |= {f"{kind}s": report.to_dict() for kind, report in self.references.items()}
+        return row | {f"corrected_{kind}s": [c.to_dict() for c in rows] for kind, rows in self.corrected.items()}
+
+
+def measure_agreement(
+    source: RatingsFile,
+    *,
+    rng: np.random.Generator,
+    file: str = "",
+    kind: Kind | None = None,
+    reference: Kind | None = None,
+    by: Literal["condition", "domain"] | None = None,
+    any_scale: bool = False,
+) -> AgreementReport:
+    """Report each kind of rating by itself; hold judges against people or rules, and rules against people.
+
+    With `kind` only that one, which must be there. Judge and rule figures are corrected by human labels where there
+    are any.
+    """
+    present = [k for k in KINDS if any(r.kind == k for r in source.ratings)]
+    wanted = [kind] if kind else present
+    tables = {k: tabulate(source.ratings, k, any_scale=any_scale) for k in dict.fromkeys([*wanted, *present])}
+    kinds: dict[Kind, Agreement | LoneRater] = {}
+    groups: dict[Kind, Mapping[str, Agreement]] = {}
+    for name in wanted:
+        table = tables[name]
+        if len(table.raters) < 2 and kind is None:
+            kinds[name] = LoneRater(raters=table.raters, n_answers=len(table.keys))
+            continue
+        kinds[name] = agreement(table, rng=rng)
+        if by:
+            groups[name] = _by(table, source, by, rng)
+    references: dict[Kind, JudgeReport] = {}
+    corrected: dict[Kind, tuple[Correction, ...]] = {}
+    judged: tuple[Kind, ...] = ("judge", "rule")
+    for name in (k for k in judged if k in wanted):
+        basis = _reference(tables, reference) if name == "judge" else tables.get("human")
+        if name == "rule" and basis is None:
+            continue
+        references[name] = judge_report(tables[name], basis, rng=rng)
+        if "human" in tables and not any_scale:
+            corrected[name] = corrections(tables["human"], tables[name], strata=source.strata or None, rng=rng)
+    return AgreementReport(
+        file=file,
+        kinds=kinds,
+        groups=groups,
+        by=by,
+        references=references,
+        corrected=corrected,
+        stratified=bool(source.strata),
+    )
+
+
+def _reference(tables: Mapping[Kind, Tabulated], wanted: Kind | None) -> Tabulated | None:
+    if wanted and wanted not in tables:
+        raise InputError(f"There are no {wanted} ratings to hold the judges against.", remedy="Leave --reference out.")
+    return tables.get(wanted or ("human" if "human" in tables else "rule"))
+
+
+def _by(table: Tabulated, source: RatingsFile, by: str, rng: np.random.Generator) -> dict[str, Agreement]:
+    if by == "domain" and not source.domains:
+        raise InputError("The ratings have no `domain` column.", remedy="Add one, or use --by condition.")
+    names = np.array([key[1] if by == "condition" else source.domains.get(key[0], "") for key in table.keys])
+    return {name: agreement(table, names == name, rng=rng) for name in sorted(set(names.tolist()))}

@@ -1,0 +1,247 @@
+"""Everything that a run's ledgers say, as one document, without one model call.
+
+`measure_run` reads the records once and hands them to the sections (`_measure_<section>.py`), each of which calls the
+functions behind the commands: a number here is the number that the command prints. A section that cannot be had says
+what is missing and which command would get it.
+"""
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from richter import __version__
+from richter.audit._gate import run_gate
+from richter.audit._grades import grade_matrix
+from richter.audit._measure_calibration import calibration_section, measure_draws, measure_run_grades
+from richter.audit._measure_conditions import measure_conditions
+from richter.audit._measure_findings import Measured, findings_of
+from richter.audit._measure_floors import compare_run, floors_section, grades_frame
+from richter.audit._measure_judges import agree_on_run, judges_section
+from richter.audit._measure_run import RunRecords, read_run, run_plan
+from richter.audit._measure_search import search_folders, search_section
+from richter.audit._measure_severity import severity_section, weigh_run
+from richter.audit._measure_tail import SCORES, study_tail, tail_column, tail_section
+from richter.audit._measure_words import checks_of, next_steps, question_of, signature_of
+from richter.audit._plan import Plan, PlanStatus, versions
+from richter.audit._plan_tail import tail_plan
+from richter.errors import InputError, TooFewErrors
+from richter.records import jsonable
+
+__all__ = ["SECTIONS", "VERSION", "RunResults", "measure_run"]
+
+VERSION = 1
+SECTIONS = ("severity", "tail", "calibration", "floors", "search", "judges")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RunResults:
+    """The results document of a run, already plain values; `results.schema.json` describes it."""
+
+    document: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document."""
+        return dict(self.document)
+
+
+def measure_run(
+    run: str | Path,
+    *,
+    only: Collection[str] | None = None,
+    plan: str | Path | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    n_resamples: int = 2000,
+    watch: Callable[[str], None] | None = None,
+) -> RunResults:
+    """Measure a run: every section its ledgers allow, or `only` some. Asks nothing, writes nothing.
+
+    `plan` is the run's plan.toml unless another is given. `watch` is told the name of each section as it begins. The
+    same ledgers, plan and seed give the same document, byte for byte; the paths of the folder are not in it.
+    """
+    unknown = [name for name in only or () if name not in SECTIONS]
+    if unknown:
+        raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
+    records = read_run(run)
+    chosen, status = run_plan(records, plan)
+    found = _Measuring(
+        records, chosen, status, set(only or SECTIONS), seed=seed, level=level, n_resamples=n_resamples, watch=watch
+    )
+    sections = {name: found.section(name) for name in ("floors", "severity", "calibration", "judges", "tail", "search")}
+    measured = found.measured
+    conditions = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
+    findings = findings_of(measured)
+    checks = checks_of(records, measured, status)
+    document = {
+        "schema": "richter/results",
+        "version": VERSION,
+        "richter": __version__,
+        "run": {
+            "name": records.name,
+            "bench": records.bench,
+            "items": len(records.items),
+            "started_at": records.moment(0),
+            "ended_at": records.moment(1),
+            "state": records.state,
+        },
+        "question": question_of(records.names),
+        "conditions": conditions,
+        "findings": findings,
+        "checks": checks,
+        "next": next_steps(records, measured, sections),
+        "signature": signature_of(records, measured, conditions, status, level=level),
+        "sections": {name: sections[name] for name in SECTIONS},
+        "methods": {
+            "plan": _plan_row(chosen, status),
+            "deviations": [] if status is None else [*status.deviations, *status.reasons],
+            "seed": seed,
+            "level": level,
+            "n_resamples": n_resamples,
+            "versions": versions(),
+            "spent": dict(records.spent),
+            "exploratory": measured.exploratory,
+        },
+    }
+    return RunResults(document=jsonable(document))
+
+
+def _plan_row(plan: Plan | None, status: PlanStatus | None) -> dict[str, Any] | None:
+    if plan is None or status is None:
+        return None
+    return {
+        "hash": plan.hash,
+        "locked_at": status.locked_at,
+        "fields": dict(plan.values),
+        "kind": plan.kind,
+        "state": status.state,
+    }
+
+
+class _Measuring:
+    """The sections in turn, and the results behind them, which findings and checks are made from."""
+
+    def __init__(
+        self,
+        records: RunRecords,
+        plan: Plan | None,
+        status: PlanStatus | None,
+        wanted: set[str],
+        *,
+        seed: int,
+        level: float,
+        n_resamples: int,
+        watch: Callable[[str], None] | None,
+    ) -> None:
+        self.records, self.plan, self.status, self.wanted = records, plan, status, wanted
+        self.seed, self.level, self.n_resamples, self.watch = seed, level, n_resamples, watch
+        self.measured = Measured(exploratory=status is None or not status.confirmatory)
+        self.frame = grades_frame(records)
+
+    def section(self, name: str) -> Any:
+        """A section's content, or what is missing for it."""
+        if name not in self.wanted:
+            return _missing("It was not asked for.", f"richter report {self.records.command}")
+        if self.watch is not None:
+            self.watch(name)
+        why = self._nothing(name)
+        if why is not None:
+            return why
+        try:
+            return getattr(self, f"_{name}")()
+        except TooFewErrors as few:
+            return _missing(few.what, few.remedy)
+        except InputError as fault:
+            return _missing(fault.what, fault.remedy)
+
+    def _nothing(self, name: str) -> dict[str, Any] | None:
+        """What every section needs: answers, and (but for searches and tails) ratings."""
+        run, records = self.records.command, self.records
+        if records.state == "empty":
+            return _missing("The run holds no answers.", f"richter ask {run} --bench ITEMS --model MODEL")
+        if name in ("severity", "floors", "judges") and records.basis is None:
+            return _missing("No answer is rated, so nothing is graded or weighed.", f"richter judge {run} --rules")
+        return None
+
+    def _severity(self) -> dict[str, Any]:
+        report = weigh_run(
+            self.records,
+            plan=self.plan,
+            status=self.status,
+            n_resamples=self.n_resamples,
+            level=self.level,
+            seed=self.seed,
+        )
+        self.measured.severity = report
+        return severity_section(self.records, report)
+
+    def _floors(self) -> dict[str, Any]:
+        grades = grade_matrix(self.frame)
+        values = {} if self.plan is None else self.plan.values
+        if self.plan is not None and self.plan.kind == "gate":
+            self.measured.gate = run_gate(self.plan, grades, status=self.status)
+        if len(grades.names) < 2:
+            return _missing(
+                f"There is one condition ({grades.names[0]}); a comparison needs two.",
+                f"richter ask {self.records.command} --bench ITEMS --model ANOTHER",
+            )
+        report = compare_run(
+            grades,
+            margin=values.get("margin"),
+            severity_margin=values.get("severity_margin"),
+            tail_plan=tail_plan(self.plan) if self.plan is not None and self.plan.kind == "tail" else None,
+            n_resamples=self.n_resamples,
+            level=self.level,
+            seed=self.seed,
+        )
+        self.measured.comparison = report
+        return floors_section(report, seed=self.seed)
+
+    def _calibration(self) -> dict[str, Any]:
+        run = self.records.command
+        draws = measure_draws(self.records, level=self.level, seed=self.seed)
+        grades = measure_run_grades(self.frame, level=self.level, seed=self.seed)
+        self.measured.draws, self.measured.grades = draws, grades
+        if draws is None and grades is None:
+            reason = "No answer was drawn repeatedly, and no graded answer carries a confidence."
+            return _missing(reason, f"richter draw {run}/draws --bench ITEMS --model MODEL --draws 20 --limit 60")
+        return calibration_section(self.records, draws, grades)
+
+    def _judges(self) -> dict[str, Any]:
+        raters = {(r.kind, r.rater) for r in self.records.ratings}
+        if len(raters) < 2:
+            return _missing(
+                "One rater alone: nobody to agree with.",
+                f"richter judge {self.records.command} --judges MODEL,MODEL --limit 60",
+            )
+        report = agree_on_run(self.records, seed=self.seed)
+        self.measured.agreement = report
+        return judges_section(self.records, report)
+
+    def _tail(self) -> dict[str, Any]:
+        column = tail_column(self.records, self.plan)
+        if column is None:
+            run = self.records.command
+            return _missing(
+                "No continuous severity was scored: half-step ratings have no continuous tail.",
+                f"richter tail score {run} --scorer nll -o {run}/{SCORES}",
+            )
+        report = study_tail(
+            self.records, column, plan=self.plan, status=self.status, n_resamples=self.n_resamples, seed=self.seed
+        )
+        self.measured.tail = report
+        return tail_section(report, self.plan)
+
+    def _search(self) -> Any:
+        folders = search_folders(self.records)
+        if not folders:
+            run = self.records.command
+            return _missing(
+                "No search for errors was run.",
+                f"richter search run {run}/search --kb BASE --model MODEL --budget 2000calls",
+            )
+        return search_section(folders, level=self.level)
+
+
+def _missing(reason: str, remedy: str) -> dict[str, Any]:
+    return {"missing": {"reason": reason, "remedy": remedy}}

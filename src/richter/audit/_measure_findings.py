@@ -1,0 +1,116 @@
+"""Every claim of a run, from the results behind its sections: a sentence first, with what it rests on."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from scipy.special import ndtri
+
+from richter.audit._agreement import AgreementReport
+from richter.audit._calibration import CalibrationReport, DrawsCondition, GradesCondition
+from richter.audit._calibration_sentence import calibration_result, calibration_sentence
+from richter.audit._compare import CompareReport
+from richter.audit._gate import GateReport
+from richter.audit._measure_floors import gap_findings
+from richter.audit._severity import SeverityReport
+from richter.audit._tail import TailReport
+from richter.records import Finding, Interval, Verdict
+
+__all__ = ["ECE_MARGIN", "Measured", "findings_of"]
+
+ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
+POWER = 0.8
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Measured:
+    """The results behind the sections; None where a section is missing."""
+
+    exploratory: bool
+    comparison: CompareReport | None = None
+    severity: SeverityReport | None = None
+    draws: CalibrationReport | None = None
+    grades: CalibrationReport | None = None
+    agreement: AgreementReport | None = None
+    tail: TailReport | None = None
+    gate: GateReport | None = None
+
+
+def findings_of(measured: Measured) -> list[dict[str, Any]]:
+    """All findings: requirements first, then differences, shapes, tails, and calibration one by one.
+
+    Each row is a finding's with its `section`, the `measure` it is about and the `conditions` it names.
+    """
+    return [
+        {"section": section, "measure": measure, "conditions": names, **finding.to_dict()}
+        for section, measure, names, finding in _findings(measured)
+    ]
+
+
+def _findings(measured: Measured) -> Iterator[tuple[str, str, list[str], Finding]]:
+    if measured.gate is not None:
+        for rule in measured.gate.requirements:
+            yield "floors", "requirement", [], _required(rule, measured.exploratory)
+    if measured.severity is not None:
+        for check in measured.severity.requirements:
+            yield "severity", "requirement", [], check
+    if measured.comparison is not None:
+        for pair in measured.comparison.comparison.pairs:
+            for measure, gap in gap_findings(measured.comparison, pair.a, pair.b).items():
+                yield "floors", measure, [pair.a, pair.b], gap.to_finding(exploratory=measured.exploratory)
+    if measured.severity is not None:
+        for shape in measured.severity.study.discrimination.pairs:
+            yield "severity", "b", [shape.a, shape.b], _estimated(shape.finding, shape.delta_b, shape.interval)
+    if measured.tail is not None:
+        study = measured.tail.study
+        for tails in study.pairs:
+            yield "tail", "xi", [tails.a, tails.b], _estimated(tails.finding, tails.delta_xi, tails.interval)
+    for report, measure in ((measured.draws, "draws"), (measured.grades, "confidence")):
+        for condition in () if report is None else report.conditions:
+            yield "calibration", measure, [condition.name], _calibrated(condition, measured.exploratory)
+
+
+def _estimated(finding: Finding, estimate: float | None, interval: Interval | None) -> Finding:
+    """A shape's finding with the difference it is about."""
+    value = None if estimate is None or math.isnan(estimate) else estimate
+    return dataclasses.replace(finding, estimate=value, interval=interval)
+
+
+def _required(rule: Any, exploratory: bool) -> Finding:
+    return Finding(
+        claim=rule.name,
+        verdict=rule.verdict,
+        sentence=rule.sentence,
+        estimate=rule.excess,
+        interval=None
+        if rule.low is None or rule.high is None
+        else Interval(low=rule.low, high=rule.high, level=0.9, method="one-sided limits"),
+        n=rule.n,
+        needed=rule.labels_needed,
+        blocked_by="alignment" if rule.verdict is Verdict.BLOCKED else None,
+        exploratory=exploratory,
+    )
+
+
+def _calibrated(condition: GradesCondition | DrawsCondition, exploratory: bool) -> Finding:
+    """Whether a condition is shown to be miscalibrated, and how many labels would show an ECE of the margin."""
+    result = calibration_result(condition)
+    verdict, needed = Verdict.UNTESTABLE, None
+    if result is not None:
+        verdict = Verdict.VERIFIED if result.interval.low > 0 else Verdict.UNDECIDED
+        if verdict is Verdict.UNDECIDED:
+            z = float(ndtri(0.5 + result.interval.level / 2))
+            ask = (z + float(ndtri(POWER))) * result.interval.half_width / z
+            needed = math.ceil(result.n * (ask / ECE_MARGIN) ** 2)
+    return Finding(
+        claim=f"{condition.name} is miscalibrated",
+        verdict=verdict,
+        sentence=calibration_sentence(condition),
+        estimate=None if result is None else result.debiased,
+        interval=None if result is None else result.interval,
+        n=None if result is None else result.n,
+        floor=condition.floor,
+        needed=needed,
+        exploratory=exploratory,
+    )

@@ -1,0 +1,111 @@
+"""The section on floors: who differs from whom, by how much, against what these items can show."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from richter.audit._compare import CompareReport, compare_grades
+from richter.audit._grades import GradeMatrix, grade_matrix
+from richter.audit._measure_run import RunRecords
+from richter.floors import GapFinding
+from richter.tail import TailPlan
+
+__all__ = ["compare_run", "floors_section", "run_grades"]
+
+
+def run_grades(records: RunRecords) -> GradeMatrix:
+    """The run as grades: severity 0 is correct, failed calls are not graded, the answers' confidences beside them."""
+    return grade_matrix(grades_frame(records))
+
+
+def grades_frame(records: RunRecords) -> pl.DataFrame:
+    """A grades table of the run, with a row for every failed call."""
+    text = dict.fromkeys(("item", "condition", "subject", "error"), pl.String)
+    schema = {**text, "severity": pl.Float64, "confidence": pl.Float64, "correct": pl.Float64}
+    confidence = {name: asked.confidence[0] for name, asked in records.asked.items()}
+    rows: list[tuple[Any, ...]] = []
+    for item, condition, severity in records.scores.select("item", "condition", "severity").iter_rows():
+        sure = confidence.get(condition, {}).get(item)
+        rows.append((item, condition, records.items[item].domain, "", severity, sure, float(severity == 0)))
+    known = {(row[0], row[1]) for row in rows}
+    for name in records.names:
+        rows += [
+            (item, name, records.items[item].domain, error, None, None, None)
+            for item, error in records.asked[name].errors.items()
+            if (item, name) not in known and item in records.items
+        ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def compare_run(
+    grades: GradeMatrix,
+    *,
+    margin: float | None,
+    severity_margin: float | None,
+    tail_plan: TailPlan | None,
+    n_resamples: int,
+    level: float,
+    seed: int,
+) -> CompareReport:
+    """`compare_grades` on all conditions; two are directed, as in `richter compare RUN A B`: is the second better?"""
+    return compare_grades(
+        grades,
+        rng=np.random.default_rng(seed),
+        conditions=grades.names if len(grades.names) == 2 else (),
+        margin=margin,
+        severity_margin=severity_margin,
+        tail_plan=tail_plan,
+        level=level,
+        n_resamples=n_resamples,
+    )
+
+
+def floors_section(report: CompareReport, *, seed: int) -> dict[str, Any]:
+    """The comparison as `richter compare --json` prints it, and the rows that its figures draw."""
+    comparison = report.comparison
+    return {
+        "comparison": report.to_dict() | {"seed": seed},
+        "gaps": [
+            _gap(measure, finding, comparison.margin)
+            for pair in comparison.pairs
+            for measure, finding in gap_findings(report, pair.a, pair.b).items()
+        ],
+        "sets": [list(names) for names in comparison.groups],
+        "flips": [
+            {
+                "a": pair.a,
+                "b": pair.b,
+                "fixed": int(pair.accuracy.gap.detail["fixed"]),
+                "broken": int(pair.accuracy.gap.detail["broken"]),
+            }
+            for pair in comparison.pairs
+        ],
+    }
+
+
+def gap_findings(report: CompareReport, a: str, b: str) -> dict[str, GapFinding]:
+    """The decided differences of a pair, by measure."""
+    pair = next(p for p in report.comparison.pairs if (p.a, p.b) == (a, b))
+    found = {"accuracy": pair.accuracy}
+    if pair.calibration is not None:
+        found["calibration"] = pair.calibration
+    return found | report.severity.get((a, b), {})
+
+
+def _gap(measure: str, finding: GapFinding, margin: float | None) -> dict[str, Any]:
+    gap = finding.gap
+    return {
+        "a": gap.a,
+        "b": gap.b,
+        "measure": measure,
+        "delta": gap.delta,
+        "interval": gap.interval.to_dict(),
+        "floor": gap.floor,
+        "smallest_visible": gap.visible,
+        "margin": margin,
+        "verdict": finding.verdict.value,
+        "n": gap.n,
+        "labels_needed": gap.labels_needed,
+        "labels_needed_for": gap.labels_needed_for,
+    }

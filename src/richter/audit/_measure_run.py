@@ -1,0 +1,203 @@
+"""What a run folder holds, read once: the records behind every section of its results."""
+
+import dataclasses
+import datetime
+import math
+import shlex
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from richter.audit._judging import NOTE, scores_of
+from richter.audit._plan import Plan, PlanStatus, check_plan, read_plan
+from richter.bench import is_refusal
+from richter.records import Answer, Condition, Item, Rating
+from richter.sampling import split_confidence, token_probability
+from richter.store import LEDGER_NAME, Ledger, being_written, open_ledger
+
+__all__ = ["Asked", "RunRecords", "read_run", "run_plan"]
+
+Basis = Literal["human", "rule", "judge"]
+BASES: dict[Basis, str] = {"human": "people", "rule": "rules", "judge": "judges"}
+PLAN_NAME = "plan.toml"
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Asked:
+    """What came of asking one condition (draw 0), and what all its calls cost."""
+
+    answered: int = 0
+    failed: int = 0
+    refused: int = 0
+    calls: int = 0
+    tokens: int = 0
+    money_usd: float = 0.0
+    unpriced: int = 0
+    stated: dict[str, float] = dataclasses.field(default_factory=dict)  # item -> confidence
+    token: dict[str, float] = dataclasses.field(default_factory=dict)
+    errors: dict[str, str] = dataclasses.field(default_factory=dict)  # item -> why the call failed
+
+    def add(self, answer: Answer) -> None:
+        """Take one answer into account."""
+        self.calls += 1
+        self.tokens += (answer.tokens_in or 0) + (answer.tokens_out or 0)
+        self.money_usd += answer.money_usd or 0.0
+        self.unpriced += answer.money_usd is None and not answer.error
+        if answer.draw > 0:
+            return
+        if answer.error:
+            self.failed += 1
+            self.errors[answer.item] = answer.error
+            return
+        self.answered += 1
+        self.refused += is_refusal(answer.text)
+        if "onfidence" in answer.text:
+            stated = split_confidence(answer.text)[1]
+            if stated is not None:
+                self.stated[answer.item] = stated
+        token = token_probability(answer.text, answer.tokens, answer.logprobs)
+        if token is not None:
+            self.token[answer.item] = token
+
+    @property
+    def confidence(self) -> tuple[dict[str, float], str]:
+        """The confidence that most answers have, and what it is: stated, else the tokens' probability."""
+        if self.stated and len(self.stated) >= self.answered / 2:
+            return self.stated, "stated confidence"
+        return (self.token, "token probability") if self.token else (self.stated, "stated confidence")
+
+    def spent(self) -> dict[str, Any]:
+        """Plain values; money is None where no answer has a price."""
+        unknown = self.answered and self.unpriced >= self.answered
+        return {"calls": self.calls, "tokens": self.tokens, "money_usd": None if unknown else self.money_usd}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecords:
+    """A run's records, and which kind of rating speaks for it.
+
+    `scores` is its scores table by the ratings of the kind `basis` (None: nothing is rated), `rated` how many answers
+    each kind of rating covers, `ledgers` every ledger in the folder with what it cost.
+    """
+
+    folder: Path
+    state: Literal["complete", "in progress", "empty"]
+    bench: str
+    items: Mapping[str, Item]
+    conditions: tuple[Condition, ...]
+    asked: Mapping[str, Asked]
+    ratings: tuple[Rating, ...]
+    notes: Mapping[str, Mapping[str, Any]]
+    basis: Basis | None
+    rated: Mapping[str, int]
+    scores: pl.DataFrame
+    times: tuple[float, float] | None
+    spent: Mapping[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        """The conditions' names."""
+        return [c.name for c in self.conditions]
+
+    @property
+    def name(self) -> str:
+        """The folder's own name; its path is not part of any result."""
+        return self.folder.resolve().name
+
+    @property
+    def command(self) -> str:
+        """The folder's name as one writes it in a command."""
+        return shlex.quote(self.name)
+
+    def moment(self, which: int) -> str | None:
+        """When the first (0) or last (1) answer came, as ISO text."""
+        if self.times is None:
+            return None
+        return datetime.datetime.fromtimestamp(self.times[which], datetime.UTC).isoformat(timespec="seconds")
+
+
+def read_run(run: str | Path) -> RunRecords:
+    """Read a run folder. Nothing is asked and nothing is written."""
+    folder = Path(run)
+    writing = being_written(folder)
+    with open_ledger(folder) as ledger, ledger.snapshot():
+        items = {item.id: item for item in ledger.items()}
+        conditions = tuple(ledger.conditions())
+        asked = {c.name: Asked() for c in conditions}
+        for answer in ledger.answers():
+            asked.setdefault(answer.condition, Asked()).add(answer)
+        ratings = tuple(ledger.ratings())
+        notes = {name: ledger.note(name) or {} for name in ("bench", NOTE, "rating sample", "search")}
+        times = ledger.times()
+        spent = [_spent(ledger)]
+    for path in sorted(folder.glob(f"*/{LEDGER_NAME}")):
+        with open_ledger(path.parent) as ledger:
+            spent.append(_spent(ledger))
+    answered = any(a.answered or a.failed for a in asked.values())
+    basis, rated = _basis(ratings)
+    scores = pl.DataFrame(schema={"item": pl.String, "condition": pl.String, "severity": pl.Float64})
+    if basis is not None:
+        chosen = [r for r in ratings if r.kind == basis and r.draw == 0]
+        rows = scores_of(chosen, items, {c.name: c for c in conditions}, notes[NOTE])
+        scores = pl.DataFrame(rows, infer_schema_length=None) if rows else scores
+    return RunRecords(
+        folder=folder,
+        state="in progress" if writing else "complete" if answered else "empty",
+        bench=str(notes["bench"].get("path", "")),
+        items=items,
+        conditions=tuple(c for c in conditions if asked[c.name].calls or not answered),
+        asked=asked,
+        ratings=ratings,
+        notes=notes,
+        basis=basis if len(scores) else None,
+        rated=rated,
+        scores=scores,
+        times=times,
+        spent=_sum(spent),
+    )
+
+
+def _spent(ledger: Ledger) -> dict[str, Any]:
+    spent = ledger.spent()
+    return dataclasses.asdict(spent) | {"ledger": ledger.path.parent.name}
+
+
+def _sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the run's ledgers cost together; money is None where no answer has a price."""
+    total: dict[str, Any] = {name: sum(p[name] for p in parts) for name in ("calls", "answers", "tokens", "unpriced")}
+    priced = total["answers"] == 0 or total["unpriced"] < total["answers"]
+    return {**total, "money_usd": math.fsum(p["money_usd"] for p in parts) if priced else None}
+
+
+def _basis(ratings: tuple[Rating, ...]) -> tuple[Basis | None, dict[str, int]]:
+    """The kind of rating that covers most answers; kinds never mix. Of equals people, then rules, then judges."""
+    seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for r in ratings:
+        if r.severity is not None and r.draw == 0:
+            seen[r.kind].add((r.item, r.condition))
+    counts: dict[str, int] = {kind: len(seen[kind]) for kind in BASES if kind in seen}
+    best = max(BASES, key=lambda kind: counts.get(kind, 0))
+    return (best if counts else None), counts
+
+
+def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None, PlanStatus | None]:
+    """The run's plan (as given, else its plan.toml) and where it stands.
+
+    It is confirmatory when it was locked before the first answer came and is unchanged since: that can be told from
+    the lock and the ledger alone, so nothing is written here.
+    """
+    if path is None:
+        own = records.folder / PLAN_NAME
+        if not own.exists():
+            return None, None
+        path = own
+    plan, status = read_plan(path), check_plan(path)
+    if status.locked_at is not None and records.times is not None:
+        locked = datetime.datetime.fromisoformat(status.locked_at).timestamp()
+        if locked > records.times[0]:
+            why = f"the plan was locked on {status.locked_at}, after the first answer came ({records.moment(0)})"
+            status = dataclasses.replace(status, confirmatory=False, reasons=(*status.reasons, why))
+    return plan, status

@@ -1,0 +1,106 @@
+"""The section on severity: the study, where and how answers fail, and the magnitude-frequency curve with its fit."""
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from richter.audit._compare_severity import CATASTROPHIC
+from richter.audit._measure_run import RunRecords
+from richter.audit._plan import Plan, PlanStatus
+from richter.audit._severity import SeverityReport, weigh_scores
+from richter.severity import BValue
+
+__all__ = ["severity_section", "weigh_run"]
+
+LEVELS = np.arange(1, 9) / 2
+
+
+def weigh_run(
+    records: RunRecords, *, plan: Plan | None, status: PlanStatus | None, n_resamples: int, level: float, seed: int
+) -> SeverityReport:
+    """`weigh_scores` on the run's scores; a severity plan's values hold, another kind's do not concern it."""
+    if plan is not None and plan.kind == "severity":
+        return weigh_scores(records.scores, plan=plan.path, status=status)
+    own = plan.values.get("require", []) if plan is not None else []
+    rules = [rule for rule in own if isinstance(rule, str)]
+    return weigh_scores(records.scores, require=rules, n_resamples=n_resamples, level=level, seed=seed, status=status)
+
+
+def severity_section(records: RunRecords, report: SeverityReport) -> dict[str, Any]:
+    """The study as `richter severity --json` prints it, and the rows that its figures draw."""
+    return {
+        "study": report.to_dict(),
+        "heatmap": _heatmap(records.scores),
+        "mechanisms": _mechanisms(records),
+        "curve": [row for name in report.study.deployment for row in _curve(name, report)],
+    }
+
+
+def _heatmap(scores: pl.DataFrame) -> list[dict[str, Any]]:
+    keys = ["condition", "domain", "tier"]
+    table = scores.with_columns(pl.col("domain").cast(pl.String), pl.col("tier").cast(pl.Int64))
+    cells = table.group_by(keys, maintain_order=True).agg(
+        pl.len().alias("n"),
+        (pl.col("severity") > 0).sum().alias("errors"),
+        (pl.col("severity") > 0).mean().alias("error_rate"),
+        pl.col("severity").mean().alias("mean_severity"),
+        (pl.col("severity") >= CATASTROPHIC).sum().alias("catastrophic"),
+    )
+    order = {name: i for i, name in enumerate(scores["condition"].unique(maintain_order=True).to_list())}
+    rows = cells.to_dicts()
+    return sorted(rows, key=lambda row: (order[row["condition"]], row["domain"] or "", row["tier"] or 0))
+
+
+def _mechanisms(records: RunRecords) -> list[dict[str, Any]]:
+    """Wrong answers by mechanism and severity: the mechanism that most raters of the basis named, ties as "several"."""
+    named: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for r in records.ratings:
+        if r.kind == records.basis and r.draw == 0 and r.mechanism and r.severity:
+            named[r.item, r.condition][r.mechanism] += 1
+    counts: Counter[tuple[str, str, float]] = Counter()
+    wrong = records.scores.filter(pl.col("severity") > 0)
+    for item, condition, severity in wrong.select("item", "condition", "severity").iter_rows():
+        ranked = named[item, condition].most_common(2) if (item, condition) in named else []
+        if not ranked:
+            mechanism = "not named"
+        elif len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
+            mechanism = "several"
+        else:
+            mechanism = ranked[0][0]
+        counts[condition, mechanism, severity] += 1
+    places = {name: i for i, name in enumerate(records.names)}
+    return [
+        {"condition": condition, "mechanism": mechanism, "severity": severity, "count": count}
+        for (condition, mechanism, severity), count in sorted(
+            counts.items(), key=lambda row: (places[row[0][0]], row[0][1], row[0][2])
+        )
+    ]
+
+
+def _curve(name: str, report: SeverityReport) -> list[dict[str, Any]]:
+    """The share of answers at or above each level, seen and as the law with the fitted b has it above m_min.
+
+    The law is the truncated geometric one on the half-step grid: P(level) proportional to 10^(-b (s - m_min)) from
+    m_min to 4, scaled to the share of answers at or above m_min.
+    """
+    fit = report.study.discrimination.conditions[name]
+    counts = np.asarray(fit.counts[1:], dtype=np.int64)
+    exceed = np.cumsum(counts[::-1])[::-1] / fit.n
+    fitted = np.full(8, np.nan)
+    if isinstance(fit, BValue):
+        above = fit.m_min <= LEVELS
+        weight = np.where(above, 10 ** (-fit.b * (LEVELS - fit.m_min)), 0.0)
+        law = np.cumsum((weight / weight.sum())[::-1])[::-1]
+        fitted[above] = (law * exceed[np.argmax(above)])[above]
+    return [
+        {
+            "condition": name,
+            "severity": float(level),
+            "count": int(count),
+            "exceed": float(seen),
+            "fitted_exceed": None if np.isnan(model) else float(model),
+        }
+        for level, count, seen, model in zip(LEVELS, counts, exceed, fitted, strict=True)
+    ]

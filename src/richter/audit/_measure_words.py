@@ -1,0 +1,336 @@
+"""The results in words: the question, the checks made, what to do next, and what a signatory can sign."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from richter.audit._compare_severity import CATASTROPHIC
+from richter.audit._measure_conditions import SIMULATED
+from richter.audit._measure_findings import ECE_MARGIN, Measured
+from richter.audit._measure_floors import gap_findings
+from richter.audit._measure_judges import self_judging
+from richter.audit._measure_run import BASES, RunRecords
+from richter.audit._plan import PlanStatus
+from richter.errors import InputError
+from richter.floors import METRICS
+from richter.judge import Agreement, Undefined
+from richter.records import Verdict, printable
+from richter.severity import BValue
+from richter.stats import clopper_pearson
+
+__all__ = ["checks_of", "next_steps", "question_of", "signature_of"]
+
+ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively
+
+
+def question_of(names: Sequence[str]) -> str:
+    """What the run asks, in one sentence."""
+    shown = [printable(name, limit=60) for name in names]
+    if not shown:
+        return "Which conditions fail, how badly, and do they know it?"
+    if len(shown) == 1:
+        return f"How often and how badly does {shown[0]} fail, and does it know it?"
+    if len(shown) == 2:
+        return f"Is {shown[1]} worse than {shown[0]}, how badly do they fail, do they know it?"
+    return f"Which of {len(shown)} conditions fail more, how badly do they fail, do they know it?"
+
+
+# ------------------------------------------------------------------ checks
+
+
+def _check(name: str, passed: bool | None, text: str) -> dict[str, Any]:
+    return {"name": name, "passed": passed, "text": text}
+
+
+def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None) -> list[dict[str, Any]]:
+    """What was checked of the run itself; `passed` is None where a check could not be made."""
+    answered = {name: records.asked[name].answered for name in records.names}
+    failed = {name: records.asked[name].failed for name in records.names}
+    items = len(records.items)
+    short = {name: items - n for name, n in answered.items() if n < items}
+    total = sum(answered.values())
+    return [
+        _check(
+            "run complete",
+            {"complete": True, "in progress": False, "empty": None}[records.state],
+            {
+                "complete": "nobody is writing to the run",
+                "in progress": "the run is being written: these figures are of a moment",
+                "empty": "the run holds no answers",
+            }[records.state],
+        ),
+        _check(
+            "every item answered",
+            not short if total else None,
+            f"each condition answered all {items:,} items"
+            if not short
+            else f"{_listed(short)} short of {items:,} items",
+        ),
+        _check(
+            "no failed calls",
+            not any(failed.values()) if total else None,
+            "no call failed for good" if not any(failed.values()) else f"failed for good: {_listed(failed)}",
+        ),
+        _rated(records, total),
+        _aligned(measured),
+        *_judged(records, measured),
+        _fits(measured),
+        _planned(status),
+        _real(records),
+    ]
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    named = [f"{printable(name, limit=40)} {n:,}" for name, n in counts.items() if n]
+    return ", ".join(named[:5]) + (f" and {len(named) - 5} more" if len(named) > 5 else "")
+
+
+def _rated(records: RunRecords, total: int) -> dict[str, Any]:
+    if records.basis is None or not total:
+        return _check("every answer rated", None if not total else False, "no answer is rated")
+    n = records.rated[records.basis]
+    by = BASES[records.basis]
+    return _check("every answer rated", n >= total, f"{n:,} of {total:,} answers are rated by {by}")
+
+
+def _aligned(measured: Measured) -> dict[str, Any]:
+    if measured.comparison is None:
+        return _check("items aligned", None, "there are no two graded conditions to align")
+    refused = measured.comparison.comparison.refused
+    if refused:
+        pair = f"{printable(refused[0].a, limit=40)} and {printable(refused[0].b, limit=40)}"
+        return _check(
+            "items aligned", False, f"{len(refused)} pairs are not comparable; {pair}: {printable(refused[0].reason)}"
+        )
+    number = len(measured.comparison.comparison.pairs)
+    text = "the two conditions share their items" if number == 1 else f"all {number} pairs share their items"
+    return _check("items aligned", True, text)
+
+
+def _judged(records: RunRecords, measured: Measured) -> list[dict[str, Any]]:
+    """Whether judges agree with each other, and whether any judged itself."""
+    panel = None if measured.agreement is None else measured.agreement.kinds.get("judge")
+    if not isinstance(panel, Agreement):
+        return [_check("judges agree", None, "no two judges rated")]
+    if isinstance(panel.alpha, Undefined):
+        agree = _check("judges agree", None, f"undefined: {panel.alpha.why}")
+    else:
+        span, value = panel.alpha.interval, panel.alpha.estimate
+        low = value if span is None else span.low
+        text = f"Krippendorff's alpha {value:.2f} (at least {low:.2f}), {ACCEPTED_ALPHA:g} is asked for"
+        agree = _check("judges agree", low >= ACCEPTED_ALPHA, text)
+    try:
+        own = self_judging(records)
+    except InputError as fault:
+        return [agree, _check("no model judged itself", None, fault.what)]
+    if own is None:
+        return [agree]
+    text = f"{own.n_self:,} of {own.n_judge_ratings:,} judge ratings are of the judge's own model"
+    return [agree, _check("no model judged itself", own.n_self == 0, text)]
+
+
+def _fits(measured: Measured) -> dict[str, Any]:
+    if measured.severity is None:
+        return _check("the severity law fits", None, "no severities")
+    fits = {n: f for n, f in measured.severity.study.discrimination.conditions.items() if isinstance(f, BValue)}
+    bad = [name for name, fit in fits.items() if not fit.gof_p > 0.05]
+    if not fits:
+        return _check("the severity law fits", None, "no condition has enough errors for a slope")
+    text = f"of {len(fits)} slopes {len(fits) - len(bad)} fit their errors (p above 0.05)"
+    return _check("the severity law fits", not bad, text)
+
+
+def _planned(status: PlanStatus | None) -> dict[str, Any]:
+    if status is None:
+        return _check("plan locked before asking", None, "there is no plan: every finding is exploratory")
+    if status.confirmatory:
+        return _check("plan locked before asking", True, f"locked {status.locked_at}, unchanged since")
+    return _check("plan locked before asking", False, "; ".join(status.reasons) or "the plan is not locked")
+
+
+def _real(records: RunRecords) -> dict[str, Any]:
+    made = [c.name for c in records.conditions if c.model.startswith(SIMULATED)]
+    if not made:
+        return _check("no condition is simulated", True, "every condition names a model that can be asked")
+    return _check("no condition is simulated", False, f"{len(made)} of {len(records.conditions)} are simulated")
+
+
+# ------------------------------------------------------------------ what to do next
+
+
+def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, Any]) -> list[str]:
+    """What would settle what is undecided, with numbers: labels for the margin, never for the gap that was seen."""
+    steps = []
+    if records.state == "in progress":
+        steps.append("wait for the run to end, then report again: more answers are on their way")
+    steps += _undecided_gaps(measured)
+    steps += _undecided_calibration(measured)
+    steps += _undecided_severity(measured)
+    if measured.tail is not None and measured.tail.study.finding.needed is not None:
+        steps.append(
+            f"undecided on tails; {measured.tail.study.finding.needed:,} exceedances a condition would settle them"
+        )
+    for name, section in sections.items():
+        if isinstance(section, dict) and "missing" in section and "not asked for" not in section["missing"]["reason"]:
+            steps.append(f"no {name}: {section['missing']['reason']} Get it with: {section['missing']['remedy']}")
+    if records.basis is not None and "human" not in records.rated:
+        by = BASES[records.basis]
+        steps.append(
+            f"severity rests on {by} alone; have people rate a sample: richter rate {records.command} --rater NAME"
+        )
+    return steps
+
+
+def _undecided_gaps(measured: Measured) -> list[str]:
+    """One step a measure: the most items that any undecided pair needs for the margin."""
+    if measured.comparison is None:
+        return []
+    pairs = measured.comparison.comparison.pairs
+    waiting: dict[str, list[Any]] = defaultdict(list)
+    for pair in pairs:
+        for measure, finding in gap_findings(measured.comparison, pair.a, pair.b).items():
+            if finding.verdict is Verdict.UNDECIDED:
+                waiting[measure].append(finding.gap)
+    steps = []
+    for measure, gaps in waiting.items():
+        metric = METRICS[measure]
+        aim = f"{metric.amount(gaps[0].labels_needed_for)}{metric.unit}"
+        of = "" if len(pairs) == 1 else f" for {len(gaps)} of {len(pairs)} pairs"
+        more = max((g.labels_needed - g.n for g in gaps if g.labels_needed is not None), default=None)
+        head = f"undecided on {measure.replace('_', ' ')}{of}"
+        if more is None:
+            continue
+        if more > 0:
+            steps.append(f"{head}; {more:,} more labelled items would settle a margin of {aim}")
+        else:
+            steps.append(f"{head}; these items would show a gap of {aim}: a smaller one needs a smaller stated margin")
+    return steps
+
+
+def _undecided_calibration(measured: Measured) -> list[str]:
+    from richter.audit._measure_findings import findings_of  # one source of the numbers
+
+    rows = [
+        f
+        for f in findings_of(Measured(exploratory=True, draws=measured.draws, grades=measured.grades))
+        if f["verdict"] == Verdict.UNDECIDED.value and f["needed"]
+    ]
+    steps = []
+    for measure, what in (("draws", "drawn questions"), ("confidence", "labelled items")):
+        own = [f for f in rows if f["measure"] == measure]
+        if not own:
+            continue
+        worst = max(own, key=lambda f: f["needed"] - f["n"])
+        more = worst["needed"] - worst["n"]
+        of = printable(worst["conditions"][0], limit=40) if len(own) == 1 else f"{len(own)} conditions"
+        if more > 0:
+            steps.append(
+                f"undecided on the calibration of {of}; {more:,} more {what} would settle a margin of "
+                f"{100 * ECE_MARGIN:g} points"
+            )
+    return steps
+
+
+def _undecided_severity(measured: Measured) -> list[str]:
+    if measured.severity is None:
+        return []
+    found = measured.severity.study.discrimination
+    few = {n: f for n, f in found.conditions.items() if not isinstance(f, BValue)}
+    steps = []
+    if few:
+        worst = max(few.values(), key=lambda f: f.needed - f.n_errors)
+        names = ", ".join(printable(n, limit=40) for n in list(few)[:3]) + (" and others" if len(few) > 3 else "")
+        steps.append(f"no slope of severities for {names}; {worst.needed:,} errors are needed, they have fewer")
+    steps += [
+        f"undecided: {check.claim}; {check.needed - check.n:,} more answers without such an event would show it"
+        for check in measured.severity.requirements
+        if check.verdict is Verdict.UNDECIDED and check.needed is not None and check.n is not None
+    ]
+    for wanted in () if measured.gate is None else measured.gate.requirements:
+        if wanted.verdict is Verdict.UNDECIDED and wanted.labels_needed is not None:
+            more = max(wanted.labels_needed - wanted.n, 0)
+            steps.append(f"undecided: {wanted.name}; {more:,} more labelled items would show it met")
+    return steps
+
+
+# ------------------------------------------------------------------ what can be signed
+
+
+def signature_of(
+    records: RunRecords,
+    measured: Measured,
+    conditions: Sequence[Mapping[str, Any]],
+    status: PlanStatus | None,
+    *,
+    level: float,
+) -> dict[str, Any]:
+    """The requirement, the bound that the data carry, on whose ratings it rests, and of which questions it speaks.
+
+    The bound is the exact one-sided upper limit on the rate of catastrophic answers, whatever was required: zero seen
+    in n is not zero.
+    """
+    required = [] if measured.severity is None else list(measured.severity.requirements)
+    wanted = [] if measured.gate is None else list(measured.gate.requirements)
+    bounds = []
+    for row in conditions:
+        if row["how_badly"] is None:
+            continue
+        n = row["how_badly"]["n"]
+        k = round(row["how_badly"]["estimate"] * n)
+        upper = clopper_pearson(k, n, level=level, side="upper").high
+        bounds.append(
+            {
+                "condition": row["name"],
+                "what": row["how_badly"]["what"],
+                "seen": k,
+                "n": n,
+                "upper": upper,
+                "level": level,
+            }
+        )
+    worst = max(bounds, key=lambda b: b["upper"], default=None)
+    bound = None
+    if worst is not None:
+        which = "" if len(bounds) == 1 else f"; the highest of {len(bounds)} conditions"
+        bound = (
+            f"at most {100 * worst['upper']:.2g}% of answers of {printable(worst['condition'], limit=60)} are of "
+            f"severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst['seen']:,} seen in "
+            f"{worst['n']:,}{which})"
+        )
+    claims = [check.claim for check in required] + [rule.name for rule in wanted]
+    verdicts = [check.verdict.value for check in required] + [rule.verdict.value for rule in wanted]
+    return {
+        "requirement": "; ".join(claims) or None,
+        "verdicts": verdicts,
+        "bound": bound,
+        "bounds": bounds,
+        "basis": _basis_words(records),
+        "population": _population_words(records),
+        "plan_hash": None if status is None else status.hash,
+        "deviations": [] if status is None else [*status.deviations, *status.reasons],
+    }
+
+
+def _basis_words(records: RunRecords) -> str:
+    """Whose ratings the figures rest on, and who checked them."""
+    if records.basis is None:
+        return "nobody rated an answer"
+    text = f"{BASES[records.basis]} ({records.rated[records.basis]:,} answers)"
+    if records.basis != "human" and records.rated.get("human"):
+        return f"{text}; people checked {records.rated['human']:,}"
+    return text if records.basis == "human" else f"{text}; no person checked them"
+
+
+def _population_words(records: RunRecords) -> str:
+    """Which questions the figures speak of, and no others."""
+    domains = sorted({item.domain for item in records.items.values() if item.domain})
+    tiers = sorted({item.tier for item in records.items.values() if item.tier is not None})
+    text = f"{len(records.items):,} questions"
+    if records.bench:
+        text += f" of {printable(records.bench, limit=80)}"
+    if domains:
+        shown = ", ".join(printable(d, limit=30) for d in domains[:8])
+        text += f"; {len(domains)} domain{'s' * (len(domains) > 1)} ({shown}{', …' * (len(domains) > 8)})"
+    if tiers:
+        text += f"; tiers {tiers[0]} to {tiers[-1]}" if len(tiers) > 1 else f"; tier {tiers[0]}"
+    return text + ". Of other questions they say nothing."
