@@ -96,7 +96,7 @@ def test_rating_by_keyboard(run: Path, driver: Browser) -> None:  # noqa: F811
             runner = web.AppRunner(page.app())
             await runner.setup()
             await web.TCPSite(runner, "127.0.0.1", 0).start()
-            served["url"] = f"http://127.0.0.1:{runner.addresses[0][1]}/?token={page.token}"
+            served["url"] = f"http://127.0.0.1:{runner.addresses[0][1]}/?token={page.guard.token}"
             ready.set()
             while not stop.is_set():
                 await asyncio.sleep(0.05)

@@ -119,7 +119,7 @@ def good(base: str) -> dict[str, str]:
 
 def test_rating_undo_and_resume(run: Path) -> None:
     async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
-        async with client.get(f"{base}/?token={page.token}") as reply:
+        async with client.get(f"{base}/?token={page.guard.token}") as reply:
             assert reply.status == 200
             assert "page.js" in await reply.text()
         async with client.get(f"{base}/api/next") as reply:
@@ -153,15 +153,15 @@ def test_the_token_works_once_and_nothing_else_opens_the_page(run: Path) -> None
             assert reply.status == 403
         async with client.get(f"{base}/?token=guess") as reply:
             assert reply.status == 403
-        async with client.get(f"{base}/?token={page.token}", allow_redirects=False) as reply:
+        async with client.get(f"{base}/?token={page.guard.token}", allow_redirects=False) as reply:
             assert reply.status == 303
             cookie = reply.headers["Set-Cookie"]
             assert "HttpOnly" in cookie
             assert "SameSite=Strict" in cookie
-            assert page.token not in cookie
+            assert page.guard.token not in cookie
         async with client.get(f"{base}/api/next") as reply:
             assert reply.status == 200
-        async with aiohttp.ClientSession() as stranger, stranger.get(f"{base}/?token={page.token}") as reply:
+        async with aiohttp.ClientSession() as stranger, stranger.get(f"{base}/?token={page.guard.token}") as reply:
             assert reply.status == 403
 
     serve(run, act)
@@ -179,7 +179,7 @@ def test_the_token_works_once_and_nothing_else_opens_the_page(run: Path) -> None
 )
 def test_requests_from_elsewhere_are_refused(run: Path, headers: dict[str, str]) -> None:
     async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
-        await (await client.get(f"{base}/?token={page.token}")).read()
+        await (await client.get(f"{base}/?token={page.guard.token}")).read()
         body = json.dumps({"task": 0, "severity": 1})
         async with client.post(f"{base}/api/rate", data=body, headers={**good(base), **headers}) as reply:
             assert reply.status == 403
@@ -190,7 +190,7 @@ def test_requests_from_elsewhere_are_refused(run: Path, headers: dict[str, str])
 
 def test_every_reply_forbids_scripts_and_frames(run: Path) -> None:
     async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
-        paths = (f"/?token={page.token}", "/", "/page.js", "/page.css", "/api/next", "/api/scale", "/nowhere")
+        paths = (f"/?token={page.guard.token}", "/", "/page.js", "/page.css", "/api/next", "/api/scale", "/nowhere")
         for path in paths:
             async with client.get(base + path) as reply:
                 policy = reply.headers["Content-Security-Policy"]

@@ -69,7 +69,7 @@ def serve_rating(
                         f"Port {port} cannot be used: {error.strerror}.", remedy="Leave --port out."
                     ) from error
                 here = runner.addresses[0][1]
-                ready(f"http://127.0.0.1:{here}/?token={page.token}", len(sample.chosen))
+                ready(f"http://127.0.0.1:{here}/?token={page.guard.token}", len(sample.chosen))
                 while page.state()["task"] is not None:
                     await asyncio.sleep(0.5)
                 await asyncio.sleep(1.0)  # let the page show that all is done

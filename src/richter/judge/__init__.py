@@ -1,5 +1,6 @@
 """Severity: the rubric, judging by rules, by judge models and by people, and what the ratings are worth."""
 
+from richter.judge._guard import LoopbackGuard, error_reply
 from richter.judge._page import RatingPage
 from richter.judge._panel import (
     AGREE_WITHIN,
@@ -40,6 +41,7 @@ __all__ = [
     "Agreement",
     "Correction",
     "JudgeReport",
+    "LoopbackGuard",
     "PanelScore",
     "RatingPage",
     "Rubric",
@@ -59,6 +61,7 @@ __all__ = [
     "corrections",
     "deal",
     "draw_sample",
+    "error_reply",
     "fence",
     "judge_decoding",
     "judge_detail",

@@ -1,16 +1,15 @@
 """The local page on which a person rates answers: loopback only, one-time token, nothing in an answer can run."""
 
-import hmac
 import json
-import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
 from aiohttp import web
 
 from richter.errors import InputError
+from richter.judge._guard import LoopbackGuard, error_reply
 from richter.judge._rubric import check_mechanism, check_severity, rubric
 from richter.judge._sample import Key, Sample
 from richter.records import Answer, Item, Rating
@@ -18,28 +17,17 @@ from richter.store import Ledger
 
 __all__ = ["RatingPage"]
 
-COOKIE = "richter-rate"
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
+FILES = {
+    "": ("index.html", "text/html"),
+    "page.js": ("page.js", "text/javascript"),
+    "page.css": ("page.css", "text/css"),
 }
-FILES = {"page.js": "text/javascript", "page.css": "text/css"}
 LONGEST_BODY = 10_000
 
 
 class RatingPage:
     """One rater's session on one sample. Every rating is in the ledger before the next answer is shown.
 
-    The address carries a token that works once and is exchanged for a cookie; after that nothing but the cookie opens
-    the page. Requests must name this host (no DNS rebinding) and, where they change something, come from this page.
     What the rater sees is blind: neither condition, item id, judge score nor other raters.
     """
 
@@ -50,10 +38,14 @@ class RatingPage:
             raise InputError("The rater has no name.", remedy="Give one with --rater.")
         self.ledger, self.sample, self.rater, self.items, self.answers = ledger, sample, rater, items, answers
         self.order = sample.order(rater)
-        self.token = secrets.token_urlsafe(24)
-        self._session = secrets.token_urlsafe(24)
-        self._token_used = False
+        self.guard = LoopbackGuard(cookie="richter-rate", command="richter rate")
         self._again: int | None = None  # a task that was taken back
+        self.actions: dict[tuple[str, str], Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            ("GET", "api/scale"): lambda _: rubric().to_dict(),
+            ("GET", "api/next"): lambda _: self.state(),
+            ("POST", "api/rate"): self.rate,
+            ("POST", "api/undo"): lambda _: self.undo(),
+        }
         self.rated = {(r.item, r.condition, r.draw): r for r in ledger.ratings(kind="human") if r.rater == rater}
 
     # ---- the rating itself ---------------------------------------------------------------------------------------
@@ -120,82 +112,35 @@ class RatingPage:
     # ---- the server ----------------------------------------------------------------------------------------------
 
     def app(self) -> web.Application:
-        """The web application; serve it on loopback only."""
-        app = web.Application(middlewares=[self._guard], client_max_size=LONGEST_BODY)
-        app.router.add_get("/", self._index)
-        for name in FILES:
-            app.router.add_get(f"/{name}", self._file)
-        app.router.add_get("/api/scale", self._reply(lambda _: rubric().to_dict()))
-        app.router.add_get("/api/next", self._reply(lambda _: self.state()))
-        app.router.add_post("/api/rate", self._reply(self.rate))
-        app.router.add_post("/api/undo", self._reply(lambda _: self.undo()))
+        """The web application of this page alone; serve it on loopback only."""
+        app = web.Application(middlewares=[self.guard.middleware], client_max_size=LONGEST_BODY)
+
+        async def handle(request: web.Request) -> web.Response:
+            return await self.respond(request.match_info["name"], request)
+
+        app.router.add_route("*", "/{name:.*}", handle)
         return app
 
-    @web.middleware
-    async def _guard(
-        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
-        try:
-            refusal = self._refuse(request)
-            response = _error(403, refusal) if refusal else await handler(request)
-        except InputError as error:
-            response = _error(400, str(error))
-        except web.HTTPException as error:
-            response = _error(error.status, error.reason)
-        response.headers.update(HEADERS)
-        return response
+    async def respond(self, name: str, request: web.Request) -> web.Response:
+        """What the page holds under `name`; a server with more pages gives this one a folder of its own."""
+        if request.method == "GET" and name in FILES:
+            file, kind = FILES[name]
+            return web.Response(text=_read(file), content_type=kind)
+        act = self.actions.get((request.method, name))
+        if act is None:
+            return error_reply(404, "There is nothing here.")
+        return web.json_response(act(await _body(request) if request.method == "POST" else {}))
 
-    def _refuse(self, request: web.Request) -> str | None:
-        here = request.transport.get_extra_info("sockname") if request.transport else None
-        port = here[1] if here else None
-        if request.host not in (f"127.0.0.1:{port}", f"localhost:{port}"):
-            return "This page answers on its own address only."
-        if request.method not in ("GET", "HEAD"):
-            if request.headers.get("Origin") != f"http://{request.host}":
-                return "Ratings are taken from the page itself only."
-            if request.content_type != "application/json" or request.headers.get("X-Richter") != "1":
-                return "Ratings are taken as JSON only."
-        if request.path == "/" and "token" in request.query:
-            return None  # checked, and used up, by the page itself
-        if not hmac.compare_digest(request.cookies.get(COOKIE, ""), self._session):
-            return "The address has been used. Start `richter rate` again for a new one."
-        return None
 
-    async def _index(self, request: web.Request) -> web.Response:
-        given = request.query.get("token")
-        if given is not None:
-            if self._token_used or not hmac.compare_digest(given.encode(), self.token.encode()):
-                return _error(403, "The address has been used. Start `richter rate` again for a new one.")
-            self._token_used = True
-            gone = web.Response(status=303, headers={"Location": "/"})
-            gone.set_cookie(COOKIE, self._session, httponly=True, samesite="Strict", path="/")
-            return gone
-        return web.Response(text=_read("index.html"), content_type="text/html")
-
-    async def _file(self, request: web.Request) -> web.Response:
-        name = request.path.removeprefix("/")
-        return web.Response(text=_read(name), content_type=FILES[name])
-
-    def _reply(
-        self, act: Callable[[Mapping[str, Any]], dict[str, Any]]
-    ) -> Callable[[web.Request], Awaitable[web.Response]]:
-        async def handle(request: web.Request) -> web.Response:
-            body: Any = {}
-            if request.method == "POST":
-                try:
-                    body = await request.json()
-                except (json.JSONDecodeError, UnicodeDecodeError) as error:
-                    raise InputError("The request is not JSON.") from error
-                if not isinstance(body, dict):
-                    raise InputError("The request is not a JSON object.")
-            return web.json_response(act(body))
-
-        return handle
+async def _body(request: web.Request) -> Mapping[str, Any]:
+    try:
+        body = await request.json()
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError("The request is not JSON.") from error
+    if not isinstance(body, dict):
+        raise InputError("The request is not a JSON object.")
+    return body
 
 
 def _read(name: str) -> str:
     return resources.files("richter.judge").joinpath("page").joinpath(name).read_text(encoding="utf-8")
-
-
-def _error(status: int, text: str) -> web.Response:
-    return web.json_response({"error": text}, status=status)
