@@ -1,7 +1,9 @@
-"""SmolLM2 on the facts base: errors per query of each strategy at equal budgets, against random, over seeds.
+"""SmolLM2 on a base: errors per query of each strategy at equal budgets, against random, over seeds.
 
 `python studies/ascent_smollm2.py facts.kb runs/ [--budget 2000] [--seeds 5] [--strategies sea random bayes topics]`.
 Runs are kept and resume; the table is computed from them. Each paragraph gets one question in three wordings, by cloze.
+For the human questions of SQuAD, which have one wording: `richter kb ingest squad_wiki48.jsonl -o squad.kb`, then
+`... squad.kb runs/ --budget 150 --seeds 3 --phrasings 1 --batch 15 --strategies random sea`.
 """
 
 import argparse
@@ -23,6 +25,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--questions", type=int, default=1)
     parser.add_argument("--phrasings", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=40)
     parser.add_argument("--no-prune", action="store_true")
     parser.add_argument("--strategies", nargs="+", default=["random", "sea", "bayes", "topics"])
     options = parser.parse_args()
@@ -36,6 +39,7 @@ def main():
                 seed=seed,
                 questions=options.questions,
                 phrasings=options.phrasings,
+                batch=options.batch,
                 gamma=None if options.no_prune else 0.5,
                 start="random",
             )

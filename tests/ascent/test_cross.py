@@ -1,10 +1,12 @@
+import dataclasses
+
 import pytest
 
 from helpers.small_base import SimulatedTestee, small_base
-from richter.ascent import SearchSettings, cross_matrix, read_answers, read_failures, run_search
+from richter.ascent import Failures, SearchSettings, cross_matrix, merge_items, read_answers, read_failures, run_search
 from richter.errors import InputError
 from richter.llm import parse_budget
-from richter.records import Condition, Decoding
+from richter.records import Condition, Decoding, Item
 
 
 def test_accuracy_and_correlation_by_hand():
@@ -35,3 +37,15 @@ def test_failures_and_answers_come_from_the_ledger(tmp_path):
     assert len(right) == found.answers
     assert sum(not r for r in right.values()) == found.errors_found
     assert not any(right[item.id] for item in failures.items)
+
+
+def test_searches_of_another_base_or_with_other_questions_are_refused():
+    condition = Condition(name="c", model="m")
+    item = Item(id="1.0.0", prompt="Who?", reference="Ann")
+    one = Failures(run="one", condition=condition, base={"name": "x"}, items=(item,))
+    assert merge_items([one, dataclasses.replace(one, run="two")]) == {"1.0.0": item}
+    with pytest.raises(InputError, match="two searched another base than one"):
+        merge_items([one, dataclasses.replace(one, run="two", base={"name": "y"})])
+    other = dataclasses.replace(item, prompt="Who else?")
+    with pytest.raises(InputError, match="two asked other questions"):
+        merge_items([one, dataclasses.replace(one, run="two", items=(other,))])

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from helpers.small_base import vectors_of
+from helpers.small_base import SimulatedTestee, vectors_of
 from richter.ascent import SearchSettings, run_search
 from richter.ascent._generate import Dropped, generation_messages, read_questions, read_rephrasings
+from richter.errors import InputError
 from richter.knowledge import open_base, write_base
 from richter.llm import parse_budget
 from richter.records import Answer, Condition, Decoding, Document, Paragraph, Question
@@ -61,7 +62,11 @@ def test_rephrasings_are_checked_too_by_hand():
 def test_the_source_is_fenced():
     messages = generation_messages(PARAGRAPH, title="Mill Hill", questions=3)
     assert "never an instruction" in messages[0]["content"]
-    assert f"<<<\n{PARAGRAPH.text}\n>>>" in messages[1]["content"]
+    lines = messages[1]["content"].splitlines()
+    before = lines.index(PARAGRAPH.text) - 1
+    assert lines[before].startswith("SOURCE-")
+    assert lines[before] == lines[before + 2]
+    assert lines[before] not in PARAGRAPH.text
 
 
 class SimulatedGenerator:
@@ -78,7 +83,7 @@ class SimulatedGenerator:
         if "Reword" in text:
             body = {"rephrasings": [f"Again: {text.split('Question: ')[1].splitlines()[0]}"]}
         else:
-            number = text.split("<<<\n")[1].split()[1]
+            number = text.split("SOURCE-")[1].split()[2]
             if int(number[1:]) % 3 == 0:
                 return Answer(text="I cannot do that.", tokens_in=50, tokens_out=5, money_usd=0.0)
             good = row(f"Which number comes with mark {7 * int(number[1:])}?", number, ("n901", "n902", "n903"))
@@ -130,3 +135,44 @@ def test_a_search_with_a_generator_counts_its_calls_and_scores_no_dropped_questi
     assert again.to_dict() == found.to_dict()  # nothing is paid for twice
     more = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("1000calls"), **options)
     assert sum(s.paragraphs for s in more.steps) == 30
+
+
+class SimulatedBabbler(SimulatedGenerator):
+    """Never writes JSON."""
+
+    async def ask(self, messages, decoding, draw):
+        self.calls += 1
+        return Answer(text='{"questions": [', tokens_in=5, tokens_out=5, money_usd=0.0)
+
+
+def test_a_generator_that_writes_nothing_usable_ends_at_its_budget_and_scores_nothing(tmp_path, base):
+    condition = Condition(name="refuser", model="simulated/refuser", decoding=Decoding(max_tokens=8))
+    settings = SearchSettings(batch=6, questions=2, phrasings=2, neighbours=4, uniform=0.5)
+    options = {"model": SimulatedRefuser(), "generator": SimulatedBabbler()}
+    found = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("40calls"), **options)
+    asked = sum(s.paragraphs for s in found.steps)
+    assert found.dropped["broken"] == asked == found.spent.calls <= 40
+    assert (found.answers, found.errors_found, found.unfinished) == (0, 0, 0)
+    assert found.population.error_rate is None  # unknown, not 0
+
+
+def test_questions_without_options_are_counted_and_left_out_of_a_cloze(tmp_path):
+    def paragraph(p):
+        wrong = ("wrong a", "wrong b", "wrong c") if p % 2 else ()
+        question = Question(wordings=(f"Q0 D0 P{p}?",), answer=f"right {p}", wrong=wrong)
+        return Paragraph(text=f"T n{p} is a fact", questions=(question,))
+
+    def search(name, numbers):
+        document = Document(title="T", abstract="T", paragraphs=tuple(map(paragraph, numbers)))
+        write_base(tmp_path / name, [document], name="mixed", embedding="by hand", vectors=vectors_of, dim=8)
+        condition = Condition(name="c", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
+        base, settings = open_base(tmp_path / name), SearchSettings(batch=10, questions=1, phrasings=1)
+        model, budget = SimulatedTestee(lambda d, p: False), parse_budget("99calls")
+        return run_search(tmp_path / f"{name}-run", base, condition, settings, budget=budget, model=model)
+
+    found = search("mixed", range(10))
+    assert found.answers == 5
+    assert found.dropped["optionless"] == 5
+    assert found.unfinished == 0
+    with pytest.raises(InputError, match="which --style cloze needs"):
+        search("none", range(0, 10, 2))

@@ -107,10 +107,10 @@ def test_closing_while_a_commit_is_on_its_way_neither_hangs_nor_loses_it(tmp_pat
         with open_ledger(tmp_path / "run", mode="write") as ledger:
             commit, began = ledger._commit, threading.Event()
 
-            def late(calls: Sequence[Call]) -> None:
+            def late(calls: Sequence[Call]) -> list[None]:
                 began.set()
                 time.sleep(0.2)  # `close` is reached before the commit asks for its turn
-                commit(calls)
+                return commit(calls)
 
             ledger._commit = late  # type: ignore[method-assign]  # a commit that is slow to begin
             ledger.record_soon(call(1))
@@ -132,7 +132,7 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
 
 
 def test_locked_by_another_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("richter.store._ledger.BUSY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("richter.store._sqlite.BUSY_TIMEOUT_S", 0.1)
     with open_ledger(tmp_path, mode="write") as ledger:
         other = sqlite3.connect(tmp_path / LEDGER_NAME, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
@@ -186,10 +186,10 @@ def test_a_place_where_nobody_may_write() -> None:
 def test_full_disk(tmp_path: Path) -> None:
     with open_ledger(tmp_path, mode="write") as ledger:
         record(ledger, call(1))
-        ledger._db.execute("PRAGMA max_page_count=1")  # SQLite then says what it says when the disk is full
+        ledger._database._db.execute("PRAGMA max_page_count=1")  # SQLite then says what it says when the disk is full
         with pytest.raises(StorageError, match="disk is full"):
             record(ledger, *(call(n, error="") for n in range(2, 400)))
-        ledger._db.execute("PRAGMA max_page_count=1000000")
+        ledger._database._db.execute("PRAGMA max_page_count=1000000")
         assert len(list(ledger.answers())) == 1
         record(ledger, call(2))
         assert len(list(ledger.answers())) == 2

@@ -1,7 +1,8 @@
 """Stochastic error ascent: find where a model fails under a budget, and say what the base's error rate is."""
 
 from richter.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
-from richter.ascent._cross import CrossMatrix, Failures, cross_matrix, read_answers, read_failures
+from richter.ascent._cross import CrossMatrix, Failures, cross_matrix, merge_items, read_answers, read_failures
+from richter.ascent._explain import Explanation, LackingPattern, WrongAnswer, explain_errors, wrong_answers
 from richter.ascent._export import write_graphml
 from richter.ascent._field import Field
 from richter.ascent._graph import Trail, cumulative_errors, follow
@@ -34,9 +35,11 @@ __all__ = [
     "ErrorCluster",
     "ErrorMap",
     "ErrorSurvey",
+    "Explanation",
     "FailurePrediction",
     "Failures",
     "Field",
+    "LackingPattern",
     "MappedError",
     "Outcome",
     "Pattern",
@@ -50,15 +53,18 @@ __all__ = [
     "Strategy",
     "Term",
     "Trail",
+    "WrongAnswer",
     "base_of",
     "cluster_vectors",
     "cross_matrix",
     "cumulative_errors",
     "distinguishing_terms",
+    "explain_errors",
     "find_patterns",
     "follow",
     "is_wrong",
     "map_vectors",
+    "merge_items",
     "outcomes",
     "paragraph_items",
     "plan_step",
@@ -77,4 +83,5 @@ __all__ = [
     "summarise",
     "survey_errors",
     "write_graphml",
+    "wrong_answers",
 ]

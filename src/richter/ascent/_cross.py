@@ -13,14 +13,16 @@ from richter.errors import InputError
 from richter.records import Condition, Item
 from richter.store import LEDGER_NAME, open_ledger
 
-__all__ = ["CrossMatrix", "Failures", "cross_matrix", "read_answers", "read_failures"]
+__all__ = ["CrossMatrix", "Failures", "cross_matrix", "merge_items", "read_answers", "read_failures"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Failures:
-    """The items of a search's failing paragraphs, and whose failures they are."""
+    """The items of a search's failing paragraphs, whose failures they are, and the base that was searched."""
 
+    run: str
     condition: Condition
+    base: Mapping[str, Any]
     items: tuple[Item, ...]
 
 
@@ -46,11 +48,28 @@ class CrossMatrix:
 def read_failures(run: str | Path) -> Failures:
     """The items of a run's paragraphs whose error exceeds xi."""
     with open_ledger(run) as ledger:
-        settings, condition, _ = search_note(ledger)
+        settings, condition, note = search_note(ledger)
         _, found = search_outcomes(ledger, condition)
         failing = {row for row, o in found.items() if o.error is not None and o.error > settings.xi}
         items = tuple(item for item in ledger.items() if row_of(item.id) in failing)
-    return Failures(condition=condition, items=items)
+    return Failures(run=str(run), condition=condition, base=note["base"], items=items)
+
+
+def merge_items(failures: Sequence[Failures]) -> dict[str, Item]:
+    """All items by id. Searches of another base, or with other questions, have other items under the same ids."""
+    merged: dict[str, Item] = {}
+    for f in failures:
+        if f.base != failures[0].base:
+            raise InputError(
+                f"{f.run} searched another base than {failures[0].run}.", remedy="Give searches of one base."
+            )
+        for item in f.items:
+            if merged.setdefault(item.id, item) != item:
+                raise InputError(
+                    f"{f.run} asked other questions about the same paragraphs.",
+                    remedy="Give searches whose questions come from the base, not from a generator.",
+                )
+    return merged
 
 
 def read_answers(runs: Sequence[str | Path], condition: Condition) -> dict[str, bool]:

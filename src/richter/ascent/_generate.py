@@ -4,6 +4,7 @@ The prompts are ours; the two steps (questions with four options, then rephrasin
 """
 
 import dataclasses
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -11,13 +12,14 @@ from typing import Any
 
 from richter.bench import normalise
 from richter.llm import Message
-from richter.records import Decoding, Paragraph, Question
+from richter.records import Decoding, Paragraph, Question, printable
 
 __all__ = [
     "GENERATION",
     "REPHRASING",
     "Dropped",
     "generation_messages",
+    "read_json",
     "read_questions",
     "read_rephrasings",
     "rephrasing_messages",
@@ -67,13 +69,14 @@ _POINTS_AT_CONTEXT = re.compile(
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Dropped:
-    """What a generator gave that could not be used, by reason."""
+    """What could not be used of a generator's replies, or of a base's questions, by reason."""
 
     broken: int = 0  # not JSON, or not of the shape asked for
     unanswerable: int = 0  # the answer does not stand in the paragraph
     leaking: int = 0  # points at the paragraph, or gives the answer away
     duplicate: int = 0  # the same question again, or options that are the same
     rephrasings: int = 0  # a rephrasing that fails one of these
+    optionless: int = 0  # has no wrong answers to choose from, which a cloze needs
 
     def to_dict(self) -> dict[str, int]:
         """Plain values."""
@@ -81,7 +84,12 @@ class Dropped:
 
 
 def generation_messages(paragraph: Paragraph, *, title: str, questions: int) -> list[Message]:
-    """Ask for questions about a paragraph that its reader will not see."""
+    """Ask for questions about a paragraph that its reader will not see.
+
+    The boundary around the paragraph holds a hash of it, which nobody can have written into the paragraph.
+    """
+    boundary = f"SOURCE-{hashlib.sha256(paragraph.text.encode()).hexdigest()[:16]}"
+    fenced = f"{boundary}\n{paragraph.text}\n{boundary}"
     return [
         {
             "role": "system",
@@ -92,8 +100,9 @@ def generation_messages(paragraph: Paragraph, *, title: str, questions: int) -> 
         },
         {
             "role": "user",
-            "content": f"Write {questions} questions, each about another fact.\n\nTitle: {title}\n\n"
-            f"Source:\n<<<\n{paragraph.text}\n>>>\n\n"
+            "content": f"Write {questions} questions, each about another fact.\n\n"
+            f"Title: {printable(title, limit=200)}\n\n"
+            f"Source, between the two lines that begin with SOURCE:\n{fenced}\n\n"
             'Reply: {"questions": [{"question": "...", "answer": "...", "wrong": ["...", "...", "..."]}]}',
         },
     ]
@@ -115,14 +124,14 @@ def rephrasing_messages(question: Question, *, rephrasings: int) -> list[Message
     ]
 
 
-def _json(text: str) -> Any:
+def read_json(text: str) -> Any:
     """The JSON object in a reply, code fences and talk around it aside; None where there is none."""
     start, stop = text.find("{"), text.rfind("}")
     if start < 0 or stop < start:
         return None
     try:
         return json.loads(text[start : stop + 1])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -136,7 +145,7 @@ def _gives_away(answer: str, question: str) -> bool:
 
 def read_questions(reply: str, paragraph: Paragraph, *, limit: int, dropped: Dropped) -> list[Question]:
     """The usable questions of a generator's reply; the others are counted in `dropped` and never scored."""
-    body = _json(reply)
+    body = read_json(reply)
     rows = body.get("questions") if isinstance(body, Mapping) else None
     if not isinstance(rows, list) or not rows:
         dropped.broken += 1
@@ -175,7 +184,7 @@ def _same_options(question: Question) -> bool:
 
 def read_rephrasings(reply: str, question: Question, *, limit: int, dropped: Dropped) -> Question:
     """The question with the usable rephrasings of a generator's reply after its own wording."""
-    body = _json(reply)
+    body = read_json(reply)
     rows: Sequence[Any] = body.get("rephrasings") or [] if isinstance(body, Mapping) else []
     wordings = {normalise(question.wordings[0]): question.wordings[0]}
     for text in rows if isinstance(rows, list) else []:

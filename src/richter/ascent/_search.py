@@ -1,6 +1,5 @@
 """Stochastic error ascent through the ledger: choose, keep the choice, ask, learn, until the budget is used."""
 
-import asyncio
 import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,26 +19,15 @@ from richter.ascent._generate import (
     rephrasing_messages,
 )
 from richter.ascent._graph import follow
-from richter.ascent._outcome import Outcome, outcomes, paragraph_items, row_of
+from richter.ascent._outcome import Outcome, outcomes, paragraph_items
 from richter.ascent._propose import plan_step, random_order
+from richter.ascent._session import check_models, replies, with_models
 from richter.ascent._settings import SearchSettings
-from richter.ascent._summary import BASE_NOTE, SearchSummary, StepSummary, summarise
+from richter.ascent._summary import BASE_NOTE, DROPPED_NOTE, SearchSummary, StepSummary, summarise
 from richter.errors import BudgetExhausted, InputError
 from richter.knowledge import KnowledgeBase, find_similar
-from richter.llm import (
-    Asker,
-    Budget,
-    Job,
-    Message,
-    Model,
-    Price,
-    check_model,
-    messages_for,
-    open_model,
-    price_of,
-    read_prices,
-)
-from richter.records import Answer, Condition, Decoding, Paragraph
+from richter.llm import Asker, Budget, Job, Model, Price, messages_for, read_prices
+from richter.records import Condition, Paragraph
 from richter.store import Ledger, open_ledger
 
 __all__ = ["make_find", "run_search"]
@@ -96,16 +84,7 @@ def run_search(
         )
     prices = read_prices() if prices is None else prices
     to_open = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
-    priced: dict[str, Price | None] = {}
-    for name in to_open:
-        if isinstance(name, str):
-            check_model(name)
-            priced[name] = price_of(name, prices)
-            if budget.money_usd is not None and priced[name] is None:
-                raise InputError(
-                    f"The price of {name} is unknown, so a budget in money cannot be held.",
-                    remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
-                )
+    priced = check_models([name for name in to_open if isinstance(name, str)], budget, prices)
     with open_ledger(run, mode="write") as ledger:
         writer = generator if generator is None or isinstance(generator, str) else generator.name
         _agree(ledger, base, condition, settings, writer)
@@ -113,27 +92,23 @@ def run_search(
         ledger.set_note("search budget", {"text": str(budget)})
         ledger.set_note(BASE_NOTE, {"path": str(base.folder.resolve())})
 
-        async def session() -> None:
-            opened: dict[str, Model] = {}
-            try:
-                for name in priced:
-                    opened[name] = open_model(
-                        name,
-                        slots=min(slots, concurrency),
-                        context_tokens=context_tokens,
-                        timeout_s=timeout_s,
-                        prices=prices,
-                        progress=download,
-                    )
-                asker = Asker(ledger, budget=budget, prices=priced, concurrency=concurrency)
-                tested = model or opened[condition.model]
-                writes = opened[generator] if isinstance(generator, str) else generator
-                await _ascend(ledger, base, condition, settings, asker, tested, writes, steps, watch)
-            finally:
-                for each in opened.values():
-                    await each.aclose()
+        async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
+            tested = model or opened[condition.model]
+            writes = opened[generator] if isinstance(generator, str) else generator
+            await _ascend(ledger, base, condition, settings, asker, tested, writes, steps, watch)
 
-        asyncio.run(session())
+        with_models(
+            ledger,
+            priced,
+            work,
+            budget=budget,
+            prices=prices,
+            concurrency=concurrency,
+            slots=slots,
+            context_tokens=context_tokens,
+            timeout_s=timeout_s,
+            download=download,
+        )
         return summarise(ledger)
 
 
@@ -154,7 +129,7 @@ def _agree(
     if found is None:
         if ledger.spent().calls:
             raise InputError(
-                f"{ledger.path.parent} already holds another kind of run.", remedy="Search into a folder of its own."
+                f"{ledger.name} already holds another kind of run.", remedy="Search into a folder of its own."
             )
         ledger.set_note(NOTE, wanted)
         return
@@ -162,7 +137,7 @@ def _agree(
         if found[part] != wanted[part]:
             before, now = _difference(found[part], wanted[part])
             raise InputError(
-                f"{ledger.path.parent} was begun with another {part}: {before}, not {now}.",
+                f"{ledger.name} was begun with another {part}: {before}, not {now}.",
                 remedy="Resume with the same, or search into another folder.",
             )
 
@@ -196,7 +171,7 @@ async def _ascend(
     tried: set[str] = set()
     while True:
         try:
-            await _write_items(ledger, base, settings, asker, generator)
+            await _write_items(ledger, base, settings, condition.style, asker, generator)
             await _ask_missing(ledger, condition, asker, model, tried)
         except BudgetExhausted:
             return
@@ -245,22 +220,35 @@ def _batches(picks: list[tuple[int, int, str]]) -> list[list[int]]:
 
 
 async def _write_items(
-    ledger: Ledger, base: KnowledgeBase, settings: SearchSettings, asker: Asker, generator: Model | None
+    ledger: Ledger,
+    base: KnowledgeBase,
+    settings: SearchSettings,
+    style: str,
+    asker: Asker,
+    generator: Model | None,
 ) -> None:
     """Make the items of the last step, unless they are there; a generator's replies come from the ledger if paid."""
     batches = _batches(ledger.picks())
-    asked = {row_of(item.id) for item in ledger.items()}
-    if not batches or asked & set(batches[-1]):
+    if not batches or ledger.note(f"{DROPPED_NOTE} {len(batches)}") is not None:
         return
     rows = batches[-1]
-    paragraphs = base.paragraphs(rows)
+    paragraphs, dropped = base.paragraphs(rows), Dropped()
     if generator is not None:
-        titles, dropped = base.titles(), Dropped()
+        titles = base.titles()
         named = [titles[base.document_of(row)] for row in rows]
         paragraphs = await _generate(paragraphs, named, settings, asker, generator, dropped)
-        ledger.set_note(f"search dropped {len(batches)}", dropped.to_dict())
     chosen = zip(rows, paragraphs, strict=True)
-    ledger.add_items([item for row, paragraph in chosen for item in paragraph_items(row, paragraph, settings)])
+    items = [item for row, paragraph in chosen for item in paragraph_items(row, paragraph, settings)]
+    if style == "cloze":
+        dropped.optionless = sum(not item.options for item in items)
+        items = [item for item in items if item.options]
+    if not items and generator is None:
+        raise InputError(
+            f"None of {len(rows)} paragraphs has a question with options, which --style cloze needs.",
+            remedy="Use --style chat, or a base whose documents have at least four different answers.",
+        )
+    ledger.add_items(items)
+    ledger.set_note(f"{DROPPED_NOTE} {len(batches)}", dropped.to_dict())
 
 
 async def _generate(
@@ -272,21 +260,12 @@ async def _generate(
     dropped: Dropped,
 ) -> list[Paragraph]:
     """Questions, then rephrasings, for the paragraphs that have none."""
-
-    async def replies(asks: list[tuple[list[Message], Decoding]]) -> list[str]:
-        texts: dict[int, str] = {}
-
-        def keep(job: Job, answer: Answer) -> None:
-            texts[id(job)] = answer.text
-
-        jobs = [Job(model=generator, messages=messages, decoding=decoding) for messages, decoding in asks]
-        await asker.ask_all(jobs, keep)
-        return [texts[id(job)] for job in jobs]
-
     bare = [i for i, paragraph in enumerate(paragraphs) if not paragraph.questions]
     wanted = settings.questions
     found = await replies(
-        [(generation_messages(paragraphs[i], title=titles[i], questions=wanted), GENERATION) for i in bare]
+        asker,
+        generator,
+        [(generation_messages(paragraphs[i], title=titles[i], questions=wanted), GENERATION) for i in bare],
     )
     written = {
         i: read_questions(text, paragraphs[i], limit=wanted, dropped=dropped)
@@ -295,7 +274,9 @@ async def _generate(
     if settings.phrasings > 1:
         places = [(i, q) for i, questions in written.items() for q in range(len(questions))]
         more = settings.phrasings - 1
-        texts = await replies([(rephrasing_messages(written[i][q], rephrasings=more), REPHRASING) for i, q in places])
+        texts = await replies(
+            asker, generator, [(rephrasing_messages(written[i][q], rephrasings=more), REPHRASING) for i, q in places]
+        )
         for (i, q), text in zip(places, texts, strict=True):
             written[i][q] = read_rephrasings(text, written[i][q], limit=more, dropped=dropped)
     return [

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-BASE_NOTE = "search base path"
+BASE_NOTE, DROPPED_NOTE = "search base path", "search dropped"
 UNASKED = Outcome(category="", error=None, questions=0, answered=0, wrong=0, refused=0, failed=0, missing=0)
 
 
@@ -89,7 +89,7 @@ class SearchSummary:
     distinct_categories: int
     population: PopulationRate
     by_category: Mapping[str, PopulationRate]
-    dropped: Mapping[str, int]  # questions of a generator that failed a check, by reason
+    dropped: Mapping[str, int]  # questions that were not asked, by reason
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; `money` is None where no call has a known price."""
@@ -144,7 +144,7 @@ def search_note(ledger: Ledger) -> tuple[SearchSettings, Condition, dict[str, An
     """What defines the search in a ledger."""
     note = ledger.note("search")
     if note is None:
-        raise InputError(f"{ledger.path.parent} holds no search.", remedy="Make one with `richter search run`.")
+        raise InputError(f"{ledger.name} holds no search.", remedy="Make one with `richter search run`.")
     condition = next(c for c in ledger.conditions() if c.name == note["condition"])
     return SearchSettings.from_dict(note["settings"]), condition, note
 
@@ -152,15 +152,16 @@ def search_note(ledger: Ledger) -> tuple[SearchSettings, Condition, dict[str, An
 def search_outcomes(ledger: Ledger, condition: Condition) -> tuple[dict[int, list[int]], dict[int, Outcome]]:
     """The paragraphs of each step, and what came of each of them.
 
-    A paragraph without items in a step that has some is one for which the generator wrote no usable question: it has
-    no error. A step without any items is still to be written.
+    A paragraph without items in a step that was written is one without a usable question: it has no error. A step
+    without items, and without a note of what was dropped, is still to be written.
     """
     found = outcomes(ledger.items(), ledger.answers(condition.name), condition)
     batches: dict[int, list[int]] = defaultdict(list)
     for row, step, _ in ledger.picks():
         batches[step].append(row)
-    for batch in batches.values():
-        missing = int(not any(row in found for row in batch))
+    for step, batch in batches.items():
+        written = any(row in found for row in batch) or ledger.note(f"{DROPPED_NOTE} {step}") is not None
+        missing = int(not written)
         for row in batch:
             found.setdefault(row, dataclasses.replace(UNASKED, missing=missing))
     return batches, found
@@ -233,7 +234,7 @@ def _costs(ledger: Ledger, tested: str, generator: str | None) -> tuple[CostRow,
 def _dropped(ledger: Ledger, steps: int) -> dict[str, int]:
     total: Counter[str] = Counter()
     for step in range(1, steps + 1):
-        total.update(ledger.note(f"search dropped {step}") or {})
+        total.update(ledger.note(f"{DROPPED_NOTE} {step}") or {})
     return dict(total)
 
 

@@ -16,7 +16,7 @@ from richter.audit._plan import Plan, PlanStatus, check_plan, read_plan
 from richter.bench import is_refusal
 from richter.records import Answer, Condition, Item, Rating
 from richter.sampling import split_confidence, token_probability
-from richter.store import LEDGER_NAME, Ledger, being_written, open_ledger
+from richter.store import LEDGER_NAME, Spent, being_written, open_ledger
 
 __all__ = ["Asked", "RunRecords", "read_run", "run_plan"]
 
@@ -123,19 +123,20 @@ def read_run(run: str | Path) -> RunRecords:
     """Read a run folder. Nothing is asked and nothing is written."""
     folder = Path(run)
     writing = being_written(folder)
-    with open_ledger(folder) as ledger, ledger.snapshot():
+    with open_ledger(folder) as ledger:
+        # what refers to something is read before it, so that a run in progress has every item that a rating names
+        ratings = tuple(ledger.ratings())
+        asked: dict[str, Asked] = defaultdict(Asked)
+        for answer in ledger.answers():
+            asked[answer.condition].add(answer)
         items = {item.id: item for item in ledger.items()}
         conditions = tuple(ledger.conditions())
-        asked = {c.name: Asked() for c in conditions}
-        for answer in ledger.answers():
-            asked.setdefault(answer.condition, Asked()).add(answer)
-        ratings = tuple(ledger.ratings())
         notes = {name: ledger.note(name) or {} for name in ("bench", NOTE, "rating sample", "search")}
         times = ledger.times()
-        spent = [_spent(ledger)]
+        spent = [ledger.spent()]
     for path in sorted(folder.glob(f"*/{LEDGER_NAME}")):
         with open_ledger(path.parent) as ledger:
-            spent.append(_spent(ledger))
+            spent.append(ledger.spent())
     answered = any(a.answered or a.failed for a in asked.values())
     basis, rated = _basis(ratings)
     scores = pl.DataFrame(schema={"item": pl.String, "condition": pl.String, "severity": pl.Float64})
@@ -160,16 +161,12 @@ def read_run(run: str | Path) -> RunRecords:
     )
 
 
-def _spent(ledger: Ledger) -> dict[str, Any]:
-    spent = ledger.spent()
-    return dataclasses.asdict(spent) | {"ledger": ledger.path.parent.name}
-
-
-def _sum(parts: list[dict[str, Any]]) -> dict[str, Any]:
+def _sum(parts: list[Spent]) -> dict[str, Any]:
     """What the run's ledgers cost together; money is None where no answer has a price."""
-    total: dict[str, Any] = {name: sum(p[name] for p in parts) for name in ("calls", "answers", "tokens", "unpriced")}
+    names = ("calls", "answers", "tokens", "unpriced")
+    total: dict[str, Any] = {name: sum(getattr(p, name) for p in parts) for name in names}
     priced = total["answers"] == 0 or total["unpriced"] < total["answers"]
-    return {**total, "money_usd": math.fsum(p["money_usd"] for p in parts) if priced else None}
+    return {**total, "money_usd": math.fsum(p.money_usd for p in parts) if priced else None}
 
 
 def _basis(ratings: tuple[Rating, ...]) -> tuple[Basis | None, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""`richter search run|show|compare|cross|retest`."""
+"""`richter search run|compare`; `show`, `retest`, `cross` and `explain` have files of their own."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from richter.ascent import STRATEGIES, SearchSettings, StepSummary, read_search,
 from richter.audit import name_conditions
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._progress import downloading, money
-from richter.cli._search_again import cross, retest
+from richter.cli._search_again import cross, explain, retest
 from richter.cli._search_show import print_search, show
 from richter.errors import InputError
 from richter.knowledge import open_base
@@ -188,5 +188,5 @@ def _step_line(step: StepSummary) -> str:
     return ", ".join([*cells, f"{step.sources} sources, {step.pruned} pruned"])
 
 
-for command in (show, retest, cross):
+for command in (show, retest, cross, explain):
     search.add_command(command)

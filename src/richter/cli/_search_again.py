@@ -1,4 +1,4 @@
-"""`richter search retest|cross`: ask again what was answered wrongly, another way or of another model."""
+"""`richter search retest|cross|explain`: ask again what was answered wrongly, ask others, ask why."""
 
 from pathlib import Path
 from typing import Literal
@@ -7,37 +7,51 @@ import click
 import numpy as np
 from rich.table import Table
 
-from richter.ascent import cross_matrix, prepare_retest, read_answers, read_failures, score_retest
+from richter.ascent import (
+    base_of,
+    cross_matrix,
+    explain_errors,
+    merge_items,
+    prepare_retest,
+    read_answers,
+    read_failures,
+    score_retest,
+    wrong_answers,
+)
 from richter.audit import ask_run
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
-from richter.knowledge import open_base
-from richter.llm import parse_budget, read_prices
+from richter.knowledge import KnowledgeBase, open_base
+from richter.llm import parse_budget, read_prices, resolve
 from richter.records import printable
 
-__all__ = ["cross", "retest"]
+__all__ = ["cross", "explain", "retest"]
+
+KB_HELP = "The base that was searched, if it lies elsewhere now."
 
 
 @click.command("retest")
 @click.argument("out_run", metavar="OUT", type=click.Path(path_type=Path))
 @click.argument("run", type=click.Path(path_type=Path, exists=True))
-@click.option("--kb", "base_path", required=True, type=click.Path(path_type=Path), help="The base that was searched.")
+@click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
 @click.option("--kind", type=click.Choice(["open", "context"]), required=True, help="No options, or the text in view.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Questions at most.")
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
 @click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def retest(
     out_run: Path,
     run: Path,
-    base_path: Path,
+    base_path: Path | None,
     kind: Literal["open", "context"],
     limit: int,
     budget_text: str,
     prices_path: Path | None,
     seed: int,
+    dry_run: bool,
     json_path: str | None,
 ) -> None:
     """Ask again what the search RUN found answered wrongly, another way, into the folder OUT.
@@ -45,10 +59,13 @@ def retest(
     `--kind open` asks without options: does the model state something false when left to itself? `--kind context`
     shows it the paragraph: does it use what it is told?
     """
-    items, condition = prepare_retest(
-        run, open_base(base_path), kind=kind, limit=limit, rng=np.random.default_rng(seed)
-    )
+    rng = np.random.default_rng(seed)
+    items, condition = prepare_retest(run, _base(run, base_path), kind=kind, limit=limit, rng=rng)
     budget, prices = parse_budget(budget_text), read_prices(prices_path)
+    if dry_run:
+        console(json_path).print(f"{len(items)} questions to {condition.name}, within {budget}.")
+        write_json({"dry_run": {"budget": str(budget), "calls": len(items)}}, json_path)
+        return
     with downloading("fetching SmolLM2") as download, asking() as watch:
         ask_run(out_run, items, [condition], budget=budget, prices=prices, watch=watch, download=download)
     found = score_retest(out_run, items, condition, kind=kind)
@@ -64,9 +81,15 @@ def retest(
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
 @click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def cross(
-    out_run: Path, runs: tuple[Path, ...], budget_text: str, prices_path: Path | None, json_path: str | None
+    out_run: Path,
+    runs: tuple[Path, ...],
+    budget_text: str,
+    prices_path: Path | None,
+    dry_run: bool,
+    json_path: str | None,
 ) -> None:
     """Ask each model about the paragraphs that the others failed on (searches RUNS of one base), into the folder OUT.
 
@@ -75,15 +98,23 @@ def cross(
     failures = [read_failures(run) for run in runs]
     if len({f.condition.name for f in failures}) < len(runs):
         raise InputError("Two of the searches are of the same condition.", remedy="Give one search for each model.")
-    everything = {item.id: item for f in failures for item in f.items}
+    everything = merge_items(failures)
     prices = read_prices(prices_path)
+    missing = {}
     for run, f in zip(runs, failures, strict=True):
-        known = read_answers([run], f.condition)
-        missing = [item for key, item in everything.items() if key not in known]
-        if missing:
+        known = read_answers([run, out_run], f.condition)
+        missing[f.condition.name] = [item for key, item in everything.items() if key not in known]
+    if dry_run:
+        asks = {name: len(items) for name, items in missing.items()}
+        calls = sum(asks.values())
+        console(json_path).print(f"{calls} calls to {len(asks)} models, within {parse_budget(budget_text)}.")
+        write_json({"dry_run": {"budget": str(parse_budget(budget_text)), "calls": asks}}, json_path)
+        return
+    for f in failures:
+        if items := missing[f.condition.name]:
             budget = parse_budget(budget_text)
             with downloading("fetching SmolLM2") as download, asking() as watch:
-                ask_run(out_run, missing, [f.condition], budget=budget, prices=prices, watch=watch, download=download)
+                ask_run(out_run, items, [f.condition], budget=budget, prices=prices, watch=watch, download=download)
     subsets = {f.condition.name: [item.id for item in f.items] for f in failures}
     pairs = zip(runs, failures, strict=True)
     matrix = cross_matrix(subsets, {f.condition.name: read_answers([run, out_run], f.condition) for run, f in pairs})
@@ -95,3 +126,70 @@ def cross(
     out.print(table)
     out.print("A model's accuracy on its own failures is low by selection.", style="dim")
     write_json(matrix, json_path)
+
+
+@click.command("explain")
+@click.argument("out_run", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("run", type=click.Path(path_type=Path, exists=True))
+@click.option("--model", required=True, help="The model that reads the errors.")
+@click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
+@click.option("--limit", type=click.IntRange(1), default=60, show_default=True, help="Failing paragraphs at most.")
+@click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
+@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
+@json_option
+def explain(
+    out_run: Path,
+    run: Path,
+    model: str,
+    base_path: Path | None,
+    limit: int,
+    budget_text: str,
+    prices_path: Path | None,
+    seed: int,
+    dry_run: bool,
+    json_path: str | None,
+) -> None:
+    """Let a model put into words what the errors of the search RUN have in common, into the folder OUT.
+
+    It reads each wrong answer, then each paragraph, then all of them. The words are that model's reading, not a
+    finding: `search show` tests contrasts.
+    """
+    rng, out = np.random.default_rng(seed), console(json_path)
+    budget = parse_budget(budget_text)
+    if dry_run:
+        wrong = wrong_answers(run, limit=limit, rng=rng)
+        calls = sum(len(answers) + (len(answers) > 1) for answers in wrong.values()) + -(-len(wrong) // 40) + 1
+        out.print(f"At most {calls} calls about {len(wrong)} failing paragraphs, until {budget} is used.")
+        write_json({"dry_run": {"budget": str(budget), "calls": calls, "paragraphs": len(wrong)}}, json_path)
+        return
+    found = explain_errors(
+        out_run,
+        run,
+        _base(run, base_path),
+        resolve(model).name,
+        limit=limit,
+        budget=budget,
+        prices=read_prices(prices_path),
+        rng=rng,
+    )
+    reads = f"{found.answers} wrong answers of {found.paragraphs} paragraphs"
+    out.print(f"What was lacking, as {printable(found.model)} reads {reads}:")
+    table = Table("pattern", "paragraphs", "share")
+    for pattern in found.patterns:
+        count = len(pattern.paragraphs)
+        table.add_row(printable(pattern.pattern, limit=90), str(count), f"{count / found.paragraphs:.0%}")
+    out.print(table)
+    faults = ", ".join(f"{count} of {what}" for what, count in found.dropped.items() if count)
+    out.print(f"In no pattern: {found.unsorted} paragraphs." + (f" Replies not used: {faults}." if faults else ""))
+    out.print("A reading by a model, not a test.", style="dim")
+    write_json(found, json_path)
+
+
+def _base(run: Path, given: Path | None) -> KnowledgeBase:
+    """The base of a search: where it was told to be, or where the search found it."""
+    folder = given or base_of(run)
+    if folder is None:
+        raise InputError(f"The base of {run} does not lie where it was.", remedy="Say where it is with --kb.")
+    return open_base(folder)

@@ -1,6 +1,8 @@
 """The ledger's tables, as named migrations. A migration is never changed once released; a new one is added."""
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS"]
+from richter.errors import LedgerError, LedgerNewer
+
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "check_version"]
 
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
 
@@ -85,3 +87,16 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
 )
+
+READABLE = 2  # the oldest schema whose tables hold everything that is only read
+
+
+def check_version(name: str, version: int, *, writable: bool) -> None:
+    """Refuse a ledger of a newer Richter; one of an older is migrated when it is written."""
+    if version > len(MIGRATIONS):
+        raise LedgerNewer(
+            f"{name} has schema {version}; this Richter knows {len(MIGRATIONS)}.",
+            remedy="Upgrade Richter: pip install -U richter.",
+        )
+    if version < READABLE and not writable:
+        raise LedgerError(f"{name} has the old schema {version}.", remedy="Any writing command on the run migrates it.")

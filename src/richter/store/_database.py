@@ -1,0 +1,50 @@
+"""What the ledger asks of a database.
+
+SQL is written once for both, with numbered parameters (?1) and `clock()`, the database's seconds since 1970.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["Database", "Transaction"]
+
+T = TypeVar("T")
+Values = Sequence[Any]
+
+
+class Transaction(Protocol):
+    """A writing transaction under way."""
+
+    def rows(self, sql: str, values: Values = ()) -> list[Any]:
+        """Run one statement; the rows it returns."""
+        ...
+
+    def many(self, sql: str, rows: Sequence[Values]) -> None:
+        """Run one statement for each row of values."""
+        ...
+
+    def alone(self) -> None:
+        """Let no other writer of the run pass this point until the transaction ends."""
+        ...
+
+
+class Database(Protocol):
+    """A connection to a run's tables."""
+
+    name: str  # of the run, for messages
+
+    def rows(self, sql: str, values: Values = ()) -> list[Any]:
+        """Read, beside a transaction that is writing."""
+        ...
+
+    def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
+        """Read without holding all rows in memory."""
+        ...
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Do `work` in one transaction, whole or not at all."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
