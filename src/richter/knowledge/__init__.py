@@ -1,7 +1,7 @@
 """Paragraphs, embeddings, retrieval."""
 
-from richter.knowledge._base import EMBEDDING, BaseInfo, KnowledgeBase, open_base, write_base
-from richter.knowledge._embed import embed
+from richter.knowledge._base import BaseInfo, KnowledgeBase, open_base, write_base
+from richter.knowledge._embed import EMBEDDING, Embedder, embed, open_embedder
 from richter.knowledge._ingest import read_documents
 from richter.knowledge._retrieve import Retrieval, find_similar
 from richter.knowledge._topk import top_k
@@ -9,11 +9,13 @@ from richter.knowledge._topk import top_k
 __all__ = [
     "EMBEDDING",
     "BaseInfo",
+    "Embedder",
     "KnowledgeBase",
     "Retrieval",
     "embed",
     "find_similar",
     "open_base",
+    "open_embedder",
     "read_documents",
     "top_k",
     "write_base",

@@ -14,19 +14,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.errors import InputError, StorageError
-from richter.knowledge._embed import embed
+from richter.knowledge._embed import EMBEDDING, Embed, embed
 from richter.records import Document, Paragraph, Question
 
-__all__ = ["EMBEDDING", "BaseInfo", "KnowledgeBase", "open_base", "write_base"]
+__all__ = ["BaseInfo", "KnowledgeBase", "open_base", "write_base"]
 
-EMBEDDING = "wordllama-256"
 DIM = 256
 FORMAT = 1
 SHARD_PARAGRAPHS = 20_000
 RESIDENT_BYTES = 2 * 2**30  # vectors are held in memory as float32 up to this size, mapped from disk beyond
 INFO_NAME = "base.json"
-
-Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +170,8 @@ def _write_shard(folder: Path, info: BaseInfo, shard: list[Document], seen: set[
         },
         schema={"title": pl.String, "abstract": pl.String, "paragraphs": pl.Int32},
     ).write_parquet(_file(folder, "documents", info.shards))
-    _append(folder / "paragraphs.f16", vectors([p.text for _, p in flat]))
-    _append(folder / "abstracts.f16", vectors([d.abstract or d.title for d, _ in kept]))
+    _append(folder / "paragraphs.f16", vectors([p.text for _, p in flat]), info)
+    _append(folder / "abstracts.f16", vectors([d.abstract or d.title for d, _ in kept]), info)
     return dataclasses.replace(
         info,
         documents=info.documents + len(kept),
@@ -187,7 +184,12 @@ def _write_shard(folder: Path, info: BaseInfo, shard: list[Document], seen: set[
     )
 
 
-def _append(path: Path, rows: NDArray[np.float32]) -> None:
+def _append(path: Path, rows: NDArray[np.float32], info: BaseInfo) -> None:
+    if rows.shape[1] != info.dim:
+        raise InputError(
+            f"{info.embedding} gave vectors of {rows.shape[1]} dimensions, not {info.dim}.",
+            remedy="Use one embedding for the whole base.",
+        )
     with path.open("ab") as handle:
         handle.write(rows.astype(np.float16).tobytes())
 

@@ -1,6 +1,8 @@
-"""Text to vectors without a network: WordLlama, whose 16 MB of weights lie inside its wheel."""
+"""Text to vectors without a network: WordLlama from its wheel, or a sentence-transformers model from a folder."""
 
-from collections.abc import Sequence
+import dataclasses
+import hashlib
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,13 +11,76 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.errors import MissingPart
+from richter.errors import InputError, MissingPart
 
-__all__ = ["embed"]
+__all__ = ["EMBEDDING", "Embed", "Embedder", "embed", "open_embedder"]
+
+EMBEDDING = "wordllama-256"
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Embedder:
+    """What turns texts into unit vectors. `name` is its identity: vectors of another name cannot be compared."""
+
+    name: str
+    dim: int
+    embed: Embed
+
+
+def open_embedder(folder: str | Path | None = None) -> Embedder:
+    """WordLlama, or the sentence-transformers model in a folder (extra `st`). Nothing is fetched.
+
+    A folder's model is named by its folder and a hash of everything in it, so that a model that was trained on or
+    exchanged under the same path is another model.
+    """
+    if folder is None:
+        return Embedder(name=EMBEDDING, dim=256, embed=embed)
+    path = Path(folder)
+    if not (path / "config.json").is_file() and not (path / "modules.json").is_file():
+        raise InputError(
+            f"{path} is not a folder with a sentence-transformers model.",
+            remedy="Give the folder it was saved to; models are not fetched by name.",
+        )
+    model = _sentence_transformer(str(path.resolve()))
+
+    def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+        if not len(texts):
+            return np.zeros((0, dim), dtype=np.float32)
+        return _unit(np.asarray(model.encode(list(texts), show_progress_bar=False), dtype=np.float32))
+
+    dim = int(np.asarray(model.encode(["a"], show_progress_bar=False)).shape[1])
+    return Embedder(name=f"st:{path.resolve().name}@{_hash(path)}", dim=dim, embed=encode)
 
 
 @cache
-def _model() -> Any:
+def _sentence_transformer(path: str) -> Any:
+    if find_spec("sentence_transformers") is None:
+        raise MissingPart(
+            "The package sentence-transformers is not installed.", remedy="Install it: pip install 'richter[st]'."
+        )
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(path, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"{path} holds no sentence-transformers model that can be read: {what}.", remedy="Save it again."
+        ) from error
+
+
+def _hash(folder: Path) -> str:
+    whole = hashlib.sha256()
+    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+        whole.update(str(file.relative_to(folder)).encode())
+        with file.open("rb") as stream:
+            whole.update(hashlib.file_digest(stream, "sha256").digest())
+    return whole.hexdigest()[:12]
+
+
+@cache
+def _wordllama() -> Any:
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
         raise MissingPart(
@@ -32,7 +97,10 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
     """One unit vector a text (rows), so that a product of two rows is their cosine; an empty text is all zeros."""
     if not len(texts):
         return np.zeros((0, 256), dtype=np.float32)
-    vectors = np.asarray(_model().embed(list(texts), norm=False), dtype=np.float32)
+    return _unit(np.asarray(_wordllama().embed(list(texts), norm=False), dtype=np.float32))
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: NDArray[np.float32] = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
     return unit

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.errors import InputError
+from richter.knowledge._device import top_k_on_accelerator
 from richter.knowledge._topk import top_k
 
 __all__ = ["Retrieval", "find_similar"]
@@ -22,25 +23,27 @@ def find_similar(
     first_rows: NDArray[np.int64] | None = None,
     documents: int = 50,
     exclude: NDArray[np.bool_] | None = None,
+    accelerator: bool = True,
 ) -> NDArray[np.int64]:
     """FindSim of eq. (4): for each query the k rows of largest cosine (vectors are of unit length), best first.
 
     With `abstracts` and `first_rows` (document d holds the rows first_rows[d] to first_rows[d + 1]) in two levels, as
     section 2.1 has it: the `documents` nearest abstracts, then the nearest rows within them. Where those hold fewer
     than k rows outside `exclude`, more documents are taken, so that a search does not run dry beside full documents.
-    Missing neighbours are -1.
+    Missing neighbours are -1. On an accelerator that torch can use, and that the vectors fit on, whole matrices are
+    searched there (the same rows, to rounding) unless `accelerator` is False.
     """
     if abstracts is None:
-        return top_k(queries, vectors, k, exclude=exclude)[0]
+        return _nearest(queries, vectors, k, exclude, accelerator)
     if first_rows is None or len(first_rows) != len(abstracts) + 1:
         raise InputError("Two-level retrieval needs every document's first row.", remedy="Give `first_rows`.")
     found = np.full((len(queries), k), -1, dtype=np.int64)
     free_rows = np.concatenate([[0], np.cumsum(~exclude)]) if exclude is not None else None
-    nearest, _ = top_k(queries, abstracts, min(documents, len(abstracts)))
+    nearest = _nearest(queries, abstracts, min(documents, len(abstracts)), None, accelerator)
     for q, query in enumerate(queries):
         chosen = nearest[q]
         while _held(chosen, first_rows, free_rows) < k and len(chosen) < len(abstracts):
-            chosen = top_k(query[None], abstracts, min(4 * len(chosen), len(abstracts)))[0][0]
+            chosen = _nearest(query[None], abstracts, min(4 * len(chosen), len(abstracts)), None, accelerator)[0]
         rows = np.concatenate([np.arange(first_rows[d], first_rows[d + 1]) for d in np.sort(chosen)])
         if exclude is not None:
             rows = rows[~exclude[rows]]
@@ -48,6 +51,17 @@ def find_similar(
         order = np.lexsort((rows, -scores))[:k]
         found[q, : len(order)] = rows[order]
     return found
+
+
+def _nearest(
+    queries: NDArray[np.float32],
+    matrix: NDArray[np.floating],
+    k: int,
+    exclude: NDArray[np.bool_] | None,
+    accelerator: bool,
+) -> NDArray[np.int64]:
+    found = top_k_on_accelerator(queries, matrix, k, exclude) if accelerator else None
+    return top_k(queries, matrix, k, exclude=exclude)[0] if found is None else found
 
 
 def _held(chosen: NDArray[np.int64], first_rows: NDArray[np.int64], free_rows: NDArray[np.int64] | None) -> int:
