@@ -42,9 +42,10 @@ from richter.calibration import (
 )
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import passive_floor
-from richter.interop import Source, check_table, read_frame, source_name
+from richter.interop import Source, check_table, is_log, read_frame, read_logs, run_grades, source_name
 from richter.records import Verdict, jsonable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
+from richter.store import LEDGER_NAME
 
 __all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "measure_calibration"]
 
@@ -203,10 +204,23 @@ def measure_calibration(
     if isinstance(source, str | Path) and (Path(source) / DRAWS_NAME).exists():
         source = Path(source) / DRAWS_NAME
     options = _Options(rng=rng, bins=bins, binning=binning, level=level, splits=splits, precision=precision)
-    path, frame = source_name(source), read_frame(source)
+    path, frame = source_name(source), _table(source)
     if "draw" in frame.columns:
         return _draws(check_table(frame, "draws", path), options)
     return _grades(check_table(frame, "grades", path), options)
+
+
+def _table(source: Source) -> pl.DataFrame:
+    """A table's columns; an imported run or a log as draws if an item has several answers, else as grades."""
+    if not isinstance(source, str | Path):
+        return read_frame(source)
+    path = Path(source)
+    if path.is_dir() or is_log(path):
+        imported = run_grades(path) if (path / LEDGER_NAME).exists() else read_logs([path]).grades()
+        if imported is None:
+            raise InputError(f"{path} holds neither draws nor grades.", remedy="Draw answers: richter draw")
+        return imported if imported["draw"].max() else imported.drop("draw")
+    return read_frame(path)
 
 
 def _parts(frame: pl.DataFrame) -> Mapping[str, pl.DataFrame]:

@@ -16,6 +16,7 @@ from richter.audit._pictures import gate_picture
 from richter.audit._plan import Plan, PlanStatus, open_data
 from richter.errors import PlanError
 from richter.floors import PairedCounts, clustered_test, compare, ece_gap, ece_path, tango
+from richter.interop import log_files, named_source
 from richter.records import Interval, Verdict
 from richter.stats import bin_gaps, clopper_pearson, ece_interval
 from richter.store import LEDGER_NAME
@@ -85,13 +86,18 @@ def open_gate_data(plan_path: str | Path, sources: list[str]) -> PlanStatus:
     """Record that these files (or a run's ledger) are opened with the plan; the last status speaks for all."""
     reasons: list[str] = []
     status: PlanStatus | None = None
-    for source in sources:
-        name, equals, path = source.partition("=")
-        file = Path(path if equals and name and not Path(source).exists() else source)
-        status = open_data(plan_path, file / LEDGER_NAME if file.is_dir() else file)
+    for file in (file for source in sources for file in _data_files(named_source(source)[1])):
+        status = open_data(plan_path, file)
         reasons += [r for r in status.reasons if r not in reasons]
     assert status is not None
     return dataclasses.replace(status, reasons=tuple(reasons), confirmatory=not reasons)
+
+
+def _data_files(path: Path) -> list[Path]:
+    """A table, a run's ledger, or the logs of a folder."""
+    if not path.is_dir():
+        return [path]
+    return [path / LEDGER_NAME] if (path / LEDGER_NAME).exists() else log_files(path)
 
 
 def run_gate(plan: Plan, grades: GradeMatrix, *, status: PlanStatus | None = None) -> GateReport:

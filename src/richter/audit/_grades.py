@@ -3,23 +3,34 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from richter.errors import InputError
-from richter.interop import Source, check_table, is_frame, read_frame, source_name
+from richter.interop import (
+    RatingKind,
+    Source,
+    check_table,
+    is_frame,
+    is_log,
+    named_source,
+    problems,
+    read_frame,
+    read_logs,
+    run_grades,
+    run_ratings,
+    source_name,
+    spread_draws,
+)
 from richter.records import printable
 from richter.store import LEDGER_NAME, open_ledger
 
 __all__ = ["GradeMatrix", "RatingKind", "grade_matrix", "read_grades"]
 
 Floats = NDArray[np.float64]
-RatingKind = Literal["human", "judge", "rule"]
-
-_KINDS: tuple[RatingKind, ...] = ("human", "judge", "rule")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +68,18 @@ class GradeMatrix:
 
 
 def read_grades(sources: Sequence[Source], *, ratings: RatingKind | None = None) -> GradeMatrix:
-    """Grades from one table (a file or a frame), one run folder, or several `NAME=PATH` tables of one condition each.
+    """Grades from a table (a file or a frame), a run folder, several `NAME=PATH` of one condition each, or others' logs.
 
     A `grades` table is taken as it is; a `scores` table (a severity and no grade) counts severity 0 as correct. A
     run's severities are the mean over the raters of one kind, `ratings`, which must be named where there are several.
+    Several draws of an item count as items grouped by it.
     """
     if len(sources) == 1 and is_frame(sources[0]):
         return grade_matrix(_grades_table(sources[0]))
-    parts = [_named(str(s)) for s in sources]
+    paths = [str(s) for s in sources]
+    parts = [named_source(s) for s in paths]
+    if all(_is_logs(path) for _, path in parts):
+        return _from_logs(paths)
     if len(parts) == 1:
         name, path = parts[0]
         frame = _read_one(path, ratings)
@@ -79,14 +94,19 @@ def read_grades(sources: Sequence[Source], *, ratings: RatingKind | None = None)
     return grade_matrix(pl.concat(frames, how="diagonal_relaxed"))
 
 
-def _named(source: str) -> tuple[str | None, str]:
-    name, equals, path = source.partition("=")
-    if equals and name and not Path(source).exists():
-        return name, path
-    return None, source
+def _is_logs(path: Path) -> bool:
+    """A log of another tool, or a folder that holds no ledger and so must hold logs."""
+    return is_log(path) or (path.is_dir() and not (path / LEDGER_NAME).exists())
 
 
-def _renamed(frame: pl.DataFrame, name: str, path: str) -> pl.DataFrame:
+def _from_logs(sources: Sequence[str | Path]) -> GradeMatrix:
+    logs = read_logs(sources)
+    notes = [f"{count} x {printable(reason)}: not read" for reason, count in logs.unread.most_common()]
+    matrix = grade_matrix(spread_draws(logs.grades()))
+    return dataclasses.replace(matrix, notes=(*matrix.notes, *notes, *problems(logs)))
+
+
+def _renamed(frame: pl.DataFrame, name: str, path: Path) -> pl.DataFrame:
     found = frame["condition"].unique(maintain_order=True).to_list()
     if len(found) > 1:
         raise InputError(
@@ -97,9 +117,11 @@ def _renamed(frame: pl.DataFrame, name: str, path: str) -> pl.DataFrame:
     return frame.with_columns(pl.lit(name).alias("condition"))
 
 
-def _read_one(path: str, ratings: RatingKind | None) -> pl.DataFrame:
-    if (Path(path) / LEDGER_NAME).exists() or Path(path).is_dir():
+def _read_one(path: Path, ratings: RatingKind | None) -> pl.DataFrame:
+    if path.is_dir():
         return _read_run(path, ratings)
+    if is_log(path):
+        return spread_draws(read_logs([path]).grades())
     return _grades_table(path)
 
 
@@ -114,48 +136,44 @@ def _grades_table(source: Source) -> pl.DataFrame:
     return frame
 
 
-def _read_run(path: str, ratings: RatingKind | None) -> pl.DataFrame:
+def _read_run(path: Path, ratings: RatingKind | None) -> pl.DataFrame:
+    imported = run_grades(path)
+    if imported is not None:
+        return spread_draws(_with_severity(imported, path, ratings))
+    rated = run_ratings(path, ratings=ratings).filter(pl.col("draw") == 0, pl.col("severity").is_not_null())
     with open_ledger(path) as ledger:
-        rated = [r for r in ledger.ratings() if r.draw == 0]
         failed = [a for a in ledger.answers() if a.error and a.draw == 0]
-        groups = {item.id: item.domain for item in ledger.items()}
-    present = [k for k in _KINDS if any(r.kind == k for r in rated)]
-    if not present:
-        raise InputError(f"{path} holds no ratings, so nothing in it is graded.", remedy="Run `richter judge` on it.")
-    if ratings is None and len(present) > 1:
-        raise InputError(
-            f"{path} holds ratings of several kinds ({', '.join(present)}), which never mix.",
-            remedy="Choose one with --ratings.",
-        )
-    kind = ratings or present[0]
-    if kind not in present:
-        raise InputError(f"{path} holds no {kind} ratings.", remedy=f"It has {', '.join(present)}.")
-    rows = [
-        {
-            "item": r.item,
-            "condition": r.condition,
-            "severity": r.severity,
-            "subject": groups.get(r.item, ""),
-            "error": "",
-        }
-        for r in rated
-        if r.kind == kind and r.severity is not None
-    ]
-    frame = pl.DataFrame(rows, schema={"item": str, "condition": str, "severity": float, "subject": str, "error": str})
-    frame = frame.group_by("item", "condition", "subject", "error", maintain_order=True).agg(pl.col("severity").mean())
+        subjects = {item.id: item.domain for item in ledger.items()}
+    frame = rated.select("item", "condition", "severity", pl.col("domain").alias("subject"), pl.lit("").alias("error"))
     lost = [
         {
             "item": a.item,
             "condition": a.condition,
-            "subject": groups.get(a.item, ""),
-            "error": a.error,
             "severity": None,
+            "subject": subjects.get(a.item, ""),
+            "error": a.error,
         }
         for a in failed
     ]
     if lost:
         frame = pl.concat([frame, pl.DataFrame(lost, schema=frame.schema)])
     return frame.with_columns((pl.col("severity") == 0).cast(pl.Float64).alias("correct"))
+
+
+def _with_severity(frame: pl.DataFrame, path: Path, ratings: RatingKind | None) -> pl.DataFrame:
+    """An imported run's grades beside its severities, where it has any; an answer without a grade is graded by them."""
+    with open_ledger(path) as ledger:
+        rated = bool(ledger.ratings())
+    if not rated:
+        if ratings is not None:
+            raise InputError(f"{path} holds no {ratings} ratings.", remedy="Leave out --ratings: it holds grades.")
+        return frame
+    keys = ["item", "condition", "draw"]
+    severities = run_ratings(path, ratings=ratings).select(*keys, "severity")
+    by_rating = (pl.col("severity") == 0).cast(pl.Float64)
+    return frame.join(severities, on=keys, how="left", maintain_order="left").with_columns(
+        pl.coalesce("correct", by_rating).alias("correct")
+    )
 
 
 def grade_matrix(frame: pl.DataFrame) -> GradeMatrix:

@@ -34,7 +34,9 @@ def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) 
 
 
 def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Files or runs first, then condition names: `FILE [A B ..]` or `NAME=PATH NAME=PATH ..`."""
+    """Files or runs first, then condition names: `FILE [A B ..]`, `NAME=PATH NAME=PATH ..` or `LOG LOG ..`."""
+    if len(arguments) > 1 and all(Path(a).exists() for a in arguments):
+        return list(arguments), []
     if all("=" in a and not Path(a).exists() for a in arguments):
         return list(arguments), [a.partition("=")[0] for a in arguments]
     return [arguments[0]], list(arguments[1:])

@@ -1,8 +1,13 @@
-"""Files in and out: the tables that the statistics read, and exports."""
+"""Files in and out: others' logs, the tables that the statistics read, and exports."""
 
 from richter.interop._export import EXPORTS, export_table
 from richter.interop._frames import Frame, Source, as_frame, is_frame, source_name
+from richter.interop._logs import Logs, is_log, log_files, named_source, read_logs, spread_draws
+from richter.interop._logs import summary as logs_summary
+from richter.interop._problems import next_command, problems
 from richter.interop._ratings import RatingsFile, read_ratings
+from richter.interop._record import Options as LogOptions
+from richter.interop._run import RatingKind, run_grades, run_ratings, write_run
 from richter.interop._scores import read_scores
 from richter.interop._tables import TABLES, check_table, read_frame, read_table
 
@@ -10,15 +15,29 @@ __all__ = [
     "EXPORTS",
     "TABLES",
     "Frame",
+    "LogOptions",
+    "Logs",
+    "RatingKind",
     "RatingsFile",
     "Source",
     "as_frame",
     "check_table",
     "export_table",
     "is_frame",
+    "is_log",
+    "log_files",
+    "logs_summary",
+    "named_source",
+    "next_command",
+    "problems",
     "read_frame",
+    "read_logs",
     "read_ratings",
     "read_scores",
     "read_table",
+    "run_grades",
+    "run_ratings",
     "source_name",
+    "spread_draws",
+    "write_run",
 ]

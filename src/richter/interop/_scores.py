@@ -10,9 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.errors import InputError
-from richter.interop._frames import Source, source_name
-from richter.interop._tables import read_table
+from richter.interop._frames import Source, is_frame, source_name
+from richter.interop._logs import is_log, read_logs
+from richter.interop._run import run_ratings
+from richter.interop._tables import check_table, read_table
 from richter.records import printable
+from richter.store import LEDGER_NAME
 
 if TYPE_CHECKING:
     from richter.severity import Scores
@@ -21,14 +24,14 @@ __all__ = ["read_scores"]
 
 
 def read_scores(source: Source, *, scale: tuple[float, float] | None = None) -> Scores:
-    """Read a scores table (`item`, `condition`, `severity`; `domain`, `tier`, `judge_1`, ... where given).
+    """Read a scores table (`item`, `condition`, `severity`; `domain`, `tier`, `judge_1`, ... where given), or a run.
 
     `scale=(low, high)` maps a scale that runs from low (correct) to high (worst) onto 0..4. A severity off the scale
     is refused with its row; an empty one is an answer not rated. Items and conditions keep the order of the file.
     """
     from richter.severity import Scores, rescale  # here, since it loads numba, which other tables need not wait for
 
-    path, frame = source_name(source), read_table(source, "scores")
+    path, frame = source_name(source), _scores_frame(source)
     columns = [c for c in ("severity", "judge_1", "judge_2") if c in frame.columns]
     if scale is not None:
         to_grid = rescale(*scale)
@@ -72,6 +75,26 @@ def read_scores(source: Source, *, scale: tuple[float, float] | None = None) -> 
         judge_names=np.stack([text_grid("judge_1_name"), text_grid("judge_2_name")]) if both and named else None,
         length=grid("length") if "length" in frame.columns and frame.schema["length"].is_numeric() else None,
     )
+
+
+def _scores_frame(source: Source) -> pl.DataFrame:
+    """A scores table, a run's ratings, or a log's severities; of several draws the first."""
+    if is_frame(source):
+        return read_table(source, "scores")
+    path = Path(str(source))
+    if (path / LEDGER_NAME).exists():
+        frame = run_ratings(path)
+    elif is_log(path) or path.is_dir():
+        frame = read_logs([path]).grades()
+        if "severity" not in frame.columns:
+            raise InputError(
+                f"{path} holds no severities.",
+                remedy="Import it with --scale, which says what its scores mean, or rate its answers: richter judge",
+            )
+        frame = frame.rename({"subject": "domain"}).select("item", "condition", "draw", "severity", "domain")
+    else:
+        return read_table(path, "scores")
+    return check_table(frame.filter(pl.col("draw") == 0).drop("draw"), "scores", path)
 
 
 def _positions(values: pl.Series, unique: pl.Series) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-__all__ = ["Answer", "Condition", "Decoding", "Item", "Rating", "call_key"]
+__all__ = ["Answer", "Condition", "Confidence", "Decoding", "Grade", "Item", "Rating", "call_key"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +131,32 @@ class Rating:
     reason: str = ""
     started_at: float | None = None
     ended_at: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Grade:
+    """What one scorer of an imported log gave an answer: `value` as it stands there, None where it gave none.
+
+    `correct` is None where the value says neither right nor wrong (another scale, or no value).
+    """
+
+    item: str
+    condition: str
+    scorer: str
+    value: float | None
+    correct: bool | None
+    draw: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """How sure a model was of an answer, in [0, 1]; `source` says by what (stated, options, a scorer's name)."""
+
+    item: str
+    condition: str
+    source: str
+    value: float
+    draw: int = 0
 
 
 def call_key(model: str, messages: list[dict[str, str]], decoding: Decoding, draw: int) -> str:

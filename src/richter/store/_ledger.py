@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from richter.errors import InputError
-from richter.records import Answer, Condition, Item, Rating
+from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store._database import Database, Transaction
 from richter.store._group import Grouped
 from richter.store._sqlite import SqliteDatabase
@@ -65,6 +65,16 @@ _RATINGS = """
     SELECT item, condition, draw, rater, kind, severity, mechanism, reason, started_at, ended_at FROM ratings
     WHERE CAST(?1 AS TEXT) IS NULL OR kind = ?1 ORDER BY condition, item, draw, rater
 """
+_GRADE = """
+    INSERT INTO grades VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (condition, item, draw, scorer) DO UPDATE SET value = excluded.value, correct = excluded.correct
+"""
+_GRADES = "SELECT item, condition, draw, scorer, value, correct FROM grades ORDER BY condition, item, draw, scorer"
+_CONFIDENCE = """
+    INSERT INTO confidences VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (condition, item, draw, source) DO UPDATE SET value = excluded.value
+"""
+_CONFIDENCES = "SELECT item, condition, draw, source, value FROM confidences ORDER BY condition, item, draw, source"
 _NOTE = "INSERT INTO notes VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET body = excluded.body"
 
 
@@ -193,6 +203,10 @@ class Ledger:
         """The (item, draw) pairs of a condition that have an answer."""
         return set(self._rows("SELECT item, draw FROM answers WHERE condition = ?1", (condition,)))
 
+    def add_calls(self, calls: Sequence[Call]) -> None:
+        """Commit calls that were made elsewhere (an imported log), all or none."""
+        self._commit(calls)
+
     async def record(self, call: Call) -> None:
         """Commit a call; returns when it is on disk. Calls that arrive within a few milliseconds share a commit."""
         await asyncio.shield(self.record_soon(call))
@@ -275,6 +289,33 @@ class Ledger:
         """Ratings in the order of condition, item, draw and rater; of one kind, or all."""
         rows = self._rows(_RATINGS, (kind,))
         return [Rating(**dict(zip(_RATING, row, strict=True))) for row in rows]
+
+    # -- imported grades and confidences ---------------------------------------------------------------------
+
+    def add_grades(self, grades: Iterable[Grade]) -> None:
+        """Add grades; a scorer's newer grade of the same answer replaces the older."""
+        rows = [
+            (g.item, g.condition, g.draw, g.scorer, g.value, None if g.correct is None else int(g.correct))
+            for g in grades
+        ]
+        self._run(_GRADE, *rows)
+
+    def grades(self) -> list[Grade]:
+        """Grades in the order of condition, item, draw and scorer."""
+        return [
+            Grade(item=i, condition=c, draw=d, scorer=s, value=v, correct=None if right is None else bool(right))
+            for i, c, d, s, v, right in self._rows(_GRADES)
+        ]
+
+    def add_confidences(self, confidences: Iterable[Confidence]) -> None:
+        """Add confidences; a newer one of the same answer and source replaces the older."""
+        rows = [(c.item, c.condition, c.draw, c.source, c.value) for c in confidences]
+        self._run(_CONFIDENCE, *rows)
+
+    def confidences(self) -> list[Confidence]:
+        """Confidences in the order of condition, item, draw and source."""
+        rows = self._rows(_CONFIDENCES)
+        return [Confidence(item=i, condition=c, draw=d, source=s, value=v) for i, c, d, s, v in rows]
 
     # -- error search --------------------------------------------------------------------------------------
 

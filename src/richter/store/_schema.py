@@ -86,6 +86,30 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE TABLE sample (place INTEGER PRIMARY KEY, paragraph INTEGER NOT NULL);
         """,
     ),
+    (
+        "2026-11 imported grades",
+        """
+        -- what the scorers of an imported log gave, in their own numbers; NULL: the answer was not scored
+        CREATE TABLE grades (
+            item TEXT NOT NULL,
+            condition TEXT NOT NULL,
+            draw INTEGER NOT NULL,
+            scorer TEXT NOT NULL,
+            value REAL,
+            correct INTEGER,          -- NULL where the value says neither right nor wrong
+            PRIMARY KEY (condition, item, draw, scorer)
+        ) WITHOUT ROWID;
+        -- how sure a model was of an answer, by the way it was measured
+        CREATE TABLE confidences (
+            item TEXT NOT NULL,
+            condition TEXT NOT NULL,
+            draw INTEGER NOT NULL,
+            source TEXT NOT NULL,
+            value REAL NOT NULL,
+            PRIMARY KEY (condition, item, draw, source)
+        ) WITHOUT ROWID;
+        """,
+    ),
 )
 
 READABLE = 2  # the oldest schema whose tables hold everything that is only read

@@ -1,0 +1,317 @@
+"""Inspect logs: `.eval` archives read member by member without Inspect, and `.json` documents.
+
+Checked against logs that Inspect 0.3.285 wrote: one scorer and several, dict values, panels with their votes, epochs,
+errors, unscored samples, chunked samples and interrupted runs.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from richter.interop._record import DOMAIN_KEYS, Reading, Sample, Setup, flat_text, mapping, messages_text, number, pick
+from richter.interop._safe import Archive, Unreadable, decode, open_bytes
+
+__all__ = ["is_inspect_archive", "read_inspect_archive", "read_inspect_json"]
+
+_ATTACHMENT = re.compile(r"attachment://([0-9a-f]+)")
+_HEADERS = ("header.json", "_journal/start.json")
+_SAMPLE = re.compile(r"samples/.*_epoch_\d+(?:\.json|/sample\.json)", re.DOTALL)  # whole, or in chunks
+_LONG = 200  # characters of a setting that are kept: enough to tell two apart
+
+Attached = Callable[[], Mapping[str, str]]  # a sample's long texts, loaded when one is needed
+
+
+class _Score(msgspec.Struct):
+    value: Any = None
+    answer: Any = None
+    reason: Any = None
+    metadata: Any = None
+
+
+class _Token(msgspec.Struct):
+    token: str = ""
+    logprob: float | None = None
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token] | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: Any = None
+    stop_reason: str | None = ""
+    logprobs: _Logprobs | None = None
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_cost: float | None = None
+
+
+class _Output(msgspec.Struct):
+    choices: list[_Choice] = []
+    completion: Any = None
+    usage: _Usage | None = None
+    time: float | None = None
+    error: Any = None
+
+
+class _InspectSample(msgspec.Struct):
+    """The fields of a sample that are kept; events and messages, nearly all of a log's bytes, are skipped unbuilt."""
+
+    id: str | int
+    epoch: int = 1
+    input: Any = ""
+    choices: list[str] | None = None
+    target: str | list[str] = ""
+    output: _Output = msgspec.field(default_factory=_Output)
+    scores: dict[str, _Score] | None = None
+    metadata: dict[str, Any] | None = None
+    model_usage: dict[str, _Usage] | None = None
+    working_time: float | None = None
+    error: Any = None
+    limit: Any = None
+    invalidation: Any = None
+    attachments: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Document(msgspec.Struct):
+    eval: dict[str, Any]
+    status: str = ""
+    plan: dict[str, Any] | None = None
+    results: dict[str, Any] | None = None
+    error: Any = None
+    invalidated: bool = False
+    samples: list[msgspec.Raw] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Header:
+    setup: Setup
+    task: str
+    judges: Mapping[str, tuple[str, ...]]  # scorer -> its panel's models, where the log names them
+
+
+def is_inspect_archive(names: Mapping[str, Any]) -> bool:
+    """Whether an archive's member names are those of an Inspect log."""
+    return any(name in names for name in _HEADERS) or any(map(_SAMPLE.fullmatch, names))
+
+
+def read_inspect_archive(path: Path, reading: Reading) -> Iterator[Sample]:
+    """Stream the samples of an `.eval` archive, one member at a time."""
+    with Archive(path) as archive:
+        if archive.truncated:
+            reading.interrupted = "the archive breaks off; what comes before the break is read"
+        header = _read_header(archive, reading)
+        for name in (n for n in archive.members if _SAMPLE.fullmatch(n)):
+            try:
+                found = decode(archive.read(name), _InspectSample)
+                if name.endswith("/sample.json"):
+                    found.metadata = found.metadata or _beside(archive, name, "metadata.json")
+                yield _sample(found, header, reading, _attachments(archive, name, found))
+            except Unreadable as error:
+                reading.unread[f"sample: {error}"] += 1
+
+
+def read_inspect_json(path: Path, reading: Reading) -> Iterator[Sample]:
+    """The samples of a `.json` log."""
+    document = decode(open_bytes(path), _Document)
+    header = _header(document, reading)
+    for raw in document.samples or []:
+        try:
+            found = decode(raw, _InspectSample)
+            yield _sample(found, header, reading, lambda found=found: _inline(found))  # type: ignore[misc]
+        except Unreadable as error:
+            reading.unread[f"sample: {error}"] += 1
+
+
+def _read_header(archive: Archive, reading: Reading) -> _Header:
+    for name in _HEADERS:
+        if name in archive.members:
+            try:
+                document = decode(archive.read(name), _Document)
+            except Unreadable as error:
+                reading.unread[f"{name}: {error}"] += 1
+                continue
+            if name != "header.json" and not reading.interrupted:
+                reading.interrupted = "the log was never finished"
+            return _header(document, reading)
+    reading.interrupted = reading.interrupted or "the log has no header"
+    reading.notes.append("No header was found: the model is not known.")
+    return _Header(Setup("unknown model"), "", {})
+
+
+def _header(document: _Document, reading: Reading) -> _Header:
+    spec = document.eval
+    if document.status not in ("", "success"):
+        why = flat_text(document.error.get("message")) if isinstance(document.error, Mapping) else ""
+        reading.interrupted = reading.interrupted or f"status {document.status}" + (f": {why[:120]}" if why else "")
+    if document.invalidated:
+        reading.notes.append("The log is marked as invalidated.")
+    scorers = [s for s in spec.get("scorers") or [] if isinstance(s, Mapping) and isinstance(s.get("name"), str)]
+    headline = (document.results or {}).get("headline")
+    named = [headline.get("score")] if isinstance(headline, Mapping) else []
+    reading.scorer = next((str(n) for n in (*named, *(s["name"] for s in scorers)) if n), "")
+    config, dataset = mapping(spec.get("config")), mapping(spec.get("dataset"))
+    count, epochs = dataset.get("samples"), config.get("epochs") or 1
+    if isinstance(count, int) and isinstance(epochs, int):
+        limit = config.get("limit")
+        reading.expected = (min(count, limit) if isinstance(limit, int) else count) * epochs
+    judges = {}
+    for scorer in scorers:
+        models = (scorer.get("options") or {}).get("model")
+        if isinstance(models, list):
+            judges[str(scorer["name"])] = tuple(
+                m if isinstance(m, str) else str(m.get("model", "")) if isinstance(m, Mapping) else "" for m in models
+            )
+    model = flat_text(spec.get("model")) or "unknown model"
+    return _Header(
+        Setup(model, _settings(spec, document.plan or {})), flat_text(spec.get("task")).split("/")[-1], judges
+    )
+
+
+def _settings(spec: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What may tell two logs of one model apart: decoding, system prompt, solver, arguments, code revision."""
+    found: dict[str, str] = {}
+    for config in (spec.get("model_generate_config"), plan.get("config")):
+        if isinstance(config, Mapping):
+            found |= {str(k): flat_text(v) for k, v in config.items() if isinstance(v, str | int | float | bool)}
+    steps = []
+    for step in plan.get("steps") or []:
+        if isinstance(step, Mapping):
+            given = step.get("params_passed") or step.get("params") or {}
+            if step.get("solver") in ("system_message", "inspect_ai/system_message") and isinstance(given, Mapping):
+                found["system"] = flat_text(given.get("template"))[:_LONG]
+            else:
+                steps.append(flat_text(step.get("solver")))
+    if steps:
+        found["solver"] = "+".join(steps)
+    for key, name in (("task_args_passed", "task"), ("model_args", "model"), ("solver_args_passed", "solver")):
+        arguments = spec.get(key)
+        if isinstance(arguments, Mapping):
+            kept = {f"{name}.{k}": flat_text(v)[:_LONG] for k, v in arguments.items() if v is not None}
+            found |= {k: v for k, v in kept.items() if v}
+    return tuple(found.items())
+
+
+def _sample(found: _InspectSample, header: _Header, reading: Reading, attached: Attached) -> Sample:
+    def text(value: object) -> str:
+        plain = flat_text(value)
+        if "attachment://" not in plain:
+            return plain
+        known = attached()
+        return _ATTACHMENT.sub(lambda m: known.get(m[1], m[0]), plain)
+
+    scores: dict[str, float | None] = {}
+    votes: dict[str, float | None] = {}
+    confidences: dict[str, float] = {}
+    for name, score in (found.scores or {}).items():
+        _one_score(name, score, header, reading, scores, votes, confidences)
+    choice = found.output.choices[0] if found.output.choices else _Choice()
+    tokens = choice.logprobs.content if choice.logprobs and choice.logprobs.content else []
+    spoken = [t for t in tokens if t.logprob is not None]
+    usage = (found.model_usage or {}).get(header.setup.model) or found.output.usage or _Usage()
+    message = choice.message.get("content") if isinstance(choice.message, Mapping) else None
+    targets = found.target if isinstance(found.target, list) else [found.target]
+    error = found.error.get("message") if isinstance(found.error, Mapping) else found.error or found.output.error
+    if found.invalidation is not None:
+        error = error or "invalidated"
+    limit = found.limit.get("type") if isinstance(found.limit, Mapping) else None
+    prompt = messages_text(found.input)[1] if isinstance(found.input, list) else flat_text(found.input)
+    return Sample(
+        item=str(found.id),
+        setup=header.setup,
+        task=header.task,
+        draw=max(found.epoch - 1, 0),
+        prompt=text(prompt),
+        references=tuple(text(t) for t in targets if t),
+        options=tuple(found.choices or ()),
+        domain=flat_text(pick(found.metadata or {}, *DOMAIN_KEYS)),
+        answer=text(found.output.completion) or text(message),
+        scores=scores,
+        votes=votes,
+        confidences=confidences,
+        tokens=tuple(t.token for t in spoken),
+        logprobs=tuple(t.logprob for t in spoken if t.logprob is not None),
+        tokens_in=usage.input_tokens,
+        tokens_out=usage.output_tokens,
+        money_usd=usage.total_cost,
+        latency_s=found.output.time or found.working_time,
+        finish=f"limit {limit}" if limit else choice.stop_reason or "",
+        error=flat_text(error),
+    )
+
+
+def _one_score(
+    name: str,
+    score: _Score,
+    header: _Header,
+    reading: Reading,
+    scores: dict[str, float | None],
+    votes: dict[str, float | None],
+    confidences: dict[str, float],
+) -> None:
+    """A scorer's value in any of its shapes: one value, a dict or list of values, a panel's votes beside it."""
+    parts = {name: score.value}
+    if isinstance(score.value, Mapping):
+        parts = {f"{name}/{key}": value for key, value in score.value.items()}
+    elif isinstance(score.value, list):
+        parts = {f"{name}/{k}": value for k, value in enumerate(score.value, 1)}
+    for key, value in parts.items():
+        given = _number(value, reading)
+        if "confidence" in key.lower() and given is not None and 0 <= given <= 1:
+            confidences[key] = given
+        else:
+            scores[key] = given
+    metadata = score.metadata if isinstance(score.metadata, Mapping) else {}
+    stated = metadata.get("confidence")
+    if isinstance(stated, int | float) and not isinstance(stated, bool) and 0 <= stated <= 1:
+        confidences[f"{name}/confidence"] = float(stated)
+    panel = metadata.get("panel")
+    cast = panel.get("votes") if isinstance(panel, Mapping) else None
+    if isinstance(cast, list):
+        models = header.judges.get(name, ())
+        for k, vote in enumerate(cast):
+            judge = models[k] if len(models) == len(cast) and models[k] else f"judge {k + 1}"
+            if not isinstance(vote, Mapping | list):
+                votes[f"{name}/{judge}"] = _number(vote, reading)
+
+
+def _number(value: object, reading: Reading) -> float | None:
+    try:
+        return number(value)
+    except Unreadable as error:
+        reading.unread[f"score: {error}"] += 1
+        return None
+
+
+def _inline(found: _InspectSample) -> Mapping[str, str]:
+    return decode(found.attachments, dict[str, str]) if found.attachments else {}
+
+
+def _attachments(archive: Archive, name: str, found: _InspectSample) -> Attached:
+    """Long texts that a sample refers to: in the sample itself, or, for a chunked one, in members beside it."""
+
+    def load() -> Mapping[str, str]:
+        known = dict(_inline(found))
+        folder = name.removesuffix("sample.json") + "attachments/"
+        for chunk in (
+            sorted(n for n in archive.members if n.startswith(folder)) if name.endswith("/sample.json") else ()
+        ):
+            start = chunk.removeprefix(folder).removesuffix(".json")
+            if start.isdecimal():
+                texts = decode(archive.read(chunk), list[str])
+                known |= {str(int(start) + k): text for k, text in enumerate(texts)}
+        return known
+
+    return load
+
+
+def _beside(archive: Archive, name: str, other: str) -> dict[str, Any]:
+    beside = name.removesuffix("sample.json") + other
+    return decode(archive.read(beside), dict[str, Any]) if beside in archive.members else {}

@@ -1,0 +1,384 @@
+"""Logs of any known format as one set of items, conditions and answers, with what was not read counted."""
+
+import dataclasses
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from richter.errors import InputError
+from richter.interop._recognise import recognise
+from richter.interop._record import Options, Reading, Sample, Setup
+from richter.interop._safe import Unreadable
+from richter.records import Item, printable
+
+__all__ = ["Logs", "is_log", "log_files", "named_source", "read_logs", "spread_draws"]
+
+FILES_LIMIT = 20_000  # of a folder
+TOP = 4.0  # the worst severity
+_SHOWN = 28  # characters of a setting in a condition's name
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Row:
+    """An answer with the condition it belongs to and its item's name in the whole."""
+
+    condition: str
+    item: str
+    sample: Sample
+    file: int  # which of the readings it came from
+    scorer: str  # the one that grades it
+    correct: bool | None = None
+    severity: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Logs:
+    """What was read. `scorers` names the scorer that grades each condition."""
+
+    readings: tuple[Reading, ...]
+    conditions: Mapping[str, Setup]
+    items: Mapping[str, Item]
+    rows: Sequence[Row]
+    scorers: Mapping[str, str]
+    not_logs: int = 0
+
+    @property
+    def unread(self) -> Counter[str]:
+        """What could not be read, by reason, over all files."""
+        return sum((r.unread for r in self.readings), Counter())
+
+    def grades(self) -> pl.DataFrame:
+        """The answers as a grades table, a row per item, condition and draw."""
+        rows = self.rows
+        frame = pl.DataFrame(
+            {
+                "item": [r.item for r in rows],
+                "condition": [r.condition for r in rows],
+                "draw": [r.sample.draw for r in rows],
+                "correct": [None if r.correct is None else float(r.correct) for r in rows],
+                "severity": [r.severity for r in rows],
+                "confidence": [first_confidence(r.sample.confidences) for r in rows],
+                "subject": [self.items[r.item].domain for r in rows],
+                "error": [r.sample.error for r in rows],
+                "answer": [r.sample.answer for r in rows],
+                "reference": ["|".join((i.reference, *i.aliases)) for r in rows if (i := self.items[r.item])],
+            },
+            schema_overrides={
+                "correct": pl.Float64,
+                "severity": pl.Float64,
+                "confidence": pl.Float64,
+                "draw": pl.Int64,
+            },
+        )
+        return frame.drop([c for c in ("severity", "confidence") if frame[c].null_count() == len(frame)])
+
+
+def first_confidence(confidences: Mapping[str, float]) -> float | None:
+    """The confidence to use where there are several: the first that the log gives."""
+    return next(iter(confidences.values()), None)
+
+
+def spread_draws(frame: pl.DataFrame) -> pl.DataFrame:
+    """Draws as items of their own, grouped by the item: so that all count, and none as independent of the others."""
+    if frame["draw"].max() in (0, None):
+        return frame.drop("draw")
+    named = pl.when(pl.col("draw") > 0).then(pl.format("{} (draw {})", "item", pl.col("draw") + 1)).otherwise("item")
+    return frame.with_columns(pl.col("item").alias("group"), named.alias("item")).drop("draw")
+
+
+def named_source(source: str | Path) -> tuple[str | None, Path]:
+    """`NAME=PATH` in its parts; a path that exists is one, whatever it holds."""
+    name, equals, path = str(source).partition("=")
+    if equals and name and not Path(source).exists():
+        return name, Path(path)
+    return None, Path(source)
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is a log of a known format (and not a table that Richter reads by its columns)."""
+    return path.is_file() and recognise(path) is not None
+
+
+def log_files(path: Path) -> list[Path]:
+    """The logs of a folder, or the one file."""
+    return [file for file in _files(path)[0] if recognise(file) is not None]
+
+
+def read_logs(sources: Sequence[str | Path], *, options: Options | None = None) -> Logs:
+    """Read logs and folders of them, each perhaps as `NAME=PATH`, which names the file's one condition.
+
+    Two setups of one model become two conditions named by what differs; what differs in nothing that a log states is
+    told apart by its file. Items of several tasks carry their task's name.
+    """
+    options = options or Options()
+    readings: list[Reading] = []
+    found: list[tuple[int, Sample]] = []
+    given: dict[int, str] = {}
+    not_logs = 0
+    for source in sources:
+        name, path = named_source(source)
+        files, passed = _files(path)
+        not_logs += passed
+        for file in files:
+            found_format = recognise(file)
+            if found_format is None:
+                if path.is_dir():
+                    not_logs += 1
+                    continue
+                raise InputError(
+                    f"{file} is in no format that Richter knows.",
+                    remedy="See `richter import --help`; a table needs `--map item=COLUMN --map correct=COLUMN`.",
+                )
+            reading = Reading(path=file, format=found_format.name, options=options)
+            samples = _read_all(found_format.read(file, reading), reading)
+            if name is not None:
+                given[len(readings)] = name
+            found += [(len(readings), s) for s in samples]
+            readings.append(reading)
+    if not found:
+        what = ", ".join(str(s) for s in sources[:3])
+        lost = sum((r.unread for r in readings), Counter[str]())
+        why = f" Not read: {', '.join(f'{n} x {reason}' for reason, n in lost.most_common(3))}." if lost else ""
+        raise InputError(f"{what}: no answer could be read.{why}", remedy="`richter check` says what a file is.")
+    return _assemble(readings, found, given, options, not_logs)
+
+
+def _files(path: Path) -> tuple[list[Path], int]:
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder.", remedy="Check the path.")
+    if not path.is_dir():
+        return [path], 0
+    files = sorted(p for p in path.rglob("*") if p.is_file() and not any(part.startswith(".") for part in p.parts))
+    if len(files) > FILES_LIMIT:
+        raise InputError(f"{path} holds {len(files):,} files.", remedy="Name the logs, or a smaller folder.")
+    return [f for f in files if f.stat().st_size], sum(not f.stat().st_size for f in files)
+
+
+def _read_all(samples: Iterable[Sample], reading: Reading) -> list[Sample]:
+    try:
+        return list(samples)
+    except Unreadable as error:
+        raise InputError(
+            f"{reading.path} ({reading.format}) cannot be read: {error}.", remedy="Get the file from its source again."
+        ) from error
+
+
+def _assemble(
+    readings: list[Reading],
+    found: list[tuple[int, Sample]],
+    given: Mapping[int, str],
+    options: Options,
+    not_logs: int,
+) -> Logs:
+    names = _name_conditions(readings, found, given)
+    tasks = {s.task for _, s in found}
+    chosen = [_choose_scorer(k, readings[k], found, options) for k in range(len(readings))]
+    items: dict[str, Item] = {}
+    rows: list[Row] = []
+    seen: set[tuple[str, str, int]] = set()
+    drawn: Counter[tuple[str, str]] = Counter()
+    scorers: dict[str, str] = {}
+    for k, sample in found:
+        item = f"{sample.task}/{sample.item}" if len(tasks) > 1 and sample.task else sample.item
+        condition = names[k, sample.setup]
+        if not _register(items, item, sample, readings[k], many=len(tasks) > 1):
+            continue
+        if sample.draw is None:
+            sample.draw = drawn[condition, item]
+            drawn[condition, item] += 1
+        if (condition, item, sample.draw) in seen:
+            readings[k].unread["answer: repeats one already read"] += 1
+            continue
+        seen.add((condition, item, sample.draw))
+        scorers.setdefault(condition, chosen[k])
+        row = Row(condition=condition, item=item, sample=sample, file=k, scorer=chosen[k])
+        if not sample.error:
+            _grade(row, options, readings[k])
+        rows.append(row)
+    conditions = {names[k, s.setup]: s.setup for k, s in found}
+    return Logs(
+        readings=tuple(readings), conditions=conditions, items=items, rows=rows, scorers=scorers, not_logs=not_logs
+    )
+
+
+def _register(items: dict[str, Item], name: str, sample: Sample, reading: Reading, *, many: bool) -> bool:
+    """Keep the item, or say that its name already means another question. The sample's own copy is let go."""
+    reference, aliases = (sample.references[0], sample.references[1:]) if sample.references else ("", ())
+    known = items.get(name)
+    if known is None:
+        items[name] = Item(
+            id=name,
+            prompt=sample.prompt,
+            reference=reference,
+            aliases=aliases,
+            options=sample.options,
+            domain=sample.domain or (sample.task if many else ""),
+            source=f"{reading.format}, {sample.task}" if sample.task else reading.format,
+        )
+    elif reference and known.reference and reference != known.reference:
+        reading.unread["answer: its item's name stands for another reference elsewhere"] += 1
+        return False
+    sample.prompt, sample.references, sample.options = "", (), ()
+    return True
+
+
+def _choose_scorer(k: int, reading: Reading, found: list[tuple[int, Sample]], options: Options) -> str:
+    """The scorer that grades a file: the user's, else the log's own first; a part of it where it has several."""
+    counts: Counter[str] = Counter()
+    for at, sample in found:
+        if at == k:
+            counts.update(dict.fromkeys(sample.scores, 1))
+    if options.scorer is not None:
+        match = [n for n in counts if n == options.scorer] or [n for n in counts if n.startswith(f"{options.scorer}/")]
+        if not match:
+            raise InputError(
+                f"{reading.path} has no scorer {options.scorer!r}.",
+                remedy=f"It has {', '.join(printable(n) for n in counts) or 'none'}.",
+            )
+        return match[0]
+    if reading.scorer in counts or not counts:
+        return reading.scorer
+    parts = [n for n in counts if n.startswith(f"{reading.scorer}/")] if reading.scorer else []
+    first = parts or list(counts)
+    preferred = [n for n in first if n.split("/")[-1].lower() in ("accuracy", "correct", "correctness", "score")]
+    return (preferred or first)[0]
+
+
+def _grade(row: Row, options: Options, reading: Reading) -> None:
+    """Right or wrong, or how bad, by the chosen scorer; a value off its scale is refused."""
+    scorer = row.scorer
+    value = row.sample.scores.get(scorer)
+    if value is None:
+        return
+    if options.scale is not None:
+        row.severity = severity_on(options.scale, value, reading, scorer)
+        row.correct = row.severity == 0
+    elif is_severity(scorer):
+        row.severity = severity_on((0.0, TOP), value, reading, scorer)
+        row.correct = row.severity == 0
+    else:
+        row.correct = right(value, options.pass_at)
+        if row.correct is None:
+            raise InputError(
+                f"{reading.path}: the scorer {printable(scorer)!r} gives {value:g}, which is not between 0 and 1.",
+                remedy="Say what its numbers mean with --scale RIGHT:WORST (as 10:1), or choose another with --scorer.",
+            )
+
+
+def is_severity(scorer: str) -> bool:
+    """Whether a scorer says by its name that it gives severities from 0 to 4."""
+    return scorer.lower().replace("-", "_").split("/")[0].split("_")[-1] == "severity"
+
+
+def right(value: float, pass_at: float) -> bool | None:
+    """Whether a score between 0 and 1 counts as right; None off that scale."""
+    if not 0 <= value <= 1:
+        return None
+    return value >= pass_at if 0 < value < 1 else value == 1
+
+
+def severity_on(scale: tuple[float, float], value: float, reading: Reading, scorer: str) -> float:
+    """A value on a scale from right to worst as a severity from 0 to 4."""
+    low, high = scale
+    severity = (value - low) * TOP / (high - low)
+    if not -1e-9 <= severity <= TOP + 1e-9 or math.isnan(severity):
+        raise InputError(
+            f"{reading.path}: the scorer {printable(scorer)!r} gives {value:g}, off the scale {low:g}:{high:g}.",
+            remedy="Give --scale RIGHT:WORST so that it holds all of its values.",
+        )
+    return min(max(severity, 0.0), TOP)
+
+
+def _name_conditions(
+    readings: list[Reading], found: list[tuple[int, Sample]], given: Mapping[int, str]
+) -> dict[tuple[int, Setup], str]:
+    """A name for each setup of each file: the model, what differs where it has several, the file if nothing does."""
+    tasks: dict[tuple[int, Setup], set[str]] = defaultdict(set)
+    for k, sample in found:
+        tasks[k, sample.setup].add(sample.task)
+    names: dict[tuple[int, Setup], str] = {}
+    by_model: dict[str, list[tuple[int, Setup]]] = defaultdict(list)
+    for k, setup in tasks:
+        if k in given:
+            names[k, setup] = given[k]
+        else:
+            by_model[setup.model].append((k, setup))
+    for k, name in given.items():
+        several = [setup for at, setup in tasks if at == k]
+        if len(several) > 1:
+            raise InputError(
+                f"{readings[k].path} holds {len(several)} conditions, so it cannot be called {printable(name)}.",
+                remedy="Import it without a name.",
+            )
+    for model, group in by_model.items():
+        setups = list(dict.fromkeys(setup for _, setup in group))
+        labels = _differences(model, setups)
+        for setup in setups:
+            files = [k for k, other in group if other == setup]
+            shared = [task for k in files for task in tasks[k, setup]]
+            clash = len(shared) > len(set(shared))  # the same task twice: not parts of one condition
+            for k in files:
+                parts = [labels[setup]] if labels[setup] else []
+                if clash:
+                    parts.append(readings[k].path.stem[-60:])
+                names[k, setup] = f"{model} ({', '.join(parts)})" if parts else model
+    return _apart(names, clashing=len(given) == 0)
+
+
+def _differences(model: str, setups: list[Setup]) -> dict[Setup, str]:
+    """What tells the setups of a model apart, in words."""
+    if len(setups) == 1:
+        return {setups[0]: ""}
+    keys = list(dict.fromkeys(key for s in setups for key, _ in s.settings))
+    settings = {s: dict(s.settings) for s in setups}
+    differing = [key for key in keys if len({settings[s].get(key) for s in setups}) > 1]
+    return {
+        s: ", ".join(f"{key} {printable(settings[s].get(key, '') or 'not set', limit=_SHOWN)}" for key in differing)
+        for s in setups
+    }
+
+
+def _apart(names: dict[tuple[int, Setup], str], *, clashing: bool) -> dict[tuple[int, Setup], str]:
+    """The same names, numbered where two different setups came out alike."""
+    if not clashing:
+        return names
+    owners: dict[str, list[Setup]] = defaultdict(list)
+    for (_, setup), name in names.items():
+        if setup not in owners[name]:
+            owners[name].append(setup)
+    return {
+        (k, setup): name if owners[name].index(setup) == 0 else f"{name} #{owners[name].index(setup) + 1}"
+        for (k, setup), name in names.items()
+    }
+
+
+def summary(logs: Logs) -> dict[str, Any]:
+    """Counts for people and machines."""
+    conditions = {}
+    for name, setup in logs.conditions.items():
+        rows = [r for r in logs.rows if r.condition == name]
+        conditions[name] = {
+            "model": setup.model,
+            "settings": dict(setup.settings),
+            "scorer": logs.scorers.get(name, ""),
+            "answers": len(rows),
+            "items": len({r.item for r in rows}),
+            "draws": 1 + max((r.sample.draw or 0 for r in rows), default=0),
+            "failed": sum(bool(r.sample.error) for r in rows),
+            "unscored": sum(r.correct is None and not r.sample.error for r in rows),
+            "right": sum(r.correct is True for r in rows),
+            "wrong": sum(r.correct is False for r in rows),
+            "with_confidence": sum(bool(r.sample.confidences) for r in rows),
+            "with_severity": sum(r.severity is not None for r in rows),
+        }
+    return {
+        "files": [r.to_dict() for r in logs.readings],
+        "items": len(logs.items),
+        "conditions": conditions,
+        "unread": dict(logs.unread),
+        "not_logs": logs.not_logs,
+    }

@@ -1,0 +1,85 @@
+"""What is wrong with what was read, in sentences, and what to do with it next."""
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator
+
+from richter.interop._logs import Logs, Row
+from richter.records import printable
+
+__all__ = ["next_command", "problems"]
+
+SURE_ALIKE = 30  # answers from which a confidence that never changes is worth a word
+
+
+def problems(logs: Logs) -> list[str]:
+    """Failed calls, answers without a grade, constant confidences, missing items and references, broken-off files."""
+    return [*_of_files(logs), *_of_items(logs), *_of_conditions(logs)]
+
+
+def _of_files(logs: Logs) -> Iterator[str]:
+    for reading in logs.readings:
+        name = printable(reading.path.name, limit=60)
+        if reading.interrupted:
+            yield f"{name} was interrupted ({printable(reading.interrupted, limit=160)}); what it holds is kept."
+        found = sum(logs.readings[row.file] is reading for row in logs.rows)
+        if reading.expected is not None and found < reading.expected:
+            yield f"{name} holds {found:,} of the {reading.expected:,} answers it set out to get."
+        yield from (f"{name}: {printable(note)}" for note in reading.notes)
+
+
+def _of_items(logs: Logs) -> Iterator[str]:
+    bare = sum(not item.reference for item in logs.items.values())
+    if bare:
+        yield f"{bare:,} of {len(logs.items):,} items have no reference answer: they cannot be graded again."
+
+
+def _of_conditions(logs: Logs) -> Iterator[str]:
+    by_condition: dict[str, list[Row]] = defaultdict(list)
+    for row in logs.rows:
+        by_condition[row.condition].append(row)
+    for name, rows in by_condition.items():
+        shown, n = printable(name, limit=60), len(rows)
+        failed = [r for r in rows if r.sample.error]
+        good = [r for r in rows if not r.sample.error]
+        graded = [r for r in good if r.correct is not None]
+        if failed:
+            reason = printable(failed[0].sample.error, limit=80)
+            yield f"{shown}: {len(failed):,} of {n:,} calls failed ({reason}); they are never graded as wrong."
+        if len(graded) < len(good):
+            yield f"{shown}: {len(good) - len(graded):,} of {n:,} answers have no grade."
+        if graded and len({r.correct for r in graded}) == 1 and len(graded) >= SURE_ALIKE:
+            word = "right" if graded[0].correct else "wrong"
+            yield f"{shown}: all {len(graded):,} graded answers are {word}; was the answer extracted well?"
+        sure = [next(iter(r.sample.confidences.values())) for r in rows if r.sample.confidences]
+        if len(sure) >= SURE_ALIKE and len(set(sure)) == 1:
+            yield f"{shown}: all {len(sure):,} confidences are {sure[0]:g}: they tell nothing."
+        empty = sum(not r.sample.answer for r in good)
+        if empty and empty < len(good):
+            yield f"{shown}: {empty:,} of {n:,} answers are empty."
+        between = sum(0 < (r.sample.scores.get(r.scorer) or 0) < 1 and r.severity is None for r in graded)
+        if between:
+            yield (
+                f"{shown}: {between:,} of {n:,} answers have a score between 0 and 1 ({printable(rows[0].scorer)}); "
+                "they count as right from --pass-at on."
+            )
+        missing = len(logs.items) - len({r.item for r in rows})
+        if missing:
+            yield f"{shown}: {missing:,} of {len(logs.items):,} items are missing."
+
+
+def next_command(logs: Logs, target: str) -> str:
+    """The command that fits what was read: `target` is the run, or the file itself."""
+    target = shlex.quote(target)
+    names = list(logs.conditions)
+    if all(row.correct is None for row in logs.rows):
+        return f"richter judge {target}"
+    if any(row.severity is not None for row in logs.rows) and len(names) == 1:
+        return f"richter severity {target}"
+    if len(names) == 2:
+        return f"richter compare {target} {shlex.quote(names[0])} {shlex.quote(names[1])}"
+    if len(names) > 2:
+        return f"richter compare {target}"
+    if any(row.sample.draw for row in logs.rows) or any(row.sample.confidences for row in logs.rows):
+        return f"richter calibration {target}"
+    return f"richter floors data {target}"

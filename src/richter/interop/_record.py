@@ -1,0 +1,191 @@
+"""What every foreign log is read into: one plain record per answer, whatever wrote it."""
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from richter.interop._safe import Unreadable
+
+__all__ = [
+    "Options",
+    "Reading",
+    "Sample",
+    "Setup",
+    "flat_text",
+    "mapping",
+    "messages_text",
+    "number",
+    "pick",
+    "softmax_choice",
+]
+
+DOMAIN_KEYS = ("domain", "subject", "category", "topic", "subtask")
+_WORDS = {
+    **dict.fromkeys(("c", "correct", "yes", "true", "pass", "passed", "right"), 1.0),
+    **dict.fromkeys(("i", "incorrect", "no", "false", "fail", "failed", "wrong", "n"), 0.0),
+    "p": 0.5,
+    "partial": 0.5,
+}
+_MISSING = ("", "nan", "null", "none", "na", "n/a")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setup:
+    """What was audited as far as a log says: a model and the settings (name, value) it was asked with."""
+
+    model: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Sample:
+    """One answer of a log, with all that came with it. None and empty mean that the log does not say.
+
+    `scores` are each scorer's numbers and `votes` single judges' within a scorer (named `scorer/judge`), both as the
+    log has them and None where the answer was not scored. `confidences` are in [0, 1], by what they were read from.
+    """
+
+    item: str
+    setup: Setup
+    task: str = ""
+    draw: int | None = None
+    prompt: str = ""
+    references: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    domain: str = ""
+    answer: str = ""
+    scores: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
+    votes: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
+    confidences: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    tokens: tuple[str, ...] = ()
+    logprobs: tuple[float, ...] = ()
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    money_usd: float | None = None
+    latency_s: float | None = None
+    finish: str = ""
+    error: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a user may settle where a log leaves it open."""
+
+    scorer: str | None = None
+    filter: str | None = None
+    columns: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    scale: tuple[float, float] | None = None
+    pass_at: float = 1.0
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Reading:
+    """A file while it is read: what it is, and what in it was not read, by reason.
+
+    `scorer` is the one that the log itself puts first, `expected` the answers it should hold, `interrupted` why it
+    holds fewer.
+    """
+
+    path: Path
+    format: str
+    options: Options = dataclasses.field(default_factory=Options)
+    scorer: str = ""
+    expected: int | None = None
+    interrupted: str = ""
+    unread: Counter[str] = dataclasses.field(default_factory=Counter)
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "path": str(self.path),
+            "format": self.format,
+            "interrupted": self.interrupted,
+            "unread": dict(self.unread),
+            "notes": list(self.notes),
+        }
+
+
+def number(value: object) -> float | None:
+    """A score as a number: words such as C and I, yes and no, true and false count 1 and 0, P a half; None if missing.
+
+    Anything else has no order and is `Unreadable`.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool | int | float):
+        try:
+            result = float(value)
+        except OverflowError as error:
+            raise Unreadable("a number too large to be a score") from error
+        return None if math.isnan(result) else result
+    if isinstance(value, str):
+        text = value.strip().lower()
+        if text in _MISSING:
+            return None
+        if text in _WORDS:
+            return _WORDS[text]
+        try:
+            return number(float(text))
+        except ValueError:
+            pass
+    raise Unreadable("a score that is neither a number nor right or wrong")
+
+
+def flat_text(value: object) -> str:
+    """A value as one text: a string as it is, a number as written, content parts and lists joined."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, bool | int | float):
+        return str(value)
+    if isinstance(value, Mapping):
+        for key in ("text", "content", "reasoning", "value"):
+            if key in value:
+                return flat_text(value[key])
+        return ""
+    if isinstance(value, Sequence):
+        return "\n".join(part for part in map(flat_text, value) if part)
+    return ""
+
+
+def messages_text(messages: object) -> tuple[str, str]:
+    """(system prompt, the rest) of a list of chat messages; a lone message without its role."""
+    if not isinstance(messages, list):
+        return "", flat_text(messages)
+    system: list[str] = []
+    rest: list[tuple[str, str]] = []
+    for message in messages:
+        role = str(message.get("role", "")) if isinstance(message, Mapping) else ""
+        content = flat_text(message.get("content")) if isinstance(message, Mapping) else flat_text(message)
+        if role == "system":
+            system.append(content)
+        else:
+            rest.append((role, content))
+    told = [content if len(rest) == 1 or not role else f"{role}: {content}" for role, content in rest]
+    return "\n".join(system), "\n".join(told)
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def pick(row: Mapping[str, Any], *names: str) -> Any:
+    """The first of these fields that holds something."""
+    for name in names:
+        value = row.get(name)
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def softmax_choice(loglikelihoods: Sequence[float]) -> tuple[int, float]:
+    """The likeliest option and its probability among the options: exp(l_k) / sum_j exp(l_j)."""
+    top = max(range(len(loglikelihoods)), key=loglikelihoods.__getitem__)
+    total = sum(math.exp(value - loglikelihoods[top]) for value in loglikelihoods)
+    return top, 1.0 / total
