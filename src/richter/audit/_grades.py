@@ -68,7 +68,7 @@ class GradeMatrix:
 
 
 def read_grades(sources: Sequence[Source], *, ratings: RatingKind | None = None) -> GradeMatrix:
-    """Grades from a table (a file or a frame), a run folder, several `NAME=PATH` of one condition each, or others' logs.
+    """Grades from a table (file or frame), a run folder, several `NAME=PATH` of one condition each, or others' logs.
 
     A `grades` table is taken as it is; a `scores` table (a severity and no grade) counts severity 0 as correct. A
     run's severities are the mean over the raters of one kind, `ratings`, which must be named where there are several.

@@ -91,6 +91,7 @@ def compare(
     richter compare grades.csv                            all conditions of a file
     richter compare grades.csv old new --margin 2pt       is new better than old?
     richter compare old=a.csv new=b.csv --tried 12 --md pr.md
+    richter compare old=a.eval new=b.eval --margin 2pt    straight from logs (see richter import)
     richter compare runs/demo small large --ratings human
     """
     files, names = split_sources(sources)
