@@ -139,6 +139,10 @@ def read_logs(sources: Sequence[str | Path], *, options: Options | None = None) 
                 given[len(readings)] = name
             found += [(len(readings), s) for s in samples]
             readings.append(reading)
+    if not readings:
+        raise InputError(
+            f"{sources[0]} is not a run, and holds no log of a known format.", remedy="See `richter import --help`."
+        )
     if not found:
         what = ", ".join(str(s) for s in sources[:3])
         lost = sum((r.unread for r in readings), Counter[str]())
