@@ -8,6 +8,8 @@ __all__ = ["top_k_on_device"]
 
 GROUP = 64  # rows whose best product is kept in the first pass
 BLOCK_ROWS = 1_600_000  # products of one block: 128 MB for 40 queries
+SCORED_FLOATS = 2**28  # entries of the rows that are scored in float32 at a time: 1 GiB
+PATIENCE = 40  # groups for each neighbour before the rows left out are looked at first
 
 
 def top_k_on_device(
@@ -35,10 +37,11 @@ def top_k_on_device(
     if not 1 <= k <= n:
         raise InputError(f"k = {k} is not between 1 and the {n} rows.", remedy="Ask for fewer neighbours.")
     half = queries.to(matrix.dtype)
-    best, bound = _best_of_groups(half, matrix, exclude)
+    # without leaving rows out the best of a group is an upper bound, and the pass over all products is spared
+    best, bound = _best_of_groups(half, matrix, None)
     # rounding of the query, of the product itself, and of the sum that makes it
     slack = longest * ((queries - half.float()).norm(dim=1) + bound * 2.0**-10 + dim * 2.0**-24)
-    wanted = k + 30
+    masked, wanted = exclude is None, k + 30
     while True:
         wanted = min(wanted, best.shape[0])
         values, groups = best.topk(wanted, dim=0)
@@ -47,6 +50,9 @@ def top_k_on_device(
         if bool((scores[:, -1] >= left_out + slack).all()) or wanted == best.shape[0]:
             return rows, scores
         wanted *= 4
+        if not masked and wanted > PATIENCE * k:  # too many of the best are left out: say so to the groups
+            best, _ = _best_of_groups(half, matrix, exclude)
+            masked, wanted = True, k + 30
 
 
 def _best_of_groups(
@@ -73,6 +79,17 @@ def _score(
     queries: torch.Tensor, matrix: torch.Tensor, groups: torch.Tensor, exclude: torch.Tensor | None, k: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The k best rows of the given groups (m x groups) by float32 products."""
+    each = max(1, SCORED_FLOATS // (groups.shape[1] * GROUP * matrix.shape[1]))
+    parts = [
+        _score_some(queries[start : start + each], matrix, groups[start : start + each], exclude, k)
+        for start in range(0, len(queries), each)
+    ]
+    return torch.cat([rows for rows, _ in parts]), torch.cat([scores for _, scores in parts])
+
+
+def _score_some(
+    queries: torch.Tensor, matrix: torch.Tensor, groups: torch.Tensor, exclude: torch.Tensor | None, k: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     n = matrix.shape[0]
     rows = (groups.sort(dim=1).values[:, :, None] * GROUP + torch.arange(GROUP, device=groups.device)).flatten(1)
     inside = rows.clamp(max=n - 1)
