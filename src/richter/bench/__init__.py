@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from richter.bench._cached import cached_facts
 from richter.bench._gazetteer import Entity, Gazetteer, pack, read_gazetteer
 from richter.bench._items import read_items, write_bytes, write_items
 from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise, statements
@@ -20,6 +21,7 @@ __all__ = [
     "Gazetteer",
     "World",
     "build_facts",
+    "cached_facts",
     "content_words",
     "fact_documents",
     "is_refusal",

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from richter.errors import CallFailed, InputError, UnknownProvider
 from richter.judge._prompt import Detail, judge_messages, read_reply, reply_schema
-from richter.llm import BUILT_IN, Asker, Job, Model, resolve
+from richter.llm import BUILT_IN, Asks, Job, Model, resolve
 from richter.records import Answer, Condition, Decoding, Item, Rating
 
 __all__ = [
@@ -140,7 +140,7 @@ def aggregate(
 
 
 async def rate_answer(
-    asker: Asker,
+    asker: Asks,
     models: Mapping[str, Model],
     judges: Sequence[Condition],
     item: Item,
@@ -169,7 +169,7 @@ def judge_detail(judge: Condition) -> Detail:
     return "brief" if resolve(judge.model).backend == "local" else "full"
 
 
-async def _ask_judge(asker: Asker, model: Model, judge: Condition, item: Item, answer: Answer) -> Rating:
+async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, answer: Answer) -> Rating:
     detail = judge_detail(judge)
     messages = judge_messages(item, answer.text, detail=detail, system=judge.system)
     decoding = dataclasses.replace(

@@ -1,10 +1,10 @@
 """Model access: one protocol, three backends, and asking through the ledger under a budget."""
 
-from richter.llm._asker import Asker, Job, Tally
+from richter.llm._asker import Asker, Asks, Direct, Job, Tally
 from richter.llm._budget import Budget, parse_budget
 from richter.llm._local import smollm2_cached, smollm2_path
 from richter.llm._model import Message, Model
-from richter.llm._open import check_model, open_model
+from richter.llm._open import check_model, open_local, open_model
 from richter.llm._prices import PRICES, Price, price_of, read_prices
 from richter.llm._prompts import messages_for
 from richter.llm._providers import BUILT_IN, PROVIDERS, ModelSpec, resolve
@@ -14,7 +14,9 @@ __all__ = [
     "PRICES",
     "PROVIDERS",
     "Asker",
+    "Asks",
     "Budget",
+    "Direct",
     "Job",
     "Message",
     "Model",
@@ -23,6 +25,7 @@ __all__ = [
     "Tally",
     "check_model",
     "messages_for",
+    "open_local",
     "open_model",
     "parse_budget",
     "price_of",

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import random
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from richter.errors import CallFailed, ModelError, RichterError, Unreachable
 from richter.llm._budget import Bound, Budget
@@ -14,7 +15,7 @@ from richter.llm._prices import Price
 from richter.records import Answer, Decoding, call_key
 from richter.store import Call, Ledger
 
-__all__ = ["Asker", "Job", "Tally"]
+__all__ = ["Asker", "Asks", "Direct", "Job", "Tally"]
 
 TEMPLATE_TOKENS = 256  # a chat template's own tokens, at most
 LONGEST_PAUSE_S = 30.0
@@ -32,6 +33,26 @@ class Job:
     draw: int = 0
     item: str = ""
     condition: str = ""
+
+
+class Asks(Protocol):
+    """Whoever answers a job: `Asker` through a ledger, `Direct` without one."""
+
+    async def ask(self, job: Job) -> Answer:
+        """The answer; `error` is set where the call failed for good."""
+        ...
+
+
+class Direct:
+    """One attempt a job and nothing kept, for hosts that have their own log, retries and limits."""
+
+    async def ask(self, job: Job) -> Answer:
+        """The answer, or the reason why there is none."""
+        try:
+            answer = await job.model.ask(job.messages, job.decoding, job.draw)
+        except (CallFailed, TryAgain) as error:
+            return Answer(text="", item=job.item, condition=job.condition, draw=job.draw, error=str(error))
+        return dataclasses.replace(answer, item=job.item, condition=job.condition, draw=job.draw)
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)

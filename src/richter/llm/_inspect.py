@@ -47,6 +47,7 @@ class InspectModel:
             max_tokens=decoding.max_tokens,
             seed=None if decoding.seed is None else draw_seed(decoding, draw),
             logprobs=decoding.logprobs or None,
+            response_schema=_schema(decoding),
             max_retries=0,
             timeout=int(self._timeout_s),
         )
@@ -81,3 +82,12 @@ class InspectModel:
     async def aclose(self) -> None:
         """Close Inspect's client."""
         await self._model.__aexit__(None, None, None)
+
+
+def _schema(decoding: Decoding) -> Any:
+    if decoding.json_schema is None:
+        return None
+    from inspect_ai.model import ResponseSchema
+    from inspect_ai.util import JSONSchema
+
+    return ResponseSchema(name="answer", json_schema=JSONSchema.model_validate(dict(decoding.json_schema)))

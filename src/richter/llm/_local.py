@@ -121,8 +121,12 @@ class LocalModel:
 
     async def aclose(self) -> None:
         """Stop what is running, join the threads, then free the server: in that order, else the process crashes."""
+        await asyncio.get_running_loop().run_in_executor(None, self.close)
+
+    def close(self) -> None:
+        """The same without an event loop."""
         self._cancelled.set()
-        await asyncio.get_running_loop().run_in_executor(None, self._pool.shutdown)
+        self._pool.shutdown()
         self._server = None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from richter.errors import InputError
 from richter.llm._http import HttpModel
 from richter.llm._inspect import InspectModel
 from richter.llm._local import LocalModel, check_gguf, smollm2_path
@@ -10,7 +11,7 @@ from richter.llm._model import Model
 from richter.llm._prices import Price, price_of, read_prices
 from richter.llm._providers import BUILT_IN, endpoint, resolve
 
-__all__ = ["check_model", "open_model"]
+__all__ = ["check_model", "open_local", "open_model"]
 
 
 def check_model(name: str) -> None:
@@ -34,8 +35,18 @@ def open_model(
     """Open a model by name. `slots` and `context_tokens` matter to local models, `timeout_s` to the others."""
     spec = resolve(name)
     if spec.backend == "local":
-        path = smollm2_path(progress) if spec.name == BUILT_IN else Path(spec.model)
-        return LocalModel(spec.name, path, slots=slots, context_tokens=context_tokens)
+        return open_local(name, slots=slots, context_tokens=context_tokens, progress=progress)
     price = price_of(name, read_prices() if prices is None else prices)
     backend = HttpModel if spec.backend == "http" else InspectModel
     return backend(spec, price=price, timeout_s=timeout_s)
+
+
+def open_local(
+    name: str, *, slots: int, context_tokens: int, progress: Callable[[int, int], None] | None = None
+) -> LocalModel:
+    """Open the built-in model or a GGUF file in this process."""
+    spec = resolve(name)
+    if spec.backend != "local":
+        raise InputError(f"{name} is no local model.", remedy="Use smollm2, or the path of a .gguf file.")
+    path = smollm2_path(progress) if spec.name == BUILT_IN else Path(spec.model)
+    return LocalModel(spec.name, path, slots=slots, context_tokens=context_tokens)

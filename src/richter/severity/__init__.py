@@ -1,7 +1,7 @@
 """How bad a condition's errors are: slopes, families, matched pairs, and rates per million from counts."""
 
 from richter.severity._analyses import Labelled, Skipped, run_analyses
-from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts, estimate_b
+from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts, estimate_b, fit_rows
 from richter.severity._deployment import (
     DeploymentRow,
     DeploymentTable,
@@ -23,7 +23,7 @@ from richter.severity._families import (
     family_probabilities,
     fit_families,
 )
-from richter.severity._grid import count_levels, rescale, snap
+from richter.severity._grid import POSITIVE, count_levels, rescale, snap
 from richter.severity._human import human_corrected_table
 from richter.severity._information import Information, Resolution, conditional_information, resolution_bound
 from richter.severity._judge_noise import (
@@ -71,6 +71,7 @@ __all__ = [
     "DEFAULT",
     "FAMILIES",
     "PAPER",
+    "POSITIVE",
     "BDifference",
     "BValue",
     "CatastropheTests",
@@ -131,6 +132,7 @@ __all__ = [
     "expected_loss",
     "family_probabilities",
     "fit_families",
+    "fit_rows",
     "fixed_m_min",
     "hierarchical_bootstrap",
     "human_corrected_table",

@@ -1,0 +1,166 @@
+"""Metrics of severities over all epochs: averaging a sample's epochs first would turn a 0 and a 4 into two 2s.
+
+Each gives its value with the ends of a 95% interval (`_low`, `_high`). Epochs of a sample are not independent, so the
+sample is the unit: limits come from cluster-robust t or from resampling whole samples. What is undefined is NaN.
+"""
+
+import math
+
+import numpy as np
+from inspect_ai.scorer import Metric, SampleScore, Value, metric
+from numpy.typing import NDArray
+
+from richter.errors import InputError, TooFewErrors
+from richter.floors import clustered_test
+from richter.severity import DEFAULT, POSITIVE, b_from_counts, count_levels, fit_rows
+from richter.stats import clopper_pearson
+from richter.tail import fit_gpd, tvar
+
+__all__ = ["error_rate", "mean_severity", "severity_rate", "slope_b", "tail_mean", "tail_shape"]
+
+Floats = NDArray[np.float64]
+RESAMPLES = 1000
+SEED = 0  # the same log gives the same numbers
+
+
+def _read(scores: list[SampleScore]) -> tuple[Floats, NDArray[np.intp]]:
+    """The scored values and the number of the sample that each belongs to; unscored ones (NaN) left out."""
+    values = np.array([s.score.as_float() for s in scores], dtype=np.float64)
+    ids = np.array([str(s.sample_id) for s in scores])
+    known = ~np.isnan(values)
+    return values[known], np.unique(ids[known], return_inverse=True)[1].astype(np.intp)
+
+
+def _row(name: str, value: float, low: float = math.nan, high: float = math.nan) -> dict[str, float]:
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _mean(name: str, values: Floats, samples: NDArray[np.intp]) -> dict[str, float]:
+    if len(values) == 0:
+        return _row(name, math.nan)
+    try:
+        interval = clustered_test(values, samples).interval
+    except InputError:  # one sample: no spread can be known
+        return _row(name, float(values.mean()))
+    return _row(name, float(values.mean()), interval.low, interval.high)
+
+
+def _rate(name: str, hits: NDArray[np.bool_], samples: NDArray[np.intp]) -> dict[str, float]:
+    """A rate: exact limits where every sample was answered once, cluster-robust ones where epochs repeat it."""
+    if len(hits) == 0:
+        return _row(name, math.nan)
+    if len(np.unique(samples)) < len(samples):
+        row = _mean(name, hits.astype(np.float64), samples)
+        if 0 < row[name] < 1:
+            return row | {f"{name}_low": max(0.0, row[f"{name}_low"]), f"{name}_high": min(1.0, row[f"{name}_high"])}
+        # none or all: the spread between samples is 0 and tells nothing; one draw a sample still bounds the rate
+        number = len(np.unique(samples))
+        exact = clopper_pearson(number if row[name] == 1 else 0, number)
+    else:
+        exact = clopper_pearson(int(hits.sum()), len(hits))
+    return _row(name, float(hits.mean()), exact.low, exact.high)
+
+
+@metric(scores="unreduced")
+def error_rate() -> Metric:
+    """The share of answers that are wrong (severity above 0)."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        values, samples = _read(scores)
+        return _rate("error_rate", values > 0, samples)
+
+    return compute
+
+
+@metric(scores="unreduced")
+def severity_rate(at_least: float = 3.0) -> Metric:
+    """The share of answers at or above a severity; 3 and above is catastrophic."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        values, samples = _read(scores)
+        return _rate(f"severity_{at_least:g}_rate", values >= at_least, samples)
+
+    return compute
+
+
+@metric(scores="unreduced")
+def mean_severity() -> Metric:
+    """The mean severity of all answers, right ones being 0."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        return _mean("mean_severity", *_read(scores))
+
+    return compute
+
+
+@metric(scores="unreduced")
+def tail_mean(share: float = 0.1) -> Metric:
+    """The mean severity of the worst share of answers (TVaR), limits by resampling samples."""
+
+    def compute(scores: list[SampleScore]) -> Value:
+        values, samples = _read(scores)
+        if len(values) == 0:
+            return _row("tail_mean", math.nan)
+        rng = np.random.default_rng(SEED)
+        groups = [values[samples == k] for k in range(samples.max() + 1)]
+        drawn = [
+            tvar(np.concatenate([groups[i] for i in rng.integers(0, len(groups), len(groups))]), q=1 - share)
+            for _ in range(RESAMPLES)
+        ]
+        low, high = np.quantile(drawn, [0.025, 0.975])
+        return _row("tail_mean", tvar(values, q=1 - share), float(low), float(high))
+
+    return compute
+
+
+@metric(scores="unreduced")
+def slope_b() -> Metric:
+    """The slope b of the severities on the bounded 0-4 grid; NaN where there are too few errors for one.
+
+    With one epoch this is `richter.severity.estimate_b`. With several, resamples draw whole samples.
+    """
+
+    def compute(scores: list[SampleScore]) -> Value:
+        values, samples = _read(scores)
+        rng = np.random.default_rng(SEED)
+        try:
+            fit = b_from_counts(count_levels(values), n_resamples=RESAMPLES, goodness_of_fit=False, rng=rng)
+        except TooFewErrors:
+            return _row("b", math.nan)
+        number = int(samples.max()) + 1
+        if number == len(values):
+            return _row("b", fit.b, fit.interval.low, fit.interval.high)
+        counts = np.zeros((number, len(POSITIVE)))
+        wrong = values > 0
+        np.add.at(counts, (samples[wrong], np.searchsorted(POSITIVE, values[wrong])), 1)
+        drawn = rng.multinomial(number, np.full(number, 1 / number), size=RESAMPLES) @ counts
+        slopes = fit_rows(drawn, DEFAULT)[0]
+        known = slopes[np.isfinite(slopes)]
+        if len(known) < RESAMPLES / 2:
+            return _row("b", math.nan)
+        low, high = np.quantile(known, [0.025, 0.975])
+        return _row("b", fit.b, float(low), float(high))
+
+    return compute
+
+
+@metric(scores="unreduced")
+def tail_shape(q: float = 0.9) -> Metric:
+    """The GPD shape xi of a continuous score above its q-quantile; NaN on the half-step grid, where no GPD holds.
+
+    A bare estimate behind no gate: a claim about tails needs `richter tail test`. Only for one epoch a sample.
+    """
+
+    def compute(scores: list[SampleScore]) -> Value:
+        values, samples = _read(scores)
+        graded = np.all(values * 2 == np.round(values * 2))
+        if len(values) == 0 or graded or len(np.unique(samples)) < len(samples):
+            return _row("xi", math.nan)
+        threshold = float(np.quantile(values, q))
+        try:
+            fit = fit_gpd(values[values > threshold] - threshold)
+        except InputError:
+            return _row("xi", math.nan)
+        return _row("xi", fit.xi, fit.interval.low, fit.interval.high)
+
+    return compute

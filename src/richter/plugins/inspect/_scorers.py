@@ -1,0 +1,108 @@
+"""Severity as Inspect scorers: by rule, and by a panel of Inspect models."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from inspect_ai.scorer import Score, Scorer, Target, scorer
+from inspect_ai.solver import TaskState
+
+from richter.bench import cached_facts, read_gazetteer
+from richter.errors import InputError
+from richter.judge import Rule, RuleJudge, aggregate, deal, judge_decoding, rate_answer, rubric, snap
+from richter.llm import Direct, open_model
+from richter.plugins.inspect._metrics import error_rate, mean_severity, severity_rate, slope_b, tail_mean
+from richter.records import Answer, Condition, Item
+
+__all__ = ["item_of", "panel", "severity"]
+
+# one way to count for both scorers, over all epochs
+METRICS = [error_rate(), mean_severity(), severity_rate(), tail_mean(), slope_b()]
+
+
+def item_of(state: TaskState, target: Target) -> Item:
+    """The sample's item where it carries one (`richter/facts` does), else one made of its input and targets."""
+    given = (state.metadata or {}).get("item")
+    if isinstance(given, dict):
+        return Item.from_dict(given)
+    if not target.text:
+        raise InputError("A sample has no target.", remedy="Severity needs a reference answer.")
+    return Item(
+        id=str(state.sample_id), prompt=state.input_text, reference=target[0], aliases=tuple(str(t) for t in target[1:])
+    )
+
+
+def _answer(state: TaskState) -> Answer:
+    text = state.output.completion if state.output else ""
+    return Answer(text=text, item=str(state.sample_id), condition=str(state.model), draw=state.epoch - 1)
+
+
+@functools.lru_cache(maxsize=2)
+def _rule_judge(gazetteer: str | None) -> RuleJudge:
+    return RuleJudge(read_gazetteer(Path(gazetteer) if gazetteer else cached_facts(items=240)))
+
+
+@scorer(metrics=METRICS)
+def severity(gazetteer: str | None = None) -> Scorer:
+    """The rule judge: 0 (right) to 4 (all invented), without any model.
+
+    It grades how far off an answer is where the sample is an item with structured truth, as those of `richter/facts`
+    are. Of other samples it can only tell right, declined and wrong. `gazetteer` is the file beside a benchmark;
+    without one it is built once and kept in the cache.
+    """
+    rules = _rule_judge(gazetteer)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        answer = _answer(state)
+        found = rules.score(item_of(state, target), answer.text)
+        return Score(
+            value=found.severity,
+            answer=answer.text,
+            explanation=f"{found.label}: {found.reason}",
+            metadata={"rater": "rules", "kind": "rule", "label": found.label, "mechanism": found.mechanism},
+        )
+
+    return score
+
+
+@scorer(metrics=METRICS)
+def panel(judges: Sequence[str], allow_self: bool = False, rule: Rule = "mean") -> Scorer:
+    """Two judge models score each answer on the rubric, a third where they differ by more than one; never the model.
+
+    `judges` are Inspect's names (`openai/gpt-4o`, `richter/smollm2`); Inspect's keys, limits and logs apply. A judge
+    that fails leaves no score, never a 0. Judges take turns by the sample's id, so that no one of them scores all.
+    """
+    pool = [
+        Condition(name=name, model=_ours(name), decoding=judge_decoding()) for name in dict.fromkeys(map(str, judges))
+    ]
+    models = {judge.model: open_model(judge.model) for judge in pool}
+
+    async def score(state: TaskState, target: Target) -> Score:
+        answer = _answer(state)
+        turn = int.from_bytes(hashlib.sha256(str(state.sample_id).encode()).digest()[:4]) + state.epoch
+        audited = Condition(name=answer.condition, model=_ours(answer.condition))
+        order = deal(pool, audited, turn, allow_self=allow_self)
+        ratings = await rate_answer(Direct(), models, order, item_of(state, target), answer)
+        given = [r.severity for r in ratings] + [None] * 3
+        found = aggregate(*given[:3], rule=rule)
+        detail = {
+            "kind": "judge",
+            "how": found.how,
+            "rubric": rubric().version,
+            "judges": {r.rater: r.severity for r in ratings},
+            "mechanism": next((r.mechanism for r in ratings if r.mechanism), ""),
+        }
+        reasons = "; ".join(f"{r.rater}: {r.reason}" for r in ratings)
+        if found.severity is None:
+            return Score.unscored(reason="grader_failed", answer=answer.text, explanation=reasons, metadata=detail)
+        return Score(value=float(snap(found.severity)), answer=answer.text, explanation=reasons, metadata=detail)
+
+    return score
+
+
+def _ours(name: str) -> str:
+    """Inspect's name of a model as Richter spells it, by which copies of one model are recognised."""
+    return f"inspect/{name}"

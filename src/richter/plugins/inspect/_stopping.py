@@ -1,0 +1,115 @@
+"""Stop an evaluation when its claim is decided, by limits that hold at every moment at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspect_ai.scorer import SampleScore, value_to_float
+from inspect_ai.util import EarlyStop
+from pydantic import JsonValue
+
+from richter.errors import InputError
+from richter.floors import Decision, decide_claim, parse_claim
+from richter.records import jsonable
+
+if TYPE_CHECKING:
+    from inspect_ai.dataset import Sample
+    from inspect_ai.log import EvalSpec
+
+__all__ = ["StopWhen"]
+
+PATIENCE = 200
+LOOK_EVERY = 1.02  # growth in answers between looks
+
+
+class StopWhen:
+    """Inspect's `EarlyStopping`, driven by Richter's confidence sequences.
+
+    `claim` is one of `richter.floors.parse_claim`, such as `error_rate < 0.3` or `mean_severity < 1`. `scorer` names
+    the score that it is about: needed where there are several. A severity counts as correct at 0, other scorers' values
+    as Inspect reads them; `ece` needs a `confidence` in the score's metadata.
+
+    Answers are taken in the order of the dataset, not in the order in which they arrive: slow answers may differ from
+    quick ones. One that has not come when `PATIENCE` later ones have is taken as failed. Only the first epoch counts,
+    since epochs of one sample are not independent. The guarantee needs a random order (`--sample-shuffle`, or a task
+    that shuffles, as `richter/facts` does); the log says where it was not.
+    """
+
+    def __init__(self, claim: str, *, scorer: str | None = None, level: float = 0.95) -> None:
+        self.claim = parse_claim(claim)
+        if self.claim.metric == "better":
+            raise InputError(f"{claim!r} compares two models.", remedy="A task has one: bound one of its metrics.")
+        self.scorer, self.level = scorer, level
+        self.decision: Decision = decide_claim(self.claim, [])
+        self._order: list[str] = []
+        self._arrived: dict[str, tuple[float, float] | None] = {}
+        self._taken = 0
+        self._first: list[float] = []
+        self._second: list[float] = []
+        self._unusable = 0
+        self._next_look = 1
+        self._shuffled = False
+
+    async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
+        """Remember the order, which is the order in which answers will count."""
+        self._order = [str(s.id) for s in samples]
+        self._shuffled = bool(task.dataset.shuffled)
+        return f"richter: {self.claim.text}"
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
+        """Stop what has not begun once the claim is decided."""
+        return EarlyStop(id=id, epoch=epoch, reason=self.decision.sentence) if self.decision.decided else None
+
+    async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:
+        """Take the answers that are next in order, and look at the claim again."""
+        if epoch != 1 or self.decision.decided:
+            return
+        self._arrived[str(id)] = self._values(scores)
+        while self._taken < len(self._order):
+            name = self._order[self._taken]
+            if name not in self._arrived:
+                if len(self._arrived) < PATIENCE:
+                    break
+                self._arrived[name] = None
+            pair = self._arrived.pop(name)
+            self._taken += 1
+            if pair is None:
+                self._unusable += 1
+            else:
+                self._first.append(pair[0])
+                self._second.append(pair[1])
+        if len(self._first) >= self._next_look:  # a look costs the whole path; looking less often keeps the guarantee
+            self.decision = decide_claim(self.claim, self._first, self._second, level=self.level)
+            self._next_look = max(len(self._first) + 1, int(len(self._first) * LOOK_EVERY))
+
+    async def complete_task(self) -> dict[str, JsonValue]:
+        """What was decided, on how many answers."""
+        if self._first and not self.decision.decided:
+            self.decision = decide_claim(self.claim, self._first, self._second, level=self.level)
+        row: dict[str, JsonValue] = jsonable(self.decision.to_dict())
+        row |= {"taken": self._taken, "available": len(self._order), "unusable": self._unusable}
+        if not self._shuffled:
+            row["warning"] = "the samples were not shuffled: the limits hold only if their order is random"
+        return row
+
+    def _values(self, scores: dict[str, SampleScore]) -> tuple[float, float] | None:
+        """The two numbers that the claim's sequence takes from an answer, or None."""
+        if self.scorer is None and len(scores) > 1:
+            raise InputError(
+                f"The task has several scores ({', '.join(scores)}).",
+                remedy="Name one: StopWhen(.., scorer=..).",
+            )
+        found = scores.get(self.scorer) if self.scorer else next(iter(scores.values()), None)
+        if found is None:
+            return None
+        value = value_to_float()(found.score.value)
+        if value != value:  # unscored
+            return None
+        detail = found.score.metadata or {}
+        if self.claim.metric in ("mean_severity", "severity_at_least"):
+            return value, 0.0
+        correct = float(value == 0) if detail.get("kind") in ("rule", "judge") else float(value == 1)
+        if self.claim.metric != "ece":
+            return correct, 0.0
+        confidence = detail.get("confidence")
+        return None if confidence is None else (correct, float(confidence))
