@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
 from richter.audit import DRAWS_NAME
 from richter.judge import rubric
@@ -53,7 +54,8 @@ def build_run(
         )
         for k in range(conditions)
     ]
-    level = np.array([_levels(rng, k, questions) for k in range(conditions)])
+    shared = rng.normal(size=items)  # what makes an item hard for every condition alike
+    level = np.array([_levels(rng, k, questions, shared) for k in range(conditions)])
     with open_ledger(folder, mode="write") as ledger:
         ledger.add_items(questions)
         ledger.add_conditions(under)
@@ -81,10 +83,14 @@ def _item(k: int) -> Item:
     )
 
 
-def _levels(rng: np.random.Generator, k: int, questions: list[Item]) -> np.ndarray:
-    """A half-step level 0..8 for each item: wrong more often in a higher tier, then a truncated geometric law."""
+def _levels(rng: np.random.Generator, k: int, questions: list[Item], shared: np.ndarray) -> np.ndarray:
+    """A half-step level 0..8 for each item: wrong more often in a higher tier, then a truncated geometric law.
+
+    Half of an item's difficulty is its own, as with real models, whose errors go together.
+    """
     tier = np.array([q.tier or 1 for q in questions])
-    wrong = rng.random(len(questions)) < np.clip(0.2 + 0.02 * (k % 7) + 0.05 * (tier - 3), 0.01, 0.99)
+    rate = np.clip(0.2 + 0.02 * (k % 7) + 0.05 * (tier - 3), 0.01, 0.99)
+    wrong = (shared + rng.normal(size=len(questions))) / math.sqrt(2) < ndtri(rate)
     weight = 10 ** (-(0.4 + 0.1 * (k % 5)) * LEVELS)
     return np.where(wrong, rng.choice(8, size=len(questions), p=weight / weight.sum()) + 1, 0)
 

@@ -13,6 +13,7 @@ from richter.audit._pictures import compare_picture
 from richter.errors import InputError
 from richter.floors import Comparison, GapFinding, compare
 from richter.records import jsonable
+from richter.severity import Discrimination
 from richter.stats import wilson
 from richter.tail import TailPlan
 
@@ -56,12 +57,16 @@ def compare_grades(
     margin: float | None = None,
     severity_margin: float | None = None,
     tail_plan: TailPlan | None = None,
+    slopes: Discrimination | None = None,
     tried: int = 1,
     min_shared: float = 0.5,
     level: float = 0.95,
     n_resamples: int = 2000,
 ) -> CompareReport:
-    """Compare the conditions of a grades matrix; with two named ones the claim "B is better than A" is directed."""
+    """Compare the conditions of a grades matrix; with two named ones the claim "B is better than A" is directed.
+
+    `slopes` are the tests of b where they were made before on the same severities.
+    """
     if conditions:
         grades = grades.select(conditions)
     if len(grades.names) < 2:
@@ -97,7 +102,7 @@ def compare_grades(
             directed=len(conditions) == 2,
         )
         shapes, found = shape_findings(
-            grades, comparison, tail_plan=tail_plan, level=level, n_resamples=n_resamples, rng=rng
+            grades, comparison, tail_plan=tail_plan, slopes=slopes, level=level, n_resamples=n_resamples, rng=rng
         )
         notes += found
     return CompareReport(

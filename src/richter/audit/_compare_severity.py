@@ -23,7 +23,7 @@ from richter.floors import (
     visible_paired_gap,
 )
 from richter.records import Verdict, jsonable
-from richter.severity import discriminate
+from richter.severity import Discrimination, discriminate
 from richter.tail import TailPlan, compare_conditions
 
 __all__ = ["CATASTROPHIC", "severity_gaps", "shape_findings"]
@@ -151,6 +151,7 @@ def shape_findings(
     comparison: Comparison,
     *,
     tail_plan: TailPlan | None,
+    slopes: Discrimination | None = None,
     level: float,
     n_resamples: int,
     rng: np.random.Generator,
@@ -162,7 +163,11 @@ def shape_findings(
     found: Shapes = {(pair.a, pair.b): {} for pair in comparison.pairs}
     notes: list[str] = []
     try:
-        _slopes(found, scores, level=level, n_resamples=n_resamples, rng=rng)
+        if slopes is None:
+            slopes = discriminate(
+                scores, min_gap=SLOPE_GAP, alpha=1 - level, level=level, n_resamples=n_resamples, rng=rng
+            )
+        _slopes(found, scores, slopes, level=level)
     except InputError as fault:
         notes.append(f"no slope b: {fault.what}")
     if tail_plan is None:
@@ -186,12 +191,10 @@ def shape_findings(
 def _slopes(
     found: Shapes,
     scores: Mapping[str, NDArray[np.float64]],
+    study: Discrimination,
     *,
     level: float,
-    n_resamples: int,
-    rng: np.random.Generator,
 ) -> None:
-    study = discriminate(scores, min_gap=SLOPE_GAP, alpha=1 - level, level=level, n_resamples=n_resamples, rng=rng)
     for pair in study.pairs:
         key, sign = (pair.a, pair.b), -1.0  # theirs is a minus b
         if key not in found:

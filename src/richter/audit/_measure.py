@@ -68,7 +68,7 @@ def measure_run(
     found = _Measuring(
         records, chosen, status, set(only or SECTIONS), seed=seed, level=level, n_resamples=n_resamples, watch=watch
     )
-    sections = {name: found.section(name) for name in ("floors", "severity", "calibration", "judges", "tail", "search")}
+    sections = {name: found.section(name) for name in ("severity", "floors", "calibration", "judges", "tail", "search")}
     measured = found.measured
     conditions = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
     findings = findings_of(measured)
@@ -178,6 +178,7 @@ class _Measuring:
     def _floors(self) -> dict[str, Any]:
         grades = grade_matrix(self.frame)
         values = {} if self.plan is None else self.plan.values
+        severity = self.measured.severity  # its tests of b are the comparison's: one claim, one p-value
         if self.plan is not None and self.plan.kind == "gate":
             self.measured.gate = run_gate(self.plan, grades, status=self.status)
         if len(grades.names) < 2:
@@ -190,6 +191,7 @@ class _Measuring:
             margin=values.get("margin"),
             severity_margin=values.get("severity_margin"),
             tail_plan=tail_plan(self.plan) if self.plan is not None and self.plan.kind == "tail" else None,
+            slopes=None if severity is None else severity.study.discrimination,
             n_resamples=self.n_resamples,
             level=self.level,
             seed=self.seed,

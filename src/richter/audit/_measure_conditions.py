@@ -1,13 +1,12 @@
 """The three numbers that matter for each condition (how often, how badly, does it know), and where it fails."""
 
+import dataclasses
 import itertools
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from scipy.stats import t as student
@@ -38,11 +37,15 @@ def measure_conditions(
     """One row a condition. What cannot be had is None, never 0."""
     parts = {str(name): part for (name,), part in records.scores.group_by("condition", maintain_order=True)}
     knows = _knows(grades, "", records) | _knows(draws, "agreement with itself over draws", records)
-    rows = []
+    attributes = _attributes(records)
+    place = {item: i for i, item in enumerate(records.items)}
+    found = []
     for condition in records.conditions:
         asked, part = records.asked[condition.name], parts.get(condition.name)
         severity = np.empty(0) if part is None else part["severity"].to_numpy()
-        rows.append(
+        wrong = severity > 0
+        rows = np.array([] if part is None else [place[item] for item in part["item"].to_list()], dtype=np.intp)
+        found.append(
             {
                 "name": condition.name,
                 "model": condition.model,
@@ -56,25 +59,24 @@ def measure_conditions(
                 "rated": len(severity),
                 "simulated": condition.model.startswith(SIMULATED),
                 "spent": asked.spent(),
-                "how_often": _rate(severity > 0, "error rate", level) if len(severity) else None,
+                "how_often": _rate(int(np.sum(wrong)), len(wrong), "error rate", level) if len(wrong) else None,
                 "how_badly": _badly(severity, level) if len(severity) else None,
                 "knows": knows.get(condition.name),
-                "where": [] if part is None else _where(part, records, level),
+                "where": _where(wrong, rows, attributes, level),
             }
         )
-    return rows
+    return found
 
 
-def _rate(event: NDArray[np.bool_], what: str, level: float) -> dict[str, Any]:
+def _rate(k: int, n: int, what: str, level: float) -> dict[str, Any]:
     """A share with Wilson's interval; with none seen the exact one-sided upper limit, as zero seen is a bound."""
-    n, k = len(event), int(np.sum(event))
     interval = wilson(k, n, level=level) if k else clopper_pearson(0, n, level=level, side="upper")
     return {"estimate": k / n, "interval": interval.to_dict(), "n": n, "what": what}
 
 
 def _badly(severity: Floats, level: float) -> dict[str, Any]:
-    rate = _rate(severity >= CATASTROPHIC, f"rate of severity >= {CATASTROPHIC:g}", level)
     n, mean = len(severity), float(np.mean(severity))
+    rate = _rate(int(np.sum(severity >= CATASTROPHIC)), n, f"rate of severity >= {CATASTROPHIC:g}", level)
     span: Interval | None = None
     if n > 1:
         half = float(student.ppf(0.5 + level / 2, n - 1)) * float(np.std(severity, ddof=1)) / math.sqrt(n)
@@ -102,65 +104,92 @@ def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> 
     return found
 
 
-def _where(part: pl.DataFrame, records: RunRecords, level: float) -> list[dict[str, Any]]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Attribute:
+    """One attribute of all items: its values, and the place of each item's value among them (-1: it has none)."""
+
+    name: str
+    values: tuple[str, ...]
+    code: NDArray[np.intp]
+
+
+def _attributes(records: RunRecords) -> list[_Attribute]:
+    items = list(records.items.values())
+    columns = {
+        "domain": [item.domain for item in items],
+        "tier": ["" if item.tier is None else str(item.tier) for item in items],
+        "form": [str(item.form) for item in items],
+    }
+    found = []
+    for name, texts in columns.items():
+        values = sorted({text for text in texts if text})
+        place = {text: i for i, text in enumerate(values)}
+        if values:
+            found.append(_Attribute(name, tuple(values), np.array([place.get(t, -1) for t in texts], dtype=np.intp)))
+    return found
+
+
+def _where(
+    wrong: NDArray[np.bool_], rows: NDArray[np.intp], attributes: Sequence[_Attribute], level: float
+) -> list[dict[str, Any]]:
     """Error rates by domain and tier, and pairs of attributes that fail more than the rest; surely worst first.
 
-    Ordered by the lower end of the interval: a rate of 100% in two items is not the worst that is known.
+    `rows` are the items' places. Ordered by the lower end of the interval: a rate of 100% in two items is not the
+    worst that is known.
     """
-    wrong = part["severity"].to_numpy() > 0
-    attributes = [_attributes(records, item) for item in part["item"].to_list()]
-    rows = []
-    for kind in ("domain", "tier"):
-        for value, mask in _groups([(a[kind],) if kind in a else None for a in attributes]).items():
-            rows.append(_group(f"tier {value[0]}" if kind == "tier" else value[0], kind, wrong[mask], level))
-    rows += _patterns(wrong, attributes, level)
-    return sorted(rows, key=lambda row: (-row["interval"]["low"], -row["n"], row["kind"], row["group"]))
+    found = []
+    for one in attributes:
+        if one.name not in ("domain", "tier"):
+            continue
+        size, errors = _tally(one.code[rows], wrong, len(one.values))
+        for value, n, k in zip(one.values, size, errors, strict=True):
+            if n:
+                name = f"tier {value}" if one.name == "tier" else value
+                found.append(_group(name, one.name, int(k), int(n), level))
+    found += _patterns(wrong, rows, attributes, level)
+    return sorted(found, key=lambda row: (-row["interval"]["low"], -row["n"], row["kind"], row["group"]))
 
 
-def _group(name: str, kind: str, wrong: NDArray[np.bool_], level: float) -> dict[str, Any]:
-    rate = _rate(wrong, "", level)
-    return {"group": name, "kind": kind, "error_rate": rate["estimate"], "interval": rate["interval"], "n": rate["n"]}
+def _tally(code: NDArray[np.intp], wrong: NDArray[np.bool_], groups: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Items and errors in each group; items without a value (-1) in none."""
+    known = code >= 0
+    return (
+        np.bincount(code[known], minlength=groups),
+        np.bincount(code[known & wrong], minlength=groups),
+    )
 
 
-def _attributes(records: RunRecords, item_id: str) -> dict[str, str]:
-    item = records.items[item_id]
-    pairs = {"domain": item.domain, "tier": "" if item.tier is None else str(item.tier), "form": item.form}
-    return {name: value for name, value in pairs.items() if value}
+def _group(name: str, kind: str, errors: int, n: int, level: float) -> dict[str, Any]:
+    rate = _rate(errors, n, "", level)
+    return {"group": name, "kind": kind, "error_rate": rate["estimate"], "interval": rate["interval"], "n": n}
 
 
-def _groups(values: Sequence[tuple[str, ...] | None]) -> dict[tuple[str, ...], NDArray[np.intp]]:
-    rows: dict[tuple[str, ...], list[int]] = {}
-    for i, value in enumerate(values):
-        if value is not None:
-            rows.setdefault(value, []).append(i)
-    return {value: np.array(places, dtype=np.intp) for value, places in sorted(rows.items())}
-
-
-def _patterns(wrong: NDArray[np.bool_], attributes: Sequence[Mapping[str, str]], level: float) -> list[dict[str, Any]]:
+def _patterns(
+    wrong: NDArray[np.bool_], rows: NDArray[np.intp], attributes: Sequence[_Attribute], level: float
+) -> list[dict[str, Any]]:
     """Two attributes together whose items fail more than all others.
 
     The hypergeometric test is the exact form of permuting the errors over the items; all groups are judged together by
-    Benjamini-Hochberg.
+    Benjamini-Hochberg. A pair that is all of one of its attributes is left out: that one says it.
     """
-    names = sorted({name for row in attributes for name in row})
-    alone = Counter((name, value) for row in attributes for name, value in row.items())
-    groups = [
-        (pair, value, places)
-        for pair in itertools.combinations(names, 2)
-        for value, places in _groups(
-            [tuple(row[name] for name in pair) if all(n in row for n in pair) else None for row in attributes]
-        ).items()
-        if LEAST <= len(places) <= len(wrong) - LEAST
-        and len(places) < min(alone[one] for one in zip(pair, value, strict=True))  # else one attribute says it all
-    ]
+    groups: list[tuple[str, int, int]] = []
+    for a, b in itertools.combinations(attributes, 2):
+        first, second = a.code[rows], b.code[rows]
+        both = np.where((first >= 0) & (second >= 0), first * len(b.values) + second, -1)
+        size, errors = _tally(both, wrong, len(a.values) * len(b.values))
+        alone = [_tally(code, wrong, len(one.values))[0] for code, one in ((first, a), (second, b))]
+        for i, j in np.ndindex(len(a.values), len(b.values)):
+            n = int(size[i * len(b.values) + j])
+            if LEAST <= n <= len(wrong) - LEAST and n < min(int(alone[0][i]), int(alone[1][j])):
+                name = f"{a.name} {a.values[i]}, {b.name} {b.values[j]}"
+                groups.append((name, int(errors[i * len(b.values) + j]), n))
     if not groups:
         return []
-    size = np.array([len(places) for _, _, places in groups])
-    errors = np.array([int(wrong[places].sum()) for _, _, places in groups])
-    p = hypergeom.sf(errors - 1, len(wrong), int(wrong.sum()), size)
+    names, errors_in, sizes = zip(*groups, strict=True)
+    p = hypergeom.sf(np.array(errors_in) - 1, len(wrong), int(wrong.sum()), np.array(sizes))
     kept = [
-        _group(", ".join(f"{n} {v}" for n, v in zip(pair, value, strict=True)), "pattern", wrong[places], level)
-        for (pair, value, places), q in zip(groups, benjamini_hochberg(p), strict=True)
+        _group(name, "pattern", k, n, level)
+        for name, k, n, q in zip(names, errors_in, sizes, benjamini_hochberg(p), strict=True)
         if q <= 1 - level
     ]
     return sorted(kept, key=lambda row: -row["interval"]["low"])[:PATTERNS]

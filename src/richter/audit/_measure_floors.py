@@ -9,6 +9,7 @@ from richter.audit._compare import CompareReport, compare_grades
 from richter.audit._grades import GradeMatrix, grade_matrix
 from richter.audit._measure_run import RunRecords
 from richter.floors import GapFinding
+from richter.severity import Discrimination
 from richter.tail import TailPlan
 
 __all__ = ["compare_run", "floors_section", "run_grades"]
@@ -44,6 +45,7 @@ def compare_run(
     margin: float | None,
     severity_margin: float | None,
     tail_plan: TailPlan | None,
+    slopes: Discrimination | None,
     n_resamples: int,
     level: float,
     seed: int,
@@ -56,6 +58,7 @@ def compare_run(
         margin=margin,
         severity_margin=severity_margin,
         tail_plan=tail_plan,
+        slopes=slopes,
         level=level,
         n_resamples=n_resamples,
     )

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 __all__ = ["content_words", "is_refusal", "matches_reference", "normalise", "number_words_to_digits", "statements"]
@@ -102,6 +102,7 @@ _DISCLAIMER = re.compile(
 )
 _TURN = re.compile(r"\b(?:however|but|nevertheless|that said)\b[ ,:]*|; *|, (?=the |it |as of )")
 _ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|jr|sr|vs|v|no|rev|gen|lt|col)|\b[a-z])\.$")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 _NO_ANSWER = frozenset({"", "unknown", "none", "n/a", "null", "not applicable", "no idea", "idk"})
 
 
@@ -185,16 +186,19 @@ def statements(text: str) -> list[str]:
 
     Of "I cannot be sure, but it is Paris." the part after the turn remains. An answer without any is a refusal.
     """
+    return list(_statements(text))
+
+
+def _statements(text: str) -> Iterator[str]:
     plain = _plain(text)
     if plain.strip(" .!?") in _NO_ANSWER:
-        return []
+        return
     sentences: list[str] = []
     for part in _SENTENCE_END.split(plain.strip()):
         if sentences and _ABBREVIATION.search(sentences[-1]):
             sentences[-1] += " " + part
         elif part:
             sentences.append(part)
-    out = []
     for sentence in sentences:
         disclaimer = _DISCLAIMER.search(sentence)
         if disclaimer:
@@ -202,9 +206,11 @@ def statements(text: str) -> list[str]:
             sentence = sentence[turn.end() :] if turn else ""
             if len(sentence.split()) < 3 or _DISCLAIMER.search(sentence):
                 continue
-        if content_words(sentence) and (not sentence.endswith("?") or len(sentences) == 1):
-            out.append(sentence)
-    return out
+        # two letters in a row are a word in any case; working out the words takes ten times as long
+        if (_LETTERS.search(sentence) or content_words(sentence)) and (
+            not sentence.endswith("?") or len(sentences) == 1
+        ):
+            yield sentence
 
 
 def is_refusal(text: str) -> bool:
@@ -212,7 +218,7 @@ def is_refusal(text: str) -> bool:
 
     A text that declines and then answers ("I cannot be sure. However, it is X.") is an answer.
     """
-    return not statements(text)
+    return next(_statements(text), None) is None
 
 
 def matches_reference(answer: str, references: Iterable[str]) -> bool:
