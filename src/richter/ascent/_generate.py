@@ -76,6 +76,7 @@ class Dropped:
     leaking: int = 0  # points at the paragraph, or gives the answer away
     duplicate: int = 0  # the same question again, or options that are the same
     rephrasings: int = 0  # a rephrasing that fails one of these
+    tasks: int = 0  # proposed tasks that are no task, or an earlier one in other words
     optionless: int = 0  # has no wrong answers to choose from, which a cloze needs
 
     def to_dict(self) -> dict[str, int]:

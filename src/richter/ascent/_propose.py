@@ -9,19 +9,25 @@ from numpy.typing import NDArray
 from richter.ascent._field import Field
 from richter.ascent._settings import SearchSettings
 from richter.ascent._surrogate import propose_bayes
+from richter.ascent._tasks import propose_tasks
 
 __all__ = ["StepPlan", "plan_step", "random_order"]
 
 Edge = tuple[int, int]
+NO_TASKS = np.empty((0, 0), dtype=np.float32)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class StepPlan:
-    """A step before it is asked: paragraphs with their design, the edges that led there, the sample's growth."""
+    """A step before it is asked: paragraphs with their design, the edges that led there, the sample's growth.
+
+    `tasks` are the paragraphs of each proposed task, where a model proposed some.
+    """
 
     picks: tuple[tuple[int, str], ...]
     edges: tuple[Edge, ...]
     sample: tuple[int, ...]
+    tasks: tuple[tuple[int, ...], ...] = ()
 
 
 def random_order(askable: NDArray[np.bool_], seed: int) -> NDArray[np.int64]:
@@ -42,11 +48,13 @@ def plan_step(
     sampled: int,
     sources: Sequence[int],
     size: int,
+    tasks: NDArray[np.float32] = NO_TASKS,
 ) -> StepPlan:
     """Choose the `size` paragraphs of a step (numbered from 1); empty when the base is used up.
 
     The uniform share walks along `order`; of its members those asked about before cost nothing, and their places go
-    to the strategy. The first step has no source and is drawn over categories, or at random.
+    to the strategy. The first step has no source and is drawn over categories, or at random. `tasks` are the vectors of
+    the tasks that the strategy of that name goes by.
     """
     rng = np.random.default_rng([settings.seed, step])
     at_random = settings.strategy == "random" or (step == 1 and settings.start == "random")
@@ -56,16 +64,25 @@ def plan_step(
     field.take(uniform)
     picks = [(row, "uniform") for row in uniform]
     edges: list[Edge] = []
+    by_task: list[list[int]] = []
     rest = min(size - len(uniform), int(field.free.sum()))
     if rest and not at_random:
         if step == 1:
             rows, design = propose_categories(field, rest, rng), "start"
+        elif settings.strategy == "tasks":
+            *by_task, others = propose_tasks(field, rest, tasks, rng)
+            rows, design = [row for own in by_task for row in own] + others, "ascent"
         else:
             rows, edges = _propose(field, settings, rest, sources, rng)
             design = "ascent"
         field.take(rows)
         picks += [(row, design) for row in rows]
-    return StepPlan(picks=tuple(picks), edges=tuple(edges), sample=tuple(int(row) for row in sample))
+    return StepPlan(
+        picks=tuple(picks),
+        edges=tuple(edges),
+        sample=tuple(int(row) for row in sample),
+        tasks=tuple(map(tuple, by_task)),
+    )
 
 
 def _propose(

@@ -1,7 +1,7 @@
 """Stochastic error ascent through the ledger: choose, keep the choice, ask, learn, until the budget is used."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,19 @@ from richter.ascent._propose import plan_step, random_order
 from richter.ascent._session import check_models, replies, with_models
 from richter.ascent._settings import SearchSettings
 from richter.ascent._summary import BASE_NOTE, DROPPED_NOTE, SearchSummary, StepSummary, summarise
+from richter.ascent._tasks import (
+    TASKS,
+    TASKS_NOTE,
+    Proposed,
+    Task,
+    embedder_of,
+    new_tasks,
+    read_archive,
+    read_tasks,
+    task_messages,
+)
 from richter.errors import BudgetExhausted, InputError
-from richter.knowledge import KnowledgeBase, find_similar
+from richter.knowledge import Embedder, KnowledgeBase, find_similar
 from richter.llm import Asker, Budget, Job, Model, Price, messages_for, read_prices
 from richter.records import Condition, Paragraph
 from richter.store import Ledger, open_ledger
@@ -64,6 +75,7 @@ def run_search(
     steps: int | None = None,
     model: Model | None = None,
     generator: Model | str | None = None,
+    embedder: Embedder | None = None,
     watch: Callable[[StepSummary], None] | None = None,
     download: Callable[[int, int], None] | None = None,
 ) -> SearchSummary:
@@ -73,7 +85,8 @@ def run_search(
     ledger before its first question goes out, and everything else (errors, sources, what was pruned) follows from
     the choices and the answers. The budget counts every call of the run and is held before a call goes out. `model`
     is one that is already open; otherwise it is opened by the condition's name. A `generator` (a name, or one already
-    open) writes questions for paragraphs that have none; its calls count like all others.
+    open) writes questions for paragraphs that have none, and proposes the tasks of the strategy of that name; its calls
+    count like all others. `embedder` turns those tasks into vectors (WordLlama unless given).
     """
     if not budget.limited and steps is None:
         raise InputError("A search without a budget would ask about the whole base.", remedy="Give --budget 3000calls.")
@@ -82,6 +95,10 @@ def run_search(
             f"{base.folder} has no paragraph with a question to ask.",
             remedy="Build a base with facts or human questions, or give a generator model.",
         )
+    if settings.strategy == "tasks":
+        if generator is None:
+            raise InputError("The strategy tasks needs a model that proposes them.", remedy="Give --generator.")
+        embedder = embedder_of(base.info.embedding, embedder)
     prices = read_prices() if prices is None else prices
     to_open = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
     priced = check_models([name for name in to_open if isinstance(name, str)], budget, prices)
@@ -95,7 +112,7 @@ def run_search(
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
             tested = model or opened[condition.model]
             writes = opened[generator] if isinstance(generator, str) else generator
-            await _ascend(ledger, base, condition, settings, asker, tested, writes, steps, watch)
+            await _ascend(ledger, base, condition, settings, asker, tested, writes, embedder, steps, watch)
 
         with_models(
             ledger,
@@ -146,7 +163,8 @@ def _difference(before: Any, now: Any) -> tuple[str, str]:
     if not isinstance(before, dict):
         return str(before), str(now)
     keys = [k for k in now if before.get(k) != now[k]]
-    return tuple(", ".join(f"{k}={side.get(k)}" for k in keys) for side in (before, now))  # type: ignore[return-value]
+    was, wanted = (", ".join(f"{k}={side.get(k)}" for k in keys) for side in (before, now))
+    return was, wanted
 
 
 async def _ascend(
@@ -157,10 +175,11 @@ async def _ascend(
     asker: Asker,
     model: Model,
     generator: Model | None,
+    embedder: Embedder | None,
     steps: int | None,
     watch: Callable[[StepSummary], None] | None,
 ) -> None:
-    _, codes = base.categories
+    names, codes = base.categories
     askable = base.askable.copy() if generator is None else np.ones(len(base), dtype=np.bool_)
     order = random_order(askable, settings.seed)
     field = Field(vectors=base.vectors, codes=codes, free=askable, find=make_find(base, settings))
@@ -183,7 +202,8 @@ async def _ascend(
             return
         size = settings.batch
         if asker.budget.calls is not None:  # no paragraph is begun that the calls left cannot finish
-            size = min(size, (asker.budget.calls - asker.budget.spent_calls) // per_paragraph)
+            left = asker.budget.calls - asker.budget.spent_calls - (settings.strategy == "tasks" and bool(batches))
+            size = min(size, left // per_paragraph)
         if size < 1:
             if not batches:
                 raise InputError(
@@ -194,18 +214,38 @@ async def _ascend(
         found = outcomes(ledger.items(), ledger.answers(condition.name), condition)
         field.errors = _errors(found)
         trails = follow(batches, ledger.retrievals(), field.errors, xi=settings.xi, gamma=settings.gamma)
+        step, tasks = len(batches) + 1, Proposed()
+        if settings.strategy == "tasks" and batches and generator is not None and embedder is not None:
+            archive = read_archive(ledger, len(batches), field.errors)
+            try:
+                rng = np.random.default_rng([settings.seed, step, 1])
+                tasks = await _new_tasks(rng.permutation(names).tolist(), archive, asker, generator, embedder)
+            except BudgetExhausted:
+                return
         plan = plan_step(
             field,
             settings,
-            step=len(batches) + 1,
+            step=step,
             order=order,
             sampled=len(ledger.sample()),
             sources=trails[-1].sources if trails else (),
             size=size,
+            tasks=tasks.vectors,
         )
         if not plan.picks:
             return
-        ledger.add_step(len(batches) + 1, picks=plan.picks, retrievals=plan.edges, sample=plan.sample)
+        if settings.strategy == "tasks":
+            ledger.set_note(f"{TASKS_NOTE} {step}", tasks.note(plan.tasks))
+        ledger.add_step(step, picks=plan.picks, retrievals=plan.edges, sample=plan.sample)
+
+
+async def _new_tasks(
+    topics: Sequence[str], archive: Sequence[Task], asker: Asker, generator: Model, embedder: Embedder
+) -> Proposed:
+    (reply,) = await replies(asker, generator, [(task_messages(topics, archive), TASKS)])
+    texts, dropped = read_tasks(reply)
+    fresh, vectors = new_tasks(texts, [task.text for task in archive], embedder)
+    return Proposed(texts=tuple(fresh), vectors=vectors, dropped=dropped + len(texts) - len(fresh))
 
 
 def _errors(found: Mapping[int, Outcome]) -> dict[int, float]:
@@ -239,6 +279,8 @@ async def _write_items(
         paragraphs = await _generate(paragraphs, named, settings, asker, generator, dropped)
     chosen = zip(rows, paragraphs, strict=True)
     items = [item for row, paragraph in chosen for item in paragraph_items(row, paragraph, settings)]
+    proposed = ledger.note(f"{TASKS_NOTE} {len(batches)}")
+    dropped.tasks = proposed["dropped"] if proposed else 0
     if style == "cloze":
         dropped.optionless = sum(not item.options for item in items)
         items = [item for item in items if item.options]

@@ -8,7 +8,7 @@ from richter.errors import InputError
 
 __all__ = ["STRATEGIES", "SearchSettings", "Strategy"]
 
-Strategy = Literal["sea", "bayes", "random", "topics"]
+Strategy = Literal["sea", "bayes", "random", "topics", "tasks"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 

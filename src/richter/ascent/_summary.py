@@ -13,6 +13,7 @@ from richter.ascent._outcome import Outcome, outcomes, row_of
 from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
 from richter.ascent._settings import SearchSettings
+from richter.ascent._tasks import Task, read_archive
 from richter.errors import InputError
 from richter.records import Condition
 from richter.store import Ledger, Spent, open_ledger
@@ -89,6 +90,7 @@ class SearchSummary:
     distinct_categories: int
     population: PopulationRate
     by_category: Mapping[str, PopulationRate]
+    tasks: tuple[Task, ...]  # that a model proposed
     dropped: Mapping[str, int]  # questions that were not asked, by reason
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,6 +119,7 @@ class SearchSummary:
             "refused": self.refused,
             "failed": self.failed,
             "unfinished_paragraphs": self.unfinished,
+            "tasks": [task.to_dict() for task in self.tasks],
             "dropped_questions": dict(self.dropped),
             "sources_found": self.sources_found,
             "distinct_categories": self.distinct_categories,
@@ -208,6 +211,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         distinct_categories=len({found[row].category for row in sources}),
         population=population,
         by_category=by_category,
+        tasks=tuple(read_archive(ledger, len(batches), errors)),
         dropped=_dropped(ledger, len(batches)),
     )
 

@@ -12,7 +12,7 @@ from richter.cli._progress import downloading, money
 from richter.cli._search_again import cross, explain, retest
 from richter.cli._search_show import print_search, show
 from richter.errors import InputError
-from richter.knowledge import open_base
+from richter.knowledge import open_base, open_embedder
 from richter.llm import parse_budget, read_prices, resolve
 from richter.records import Decoding, printable
 
@@ -57,7 +57,13 @@ def search() -> None:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--steps", type=click.IntRange(1), default=None, help="Stop after this many steps.")
 @click.option("--max-tokens", type=click.IntRange(1), default=64, show_default=True, help="Of an answer.")
-@click.option("--generator", help="A model that writes questions where the base has none; its calls count too.")
+@click.option("--generator", help="A model that writes questions where the base has none, and tasks; its calls count.")
+@click.option(
+    "--embedding",
+    "embedding_path",
+    type=click.Path(path_type=Path),
+    help="For --strategy tasks: the folder of the model that made the base's vectors, unless that was WordLlama.",
+)
 @click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
 @click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
 @click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
@@ -84,6 +90,7 @@ def run_command(
     steps: int | None,
     max_tokens: int,
     generator: str | None,
+    embedding_path: Path | None,
     prices_path: Path | None,
     concurrency: int,
     slots: int,
@@ -136,6 +143,7 @@ def run_command(
             slots=slots,
             steps=steps,
             generator=resolve(generator).name if generator else None,
+            embedder=open_embedder(embedding_path) if embedding_path else None,
             context_tokens=4096 if generator else 1024,
             watch=watch,
             download=download,

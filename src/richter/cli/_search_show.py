@@ -32,6 +32,7 @@ from richter.records import printable
 __all__ = ["print_search", "show"]
 
 T = TypeVar("T")
+TASKS_SHOWN = 8
 
 
 @click.command("show")
@@ -231,6 +232,13 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
         wrong = ["" if e is None else f"{e:.1%}" for e in (step.error, step.cumulative_error)]
         rows.add_row(str(step.step), str(step.paragraphs), *wrong, str(step.sources), str(step.pruned))
     out.print(rows)
+    if s.tasks:
+        worst = sorted(s.tasks, key=lambda task: -(task.error if task.error is not None else -1))[:TASKS_SHOWN]
+        tasks = Table("task that a model proposed", "step", "paragraphs", "wrong")
+        for task in worst:
+            wrong_share = "" if task.error is None else f"{task.error:.0%}"
+            tasks.add_row(printable(task.text, limit=80), str(task.step), str(len(task.paragraphs)), wrong_share)
+        out.print(tasks)
     costs = Table("model", "role", "calls", "failed", "tokens in", "tokens out", "cost")
     for row in s.costs:
         price = "price unknown" if row.money_usd is None else money(row.money_usd)
