@@ -13,6 +13,7 @@ from richter.tail._size import TailSize, required_exceedances, required_for_p1, 
 from richter.tail._stability import ScanPoint, StabilityScan, stability_scan
 from richter.tail._study import TailStudy, compare_conditions, compare_tails
 from richter.tail._transform import Bound, find_bound, on_half_steps, transform_scores
+from richter.tail._traps import TRAPS, TrapStudy, draw_trap, simulate_trap
 from richter.tail._tvar import gpd_tvar, tvar
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "GENERATORS",
     "LEAVE_REASONS",
     "TRANSFORMS",
+    "TRAPS",
     "Bound",
     "ConditionTail",
     "GofResult",
@@ -33,12 +35,14 @@ __all__ = [
     "TailPlan",
     "TailSize",
     "TailStudy",
+    "TrapStudy",
     "compare_conditions",
     "compare_tails",
     "condition_tail",
     "draw_gpd",
     "draw_pair",
     "draw_severities",
+    "draw_trap",
     "evaluate_gates",
     "find_bound",
     "fit_gpd",
@@ -50,6 +54,7 @@ __all__ = [
     "required_for_p1",
     "simulate_criteria",
     "simulate_protocol",
+    "simulate_trap",
     "size_tail",
     "stability_scan",
     "transform_scores",
