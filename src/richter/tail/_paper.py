@@ -21,6 +21,9 @@ _SPECIAL = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",  # these three come out as other signs in LaTeX's default encoding
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
     "±": r"$\pm$",
 }
 
@@ -105,9 +108,9 @@ def _number(value: float, digits: int = 3) -> str:
 def _table(study: TailStudy, column: str) -> str:
     kind = "exploratory" if study.finding.exploratory else "confirmatory"
     lines = [
-        r"% needs \usepackage{booktabs}",
+        r"% needs \usepackage{amssymb,booktabs,natbib}",
         r"\begin{table}",
-        r"\centering",
+        r"\centering\small",
         r"\begin{tabular}{lrrrrrr}",
         r"\toprule",
         (
