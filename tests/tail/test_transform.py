@@ -73,6 +73,20 @@ def test_a_round_largest_score_is_a_suspicion_only() -> None:
     assert (found.kind, found.contaminates) == ("attained", False)
 
 
+def test_a_declared_bound_is_a_fact(rng: np.random.Generator) -> None:
+    x = np.minimum(rng.exponential(size=2000), 24.0)  # nobody comes near 25
+    u = float(np.quantile(x, 0.95))
+    found = find_bound(x, u, largest=float(x.max()), bounds=(0.0, 25.0))
+    assert found is not None
+    assert (found.bound, found.kind, found.n_at_bound, found.contaminates) == (25.0, "declared", 0, False)
+    assert "logit" in found.remedy
+    piled = find_bound(np.minimum(x, 4.0), u, largest=4.0, bounds=(0.0, 4.0))
+    assert piled is not None
+    assert (piled.kind, piled.contaminates) == ("atom", True)  # what the scores do goes before what was declared
+    with pytest.raises(InputError, match=r"leave the declared bounds \[0, 2\]"):
+        transform_scores([0.5, 2.5], "identity", bounds=(0.0, 2.0))
+
+
 def test_half_steps() -> None:
     assert on_half_steps(np.array([0, 0.5, 4.0]))
     assert not on_half_steps(np.array([0, 0.25]))
@@ -81,8 +95,9 @@ def test_half_steps() -> None:
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_bound_of_real_translation_scores_is_found(
-    shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("declared", [False, True])
+def test_bound_of_real_translation_scores_is_found_and_said(
+    declared: bool, shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import json
 
@@ -91,15 +106,23 @@ def test_bound_of_real_translation_scores_is_found(
     out = tmp_path / "out.json"
     options = ["--column", "mqm_avg_score", "--lower-is-worse", "--item-column", "seg_id"]
     options += ["--condition-column", "system", "--n-resamples", "200", "--json", str(out)]
+    options += ["--bounds", "0", "25"] if declared else []
     with pytest.raises(SystemExit) as stop:
         main(["tail", "test", str(shared_data / "mqm_newstest2020_ende_scores.tsv"), *options])
     assert not stop.value.code
     result = json.loads(out.read_text())
     assert len(result["conditions"]) == 10
     assert len(result["pairs"]) == 45
-    assert all(c["bounded"]["bound"] == 25 for c in result["conditions"].values())
+    bounds = [c["bounded"] for c in result["conditions"].values()]
+    assert {b["bound"] for b in bounds} == {25}
+    assert sum(b["n_at_bound"] for b in bounds) == 1  # of 14,180: no pile-up, so that data alone give a suspicion
+    assert {b["kind"] for b in bounds} == {"declared" if declared else "attained"}
     assert all(c["n"] == 1418 for c in result["conditions"].values())
     assert {p["verdict"] for p in result["pairs"]} == {"blocked"}  # 71 exceedances each
     text = " ".join(capsys.readouterr().out.split())
-    assert "bound 25" in text
-    assert "bounds = [low, 25]" in text
+    if declared:
+        assert "no score can exceed the declared bound 25" in text
+        assert "Compare on the logit scale" in text
+    else:
+        assert "looks like the bound 25 of the scorer" in text
+        assert "Declare bounds = [0, 25] and compare on the logit scale" in text

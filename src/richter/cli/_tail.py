@@ -50,7 +50,9 @@ tail.add_command(score)
 @click.option("--plan", "plan_path", metavar="PLAN", help="A tail plan (richter plan new tail). Locked: confirmatory.")
 @click.option("--q", type=float, help="Threshold quantile of each condition. [default: 0.95]")
 @click.option("--transform", type=click.Choice(TRANSFORMS), help="Scale of the comparison. [default: identity]")
-@click.option("--bounds", type=(float, float), help="Low and high, if the scorer cannot leave this range.")
+@click.option(
+    "--bounds", type=(float, float), help="Low and high of the severity, if the scorer cannot leave this range."
+)
 @click.option(
     "--tolerance-mean", type=float, help="G1's band. [default without a plan: 0.1 pooled standard deviations]"
 )

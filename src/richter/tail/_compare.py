@@ -139,6 +139,11 @@ def remarks_on(side: ConditionTail) -> list[str]:
     if side.bounded is not None and side.bounded.contaminates:
         near = f"{side.bounded.n_at_bound} at it, {side.bounded.share_near:.1%} of the exceedances near it"
         remarks.append(f"{side.bounded.kind} at the bound {side.bounded.bound:g} ({near}). {side.bounded.remedy}")
+    elif side.bounded is not None and side.bounded.kind == "declared":
+        remarks.append(
+            f"no score can exceed the declared bound {side.bounded.bound:g}; they do not pile up there, and G4 says "
+            f"whether a GPD fits all the same. {side.bounded.remedy}"
+        )
     elif side.bounded is not None:
         remarks.append(
             f"the largest score of all is exactly {side.bounded.bound:g}, which looks like the bound "

@@ -65,6 +65,10 @@ class TailStudy:
         }
 
 
+def _of(who: Sequence[str], names: Sequence[str]) -> str:
+    return "all conditions" if len(who) == len(names) > 2 else ", ".join(who)
+
+
 def _short(pair: TailComparison) -> dict[str, Any]:
     return {
         "a": pair.a,
@@ -174,7 +178,7 @@ def compare_conditions(
         path=path,
         probe=probed,
         finding=_study_finding(headline, over_band, plan, exploratory),
-        notes=(*notes, *(f"{', '.join(who)}: {remark}" for remark, who in told.items())),
+        notes=(*notes, *(f"{_of(who, names)}: {remark}" for remark, who in told.items())),
     )
 
 

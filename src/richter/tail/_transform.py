@@ -38,6 +38,11 @@ def transform_scores(
     bad = int(np.sum(~np.isfinite(x)))
     if bad:
         raise InputError(f"{bad} of {len(x)} severities are missing or infinite.", remedy="Remove or correct them.")
+    if bounds and (x.min() < bounds[0] or x.max() > bounds[1]):
+        raise InputError(
+            f"Severities from {x.min():g} to {x.max():g} leave the declared bounds [{bounds[0]:g}, {bounds[1]:g}].",
+            remedy="Correct the bounds: they are those of the severity, of which higher is worse.",
+        )
     if callable(transform):
         y = np.asarray(transform(x), dtype=np.float64)
         order = np.argsort(x, kind="stable")
@@ -77,10 +82,11 @@ def transform_scores(
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """A bound the scores run into.
+    """An upper bound of the scores.
 
-    `kind`: `atom` (many scores exactly at it), `pile-up` (they crowd below it) or `attained` (the largest score is a
-    round number, met exactly: a bound to be suspected). The first two `contaminate` the tail: no GPD describes it.
+    `kind`: `atom` (many scores exactly at it), `pile-up` (they crowd below it), `declared` (stated by the plan; the
+    scores do not crowd there) or `attained` (nobody stated it: the largest score of all is a round number, met
+    exactly, and a bound is to be suspected). The first two `contaminate` the tail: no GPD describes it.
     """
 
     bound: float
@@ -92,7 +98,7 @@ class Bound:
     @property
     def contaminates(self) -> bool:
         """Whether a GPD on this scale is out of the question."""
-        return self.kind != "attained"
+        return self.kind in ("atom", "pile-up")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -103,13 +109,14 @@ class Bound:
 def find_bound(
     values: NDArray[np.float64], threshold: float, *, largest: float, bounds: tuple[float, ...] = (), raw: bool = True
 ) -> Bound | None:
-    """An upper bound that these scores run into above the threshold (the paper's appendix A).
+    """The upper bound of these scores, and whether they run into it above the threshold (the paper's appendix A).
 
-    The bound is the declared one, else 1 if all scores lie in [0, 1] (`raw` scores only) and come near it, else the
-    `largest` score of all conditions. Evidence: at least 3 scores exactly there and 3 times as many as at any other
-    value of the tail's upper half (atom); or more than 1% of the exceedances in the last 5% of the unit range; or
-    a density that rises over the last tenth between threshold and bound, which no GPD with xi > -1 does (binomial
-    test of the last against the last but one twentieth, p < 0.001).
+    The bound is the declared one (then it is a fact, and reported whether or not a score comes near it), else 1 if all
+    scores lie in [0, 1] (`raw` scores only) and come near it, else the `largest` score of all conditions. Evidence: at
+    least 3 scores exactly there and 3 times as many as at any other value of the tail's upper half (atom); or more
+    than 1% of the exceedances in the last 5% of the unit range; or a density that rises over the last tenth between
+    threshold and bound, which no GPD with xi > -1 does (binomial test of the last against the last but one twentieth,
+    p < 0.001).
     """
     declared = bounds[1] if bounds else None
     unit = declared is None and raw and 0.95 < largest <= 1 and values.min() >= 0
@@ -129,16 +136,19 @@ def find_bound(
         kind = "atom"
     elif rising or (unit and near * len(tail) >= 3 and near > 0.01):
         kind = "pile-up"
-    elif raw and (largest == declared or (declared is None and _is_round(largest))):
+    elif raw and declared is not None:
+        kind = "declared"
+    elif raw and _is_round(largest):
         kind = "attained"
     else:
         return None
-    scale = "[0, 1]" if bound == 1 else f"[low, {bound:g}]"
-    remedy = (
-        f"Declare bounds = {scale} and compare on the logit scale."
-        if raw
-        else "Scores pile up at the clipped end: the scorer saturates, and no transform of it can be trusted there."
-    )
+    if not raw:
+        remedy = "Scores pile up at the clipped end: the scorer saturates, and no transform of it can be trusted there."
+    elif declared is not None:
+        remedy = "Compare on the logit scale, which respects it."
+    else:
+        low = "0" if unit or values.min() == 0 else "low"
+        remedy = f"Declare bounds = [{low}, {bound:g}] and compare on the logit scale."
     return Bound(bound=float(bound), kind=kind, n_at_bound=at_bound, share_near=near, remedy=remedy)
 
 
