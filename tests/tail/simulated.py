@@ -9,7 +9,7 @@ from scipy.stats import binom
 def gpd(n: int, xi: float, sigma: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """A GPD sample by inversion, written without the room's own code."""
     e = rng.exponential(size=n)
-    return sigma * e if xi == 0 else sigma * np.expm1(xi * e) / xi
+    return sigma * e if abs(xi) < 1e-12 else sigma * np.expm1(xi * e) / xi
 
 
 def mixture_quantiles(n: int, xi: float) -> NDArray[np.float64]:
