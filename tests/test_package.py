@@ -5,7 +5,19 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-HEAVY = ("numpy", "scipy", "numba", "polars", "aiohttp", "rich", "xllamacpp", "richter.stats", "richter.llm")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "numba",
+    "polars",
+    "aiohttp",
+    "rich",
+    "xllamacpp",
+    "altair",
+    "richter.stats",
+    "richter.llm",
+    "richter.report",
+)
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:

@@ -1,18 +1,14 @@
 """The rating page in a real Chromium, driven over the WebDriver protocol; skipped where there is none."""
 
 import asyncio
-import json
-import shutil
-import socket
-import subprocess
 import threading
-import time
-import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 
+from helpers.browser import Browser, open_browser
 from judge.test_rating import EVIL, page_of, run  # noqa: F401 (a fixture)
 from richter.store import open_ledger
 
@@ -21,66 +17,10 @@ pytestmark = pytest.mark.browser
 ENTER = "\ue007"
 
 
-class Browser:
-    """As much of WebDriver as the test needs."""
-
-    def __init__(self, port: int, folder: Path) -> None:
-        self.base = f"http://127.0.0.1:{port}"
-        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"]
-        arguments += [
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--no-first-run",
-        ]
-        wanted = {
-            "browserName": "chrome",
-            "goog:chromeOptions": {"args": arguments, "binary": shutil.which("chromium")},
-        }
-        reply = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
-        self.base += f"/session/{reply['sessionId']}"
-
-    def call(self, method: str, path: str, body: dict | None = None) -> dict:
-        data = json.dumps(body).encode() if body is not None else None
-        request = urllib.request.Request(self.base + path, data=data, method=method)
-        with urllib.request.urlopen(request, timeout=60) as reply:
-            return json.loads(reply.read())["value"]
-
-    def script(self, text: str) -> object:
-        return self.call("POST", "/execute/sync", {"script": text, "args": []})
-
-    def press(self, keys: str) -> None:
-        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
-        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
-
-    def wait(self, condition: str) -> None:
-        deadline = time.monotonic() + 20
-        while not self.script(f"return Boolean({condition})"):
-            assert time.monotonic() < deadline, condition
-            time.sleep(0.05)
-
-
 @pytest.fixture
-def driver(tmp_path: Path):
-    binary = shutil.which("chromedriver")
-    if binary is None or shutil.which("chromium") is None:
-        pytest.skip("chromium and chromium-driver are not installed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen([binary, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.05)
-        browser = Browser(port, tmp_path / "profile")
+def driver(tmp_path: Path) -> Iterator[Browser]:
+    with open_browser(tmp_path) as browser:
         yield browser
-        browser.call("DELETE", "")
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 def test_rating_by_keyboard(run: Path, driver: Browser) -> None:  # noqa: F811
@@ -106,7 +46,7 @@ def test_rating_by_keyboard(run: Path, driver: Browser) -> None:  # noqa: F811
     thread.start()
     try:
         assert ready.wait(10)
-        driver.call("POST", "/url", {"url": served["url"]})
+        driver.go(served["url"])
         driver.wait("document.querySelectorAll('#levels button').length === 9")
         driver.wait("!document.getElementById('task').hidden")
         # what the answer holds is text: no element of it, nothing ran, and the token has left the address

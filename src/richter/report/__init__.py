@@ -1,0 +1,8 @@
+"""The report: one self-contained page from a results document and a run's ledger, and its figures as files."""
+
+from richter.report._evidence import Evidence, read_evidence
+from richter.report._figure import Figure
+from richter.report._figures import figures, write_figures
+from richter.report._page import render_report, write_report
+
+__all__ = ["Evidence", "Figure", "figures", "read_evidence", "render_report", "write_figures", "write_report"]

@@ -1,0 +1,84 @@
+"""Numbers and names as a reader meets them: short, with their unit, and never a control character."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from richter.records import printable
+
+__all__ = ["among", "count", "interval_words", "name", "number", "percent", "points", "signed", "times"]
+
+
+def _finite(value: Any) -> float | None:
+    """A number, or None where there is none: undefined and infinite values are not numbers to print."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def name(value: Any, *, limit: int = 80) -> str:
+    """A name from outside (a condition, a judge, a category) on one line, cut to `limit`."""
+    return printable(str(value), limit=limit)
+
+
+def percent(value: Any) -> str:
+    """A share as a percentage with the decimals that its size deserves."""
+    share = _finite(value)
+    if share is None:
+        return "–"
+    hundred = 100 * share
+    if hundred and abs(hundred) < 0.1:
+        return f"{hundred:.2g}%"
+    return f"{hundred:.1f}%"
+
+
+def points(value: Any) -> str:
+    """A difference of shares in percentage points, signed."""
+    share = _finite(value)
+    return "–" if share is None else f"{100 * share:+.1f} points"
+
+
+def number(value: Any, *, digits: int = 3) -> str:
+    """A number to `digits` significant digits, thousands grouped."""
+    finite = _finite(value)
+    if finite is None:
+        return {"Infinity": "∞", "-Infinity": "−∞"}.get(value, "–") if isinstance(value, str) else "–"
+    if finite == int(finite) and abs(finite) < 1e15:
+        return f"{int(finite):,}"
+    if abs(finite) >= 1000:
+        return f"{finite:,.0f}"
+    return f"{finite:.{digits}g}"
+
+
+def signed(value: Any, *, digits: int = 3) -> str:
+    """A number with its sign."""
+    finite = _finite(value)
+    return "–" if finite is None else f"{finite:+.{digits}g}"
+
+
+def count(value: Any, noun: str, plural: str | None = None) -> str:
+    """'1 answer', '1,200 answers'."""
+    return f"{number(value)} {noun if value == 1 else plural or noun + 's'}"
+
+
+def times(value: Any) -> str:
+    """A ratio as '2.4 times'."""
+    finite = _finite(value)
+    return "–" if finite is None else f"{finite:.2g} times"
+
+
+def interval_words(interval: Mapping[str, Any] | None, *, as_percent: bool) -> str:
+    """'[79.9%, 89.0%]' or '[0.21, 0.4]'."""
+    if not interval:
+        return ""
+    show = percent if as_percent else number
+    return f"[{show(interval.get('low'))}, {show(interval.get('high'))}]"
+
+
+def among(names: Sequence[Any], *, most: int = 3) -> str:
+    """'a, b and c', or 'a, b, c and 4 more'."""
+    shown = [name(n, limit=40) for n in names[:most]]
+    rest = len(names) - len(shown)
+    if rest > 0:
+        shown.append(f"{rest} more")
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1] if shown else "none"

@@ -1,0 +1,179 @@
+"""A simulated run and a results document with every section, to test the page on. Nothing here is measured."""
+
+import asyncio
+import math
+from pathlib import Path
+from typing import Any
+
+from richter.records import Answer, Condition, Item, Rating
+from richter.store import Call, open_ledger
+
+NAMES = ("simulated old", "simulated new", "simulated <b>third</b>")
+DOMAINS = ("cities", "money")
+LEVELS = [k / 2 for k in range(1, 9)]
+HOSTILE = {
+    "script": "<script>window.hacked = 1</script>",
+    "closing": "</script><script>window.hacked = 2</script><!--",
+    "handler": '<img src=x onerror="window.hacked = 3"><svg onload=window.hacked=4>',
+    "link": '<a href="javascript:window.hacked=5">click</a> javascript:window.hacked=6 [x](javascript:window.hacked=7)',
+    "css": "<style>body{display:none}</style><link rel=stylesheet href=http://example.org/x.css>",
+    "line": "A" * 1_000_000,
+    "bidi": "safe \u202egnp.exe\u202c \u2066x\u2069 \u200b\u2028end",
+    "null": "before\x00after\x1b[31m red \x07",
+    "template": "{{ 7 * 7 }} {% raw %} ${7*7} #{7*7} <%= 7 %>",
+    "formula": '=HYPERLINK("http://example.org","x")',
+    "plus": "+1+cmd|' /C calc'!A0",
+    "minus": "-2+3",
+    "at": "@SUM(1+1)",
+    "tab": "\t=1+1",
+    "quotes": 'he said "a, b"; and\nleft',
+    "iframe": "<iframe srcdoc='<script>parent.hacked=8</script>'></iframe><base href=//example.org>",
+}
+
+
+def build_run(folder: Path, *, items: int = 40, hostile: bool = True) -> Path:
+    """A ledger of simulated answers: item k is wrong for condition c where (k + c) % 3 is 0; hostile ones are grave."""
+    questions = [
+        Item(
+            id=f"item-{k:03d}",
+            prompt=f"Simulated question {k}?",
+            reference=f"Reference {k}",
+            domain=DOMAINS[k % 2],
+            tier=k % 5 + 1,
+        )
+        for k in range(items)
+    ]
+    texts = dict(enumerate(HOSTILE.values())) if hostile else {}
+    calls, ratings = [], []
+    for c, condition in enumerate(NAMES):
+        for k, item in enumerate(questions):
+            bad = c == 0 and k in texts
+            wrong = bad or (k + c) % 3 == 0
+            text = texts[k] if bad else f"Wrong answer {k} of {c}" if wrong else item.reference
+            severity = 4.0 if bad else LEVELS[(k + c) % 8] if wrong else 0.0
+            answer = Answer(text=text, item=item.id, condition=condition, finish="stop")
+            calls.append(Call(key=f"{c}-{k}", model="simulated", request="", answer=answer))
+            common: dict[str, Any] = {"item": item.id, "condition": condition}
+            reason = f"<b>reason {k}</b> {texts[k][:50]}" if bad else f"simulated reason {k}"
+            mechanism = "retrieval" if wrong else ""
+            ratings.append(
+                Rating(**common, rater="rules", kind="rule", severity=severity, mechanism=mechanism, reason=reason)
+            )
+            if k % 4 == 0:
+                ratings.append(Rating(**common, rater="judge", kind="judge", severity=2.0, reason="simulated judge"))
+
+    async def commit(ledger: Any) -> None:
+        await asyncio.gather(*(ledger.record_soon(call) for call in calls))
+
+    with open_ledger(folder, mode="write") as ledger:
+        ledger.add_items(questions)
+        ledger.add_conditions([Condition(name=n, model="simulated") for n in NAMES])
+        asyncio.run(commit(ledger))
+        ledger.add_ratings(ratings)
+    return folder
+
+
+def interval(middle: float, half: float = 0.05) -> dict[str, Any]:
+    return {"low": middle - half, "high": middle + half, "level": 0.95, "method": "simulated"}
+
+
+def document(names: tuple[str, ...] = NAMES) -> dict[str, Any]:
+    """A results document with every section."""
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    return {
+        "schema": "richter/results",
+        "version": 1,
+        "richter": "0",
+        "run": {"name": "simulated", "bench": "simulated facts", "items": 40, "state": "complete", "ratings": "rule"},
+        "question": "Is simulated new better than simulated old?",
+        "conditions": [_condition(n, k) for k, n in enumerate(names)],
+        "findings": [_finding(a, b, k) for k, (a, b) in enumerate(pairs)],
+        "checks": [
+            {"name": "aligned", "passed": True, "text": "items aligned"},
+            {"name": "judges", "passed": False, "text": "judges agree"},
+            {"name": "plan", "passed": None, "text": "plan locked"},
+        ],
+        "next": ["1,900 more labelled items would settle a margin of 2 points"],
+        "signature": {"requirement": "severity>=3 below 10%", "bound": "12%", "basis": "rules", "deviations": []},
+        "sections": {"severity": _severity(names)},
+        "methods": {
+            "plan": {"hash": "abc123", "locked_at": "2026-01-01", "fields": {"margin": 0.02}},
+            "deviations": ["one more condition"],
+            "seed": 7,
+            "versions": {"numpy": "2"},
+            "spent": {"calls": 120, "tokens": 4_000, "money_usd": 0.5},
+            "exploratory": False,
+        },
+    }
+
+
+def _condition(name: str, k: int) -> dict[str, Any]:
+    rate = 0.3 + 0.02 * (k % 9)
+    return {
+        "name": name,
+        "model": "simulated",
+        "items": 40,
+        "answered": 40,
+        "failed": 0,
+        "refused": 1,
+        "simulated": True,
+        "how_often": {"estimate": rate, "interval": interval(rate), "n": 40},
+        "how_badly": {
+            "estimate": 0.1,
+            "interval": interval(0.1),
+            "n": 40,
+            "what": "rate of severity >= 3",
+            "mean": 1.2,
+        },
+        "knows": None if k else {"estimate": 0.11, "interval": interval(0.11), "n": 40, "what": "ECE, debiased"},
+        "where": [{"group": "cities", "kind": "domain", "error_rate": 0.5, "interval": interval(0.5), "n": 20}],
+    }
+
+
+def _finding(a: str, b: str, k: int) -> dict[str, Any]:
+    verdict = ("verified", "undecided", "blocked", "equivalent", "refuted", "untestable")[k % 6]
+    return {
+        "claim": f"{b} is better than {a}",
+        "verdict": verdict,
+        "sentence": f"{b} is better than {a}: +{k + 1}.0 points.",
+        "estimate": 0.01 * (k + 1),
+        "interval": interval(0.01 * (k + 1)),
+        "n": 40,
+        "floor": 0.02,
+        "needed": 1_900 if verdict == "undecided" else None,
+        "blocked_by": "G2" if verdict == "blocked" else None,
+        "exploratory": False,
+        "gates": {},
+        "notes": [],
+    }
+
+
+def _severity(names: tuple[str, ...]) -> dict[str, Any]:
+    conditions, curve, heatmap, mechanisms = {}, [], [], []
+    for k, name in enumerate(names):
+        exceed = [round(12 * 10 ** (-(0.2 + 0.02 * k) * (s - 0.5))) for s in LEVELS]
+        per_million = {
+            str(s): {"severity": s, "count": n, "n": 40, "per_million": n / 40 * 1e6, "interval": [n * 2e4, n * 3e4]}
+            for s, n in zip(LEVELS, exceed, strict=True)
+        }
+        families = {"power_law": {"bic": 120.0 + k}, "exponential": {"bic": 110.0}, "lognormal": {"bic": 130.0}}
+        conditions[name] = {
+            "n": 40,
+            "errors": exceed[0],
+            "b": {"truncated": 0.2 + 0.02 * k},
+            "per_million": per_million,
+            "families": families,
+            "family_comparison": {"decisive": k == 0},
+        }
+        for s, n, after in zip(LEVELS, exceed, [*exceed[1:], 0], strict=True):
+            fitted = 12 * math.exp(-s) if s >= 1 else None
+            curve.append({"condition": name, "severity": s, "count": n - after, "exceed": n, "fitted_exceed": fitted})
+            mechanisms.append(
+                {"condition": name, "mechanism": ("retrieval", "format")[k % 2], "severity": s, "count": n}
+            )
+        for domain in DOMAINS:
+            for tier in range(1, 6):
+                mean = (tier + k) / 8
+                cell = {"condition": name, "domain": domain, "tier": tier, "n": 4, "errors": 2, "error_rate": 0.5}
+                heatmap.append({**cell, "mean_severity": mean, "catastrophic": 0})
+    return {"study": {"conditions": conditions}, "curve": curve, "heatmap": heatmap, "mechanisms": mechanisms}

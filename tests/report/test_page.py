@@ -1,0 +1,118 @@
+"""The page as text: the same bytes each time, nothing from outside it, sections that say what is missing."""
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from report.simulated_report import HOSTILE, NAMES, build_run, document
+from richter.errors import InputError, StorageError
+from richter.report import figures, render_report, write_figures, write_report
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_run(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def page(run: Path) -> str:
+    return render_report(document(), run, built_at="2026-01-01T00:00:00Z")
+
+
+def own(page: str) -> str:
+    """The page without its scripts and styles."""
+    return re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.S)
+
+
+def test_same_ledger_same_bytes(run: Path, page: str) -> None:
+    again = render_report(document(), run, built_at="2027-02-02T00:00:00Z")
+    assert again.replace("2027-02-02T00:00:00Z", "2026-01-01T00:00:00Z") == page
+
+
+def test_first_screen(page: str) -> None:
+    text = html.unescape(re.sub(r"<[^>]+>", " ", own(page)))
+    for said in (
+        "Is simulated new better than simulated old?",
+        "simulated new is better than simulated old: +1.0 points.",
+        "1,900 items would settle it",
+        "severity>=3 below 10%",
+        "abc123",
+        "one more condition",
+        "Signature",
+        "items aligned",
+        "no statement about any model",
+    ):
+        assert said in text, said
+
+
+def test_names_are_escaped(page: str) -> None:
+    assert "<b>third</b>" not in page
+    assert html.escape(NAMES[2]) in page
+    assert not any(evil in page for evil in HOSTILE.values() if "<" in evil)
+
+
+def test_policy_allows_nothing_from_elsewhere(page: str) -> None:
+    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    policy = html.unescape(policy)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert not re.findall(r'\b(?:src|href)="(?!#)', own(page))
+    assert ' style="' not in own(page)
+    assert not re.findall(r"\son\w+=", own(page))
+
+
+def test_sections_without_data_say_so(run: Path) -> None:
+    bare = {**document(), "sections": {"tail": {"missing": {"reason": "No <nll> column.", "remedy": "richter score"}}}}
+    text = own(render_report(bare, run))
+    assert "No &lt;nll&gt; column." in text
+    assert "<code>richter score</code>" in text
+    assert text.count('class="missing"') >= 6
+    assert not figures(bare)
+
+
+@pytest.mark.parametrize("state", ["empty", "in progress"])
+def test_unfinished_runs(run: Path, state: str) -> None:
+    bare = {"run": {"name": "x", "state": state}}
+    text = own(render_report(bare, run))
+    assert {"empty": "holds no answers yet", "in progress": "still in progress"}[state] in text
+    assert "No claim could be tested" in text
+
+
+def test_report_path(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "report.html"
+    path.parent.mkdir()
+    path.write_text("old")
+    write_report(document(), run, path)
+    assert path.read_text().startswith("<!doctype html>")
+    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
+    with pytest.raises(InputError, match="is a folder"):
+        write_report(document(), run, tmp_path)
+    with pytest.raises(StorageError):
+        write_report(document(), run, path / "below a file")
+
+
+def test_every_figure_is_whole() -> None:
+    for name, figure in figures(document()).items():
+        assert figure.sentence.endswith("."), name
+        assert figure.rows
+        assert set(figure.columns) <= set(figure.rows[0]), name
+        assert (Path(__file__).parents[2] / "docs" / f"{figure.docs}.md").is_file(), figure.docs
+        assert "datasets" not in figure.spec
+
+
+@pytest.mark.parametrize(("form", "head"), [("svg", b"<svg"), ("png", b"\x89PNG")])
+def test_figures_as_files(form: str, head: bytes, tmp_path: Path) -> None:
+    whole = document()
+    small = {**whole, "sections": {"severity": {"curve": whole["sections"]["severity"]["curve"]}}}
+    [path] = write_figures(small, tmp_path / "figures", form)  # type: ignore[arg-type]
+    data = path.read_bytes()
+    assert path.name == f"severity-curve.{form}"
+    assert data.startswith(head)
+    assert b"var(--" not in data
+
+
+def test_unknown_figure_format(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="bmp"):
+        write_figures(document(), tmp_path, "bmp")  # type: ignore[arg-type]
