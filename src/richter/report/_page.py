@@ -16,7 +16,6 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-import richter
 from richter.errors import InputError, StorageError
 from richter.records import printable
 from richter.report._docs import docs_id, docs_pages
@@ -85,7 +84,7 @@ def render_report(
     methods = document.get("methods") or {}
     plan = methods.get("plan") or {}
     return template.render(
-        version=richter.__version__,
+        version=name(document.get("richter") or ""),
         built_at=built_at,
         policy=_policy(css, script, bundle),
         css=css,
