@@ -1,50 +1,392 @@
 """The results document of a run: its numbers against the commands' own, its gaps, and that it is always the same."""
 
+import asyncio
+import datetime
 import json
-from importlib.util import module_from_spec, spec_from_file_location
+import math
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import fastjsonschema
+import numpy as np
+import polars as pl
 import pytest
+from scipy.stats import fisher_exact, genpareto
 
-from richter.audit import SECTIONS, measure_run
-from richter.records import Condition
-from richter.store import open_ledger
+from helpers.simulated import simulated_run
+from richter.audit import (
+    SECTIONS,
+    compare_grades,
+    lock_plan,
+    measure_agreement,
+    measure_calibration,
+    measure_run,
+    new_plan,
+    read_grades,
+    results_schema,
+    score_rows,
+    weigh_scores,
+)
+from richter.errors import InputError, LedgerNewer
+from richter.floors import paired_gap_labels
+from richter.interop import RatingsFile
+from richter.records import Answer, Condition, Item, Rating, jsonable
+from richter.stats import benjamini_hochberg
+from richter.store import LEDGER_NAME, Call, open_ledger
 
-_STUDY = Path(__file__).parents[2] / "studies" / "simulated_run.py"
+RESAMPLES = 200
+valid = fastjsonschema.compile(results_schema())
 
 
-def _simulated() -> Any:
-    spec = spec_from_file_location("simulated_run", _STUDY)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def measured(run: Path, **options: Any) -> dict[str, Any]:
+    document = measure_run(run, n_resamples=RESAMPLES, **options).to_dict()
+    valid(document)
+    return document
+
+
+def in_bytes(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, allow_nan=False).encode()
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "simulated"
-    _simulated().build_run(folder, conditions=2, items=240, judged=60, drawn=20, draws=10)
-    return folder
+    return simulated_run(folder, conditions=2, items=240, judged=60, drawn=20, draws=10)
 
 
 @pytest.fixture(scope="module")
 def document(run: Path) -> dict[str, Any]:
-    return measure_run(run, n_resamples=200).to_dict()
+    return measured(run)
+
+
+def rule_ratings(run: Path) -> list[Rating]:
+    with open_ledger(run) as ledger:
+        return ledger.ratings(kind="rule")
+
+
+# ------------------------------------------------------------------ numbers
 
 
 def test_a_whole_run_has_every_section_but_a_search(document: dict[str, Any]) -> None:
     missing = [name for name in SECTIONS if "missing" in document["sections"][name]]
     assert missing == ["search"]
     assert document["run"]["state"] == "complete"
-    json.dumps(document, allow_nan=False)
+    assert all(condition["simulated"] for condition in document["conditions"])
+
+
+def test_the_three_numbers_by_hand(run: Path, document: dict[str, Any]) -> None:
+    for row in document["conditions"]:
+        severity = [r.severity or 0.0 for r in rule_ratings(run) if r.condition == row["name"]]
+        n = len(severity)
+        assert row["how_often"]["n"] == row["answered"] == row["rated"] == n == 240
+        assert row["how_often"]["estimate"] == sum(s > 0 for s in severity) / n
+        assert row["how_badly"]["estimate"] == sum(s >= 3 for s in severity) / n
+        assert row["how_badly"]["mean"]["estimate"] == pytest.approx(sum(severity) / n)
+        z, p = 1.959963984540054, row["how_often"]["estimate"]  # Wilson (1927), written out
+        centre, spread = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        low, high = (centre - spread) / (1 + z * z / n), (centre + spread) / (1 + z * z / n)
+        assert (row["how_often"]["interval"]["low"], row["how_often"]["interval"]["high"]) == pytest.approx((low, high))
+
+
+def test_where_it_fails_against_scipy(run: Path, document: dict[str, Any]) -> None:
+    """Domains by counting; patterns are the pairs of attributes that Fisher's one-sided test keeps after BH."""
+    with open_ledger(run) as ledger:
+        items = {item.id: item for item in ledger.items()}
+    row = document["conditions"][0]
+    wrong = {r.item: bool(r.severity) for r in rule_ratings(run) if r.condition == row["name"]}
+    for group in (g for g in row["where"] if g["kind"] == "domain"):
+        own = [wrong[i] for i in wrong if items[i].domain == group["group"]]
+        assert (group["n"], group["error_rate"]) == (len(own), sum(own) / len(own))
+    ends = [g["interval"]["low"] for g in row["where"]]
+    assert ends == sorted(ends, reverse=True)
+
+
+def test_a_planted_pattern_is_found_against_scipy(tmp_path: Path) -> None:
+    """Domain a fails in tier 1 only, b in tier 2 only: neither domain nor tier shows it, the pairs do."""
+    rows = [(d, t, k) for d in "ab" for t in (1, 2) for k in range(40)]
+    chance = np.random.default_rng(3).random(len(rows))
+    planted = {("a", 1): 0.6, ("b", 2): 0.6}
+    bad = {f"{d}{t}-{k}": c < planted.get((d, t), 0.2) for (d, t, k), c in zip(rows, chance, strict=True)}
+    with open_ledger(tmp_path, mode="write") as ledger:
+        ledger.add_items([Item(id=f"{d}{t}-{k}", prompt="?", reference="r", domain=d, tier=t) for d, t, k in rows])
+        ledger.add_conditions([Condition(name="c", model="simulated/c")])
+        ledger.add_ratings(
+            [Rating(item=i, condition="c", rater="simulated", kind="rule", severity=2.0 * b) for i, b in bad.items()]
+        )
+        _answer_all(ledger, list(bad), "c")
+    found = [g for g in measured(tmp_path)["conditions"][0]["where"] if g["kind"] == "pattern"]
+    p = []
+    for d, t in (("a", 1), ("a", 2), ("b", 1), ("b", 2)):
+        inside = [b for i, b in bad.items() if i.startswith(f"{d}{t}")]
+        outside = [b for i, b in bad.items() if not i.startswith(f"{d}{t}")]
+        table = [[sum(inside), len(inside) - sum(inside)], [sum(outside), len(outside) - sum(outside)]]
+        p.append(fisher_exact(table, alternative="greater").pvalue)
+    kept = {name for name, q in zip(("a1", "a2", "b1", "b2"), benjamini_hochberg(p), strict=True) if q <= 0.05}
+    assert {g["group"].replace("domain ", "").replace(", tier ", "") for g in found} == kept == {"a1", "b2"}
+
+
+def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any]) -> None:
+    sections = document["sections"]
+    scores = pl.DataFrame(score_rows(run), infer_schema_length=None)
+    assert sections["severity"]["study"] == jsonable(weigh_scores(scores, n_resamples=RESAMPLES))
+    drawn = measure_calibration(run / "draws", rng=np.random.default_rng(0))
+    assert sections["calibration"]["draws"] == jsonable(drawn)
+    with open_ledger(run) as ledger:
+        source = RatingsFile(
+            ratings=tuple(ledger.ratings()), domains={i.id: i.domain for i in ledger.items()}, strata={}
+        )
+    agreed = jsonable(measure_agreement(source, rng=np.random.default_rng(0), file="simulated"))
+    assert {k: v for k, v in sections["judges"].items() if k in agreed} == agreed
+    names = ["simulated 01", "simulated 02"]
+    compared = compare_grades(
+        read_grades([run], ratings="rule"), rng=np.random.default_rng(0), conditions=names, n_resamples=RESAMPLES
+    ).to_dict()
+    for metric in ("mean_severity", "catastrophic_rate"):
+        assert sections["floors"]["comparison"]["pairs"][0][metric] == compared["pairs"][0][metric]
+    mine, theirs = sections["floors"]["comparison"]["pairs"][0]["accuracy"], compared["pairs"][0]["accuracy"]
+    assert {k: v for k, v in mine.items() if k != "bootstrap_interval"} == {
+        k: v
+        for k, v in theirs.items()
+        if k != "bootstrap_interval"  # the confidences' bootstrap draws first
+    }
+
+
+def test_the_curve_by_hand(run: Path, document: dict[str, Any]) -> None:
+    """The seen shares by counting; the fitted ones as the sum of 10^(-b s) from the level to 4 over that from m_min."""
+    section = document["sections"]["severity"]
+    for name, study in section["study"]["conditions"].items():
+        rows = [r for r in section["curve"] if r["condition"] == name]
+        severity = [r.severity or 0.0 for r in rule_ratings(run) if r.condition == name]
+        assert [r["exceed"] for r in rows] == pytest.approx(
+            [sum(s >= level / 2 for s in severity) / len(severity) for level in range(1, 9)]
+        )
+        b, m_min = study["b"]["truncated"], study["m_min"]
+        levels = [level / 2 for level in range(1, 9)]
+        whole = sum(10 ** (-b * s) for s in levels if s >= m_min)
+        start = next(r["exceed"] for r in rows if r["severity"] == m_min)
+        for row in rows:
+            if row["severity"] < m_min:
+                assert row["fitted_exceed"] is None
+            else:
+                part = sum(10 ** (-b * s) for s in levels if s >= row["severity"])
+                assert row["fitted_exceed"] == pytest.approx(start * part / whole)
+
+
+def test_the_heatmap_and_mechanisms_count_every_answer_once(run: Path, document: dict[str, Any]) -> None:
+    section = document["sections"]["severity"]
+    ratings = rule_ratings(run)
+    assert sum(cell["n"] for cell in section["heatmap"]) == len(ratings)
+    wrong = sum(bool(r.severity) for r in ratings)
+    assert sum(cell["errors"] for cell in section["heatmap"]) == wrong
+    assert sum(row["count"] for row in section["mechanisms"]) == wrong
+
+
+def test_the_qq_points_against_scipy(tmp_path: Path) -> None:
+    run = simulated_run(tmp_path / "r", conditions=1, items=600, judged=0, drawn=0)
+    section = measured(run, only=["tail"])["sections"]["tail"]
+    fit = section["study"]["conditions"]["simulated 01"]
+    nll = np.sort(pl.read_csv(run / "scores.csv")["nll"].to_numpy())
+    above = nll[nll > fit["threshold"]] - fit["threshold"]
+    assert fit["n_exc"] == len(above) == len(section["qq"]) == 30  # fewer than 200: all of them
+    assert [p["observed"] for p in section["qq"]] == pytest.approx(above)
+    share = (np.arange(len(above)) + 0.5) / len(above)
+    assert [p["model"] for p in section["qq"]] == pytest.approx(genpareto.ppf(share, fit["xi"], scale=fit["sigma"]))
+
+
+def test_next_asks_labels_for_the_margin_never_for_the_gap_seen(document: dict[str, Any]) -> None:
+    gap = next(g for g in document["sections"]["floors"]["gaps"] if g["measure"] == "accuracy")
+    assert gap["verdict"] == "undecided"
+    assert gap["labels_needed_for"] == 0.02 != abs(gap["delta"])
+    flips = document["sections"]["floors"]["flips"][0]
+    needed = paired_gap_labels(0.02, (flips["fixed"] + flips["broken"]) / 240, alpha=0.05, power=0.8)
+    step = next(s for s in document["next"] if s.startswith("undecided on accuracy"))
+    assert step == f"undecided on accuracy; {needed - 240:,} more labelled items would settle a margin of 2.0 points"
+
+
+def test_findings_agree_with_their_sections(document: dict[str, Any]) -> None:
+    gaps = {(g["a"], g["b"], g["measure"]): g for g in document["sections"]["floors"]["gaps"]}
+    for finding in (f for f in document["findings"] if f["section"] == "floors"):
+        gap = gaps[(*finding["conditions"], finding["measure"])]
+        assert (finding["estimate"], finding["verdict"]) == (gap["delta"], gap["verdict"])
+        assert finding["exploratory"]
+    assert {f["section"] for f in document["findings"]} == {"floors", "tail", "calibration", "severity"}
+
+
+def test_the_signature_bounds_what_was_not_seen(tmp_path: Path) -> None:
+    """With no catastrophic answer in n the bound is 1 - 0.05^(1/n), never 0."""
+    with open_ledger(tmp_path, mode="write") as ledger:
+        ledger.add_items([Item(id=str(k), prompt="?", reference="r") for k in range(50)])
+        ledger.add_conditions([Condition(name="c", model="local/c")])
+        ledger.add_ratings(
+            [Rating(item=str(k), condition="c", rater="simulated", kind="rule", severity=0.0) for k in range(50)]
+        )
+        _answer_all(ledger, [str(k) for k in range(50)], "c")
+    found = measured(tmp_path)
+    assert found["signature"]["bounds"][0]["upper"] == pytest.approx(1 - 0.05 ** (1 / 50))
+    assert found["conditions"][0]["how_often"]["interval"]["high"] == pytest.approx(1 - 0.05 ** (1 / 50))
+    assert "no person checked" in found["signature"]["basis"]
+
+
+# ------------------------------------------------------------------ always the same
+
+
+def test_the_same_ledger_gives_the_same_bytes(run: Path, document: dict[str, Any], tmp_path: Path) -> None:
+    copy = tmp_path / run.name
+    shutil.copytree(run, copy)
+    before = {p: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
+    assert in_bytes(measured(copy)) == in_bytes(document)
+    assert {p: p.read_bytes() for p in copy.rglob("*") if p.is_file() and p in before} == before
+
+
+@pytest.mark.slow
+def test_the_hash_seed_changes_nothing(run: Path, document: dict[str, Any]) -> None:
+    code = (
+        "import json, sys; from richter.audit import measure_run; "
+        f"sys.stdout.write(json.dumps(measure_run(sys.argv[1], n_resamples={RESAMPLES}).to_dict(), allow_nan=False))"
+    )
+    here = os.environ | {"PYTHONHASHSEED": "4242", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, "-c", code, str(run)], env=here, capture_output=True, check=True)
+    assert done.stdout == in_bytes(document)
+
+
+def test_only_some_sections(run: Path) -> None:
+    told: list[str] = []
+    found = measured(run, only=["judges"], watch=told.append)
+    assert told == ["judges"]
+    assert "not asked for" in found["sections"]["severity"]["missing"]["reason"]
+    with pytest.raises(InputError, match="no section 'tails'"):
+        measure_run(run, only=["tails"])
+
+
+def test_the_published_schema_is_the_packaged_one() -> None:
+    published = Path(__file__).parents[2] / "docs" / "results.schema.json"
+    assert json.loads(published.read_text(encoding="utf-8")) == results_schema()
+
+
+# ------------------------------------------------------------------ plans
+
+
+def _planned(run: Path, folder: Path, now: datetime.datetime) -> dict[str, Any]:
+    path = folder / "plan.toml"
+    path.write_text(new_plan("severity", {"require": ["severity>=3 below 200 per thousand"], "n_resamples": RESAMPLES}))
+    lock_plan(path, now=now)
+    return measured(run, plan=path)
+
+
+def test_a_plan_locked_before_the_first_answer_confirms(run: Path, tmp_path: Path) -> None:
+    found = _planned(run, tmp_path, datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
+    assert not found["methods"]["exploratory"]
+    assert found["signature"]["requirement"].startswith("simulated 01 has severity>=3 below 200,000 per million")
+    assert set(found["signature"]["verdicts"]) == {"verified"}
+    assert not any(f["exploratory"] for f in found["findings"])
+    lock = json.loads((tmp_path / "plan.toml.lock").read_text())
+    assert lock["opened"] == []  # measuring writes nothing
+
+
+def test_a_plan_locked_after_the_first_answer_does_not(run: Path, tmp_path: Path) -> None:
+    found = _planned(run, tmp_path, datetime.datetime(2999, 1, 1, tzinfo=datetime.UTC))
+    assert found["methods"]["exploratory"]
+    assert "after the first answer came" in found["methods"]["deviations"][0]
+    assert next(c for c in found["checks"] if c["name"] == "plan locked before asking")["passed"] is False
+
+
+# ------------------------------------------------------------------ what may be missing
+
+
+def _answer_all(ledger: Any, items: list[str], condition: str) -> None:
+    async def record() -> None:
+        for item in items:
+            answer = Answer(text="an answer", item=item, condition=condition)
+            await ledger.record(Call(key=f"{condition} {item}", model="m", request="?", answer=answer))
+
+    asyncio.run(record())
+
+
+def _small(folder: Path, ratings: list[Rating], conditions: int = 1) -> Path:
+    names = [f"c{k}" for k in range(conditions)]
+    with open_ledger(folder, mode="write") as ledger:
+        ledger.add_items([Item(id="i", prompt="?", reference="r")])
+        ledger.add_conditions([Condition(name=name, model="local/m") for name in names])
+        ledger.add_ratings(ratings)
+        for name in names:
+            _answer_all(ledger, ["i"], name)
+    return folder
 
 
 def test_an_empty_run_says_what_to_do(tmp_path: Path) -> None:
     with open_ledger(tmp_path, mode="write") as ledger:
         ledger.add_conditions([Condition(name="a", model="simulated/a")])
-    found = measure_run(tmp_path).to_dict()
+    found = measured(tmp_path)
     assert found["run"]["state"] == "empty"
     assert all("richter ask" in found["sections"][name]["missing"]["remedy"] for name in SECTIONS)
+    assert found["conditions"][0]["how_often"] is None
+
+
+def test_no_run_at_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a run"):
+        measure_run(tmp_path)
+
+
+def test_a_run_in_progress_is_measured_and_says_so(tmp_path: Path) -> None:
+    run = _small(tmp_path, [])
+    with open_ledger(run, mode="write"):
+        found = measured(run)
+    assert found["run"]["state"] == "in progress"
+    assert found["checks"][0] == {
+        "name": "run complete",
+        "passed": False,
+        "text": "the run is being written: these figures are of a moment",
+    }
+    assert measured(run)["run"]["state"] == "complete"
+
+
+def test_answers_without_ratings_say_how_to_rate(tmp_path: Path) -> None:
+    found = measured(_small(tmp_path, []))
+    assert "richter judge" in found["sections"]["severity"]["missing"]["remedy"]
+    assert "richter draw" in found["sections"]["calibration"]["missing"]["remedy"]
+    assert found["signature"]["bound"] is None
+    assert found["signature"]["basis"] == "nobody rated an answer"
+
+
+def test_ratings_without_a_severity_are_no_ratings(tmp_path: Path) -> None:
+    silent = Rating(item="i", condition="c0", rater="j", kind="judge", severity=None)
+    found = measured(_small(tmp_path, [silent]))
+    assert found["conditions"][0]["how_often"] is None
+    assert "missing" in found["sections"]["floors"]
+
+
+def test_one_condition_and_one_error(tmp_path: Path) -> None:
+    rated = Rating(item="i", condition="c0", rater="rules", kind="rule", severity=2.0)
+    found = measured(_small(tmp_path, [rated]))
+    assert "needs two" in found["sections"]["floors"]["missing"]["reason"]
+    assert found["conditions"][0]["how_often"]["estimate"] == 1.0
+    assert found["sections"]["severity"]["study"]["conditions"]["c0"]["verdict"] == "undecided"
+    assert any(step.startswith("no slope of severities for c0") for step in found["next"])
+
+
+def test_two_conditions_with_one_item(tmp_path: Path) -> None:
+    rated = [Rating(item="i", condition=f"c{k}", rater="rules", kind="rule", severity=2.0 * k) for k in (0, 1)]
+    assert measured(_small(tmp_path, rated, conditions=2))["conditions"][1]["how_often"]["n"] == 1
+
+
+def test_a_ledger_from_a_newer_version_is_refused(tmp_path: Path) -> None:
+    run = _small(tmp_path, [])
+    with sqlite3.connect(run / LEDGER_NAME) as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+    with pytest.raises(LedgerNewer):
+        measure_run(run)
+
+
+def test_kinds_of_ratings_never_mix(tmp_path: Path) -> None:
+    """Rules rate both answers, a person one: the figures are the rules', and the signature says who checked."""
+    ratings = [Rating(item="i", condition=f"c{k}", rater="rules", kind="rule", severity=1.0) for k in (0, 1)]
+    person = Rating(item="i", condition="c0", rater="anna", kind="human", severity=4.0)
+    found = measured(_small(tmp_path, [*ratings, person], conditions=2))
+    assert [c["how_badly"]["mean"]["estimate"] for c in found["conditions"]] == [1.0, 1.0]
+    assert found["signature"]["basis"] == "rules (2 answers); people checked 1"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
     from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
     from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run, score_rows
-    from richter.audit._measure import SECTIONS, RunResults, measure_run
+    from richter.audit._measure import SECTIONS, RunResults, measure_run, results_schema
     from richter.audit._plan import (
         Plan,
         PlanField,
@@ -109,6 +109,7 @@ _FILES = {
         "SECTIONS",
         "RunResults",
         "measure_run",
+        "results_schema",
     ),
     "_plan": (
         "Plan",
@@ -207,6 +208,7 @@ __all__ = [
     "question_table",
     "read_grades",
     "read_plan",
+    "results_schema",
     "run_demo",
     "run_gate",
     "score_rows",

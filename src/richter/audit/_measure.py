@@ -6,7 +6,9 @@ what is missing and which command would get it.
 """
 
 import dataclasses
+import json
 from collections.abc import Callable, Collection, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from richter.audit._plan_tail import tail_plan
 from richter.errors import InputError, TooFewErrors
 from richter.records import jsonable
 
-__all__ = ["SECTIONS", "VERSION", "RunResults", "measure_run"]
+__all__ = ["SECTIONS", "VERSION", "RunResults", "measure_run", "results_schema"]
 
 VERSION = 1
 SECTIONS = ("severity", "tail", "calibration", "floors", "search", "judges")
@@ -43,6 +45,13 @@ class RunResults:
     def to_dict(self) -> dict[str, Any]:
         """The document."""
         return dict(self.document)
+
+
+def results_schema() -> dict[str, Any]:
+    """The JSON schema (draft 7) of the document."""
+    text = resources.files("richter.audit").joinpath("results.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
 
 
 def measure_run(

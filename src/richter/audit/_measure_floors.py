@@ -9,6 +9,7 @@ from richter.audit._compare import CompareReport, compare_grades
 from richter.audit._grades import GradeMatrix, grade_matrix
 from richter.audit._measure_run import RunRecords
 from richter.floors import GapFinding
+from richter.records import Verdict
 from richter.severity import Discrimination
 from richter.tail import TailPlan
 
@@ -109,6 +110,6 @@ def _gap(measure: str, finding: GapFinding, margin: float | None) -> dict[str, A
         "margin": margin,
         "verdict": finding.verdict.value,
         "n": gap.n,
-        "labels_needed": gap.labels_needed,
+        "labels_needed": gap.labels_needed if finding.verdict is Verdict.UNDECIDED else None,
         "labels_needed_for": gap.labels_needed_for,
     }
