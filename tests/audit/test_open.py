@@ -129,8 +129,8 @@ def test_calibration_from_a_frame(rng: np.random.Generator) -> None:
 def test_bad_sources(tmp_path: Path, rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match="no such run or file"):
         richter.open(tmp_path / "none")
-    with pytest.raises(InputError, match="folder without"):
-        richter.open(tmp_path)
+    with pytest.raises(InputError):
+        richter.open(tmp_path).compare()
     with pytest.raises(InputError, match="The frame: a grades table needs the column"):
         richter.open(pl.DataFrame({"x": [1]})).compare()
     plan = tmp_path / "plan.toml"

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,8 @@ def project(pytester: pytest.Pytester, new_right: int, *, on_undecided: str = "f
 def run(pytester: pytest.Pytester, test: str, *options: str) -> pytest.RunResult:
     pytester.makepyfile(test)
     pytester.makeini("[pytest]\naddopts = --strict-markers\n")
-    return pytester.runpytest_inprocess("-p", PLUGIN, "-p", "no:cacheprovider", *options)
+    installed = any(e.value == PLUGIN for e in metadata.entry_points(group="pytest11"))  # then it loads by itself
+    return pytester.runpytest_inprocess(*([] if installed else ["-p", PLUGIN]), "-p", "no:cacheprovider", *options)
 
 
 FIXTURE = """

@@ -15,12 +15,13 @@ from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._gate import GateReport, open_gate_data, run_gate
 from richter.audit._grades import GradeMatrix, RatingKind, read_grades
 from richter.audit._judging import score_rows
+from richter.audit._measure import RunResults, measure_run
 from richter.audit._plan import read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._severity import SeverityReport, weigh_scores
 from richter.audit._tail import TailReport, study_column
 from richter.errors import InputError, TooFewErrors
-from richter.interop import EXPORTS, Source, is_frame, read_frame, source_name
+from richter.interop import EXPORTS, Source, is_frame, is_log, read_frame, source_name
 from richter.records import Finding, picture
 from richter.store import LEDGER_NAME, open_ledger
 
@@ -28,7 +29,7 @@ __all__ = ["Run", "open_run"]
 
 
 def open_run(source: Source, *, ratings: RatingKind | None = None) -> "Run":
-    """Open a run folder, a table in a file (CSV, TSV, Parquet, JSONL), or a polars or pandas frame.
+    """Open a run folder, a table in a file (CSV, TSV, Parquet, JSONL), another tool's log, or a polars or pandas frame.
 
     `ratings` says whose severities count in a run that holds several kinds (`human`, `judge`, `rule`); they never mix.
     """
@@ -50,9 +51,7 @@ class Run:
         path = Path(str(source))
         if not path.exists():
             raise InputError(f"{path}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
-        if path.is_dir():
-            if not (path / LEDGER_NAME).exists():
-                raise InputError(f"{path} is a folder without {LEDGER_NAME}.", remedy="Give a run's folder.")
+        if (path / LEDGER_NAME).exists():
             self.folder = path
 
     def __repr__(self) -> str:
@@ -77,6 +76,8 @@ class Run:
         if self.folder is not None:
             with open_ledger(self.folder) as ledger:
                 return tuple(c.name for c in ledger.conditions())
+        if not is_frame(self.source) and (Path(str(self.source)).is_dir() or is_log(Path(str(self.source)))):
+            return self.grades.names
         frame = read_frame(self.source)
         return tuple(str(c) for c in frame["condition"].unique(maintain_order=True)) if "condition" in frame else ()
 
@@ -174,6 +175,12 @@ class Run:
         column = column or (None if plan is not None else "severity")
         source: Source = self.source if self.folder is None else self.scores
         return study_column(source, opened=self._opened, column=column, plan_path=plan, overrides=fields, seed=seed)
+
+    def measure(self, *, seed: int = 0, **options: Any) -> RunResults:
+        """All of it as one document, as `richter report` has it; options are those of `richter.audit.measure_run`."""
+        if self.folder is None:
+            raise InputError(f"{self.name} is no run.", remedy="Make one of it: richter import FILE -o RUN.")
+        return measure_run(self.folder, seed=seed, **options)
 
     def floors(self, *, level: float = 0.95, seed: int = 0) -> FloorsReport:
         """What this much data can show of each condition."""

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from richter.bench._cached import cached_facts
-from richter.bench._gazetteer import Entity, Gazetteer, pack, read_gazetteer
+from richter.bench._card import BUILD, write_card
+from richter.bench._gazetteer import Entity, Gazetteer, beside, pack, read_gazetteer
 from richter.bench._items import read_items, write_bytes, write_items
 from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise, statements
 from richter.bench._text import normalise_name
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from richter.bench._world import World
 
 __all__ = [
+    "BUILD",
     "DOMAINS",
     "Entity",
     "FactsBench",
     "Gazetteer",
     "World",
+    "beside",
     "build_facts",
     "cached_facts",
     "content_words",
@@ -34,6 +37,7 @@ __all__ = [
     "statements",
     "word",
     "write_bytes",
+    "write_card",
     "write_items",
 ]
 

