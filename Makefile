@@ -14,7 +14,7 @@ setup: $(STAMP)  ## Create .venv with Richter and its tools
 
 $(STAMP): pyproject.toml constraints.txt requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e ".[local,facts]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e ".[local,facts,postgres]"
 	touch $(STAMP)
 
 test: $(STAMP)  ## Run all tests

@@ -1,10 +1,13 @@
 """What all tests share: where the public data lie, and a seeded generator."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from helpers.postgres import PostgresServer, find_programs
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +23,14 @@ def shared_data() -> Path:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20_260_101)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server of this session's own."""
+    pytest.importorskip("asyncpg", reason="asyncpg is not installed (pip install 'richter[postgres]')")
+    programs = find_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
+    with PostgresServer(programs) as server:
+        yield server

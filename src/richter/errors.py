@@ -7,7 +7,8 @@ RichterError                    everything below; the command line prints it in 
 ├── LedgerError                 the run's ledger cannot be used
 │   ├── LedgerLocked            another process is writing to it
 │   ├── LedgerNewer             written by a newer Richter
-│   └── LedgerCorrupt           not a ledger, or damaged
+│   ├── LedgerCorrupt           not a ledger, or damaged
+│   └── LedgerUnreachable       the database that holds it does not answer
 ├── StorageError                the disk is full or the folder cannot be written
 ├── ModelError                  a model cannot be asked at all
 │   ├── UnknownProvider         no such provider prefix
@@ -20,6 +21,8 @@ RichterError                    everything below; the command line prints it in 
 └── BudgetExhausted             the next call would exceed the budget
 """
 
+import re
+
 __all__ = [
     "BudgetExhausted",
     "CallFailed",
@@ -28,6 +31,7 @@ __all__ = [
     "LedgerError",
     "LedgerLocked",
     "LedgerNewer",
+    "LedgerUnreachable",
     "MissingKey",
     "MissingPart",
     "ModelError",
@@ -46,9 +50,15 @@ class RichterError(Exception):
     """A fault a user can act on: `what` happened and the `remedy`."""
 
     def __init__(self, what: str, *, remedy: str = "") -> None:
-        self.what = what
+        self.what = _without_passwords(what)
         self.remedy = remedy
-        super().__init__(f"{what} {remedy}".strip())
+        super().__init__(f"{self.what} {remedy}".strip())
+
+
+def _without_passwords(text: str) -> str:
+    """A text without the passwords of the database addresses in it, wherever a message names one as it was given."""
+    text = re.sub(r"(postgres(?:ql)?:/+[^\s:/@?#]*):\S*@", r"\1@", text)
+    return re.sub(r"(postgres(?:ql)?:/+\S*[?&]password=)[^\s&#]*", r"\1***", text)
 
 
 class InputError(RichterError):
@@ -82,6 +92,10 @@ class LedgerNewer(LedgerError):
 
 class LedgerCorrupt(LedgerError):
     """The file is not a ledger, or is damaged."""
+
+
+class LedgerUnreachable(LedgerError):
+    """The database that holds the ledger does not answer."""
 
 
 class StorageError(RichterError):

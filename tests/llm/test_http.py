@@ -150,8 +150,8 @@ def test_no_secret_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     secret = "sk-very-secret-0123456789"
     monkeypatch.setenv("RICHTER_API_KEY", secret)
     run = tmp_path / "run"
-    with FakeApi(key=secret, fault_share=0.3, slow_s=0.1) as api:
-        ask_prompts(run, api.model, [f"q{n}" for n in range(50)], timeout_s=0.05, max_attempts=3)
+    with FakeApi(key=secret, fault_share=0.3, slow_s=0.6) as api:
+        ask_prompts(run, api.model, [f"q{n}" for n in range(50)], timeout_s=0.3, max_attempts=3)
     with FakeApi(key=secret, status=500) as api, pytest.raises(ModelError):
         ask_prompts(run, api.model, [f"r{n}" for n in range(50)], max_attempts=2)
     for path in run.iterdir():

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,14 @@ import pytest
 from richter.errors import InputError, LedgerCorrupt, LedgerLocked, LedgerNewer, StorageError
 from richter.records import Answer, Condition, Decoding, Item, Rating, call_key
 from richter.store import LEDGER_NAME, Call, open_ledger
+
+
+@pytest.fixture(params=["folder", "database"])
+def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path | str:
+    """A run that is not there yet, in each of the two places."""
+    if request.param == "folder":
+        return tmp_path / "run"
+    return request.getfixturevalue("postgres").url(f"run-{uuid.uuid4().hex[:8]}")
 
 
 def call(number: int, **fields) -> Call:
@@ -26,7 +35,7 @@ def record(ledger, *calls: Call) -> None:
     asyncio.run(main())
 
 
-def test_items_conditions_and_answers_come_back(tmp_path: Path) -> None:
+def test_items_conditions_and_answers_come_back(run: Path | str) -> None:
     items = [
         Item(
             id="i1", prompt="p", reference="r", aliases=("x",), options=("r", "s"), tier=4, form="trap", truth={"a": 1}
@@ -34,7 +43,7 @@ def test_items_conditions_and_answers_come_back(tmp_path: Path) -> None:
         Item(id="i0", prompt="q", reference="é"),
     ]
     condition = Condition(name="c", model="m", decoding=Decoding(temperature=1, seed=3), system="be brief")
-    with open_ledger(tmp_path / "run", mode="write") as ledger:
+    with open_ledger(run, mode="write") as ledger:
         ledger.add_items(items)
         ledger.add_items(items)
         ledger.add_conditions([condition])
@@ -42,7 +51,7 @@ def test_items_conditions_and_answers_come_back(tmp_path: Path) -> None:
         record(ledger, answer, call(0))
         assert ledger.items() == items
         assert ledger.conditions() == [condition]
-    with open_ledger(tmp_path / "run") as ledger:
+    with open_ledger(run) as ledger:
         back = list(ledger.answers())
         assert [a.item for a in back] == ["i1", "i0"]  # the items' order
         assert back[0] == answer.answer
@@ -51,8 +60,8 @@ def test_items_conditions_and_answers_come_back(tmp_path: Path) -> None:
         assert (spent.calls, spent.answers, spent.tokens, spent.money_usd, spent.unpriced) == (2, 2, 10, 0.25, 1)
 
 
-def test_an_answer_never_changes_its_question(tmp_path: Path) -> None:
-    with open_ledger(tmp_path, mode="write") as ledger:
+def test_an_answer_never_changes_its_question(run: Path | str) -> None:
+    with open_ledger(run, mode="write") as ledger:
         ledger.add_items([Item(id="1", prompt="p", reference="r")])
         with pytest.raises(InputError, match="another item named '1'"):
             ledger.add_items([Item(id="1", prompt="changed", reference="r")])
@@ -74,8 +83,8 @@ def test_draws_are_part_of_the_key() -> None:
     assert call_key("m", messages, Decoding(), 0) in keys
 
 
-def test_a_failed_call_shows_until_it_is_answered(tmp_path: Path) -> None:
-    with open_ledger(tmp_path, mode="write") as ledger:
+def test_a_failed_call_shows_until_it_is_answered(run: Path | str) -> None:
+    with open_ledger(run, mode="write") as ledger:
         failed = Answer(text="", item="i1", condition="c", error="no luck")
         record(ledger, Call(key="key1", model="m", request="{}", answer=failed, given_up=False))
         assert list(ledger.answers()) == []
@@ -87,8 +96,8 @@ def test_a_failed_call_shows_until_it_is_answered(tmp_path: Path) -> None:
         assert ledger.spent().calls == 5
 
 
-def test_readers_beside_a_writer(tmp_path: Path) -> None:
-    with open_ledger(tmp_path, mode="write") as ledger:
+def test_readers_beside_a_writer(run: Path | str) -> None:
+    with open_ledger(run, mode="write") as ledger:
         record(ledger, call(1))
         code = (
             "import sys; from richter.store import open_ledger\n"
@@ -96,15 +105,15 @@ def test_readers_beside_a_writer(tmp_path: Path) -> None:
         )
         source = Path(__file__).parents[2] / "src"
         result = subprocess.run(
-            [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, env={"PYTHONPATH": str(source)}
+            [sys.executable, "-c", code, run], capture_output=True, text=True, env={"PYTHONPATH": str(source)}
         )
         assert result.stdout.strip() == "1", result.stderr
 
 
 @pytest.mark.timeout(60)
-def test_closing_while_a_commit_is_on_its_way_neither_hangs_nor_loses_it(tmp_path: Path) -> None:
+def test_closing_while_a_commit_is_on_its_way_neither_hangs_nor_loses_it(run: Path | str) -> None:
     async def fail_while_committing() -> None:
-        with open_ledger(tmp_path / "run", mode="write") as ledger:
+        with open_ledger(run, mode="write") as ledger:
             commit, began = ledger._commit, threading.Event()
 
             def late(calls: Sequence[Call]) -> list[None]:
@@ -121,7 +130,7 @@ def test_closing_while_a_commit_is_on_its_way_neither_hangs_nor_loses_it(tmp_pat
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(fail_while_committing())
-    with open_ledger(tmp_path / "run") as ledger:
+    with open_ledger(run) as ledger:
         assert sorted(answer.item for answer in ledger.answers()) == ["i1", "i2"]
 
 
@@ -195,19 +204,19 @@ def test_full_disk(tmp_path: Path) -> None:
         assert len(list(ledger.answers())) == 2
 
 
-def test_ratings_replace_the_same_raters_older_one(tmp_path: Path) -> None:
+def test_ratings_replace_the_same_raters_older_one(run: Path | str) -> None:
     rating = Rating(item="1", condition="c", rater="ann", kind="human", severity=2.0)
     newer = Rating(item="1", condition="c", rater="ann", kind="human", severity=None, reason="unsure")
     judge = Rating(item="1", condition="c", rater="m", kind="judge", severity=3.5, mechanism="retrieval")
-    with open_ledger(tmp_path, mode="write") as ledger:
+    with open_ledger(run, mode="write") as ledger:
         ledger.add_ratings([rating, judge])
         ledger.add_ratings([newer])
         assert ledger.ratings(kind="human") == [newer]
         assert ledger.ratings() == [newer, judge]
 
 
-def test_what_each_model_cost_adds_up_to_what_the_run_cost(tmp_path):
-    with open_ledger(tmp_path / "run", mode="write") as ledger:
+def test_what_each_model_cost_adds_up_to_what_the_run_cost(run: Path | str) -> None:
+    with open_ledger(run, mode="write") as ledger:
         priced = Answer(text="a", tokens_in=10, tokens_out=2, money_usd=0.5)
         calls = [
             Call(key="1", model="one", request="{}", answer=priced),

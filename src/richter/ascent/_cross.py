@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from richter.ascent._outcome import is_wrong, row_of
 from richter.ascent._summary import search_note, search_outcomes
 from richter.errors import InputError
 from richter.records import Condition, Item
-from richter.store import LEDGER_NAME, open_ledger
+from richter.store import RunLike, has_ledger, open_ledger
 
 __all__ = ["CrossMatrix", "Failures", "cross_matrix", "merge_items", "read_answers", "read_failures"]
 
@@ -45,7 +44,7 @@ class CrossMatrix:
         return dataclasses.asdict(self)
 
 
-def read_failures(run: str | Path) -> Failures:
+def read_failures(run: RunLike) -> Failures:
     """The items of a run's paragraphs whose error exceeds xi."""
     with open_ledger(run) as ledger:
         settings, condition, note = search_note(ledger)
@@ -72,11 +71,11 @@ def merge_items(failures: Sequence[Failures]) -> dict[str, Item]:
     return merged
 
 
-def read_answers(runs: Sequence[str | Path], condition: Condition) -> dict[str, bool]:
+def read_answers(runs: Sequence[RunLike], condition: Condition) -> dict[str, bool]:
     """Whether the condition answered each item rightly, over the ledgers of some runs; failed calls are left out."""
     right: dict[str, bool] = {}
     for run in runs:
-        if not (Path(run) / LEDGER_NAME).exists():
+        if not has_ledger(run):
             continue
         with open_ledger(run) as ledger:
             items = {item.id: item for item in ledger.items()}

@@ -22,7 +22,7 @@ from richter.judge import fence
 from richter.knowledge import KnowledgeBase
 from richter.llm import Asker, Budget, Message, Model, Price, read_prices
 from richter.records import Answer, Decoding, Item
-from richter.store import Spent, open_ledger
+from richter.store import RunLike, Spent, open_ledger, run_place
 
 __all__ = ["Explanation", "LackingPattern", "WrongAnswer", "explain_errors", "wrong_answers"]
 
@@ -98,7 +98,7 @@ class Explanation:
         return dataclasses.asdict(self) | {"dropped": dict(self.dropped)}
 
 
-def wrong_answers(run: str | Path, *, limit: int, rng: np.random.Generator) -> dict[int, list[WrongAnswer]]:
+def wrong_answers(run: RunLike, *, limit: int, rng: np.random.Generator) -> dict[int, list[WrongAnswer]]:
     """Up to `limit` failing paragraphs of a run, drawn at random: for each question answered wrongly, one wording."""
     with open_ledger(run) as ledger:
         settings, condition, _ = search_note(ledger)
@@ -117,8 +117,8 @@ def wrong_answers(run: str | Path, *, limit: int, rng: np.random.Generator) -> d
 
 
 def explain_errors(
-    out_run: str | Path,
-    run: str | Path,
+    out_run: RunLike,
+    run: RunLike,
     base: KnowledgeBase,
     model: str,
     *,
@@ -134,8 +134,9 @@ def explain_errors(
     one wrong answer needs no call of its own. More than 40 phrases are sorted in groups, and then the patterns of the
     groups are.
     """
-    if Path(out_run).resolve() == Path(run).resolve():
-        raise InputError(f"{out_run} is the search itself.", remedy="Give a folder of its own.")
+    places = [run_place(out_run), run_place(run)]
+    if len({p.resolve() if isinstance(p, Path) else p for p in places}) == 1:
+        raise InputError(f"{places[0]} is the search itself.", remedy="Give a folder of its own.")
     if not budget.limited:
         raise InputError("Explaining needs a budget.", remedy="Give --budget 300calls.")
     with open_ledger(run) as ledger:

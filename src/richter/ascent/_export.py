@@ -6,14 +6,14 @@ from pathlib import Path
 
 from richter.ascent._summary import search_note, search_outcomes
 from richter.errors import StorageError
-from richter.store import open_ledger
+from richter.store import RunLike, open_ledger
 
 __all__ = ["write_graphml"]
 
 _KEYS = {"step": "int", "design": "string", "category": "string", "error": "double", "source": "boolean"}
 
 
-def write_graphml(run: str | Path, path: str | Path) -> int:
+def write_graphml(run: RunLike, path: str | Path) -> int:
     """Write a search's relation graph and return how many nodes it has.
 
     A node is a paragraph that was asked about, with its step, design, category, error (left out where it has none)

@@ -1,7 +1,6 @@
 """Ask again what was answered wrongly: openly instead of by options, or with the paragraph in view."""
 
 import dataclasses
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from richter.errors import TooFewErrors
 from richter.knowledge import KnowledgeBase
 from richter.records import Condition, Interval, Item
 from richter.stats import wilson
-from richter.store import open_ledger
+from richter.store import RunLike, open_ledger
 
 __all__ = ["Retest", "prepare_retest", "score_retest"]
 
@@ -45,7 +44,7 @@ class Retest:
 
 
 def prepare_retest(
-    run: str | Path, base: KnowledgeBase, *, kind: Kind, limit: int, rng: np.random.Generator
+    run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int, rng: np.random.Generator
 ) -> tuple[list[Item], Condition]:
     """Up to `limit` wrongly answered items, one of each paragraph drawn at random, as they are to be asked now.
 
@@ -77,9 +76,7 @@ def prepare_retest(
     return told, again
 
 
-def score_retest(
-    run: str | Path, items: list[Item], condition: Condition, *, kind: Kind, level: float = 0.95
-) -> Retest:
+def score_retest(run: RunLike, items: list[Item], condition: Condition, *, kind: Kind, level: float = 0.95) -> Retest:
     """Grade the answers that a run folder holds to the items of `prepare_retest`."""
     wanted = {item.id: item for item in items}
     with open_ledger(run) as ledger:

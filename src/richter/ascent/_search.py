@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from richter.errors import BudgetExhausted, InputError
 from richter.knowledge import Embedder, KnowledgeBase, find_similar
 from richter.llm import Asker, Budget, Job, Model, Price, messages_for, read_prices
 from richter.records import Condition, Paragraph
-from richter.store import Ledger, open_ledger
+from richter.store import Ledger, RunLike, open_ledger
 
 __all__ = ["make_find", "run_search"]
 
@@ -61,7 +60,7 @@ def make_find(base: KnowledgeBase, settings: SearchSettings) -> Find:
 
 
 def run_search(
-    run: str | Path,
+    run: RunLike,
     base: KnowledgeBase,
     condition: Condition,
     settings: SearchSettings,
@@ -102,7 +101,7 @@ def run_search(
     prices = read_prices() if prices is None else prices
     to_open = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
     priced = check_models([name for name in to_open if isinstance(name, str)], budget, prices)
-    with open_ledger(run, mode="write") as ledger:
+    with open_ledger(run, mode="write", alone=True) as ledger:
         writer = generator if generator is None or isinstance(generator, str) else generator.name
         _agree(ledger, base, condition, settings, writer)
         ledger.add_conditions([condition])
@@ -202,7 +201,7 @@ async def _ascend(
             return
         size = settings.batch
         if asker.budget.calls is not None:  # no paragraph is begun that the calls left cannot finish
-            left = asker.budget.calls - asker.budget.spent_calls - (settings.strategy == "tasks" and bool(batches))
+            left = asker.budget.calls - asker.budget.spent.calls - (settings.strategy == "tasks" and bool(batches))
             size = min(size, left // per_paragraph)
         if size < 1:
             if not batches:

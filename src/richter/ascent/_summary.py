@@ -3,7 +3,6 @@
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from richter.ascent._settings import SearchSettings
 from richter.ascent._tasks import Task, read_archive
 from richter.errors import InputError
 from richter.records import Condition
-from richter.store import Ledger, Spent, open_ledger
+from richter.store import Ledger, RunLike, Spent, open_ledger
 
 __all__ = [
     "CostRow",
@@ -137,7 +136,7 @@ class SearchSummary:
         }
 
 
-def read_search(run: str | Path) -> SearchSummary:
+def read_search(run: RunLike) -> SearchSummary:
     """The summary of a run folder."""
     with open_ledger(run) as ledger:
         return summarise(ledger)
@@ -242,7 +241,7 @@ def _dropped(ledger: Ledger, steps: int) -> dict[str, int]:
     return dict(total)
 
 
-def search_failing(run: str | Path) -> dict[int, bool]:
+def search_failing(run: RunLike) -> dict[int, bool]:
     """Whether each paragraph that a run finished asking about fails (its error exceeds xi)."""
     with open_ledger(run) as ledger:
         settings, condition, _ = search_note(ledger)
@@ -251,7 +250,7 @@ def search_failing(run: str | Path) -> dict[int, bool]:
 
 
 def search_patterns(
-    run: str | Path, *, over: Literal["asked", "sample"] = "asked", level: float = 0.95, rng: np.random.Generator
+    run: RunLike, *, over: Literal["asked", "sample"] = "asked", level: float = 0.95, rng: np.random.Generator
 ) -> list[Pattern]:
     """What the failing paragraphs of a run have in common: over all that was asked about, or the random sample alone.
 

@@ -12,7 +12,7 @@ from richter.ascent._map import ErrorMap, map_vectors
 from richter.ascent._summary import BASE_NOTE, search_note, search_outcomes
 from richter.errors import InputError
 from richter.knowledge import KnowledgeBase
-from richter.store import open_ledger
+from richter.store import RunLike, open_ledger
 
 __all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "check_base", "survey_errors"]
 
@@ -66,14 +66,14 @@ class ErrorSurvey:
         return {"map": placed, "clusters": clustering | {"found": [cluster.to_dict() for cluster in self.clusters]}}
 
 
-def check_base(note: dict[str, Any], base: KnowledgeBase, run: str | Path) -> None:
+def check_base(note: dict[str, Any], base: KnowledgeBase, run: RunLike) -> None:
     """Refuse a base that is not the one a search went through: its row numbers would mean other paragraphs."""
     found = {key: getattr(base.info, key) for key in note["base"]}
     if found != note["base"]:
         raise InputError(f"{base.folder} is not the base of {run}.", remedy="Give the base that was searched.")
 
 
-def base_of(run: str | Path) -> Path | None:
+def base_of(run: RunLike) -> Path | None:
     """The folder of the base that a run went through, where it still lies."""
     with open_ledger(run) as ledger:
         note = ledger.note(BASE_NOTE)
@@ -81,7 +81,7 @@ def base_of(run: str | Path) -> Path | None:
     return path if path is not None and path.is_dir() else None
 
 
-def survey_errors(run: str | Path, base: KnowledgeBase, *, rng: np.random.Generator) -> ErrorSurvey:
+def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator) -> ErrorSurvey:
     """Map and cluster the failing paragraphs of a run; the words of a cluster are told against all else asked about."""
     with open_ledger(run) as ledger:
         settings, condition, note = search_note(ledger)

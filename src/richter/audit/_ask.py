@@ -1,4 +1,4 @@
-"""Ask conditions the items of a benchmark, into a run folder. Resuming is doing the same again."""
+"""Ask conditions the items of a benchmark, into a run. Resuming is doing the same again."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from richter.errors import InputError
 from richter.llm import (
@@ -23,7 +22,7 @@ from richter.llm import (
     resolve,
 )
 from richter.records import Condition, Decoding, Item
-from richter.store import LEDGER_NAME, Ledger, Spent, open_ledger
+from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
 
 __all__ = ["AskProgress", "Estimate", "ask_run", "estimate_run", "name_conditions"]
 
@@ -110,7 +109,7 @@ def name_conditions(
 
 
 def estimate_run(
-    run: str | Path,
+    run: RunLike,
     items: Sequence[Item],
     conditions: Sequence[Condition],
     *,
@@ -120,7 +119,7 @@ def estimate_run(
     """Price a run before it is made: only the calls that the run folder does not hold yet. Asks nothing."""
     prices = read_prices() if prices is None else prices
     done: dict[str, set[tuple[str, int]]] = {}
-    if (Path(run) / LEDGER_NAME).exists():
+    if has_ledger(run):
         with open_ledger(run) as ledger:
             done = {c.name: ledger.answered(c.name) for c in conditions}
     rows = []
@@ -148,7 +147,7 @@ def estimate_run(
 
 
 def ask_run(
-    run: str | Path,
+    run: RunLike,
     items: Sequence[Item],
     conditions: Sequence[Condition],
     *,

@@ -45,7 +45,7 @@ from richter.floors import passive_floor
 from richter.interop import Source, check_table, is_log, read_frame, read_logs, run_grades, source_name
 from richter.records import Verdict, jsonable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
-from richter.store import LEDGER_NAME
+from richter.store import LEDGER_NAME, is_database, run_folder
 
 __all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "measure_calibration"]
 
@@ -201,6 +201,8 @@ def measure_calibration(
 
     A table may be a file or a frame. `precision` is what `draws_needed` is worked out for.
     """
+    if is_database(source):
+        source = run_folder(source)
     if isinstance(source, str | Path) and (Path(source) / DRAWS_NAME).exists():
         source = Path(source) / DRAWS_NAME
     options = _Options(rng=rng, bins=bins, binning=binning, level=level, splits=splits, precision=precision)

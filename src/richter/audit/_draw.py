@@ -4,7 +4,6 @@ import asyncio
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
@@ -23,7 +22,7 @@ from richter.sampling import (
     split_confidence,
     token_probability,
 )
-from richter.store import Spent, open_ledger
+from richter.store import Ledger, RunLike, Spent, open_ledger, run_folder
 
 __all__ = ["DRAWS_NAME", "DrawsResult", "draw_run", "tabulate_draws"]
 
@@ -54,7 +53,7 @@ class DrawsResult:
 
 
 def draw_run(
-    run: str | Path,
+    run: RunLike,
     items: Sequence[Item],
     conditions: Sequence[Condition],
     *,
@@ -103,7 +102,7 @@ def draw_run(
 
 
 def _draw_adaptively(
-    run: str | Path,
+    run: RunLike,
     items: Sequence[Item],
     conditions: Sequence[Condition],
     draws: int,
@@ -134,7 +133,7 @@ def _draw_adaptively(
 
 
 def tabulate_draws(
-    run: str | Path,
+    run: RunLike,
     items: Sequence[str],
     conditions: Sequence[str],
     draws: int,
@@ -153,7 +152,9 @@ def tabulate_draws(
         answers = [a for a in ledger.answers() if a.item in known and a.condition in wanted and a.draw < draws]
         given = [a for a in answers if not a.error]
         if not given:
-            raise InputError(f"{run} holds no answers to these items.", remedy="Run `richter draw` or `richter ask`.")
+            raise InputError(
+                f"{ledger.name} holds no answers to these items.", remedy="Run `richter draw` or `richter ask`."
+            )
         groups: dict[Key, list[Answer]] = defaultdict(list)
         for answer in given:
             groups[answer.condition, answer.item].append(answer)
@@ -178,9 +179,10 @@ def tabulate_draws(
         for key, group in groups.items()
         for answer, cluster, grade in zip(group, classes[key], grades[key], strict=True)
     ]
-    path = Path(run) / DRAWS_NAME
+    path = run_folder(run) / DRAWS_NAME
     frame = pl.DataFrame(rows, infer_schema_length=None)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)  # a run in a database has no folder yet
         frame.write_ndjson(path)
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
@@ -223,7 +225,7 @@ def _row(item: Item, answer: Answer, cluster: int, grade: int | None, how: str) 
 
 
 async def _judged(
-    ledger: Any,
+    ledger: Ledger,
     judge: str,
     known: Mapping[str, Item],
     texts: Mapping[Key, list[str]],

@@ -19,7 +19,7 @@ from richter.floors import PairedCounts, clustered_test, compare, ece_gap, ece_p
 from richter.interop import log_files, named_source
 from richter.records import Interval, Verdict
 from richter.stats import bin_gaps, clopper_pearson, ece_interval
-from richter.store import LEDGER_NAME
+from richter.store import LEDGER_NAME, DatabaseRun, Place
 
 __all__ = ["GateReport", "Requirement", "open_gate_data", "run_gate"]
 
@@ -93,8 +93,13 @@ def open_gate_data(plan_path: str | Path, sources: list[str]) -> PlanStatus:
     return dataclasses.replace(status, reasons=tuple(reasons), confirmatory=not reasons)
 
 
-def _data_files(path: Path) -> list[Path]:
+def _data_files(path: Place) -> list[Path]:
     """A table, a run's ledger, or the logs of a folder."""
+    if isinstance(path, DatabaseRun):
+        raise PlanError(
+            f"A plan records the file that it opens, and {path} is none.",
+            remedy="Export the ratings (richter export RUN --table ratings -o ratings.csv) and gate the file.",
+        )
     if not path.is_dir():
         return [path]
     return [path / LEDGER_NAME] if (path / LEDGER_NAME).exists() else log_files(path)

@@ -26,7 +26,7 @@ from richter.interop import (
     spread_draws,
 )
 from richter.records import printable
-from richter.store import LEDGER_NAME, open_ledger
+from richter.store import Place, is_run, open_ledger
 
 __all__ = ["GradeMatrix", "RatingKind", "grade_matrix", "read_grades"]
 
@@ -94,9 +94,9 @@ def read_grades(sources: Sequence[Source], *, ratings: RatingKind | None = None)
     return grade_matrix(pl.concat(frames, how="diagonal_relaxed"))
 
 
-def _is_logs(path: Path) -> bool:
+def _is_logs(path: Place) -> bool:
     """A log of another tool, or a folder that holds no ledger and so must hold logs."""
-    return is_log(path) or (path.is_dir() and not (path / LEDGER_NAME).exists())
+    return isinstance(path, Path) and (is_log(path) or (path.is_dir() and not is_run(path)))
 
 
 def _from_logs(sources: Sequence[str | Path]) -> GradeMatrix:
@@ -106,7 +106,7 @@ def _from_logs(sources: Sequence[str | Path]) -> GradeMatrix:
     return dataclasses.replace(matrix, notes=(*matrix.notes, *notes, *problems(logs)))
 
 
-def _renamed(frame: pl.DataFrame, name: str, path: Path) -> pl.DataFrame:
+def _renamed(frame: pl.DataFrame, name: str, path: Place) -> pl.DataFrame:
     found = frame["condition"].unique(maintain_order=True).to_list()
     if len(found) > 1:
         raise InputError(
@@ -117,8 +117,8 @@ def _renamed(frame: pl.DataFrame, name: str, path: Path) -> pl.DataFrame:
     return frame.with_columns(pl.lit(name).alias("condition"))
 
 
-def _read_one(path: Path, ratings: RatingKind | None) -> pl.DataFrame:
-    if path.is_dir():
+def _read_one(path: Place, ratings: RatingKind | None) -> pl.DataFrame:
+    if not isinstance(path, Path) or path.is_dir():
         return _read_run(path, ratings)
     if is_log(path):
         return spread_draws(read_logs([path]).grades())
@@ -136,7 +136,7 @@ def _grades_table(source: Source) -> pl.DataFrame:
     return frame
 
 
-def _read_run(path: Path, ratings: RatingKind | None) -> pl.DataFrame:
+def _read_run(path: Place, ratings: RatingKind | None) -> pl.DataFrame:
     imported = run_grades(path)
     if imported is not None:
         return spread_draws(_with_severity(imported, path, ratings))
@@ -160,7 +160,7 @@ def _read_run(path: Path, ratings: RatingKind | None) -> pl.DataFrame:
     return frame.with_columns((pl.col("severity") == 0).cast(pl.Float64).alias("correct"))
 
 
-def _with_severity(frame: pl.DataFrame, path: Path, ratings: RatingKind | None) -> pl.DataFrame:
+def _with_severity(frame: pl.DataFrame, path: Place, ratings: RatingKind | None) -> pl.DataFrame:
     """An imported run's grades beside its severities, where it has any; an answer without a grade is graded by them."""
     with open_ledger(path) as ledger:
         rated = bool(ledger.ratings())

@@ -33,7 +33,7 @@ from richter.judge import (
 )
 from richter.llm import Asker, Budget, Model, check_model, open_model, price_of, read_prices
 from richter.records import Answer, Condition, Item, Rating
-from richter.store import Ledger, open_ledger
+from richter.store import Ledger, RunLike, open_ledger, run_folder, run_place
 
 __all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run", "score_rows", "scores_of"]
 
@@ -77,7 +77,7 @@ class JudgingEstimate:
 
 
 def estimate_judging(
-    run: str | Path, *, judges: Sequence[Condition], allow_self: bool = False, limit: int | None = None
+    run: RunLike, *, judges: Sequence[Condition], allow_self: bool = False, limit: int | None = None
 ) -> JudgingEstimate:
     """Count and price a panel's calls before any is made."""
     prices = read_prices()
@@ -106,7 +106,7 @@ def estimate_judging(
 
 
 def judge_run(
-    run: str | Path,
+    run: RunLike,
     *,
     judges: Sequence[Condition] = (),
     rules: bool = False,
@@ -137,9 +137,9 @@ def judge_run(
         conditions = {c.name: c for c in ledger.conditions()}
         answers = list(ledger.answers())
         if not answers:
-            raise InputError(f"{run} holds no answers.", remedy="Run `richter ask` on it first.")
+            raise InputError(f"{ledger.name} holds no answers.", remedy="Run `richter ask` on it first.")
         if rules:
-            by_rule = RuleJudge(read_gazetteer(_gazetteer_path(ledger, Path(run), gazetteer)))
+            by_rule = RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer)))
             ledger.add_ratings([by_rule.rate(items[a.item], a) for a in answers])
         if judges:
             note = ledger.note(NOTE) or {}
@@ -155,7 +155,7 @@ def judge_run(
             budget = budget or Budget()
             options = {"concurrency": concurrency, "slots": slots, "timeout_s": timeout_s, "download": download}
             asyncio.run(_ask_panel(ledger, items, dealt, judges, budget, watch, options))
-        return _result(ledger, str(run), len(answers), rng=np.random.default_rng(seed))
+        return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
 
 
 def _gazetteer_path(ledger: Ledger, run: Path, given: str | Path | None) -> Path:
@@ -287,7 +287,7 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
     )
 
 
-def score_rows(run: str | Path, *, source: str = "rule", rule: Rule = "mean") -> list[dict[str, Any]]:
+def score_rows(run: RunLike, *, source: str = "rule", rule: Rule = "mean") -> list[dict[str, Any]]:
     """A run's scores table: one row per item and condition (draw 0), severity by rules, judges or people.
 
     Judge scores are aggregated by `rule` in the order in which the judges were dealt, then put back on the half-step
@@ -299,7 +299,9 @@ def score_rows(run: str | Path, *, source: str = "rule", rule: Rule = "mean") ->
         note = ledger.note(NOTE) or {}
         ratings = [r for r in ledger.ratings() if r.kind == source and r.draw == 0]
     if not ratings:
-        raise InputError(f"{run} holds no {source} ratings.", remedy="Run `richter judge` or `richter rate` first.")
+        raise InputError(
+            f"{run_place(run)} holds no {source} ratings.", remedy="Run `richter judge` or `richter rate` first."
+        )
     return scores_of(ratings, items, conditions, note, rule=rule)
 
 

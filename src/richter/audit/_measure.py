@@ -29,6 +29,7 @@ from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
 from richter.errors import InputError, TooFewErrors
 from richter.records import jsonable
+from richter.store import RunLike
 
 __all__ = ["SECTIONS", "VERSION", "RunResults", "measure_run", "results_schema"]
 
@@ -55,7 +56,7 @@ def results_schema() -> dict[str, Any]:
 
 
 def measure_run(
-    run: str | Path,
+    run: RunLike,
     *,
     only: Collection[str] | None = None,
     plan: str | Path | None = None,

@@ -16,7 +16,7 @@ from richter.audit._plan import Plan, PlanStatus, check_plan, read_plan
 from richter.bench import is_refusal
 from richter.records import Answer, Condition, Item, Rating
 from richter.sampling import split_confidence, token_probability
-from richter.store import LEDGER_NAME, Spent, being_written, open_ledger
+from richter.store import LEDGER_NAME, RunLike, Spent, being_written, open_ledger, run_folder
 
 __all__ = ["Asked", "RunRecords", "read_run", "run_plan"]
 
@@ -119,11 +119,11 @@ class RunRecords:
         return datetime.datetime.fromtimestamp(self.times[which], datetime.UTC).isoformat(timespec="seconds")
 
 
-def read_run(run: str | Path) -> RunRecords:
-    """Read a run folder. Nothing is asked and nothing is written."""
-    folder = Path(run)
-    writing = being_written(folder)
-    with open_ledger(folder) as ledger:
+def read_run(run: RunLike) -> RunRecords:
+    """Read a run. Nothing is asked and nothing is written."""
+    folder = run_folder(run)
+    writing = being_written(run)
+    with open_ledger(run) as ledger:
         # what refers to something is read before it, so that a run in progress has every item that a rating names
         ratings = tuple(ledger.ratings())
         asked: dict[str, Asked] = defaultdict(Asked)

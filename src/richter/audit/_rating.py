@@ -14,7 +14,7 @@ from richter.errors import InputError
 from richter.interop import export_table, read_frame, read_ratings
 from richter.judge import RatingPage, Sample, check_mechanism, check_severity, draw_sample, tabulate
 from richter.records import Rating
-from richter.store import Ledger, open_ledger
+from richter.store import Ledger, RunLike, open_ledger
 
 __all__ = ["import_ratings", "serve_rating", "shared_sample", "write_sheet"]
 
@@ -45,7 +45,7 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
 
 
 def serve_rating(
-    run: str | Path, *, rater: str, n: int, seed: int = 0, port: int = 0, ready: Callable[[str, int], None]
+    run: RunLike, *, rater: str, n: int, seed: int = 0, port: int = 0, ready: Callable[[str, int], None]
 ) -> int:
     """Serve the rating page on loopback until interrupted; `ready` gets the address and how many are to be rated.
 
@@ -86,7 +86,7 @@ def _code(sample: Sample, position: int) -> str:
     return hashlib.sha256(f"{sample.seed}|{sample.chosen[position]}".encode()).hexdigest()[:8]
 
 
-def write_sheet(run: str | Path, output: str | Path, *, rater: str = "", n: int, seed: int = 0) -> int:
+def write_sheet(run: RunLike, output: str | Path, *, rater: str = "", n: int, seed: int = 0) -> int:
     """Write the sample as a blind sheet with empty `severity` and `mechanism` columns, in a shuffled order."""
     with open_ledger(run, mode="write") as ledger:
         sample = shared_sample(ledger, n=n, seed=seed)
@@ -103,7 +103,7 @@ def write_sheet(run: str | Path, output: str | Path, *, rater: str = "", n: int,
     return len(rows)
 
 
-def import_ratings(run: str | Path, path: str | Path, *, rater: str = "") -> int:
+def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> int:
     """Read a filled sheet, or a ratings table with `item` and `condition`, into the run as human ratings.
 
     Rows without a severity are not yet rated and are passed over. Ratings of another kind are refused.

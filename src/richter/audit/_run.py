@@ -23,13 +23,13 @@ from richter.audit._tail import TailReport, study_column
 from richter.errors import InputError, TooFewErrors
 from richter.interop import EXPORTS, Source, is_frame, is_log, read_frame, source_name
 from richter.records import Finding, picture
-from richter.store import LEDGER_NAME, open_ledger
+from richter.store import LEDGER_NAME, Place, is_database, open_ledger, run_folder, run_place
 
 __all__ = ["Run", "open_run"]
 
 
 def open_run(source: Source, *, ratings: RatingKind | None = None) -> "Run":
-    """Open a run folder, a table in a file (CSV, TSV, Parquet, JSONL), another tool's log, or a polars or pandas frame.
+    """Open a run (a folder or postgresql://...), a table in a file, another tool's log, or a polars or pandas frame.
 
     `ratings` says whose severities count in a run that holds several kinds (`human`, `judge`, `rule`); they never mix.
     """
@@ -45,14 +45,18 @@ class Run:
     def __init__(self, source: Source, *, ratings: RatingKind | None = None) -> None:
         self.source = source
         self.ratings = ratings
-        self.folder: Path | None = None
+        self.place: Place | None = None
         if is_frame(source):
+            return
+        if is_database(source):
+            self.place = run_place(source)
+            open_ledger(self.place).close()  # says now that it is no run
             return
         path = Path(str(source))
         if not path.exists():
             raise InputError(f"{path}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
         if (path / LEDGER_NAME).exists():
-            self.folder = path
+            self.place = path
 
     def __repr__(self) -> str:
         return f"Run({self.name!r}: {len(self.conditions)} conditions)"
@@ -66,6 +70,8 @@ class Run:
     @property
     def name(self) -> str:
         """The run's or file's name; "The frame" for a frame."""
+        if self.place is not None:
+            return self.place.name
         return source_name(self.source) if is_frame(self.source) else Path(str(self.source)).name
 
     # ---- records -------------------------------------------------------------------------------------------------
@@ -73,8 +79,8 @@ class Run:
     @functools.cached_property
     def conditions(self) -> tuple[str, ...]:
         """The names of what was audited."""
-        if self.folder is not None:
-            with open_ledger(self.folder) as ledger:
+        if self.place is not None:
+            with open_ledger(self.place) as ledger:
                 return tuple(c.name for c in ledger.conditions())
         if not is_frame(self.source) and (Path(str(self.source)).is_dir() or is_log(Path(str(self.source)))):
             return self.grades.names
@@ -83,11 +89,11 @@ class Run:
 
     def table(self, name: str = "answers") -> pl.DataFrame:
         """A run's `answers`, `items` or `ratings`; a file's or frame's own rows whatever the name."""
-        if self.folder is None:
+        if self.place is None:
             return read_frame(self.source)
         if name not in EXPORTS:
             raise InputError(f"There is no table {name!r}.", remedy=f"There are {', '.join(sorted(EXPORTS))}.")
-        with open_ledger(self.folder) as ledger:
+        with open_ledger(self.place) as ledger:
             return EXPORTS[name](ledger)
 
     @functools.cached_property
@@ -98,18 +104,18 @@ class Run:
     @functools.cached_property
     def scores(self) -> pl.DataFrame:
         """The severity of every rated answer (draw 0), one row each."""
-        if self.folder is None:
+        if self.place is None:
             return read_frame(self.source)
-        return pl.DataFrame(score_rows(self.folder, source=self._kind()), infer_schema_length=None)
+        return pl.DataFrame(score_rows(self.place, source=self._kind()), infer_schema_length=None)
 
     def _kind(self) -> RatingKind:
         """The kind of rating that counts: the one named, or the only one there is."""
-        assert self.folder is not None
-        with open_ledger(self.folder) as ledger:
+        assert self.place is not None
+        with open_ledger(self.place) as ledger:
             given = {r.kind for r in ledger.ratings() if r.draw == 0}
         if self.ratings is None and len(given) > 1:
             raise InputError(
-                f"{self.folder} holds ratings of several kinds ({', '.join(sorted(given))}), which never mix.",
+                f"{self.place} holds ratings of several kinds ({', '.join(sorted(given))}), which never mix.",
                 remedy='Choose one: richter.open(run, ratings="rule").',
             )
         kinds: list[RatingKind] = [self.ratings] if self.ratings else list(given)
@@ -117,7 +123,7 @@ class Run:
 
     @property
     def _opened(self) -> Path | None:
-        return None if self.folder is None else self.folder / LEDGER_NAME
+        return self.place / LEDGER_NAME if isinstance(self.place, Path) else None
 
     # ---- questions -----------------------------------------------------------------------------------------------
 
@@ -150,7 +156,7 @@ class Run:
 
     def severity(self, **options: Any) -> SeverityReport:
         """How bad are the errors? Options are those of `richter.audit.weigh_scores`: `require`, `plan`, `seed`, ..."""
-        if self.folder is None:
+        if self.place is None:
             return weigh_scores(self.source, **options)
         return weigh_scores(self.scores, opened=self._opened, **options)
 
@@ -159,11 +165,12 @@ class Run:
     ) -> CalibrationReport:
         """Does it know when it is wrong? From a run's draws, a draws table or a grades table with confidences."""
         source = self.source
-        if self.folder is not None:
-            places = [self.folder / DRAWS_NAME, self.folder / "draws" / DRAWS_NAME]
+        if self.place is not None:
+            folder = run_folder(self.place)
+            places = [folder / DRAWS_NAME, folder / "draws" / DRAWS_NAME]
             found = next((p for p in places if p.exists()), None)
             if found is None:
-                raise InputError(f"{self.folder} holds no repeated draws.", remedy="Make them with `richter draw`.")
+                raise InputError(f"{self.place} holds no repeated draws.", remedy="Make them with `richter draw`.")
             source = found
         rng = np.random.default_rng(seed)
         return measure_calibration(source, rng=rng, bins=bins, binning=binning, level=level, splits=splits)
@@ -173,14 +180,14 @@ class Run:
     ) -> TailReport:
         """Is one tail heavier? The gates on a column of severities; `fields` are a tail plan's (`q`, ...)."""
         column = column or (None if plan is not None else "severity")
-        source: Source = self.source if self.folder is None else self.scores
+        source: Source = self.source if self.place is None else self.scores
         return study_column(source, opened=self._opened, column=column, plan_path=plan, overrides=fields, seed=seed)
 
     def measure(self, *, seed: int = 0, **options: Any) -> RunResults:
         """All of it as one document, as `richter report` has it; options are those of `richter.audit.measure_run`."""
-        if self.folder is None:
+        if self.place is None:
             raise InputError(f"{self.name} is no run.", remedy="Make one of it: richter import FILE -o RUN.")
-        return measure_run(self.folder, seed=seed, **options)
+        return measure_run(self.place, seed=seed, **options)
 
     def floors(self, *, level: float = 0.95, seed: int = 0) -> FloorsReport:
         """What this much data can show of each condition."""

@@ -12,14 +12,15 @@ from richter.errors import InputError
 from richter.interop import read_frame
 from richter.judge._scorers import check_nll_model, nll_job, read_nll, toxicity
 from richter.llm import Asker, Model, open_model
-from richter.store import open_ledger
+from richter.store import RunLike, is_database, open_ledger, run_place
 
 __all__ = ["answers_of", "score_nll", "score_toxicity"]
 
 
-def answers_of(source: str | Path) -> pl.DataFrame:
+def answers_of(source: RunLike) -> pl.DataFrame:
     """The answers of a run folder, or of a file with `item`, `condition`, `answer` and, for nll, `prompt`."""
-    if Path(source).is_dir():
+    source = run_place(source)
+    if is_database(source) or Path(str(source)).is_dir():
         with open_ledger(source) as ledger:
             prompts = {item.id: item.prompt for item in ledger.items()}
             rows = [
@@ -29,7 +30,7 @@ def answers_of(source: str | Path) -> pl.DataFrame:
             ]
         frame = pl.DataFrame(rows, schema=dict.fromkeys(("item", "condition", "prompt", "answer"), pl.String))
     else:
-        frame = read_frame(source)
+        frame = read_frame(str(source))
         missing = [c for c in ("item", "condition", "answer") if c not in frame.columns]
         if missing:
             raise InputError(
@@ -50,7 +51,7 @@ def score_toxicity(frame: pl.DataFrame) -> pl.DataFrame:
 def score_nll(
     frame: pl.DataFrame,
     model_name: str,
-    run: str | Path,
+    run: RunLike,
     *,
     max_tokens: int = 256,
     slots: int = 16,

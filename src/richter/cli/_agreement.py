@@ -1,6 +1,5 @@
 """`richter agreement`: how far raters and judges agree, and what that is worth."""
 
-from pathlib import Path
 from typing import Literal
 
 import click
@@ -12,7 +11,7 @@ from richter.cli._output import console, json_option, write_json
 from richter.errors import InputError
 from richter.interop import RatingsFile, read_ratings
 from richter.records import printable
-from richter.store import LEDGER_NAME, open_ledger
+from richter.store import is_run, open_ledger, run_place
 
 __all__ = ["agreement"]
 
@@ -52,7 +51,7 @@ def agreement(
     report = measure_agreement(
         _read(file),
         rng=np.random.default_rng(seed),
-        file=str(file),
+        file=str(run_place(file)),
         kind=kind,
         reference=reference,
         by=by,
@@ -73,13 +72,15 @@ def agreement(
 
 
 def _read(file: str) -> RatingsFile:
-    if not (Path(file) / LEDGER_NAME).exists():
+    if not is_run(file):
         return read_ratings(file)
     with open_ledger(file, mode="read") as ledger:
         ratings = tuple(ledger.ratings())
         domains = {item.id: item.domain for item in ledger.items() if item.domain}
         note = ledger.note("rating sample") or {}
     if not ratings:
-        raise InputError(f"{file} holds no ratings.", remedy="Run `richter judge` or `richter rate` on it first.")
+        raise InputError(
+            f"{run_place(file)} holds no ratings.", remedy="Run `richter judge` or `richter rate` on it first."
+        )
     strata = {(item, condition, int(draw)): stratum for item, condition, draw, stratum in note.get("strata", [])}
     return RatingsFile(ratings=ratings, domains=domains, strata=strata)

@@ -13,6 +13,7 @@ from richter.cli._progress import asking, downloading, money
 from richter.errors import InputError
 from richter.llm import parse_budget, read_prices
 from richter.records import Decoding, printable
+from richter.store import Place, run_place
 
 __all__ = ["ask"]
 
@@ -29,7 +30,7 @@ The same command again resumes: only what is missing is asked.
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=run_place)
 @click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
 @click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
 @click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
@@ -52,7 +53,7 @@ The same command again resumes: only what is missing is asked.
 @click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
 @json_option
 def ask(
-    run: Path,
+    run: Place,
     bench: Path,
     models: tuple[str, ...],
     temperatures: tuple[float, ...],

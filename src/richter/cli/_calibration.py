@@ -23,12 +23,13 @@ from richter.cli._progress import money
 from richter.errors import InputError
 from richter.interop import export_table
 from richter.records import Interval, printable
+from richter.store import run_folder
 
 __all__ = ["calibration"]
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=run_folder)
 @click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True, help="Bins of confidence.")
 @click.option(
     "--binning",

@@ -10,6 +10,7 @@ from richter.audit._plan_tail import tail_plan
 from richter.cli._compare_text import markdown, show
 from richter.cli._output import console, json_option, write_json
 from richter.errors import StorageError
+from richter.store import is_database
 
 __all__ = ["compare", "parse_points"]
 
@@ -37,7 +38,7 @@ def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Files or runs first, then condition names: `FILE [A B ..]`, `NAME=PATH NAME=PATH ..` or `LOG LOG ..`."""
     if len(arguments) > 1 and all(Path(a).exists() for a in arguments):
         return list(arguments), []
-    if all("=" in a and not Path(a).exists() for a in arguments):
+    if all("=" in a and not is_database(a) and not Path(a).exists() for a in arguments):
         return list(arguments), [a.partition("=")[0] for a in arguments]
     return [arguments[0]], list(arguments[1:])
 

@@ -12,6 +12,7 @@ from richter.cli._progress import asking, downloading, money
 from richter.llm import parse_budget, read_prices
 from richter.records import Decoding, printable
 from richter.sampling import CONFIDENCE_REQUEST
+from richter.store import Place, run_place
 
 __all__ = ["draw"]
 
@@ -30,7 +31,7 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=run_place)
 @click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
 @click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
 @click.option("--draws", type=click.IntRange(1), default=50, show_default=True, help="Answers per item and model.")
@@ -55,7 +56,7 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
 @json_option
 def draw(
-    run: Path,
+    run: Place,
     bench: Path,
     models: tuple[str, ...],
     draws: int,

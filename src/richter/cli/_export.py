@@ -7,13 +7,13 @@ import click
 from richter.cli._output import console
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_table
-from richter.store import open_ledger
+from richter.store import open_ledger, run_place
 
 __all__ = ["export"]
 
 
 @click.command()
-@click.argument("source", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("source", metavar="RUN", type=run_place)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
 @click.option("--table", type=click.Choice(sorted(EXPORTS)), default="answers", show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")

@@ -16,6 +16,7 @@ from richter.interop import export_table
 from richter.judge import RULES, judge_decoding
 from richter.llm import parse_budget
 from richter.records import printable
+from richter.store import Place, run_place
 
 __all__ = ["judge"]
 
@@ -32,7 +33,7 @@ The same command again asks only what is missing.
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=run_place)
 @click.option("--rules", is_flag=True, help="Judge by rules, from the items' structured truth; no model is asked.")
 @click.option("--judges", "judge_names", help="Judge models, separated by commas; dealt round robin, two an answer.")
 @click.option("--judge-system", "systems", multiple=True, help="More instructions; several make several conditions.")
@@ -46,7 +47,7 @@ The same command again asks only what is missing.
 @click.option("--seed", default=0, show_default=True, help="Seed of the intervals.")
 @json_option
 def judge(
-    run: Path,
+    run: Place,
     rules: bool,
     judge_names: str | None,
     systems: tuple[str, ...],

@@ -9,12 +9,13 @@ import click
 from richter.audit import import_ratings, serve_rating, write_sheet
 from richter.cli._output import console
 from richter.errors import InputError
+from richter.store import Place, run_place
 
 __all__ = ["rate"]
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=run_place)
 @click.option("--rater", default="", help="Who rates; your user name by default.")
 @click.option("--n", type=click.IntRange(2), default=60, show_default=True, help="Answers in the sample.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the sample.")
@@ -23,7 +24,14 @@ __all__ = ["rate"]
 @click.option("--sheet", type=click.Path(path_type=Path), help="Write a blind sheet (CSV) instead of serving a page.")
 @click.option("--import", "source", type=click.Path(path_type=Path), help="Read a filled sheet or a ratings table.")
 def rate(
-    run: Path, rater: str, n: int, seed: int, port: int, no_browser: bool, sheet: Path | None, source: Path | None
+    run: Place,
+    rater: str,
+    n: int,
+    seed: int,
+    port: int,
+    no_browser: bool,
+    sheet: Path | None,
+    source: Path | None,
 ) -> None:
     """Rate answers by hand, blind: who answered, what judges and other people said is hidden.
 

@@ -11,7 +11,7 @@ from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, RichterError
 from richter.records import printable
-from richter.store import LEDGER_NAME, open_ledger
+from richter.store import Place, find_runs, open_ledger, run_place
 
 __all__ = ["run"]
 
@@ -28,18 +28,20 @@ def run() -> None:
 
 
 @run.command("list")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False), default=".")
+@click.argument("folder", type=run_place, default=".")
 @json_option
-def list_runs(folder: Path, json_path: str | None) -> None:
-    """List the runs in FOLDER (default: here)."""
+def list_runs(folder: Place, json_path: str | None) -> None:
+    """List the runs in FOLDER (default: here), or in a database (postgresql://host/database)."""
+    if isinstance(folder, Path) and not folder.is_dir():
+        raise InputError(f"{folder} is not a folder.", remedy="Name a folder that holds runs.")
     rows: list[dict[str, Any]] = []
-    for path in sorted(folder.glob(f"*/{LEDGER_NAME}")):
+    for place in find_runs(folder):
         try:
-            with open_ledger(path.parent) as ledger:
+            with open_ledger(place) as ledger:
                 spent = ledger.spent()
                 rows.append(
                     {
-                        "run": path.parent.name,
+                        "run": place.name,
                         "items": len(ledger.items()),
                         "conditions": [c.name for c in ledger.conditions()],
                         "answers": spent.answers,
@@ -48,7 +50,7 @@ def list_runs(folder: Path, json_path: str | None) -> None:
                     }
                 )
         except RichterError as error:
-            rows.append({"run": path.parent.name, "error": str(error)})
+            rows.append({"run": place.name, "error": str(error)})
     table = Table("run", "items", "conditions", "answers", "calls")
     for row in rows:
         if "error" in row:
@@ -65,19 +67,19 @@ def list_runs(folder: Path, json_path: str | None) -> None:
 
 
 @run.command("show")
-@click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("place", metavar="RUN", type=run_place)
 @click.option("--item", "item_id", help="Every answer to one item.")
 @click.option("--errors", is_flag=True, help="The calls that failed, with the reason.")
 @click.option("--head", type=click.IntRange(0), default=5, show_default=True, help="Answers shown per condition.")
 @json_option
-def show_run(folder: Path, item_id: str | None, errors: bool, head: int, json_path: str | None) -> None:
+def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_path: str | None) -> None:
     """Show what a run holds: conditions, counts, cost, and some answers."""
     out = console(json_path)
-    with open_ledger(folder) as ledger:
+    with open_ledger(place) as ledger:
         items = {item.id: item for item in ledger.items()}
         conditions = ledger.conditions()
         if item_id is not None and item_id not in items:
-            raise InputError(f"{folder} has no item {item_id!r}.", remedy="`richter export` lists the items.")
+            raise InputError(f"{place} has no item {item_id!r}.", remedy="`richter export` lists the items.")
         spent = ledger.spent()
         counts: Counter[tuple[str, bool]] = Counter()
         shown: dict[str, list[dict[str, object]]] = {c.name: [] for c in conditions}
@@ -94,7 +96,7 @@ def show_run(folder: Path, item_id: str | None, errors: bool, head: int, json_pa
     for c in conditions:
         table.add_row(printable(c.name), printable(c.model), str(counts[c.name, False]), str(counts[c.name, True]))
     out.print(
-        f"{folder}: {len(items)} items, {spent.calls} calls, {spent.tokens} tokens, "
+        f"{place}: {len(items)} items, {spent.calls} calls, {spent.tokens} tokens, "
         f"{money(spent.money_usd, spent.unpriced)}"
     )
     out.print(table)

@@ -15,6 +15,7 @@ from richter.errors import InputError
 from richter.knowledge import open_base, open_embedder
 from richter.llm import parse_budget, read_prices, resolve
 from richter.records import Decoding, printable
+from richter.store import Place, run_place
 
 __all__ = ["search"]
 
@@ -36,7 +37,7 @@ def search() -> None:
 
 
 @search.command("run")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=run_place)
 @click.option("--model", required=True, help="The model to test.")
 @click.option("--kb", "base_path", required=True, type=click.Path(path_type=Path), help="The base, from `richter kb`.")
 @click.option("--budget", "budget_text", required=True, help="3000calls, 2Mtok or 5usd, over the whole run.")
@@ -70,7 +71,7 @@ def search() -> None:
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def run_command(
-    run: Path,
+    run: Place,
     model: str,
     base_path: Path,
     budget_text: str,
@@ -154,9 +155,9 @@ def run_command(
 
 
 @search.command("compare")
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=run_place)
 @json_option
-def compare(runs: tuple[Path, ...], json_path: str | None) -> None:
+def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
     """Compare searches: errors per answer, sources, categories and cost, side by side.
 
     One run of each says nothing of chance: wordings of a question and neighbours of a paragraph fail together. Compare
@@ -184,7 +185,7 @@ def compare(runs: tuple[Path, ...], json_path: str | None) -> None:
         for row in rows:
             if row is not base:
                 row["ratio_to_random"] = row["errors_per_answer"] / base["errors_per_answer"]
-                name = printable(Path(row["run"]).name, limit=24)
+                name = printable(row["run"].rpartition("/")[2], limit=24)
                 out.print(f"{name} ({row['strategy']}) finds {row['ratio_to_random']:.2f} x the errors per answer.")
     write_json({"runs": rows}, json_path)
 

@@ -25,6 +25,7 @@ from richter.errors import InputError
 from richter.knowledge import KnowledgeBase, open_base
 from richter.llm import parse_budget, read_prices, resolve
 from richter.records import printable
+from richter.store import Place, run_place
 
 __all__ = ["cross", "explain", "retest"]
 
@@ -32,8 +33,8 @@ KB_HELP = "The base that was searched, if it lies elsewhere now."
 
 
 @click.command("retest")
-@click.argument("out_run", metavar="OUT", type=click.Path(path_type=Path))
-@click.argument("run", type=click.Path(path_type=Path, exists=True))
+@click.argument("out_run", metavar="OUT", type=run_place)
+@click.argument("run", type=run_place)
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
 @click.option("--kind", type=click.Choice(["open", "context"]), required=True, help="No options, or the text in view.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Questions at most.")
@@ -43,8 +44,8 @@ KB_HELP = "The base that was searched, if it lies elsewhere now."
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def retest(
-    out_run: Path,
-    run: Path,
+    out_run: Place,
+    run: Place,
     base_path: Path | None,
     kind: Literal["open", "context"],
     limit: int,
@@ -77,15 +78,15 @@ def retest(
 
 
 @click.command("cross")
-@click.argument("out_run", metavar="OUT", type=click.Path(path_type=Path))
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("out_run", metavar="OUT", type=run_place)
+@click.argument("runs", nargs=-1, required=True, type=run_place)
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
 @click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def cross(
-    out_run: Path,
-    runs: tuple[Path, ...],
+    out_run: Place,
+    runs: tuple[Place, ...],
     budget_text: str,
     prices_path: Path | None,
     dry_run: bool,
@@ -129,8 +130,8 @@ def cross(
 
 
 @click.command("explain")
-@click.argument("out_run", metavar="OUT", type=click.Path(path_type=Path))
-@click.argument("run", type=click.Path(path_type=Path, exists=True))
+@click.argument("out_run", metavar="OUT", type=run_place)
+@click.argument("run", type=run_place)
 @click.option("--model", required=True, help="The model that reads the errors.")
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
 @click.option("--limit", type=click.IntRange(1), default=60, show_default=True, help="Failing paragraphs at most.")
@@ -140,8 +141,8 @@ def cross(
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def explain(
-    out_run: Path,
-    run: Path,
+    out_run: Place,
+    run: Place,
     model: str,
     base_path: Path | None,
     limit: int,
@@ -187,7 +188,7 @@ def explain(
     write_json(found, json_path)
 
 
-def _base(run: Path, given: Path | None) -> KnowledgeBase:
+def _base(run: Place, given: Path | None) -> KnowledgeBase:
     """The base of a search: where it was told to be, or where the search found it."""
     folder = given or base_of(run)
     if folder is None:

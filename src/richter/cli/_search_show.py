@@ -28,6 +28,7 @@ from richter.cli._progress import money
 from richter.errors import InputError, StorageError, TooFewErrors
 from richter.knowledge import KnowledgeBase, open_base
 from richter.records import printable
+from richter.store import Place, run_place
 
 __all__ = ["print_search", "show"]
 
@@ -36,7 +37,7 @@ TASKS_SHOWN = 8
 
 
 @click.command("show")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=run_place)
 @click.option("--categories", type=click.IntRange(0), default=10, show_default=True, help="Category rates shown.")
 @click.option("--patterns", type=click.IntRange(0), default=8, show_default=True, help="Contrasts shown.")
 @click.option(
@@ -52,7 +53,7 @@ TASKS_SHOWN = 8
 @click.option("--graphml", type=click.Path(path_type=Path), help="Write the relation graph here.")
 @json_option
 def show(
-    run: Path,
+    run: Place,
     categories: int,
     base_path: Path | None,
     patterns: int,
@@ -89,7 +90,11 @@ def show(
 
 
 def _from_base(
-    run: Path, base_path: Path | None, map_path: Path | None, summary: SearchSummary, json_path: str | None
+    run: Place,
+    base_path: Path | None,
+    map_path: Path | None,
+    summary: SearchSummary,
+    json_path: str | None,
 ) -> tuple[ErrorSurvey | None, FailurePrediction | None, dict[str, str]]:
     """What needs the base's vectors; where it cannot be had, the reason instead."""
     out = console(json_path)

@@ -8,6 +8,7 @@ from richter.audit._score import answers_of, score_nll, score_toxicity
 from richter.cli._output import console
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError, StorageError
+from richter.store import is_database
 
 __all__ = ["score"]
 
@@ -37,7 +38,7 @@ def score(source: str, scorer: str, output: Path, model: str, max_tokens: int, s
     if scorer == "toxicity":
         frame = score_toxicity(frame)
     else:
-        run = source if Path(source).is_dir() else f"{output}.run"
+        run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
         with asking("scoring") as watch, downloading("SmolLM2-135M") as download:
             frame = score_nll(frame, model, run, max_tokens=max_tokens, slots=slots, watch=watch, download=download)
     try:

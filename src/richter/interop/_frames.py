@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError
+from richter.store import run_place
 
 __all__ = ["Frame", "Source", "as_frame", "is_frame", "source_name"]
 
@@ -33,7 +34,7 @@ def is_frame(source: object) -> TypeGuard[pl.DataFrame | Frame]:
 
 def source_name(source: Source) -> str:
     """What messages call it."""
-    return str(source) if isinstance(source, str | Path) else "The frame"
+    return str(run_place(source)) if isinstance(source, str | Path) else "The frame"  # no password in it
 
 
 def as_frame(source: pl.DataFrame | Frame) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from richter.interop._recognise import recognise
 from richter.interop._record import Options, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
 from richter.records import Item, printable
+from richter.store import Place, is_database, run_place
 
 __all__ = ["Logs", "is_log", "log_files", "named_source", "read_logs", "spread_draws"]
 
@@ -90,17 +91,17 @@ def spread_draws(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("item").alias("group"), named.alias("item")).drop("draw")
 
 
-def named_source(source: str | Path) -> tuple[str | None, Path]:
-    """`NAME=PATH` in its parts; a path that exists is one, whatever it holds."""
+def named_source(source: str | Path) -> tuple[str | None, Place]:
+    """`NAME=PATH` in its parts; a path that exists, or a database's address, is one whatever it holds."""
     name, equals, path = str(source).partition("=")
-    if equals and name and not Path(source).exists():
-        return name, Path(path)
-    return None, Path(source)
+    if equals and name and not is_database(source) and not Path(source).exists():
+        return name, run_place(path)
+    return None, run_place(source)
 
 
-def is_log(path: Path) -> bool:
+def is_log(path: Place) -> bool:
     """Whether a file is a log of a known format (and not a table that Richter reads by its columns)."""
-    return path.is_file() and recognise(path) is not None
+    return isinstance(path, Path) and path.is_file() and recognise(path) is not None
 
 
 def log_files(path: Path) -> list[Path]:
@@ -121,6 +122,8 @@ def read_logs(sources: Sequence[str | Path], *, options: Options | None = None) 
     not_logs = 0
     for source in sources:
         name, path = named_source(source)
+        if not isinstance(path, Path):
+            raise InputError(f"{path} is a run, not a log.", remedy="Give the files that another tool wrote.")
         files, passed = _files(path)
         not_logs += passed
         for file in files:

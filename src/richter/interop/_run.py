@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
@@ -11,7 +10,7 @@ from richter.errors import InputError
 from richter.interop._logs import Logs, Row, first_confidence, is_severity, right, severity_on, summary
 from richter.interop._record import Options, Setup
 from richter.records import Answer, Condition, Confidence, Decoding, Grade, Rating
-from richter.store import LEDGER_NAME, Call, Ledger, open_ledger
+from richter.store import Call, Ledger, RunLike, has_ledger, open_ledger, run_place
 
 __all__ = ["IMPORT_NOTE", "RatingKind", "run_grades", "run_ratings", "write_run"]
 
@@ -20,17 +19,16 @@ RatingKind = Literal["human", "judge", "rule"]
 _KINDS: tuple[RatingKind, ...] = ("human", "judge", "rule")
 
 
-def write_run(logs: Logs, run: str | Path, *, options: Options | None = None, kind: RatingKind = "judge") -> None:
+def write_run(logs: Logs, run: RunLike, *, options: Options | None = None, kind: RatingKind = "judge") -> None:
     """Keep what was read as a new run: items, conditions, answers with their cost, grades, confidences, ratings.
 
     Severities (a scorer named so, or any with a scale) become ratings of `kind`, one for each judge where the log has
     their votes. A run that already holds answers is left alone.
     """
     options = options or Options()
-    folder = Path(run)
-    if (folder / LEDGER_NAME).exists():
-        raise InputError(f"{folder} is already a run.", remedy="Name a new folder with -o.")
-    with open_ledger(folder, mode="write") as ledger:
+    if has_ledger(run):
+        raise InputError(f"{run_place(run)} is already a run.", remedy="Name a new one with -o.")
+    with open_ledger(run, mode="write", alone=True) as ledger:
         ledger.add_items(list(logs.items.values()))
         ledger.add_conditions([_condition(name, setup) for name, setup in logs.conditions.items()])
         ledger.add_calls([_call(logs, row) for row in logs.rows])
@@ -106,7 +104,7 @@ def _ratings(row: Row, logs: Logs, options: Options, kind: RatingKind) -> Iterat
         )
 
 
-def run_grades(run: str | Path) -> pl.DataFrame | None:
+def run_grades(run: RunLike) -> pl.DataFrame | None:
     """An imported run's answers as a grades table with `draw`; None if the run was not imported."""
     with open_ledger(run) as ledger:
         note = ledger.note(IMPORT_NOTE)
@@ -145,7 +143,7 @@ def _imported_grades(ledger: Ledger, scorers: dict[str, str]) -> pl.DataFrame:
     return frame.drop("confidence") if frame["confidence"].null_count() == len(frame) else frame
 
 
-def run_ratings(run: str | Path, *, ratings: RatingKind | None = None) -> pl.DataFrame:
+def run_ratings(run: RunLike, *, ratings: RatingKind | None = None) -> pl.DataFrame:
     """A run's ratings of one kind as a scores table: the mean severity of an answer, and its judges where it has two.
 
     `ratings` must be named where the run holds several kinds. Columns: item, condition, draw, severity, domain, and
@@ -156,15 +154,15 @@ def run_ratings(run: str | Path, *, ratings: RatingKind | None = None) -> pl.Dat
         items = {item.id: item for item in ledger.items()}
     present = [k for k in _KINDS if any(r.kind == k for r in rated)]
     if not present:
-        raise InputError(f"{run} holds no ratings, so no severity.", remedy="Run `richter judge` on it.")
+        raise InputError(f"{run_place(run)} holds no ratings, so no severity.", remedy="Run `richter judge` on it.")
     if ratings is None and len(present) > 1:
         raise InputError(
-            f"{run} holds ratings of several kinds ({', '.join(present)}), which never mix.",
+            f"{run_place(run)} holds ratings of several kinds ({', '.join(present)}), which never mix.",
             remedy="Choose one with --ratings.",
         )
     kind = ratings or present[0]
     if kind not in present:
-        raise InputError(f"{run} holds no {kind} ratings.", remedy=f"It has {', '.join(present)}.")
+        raise InputError(f"{run_place(run)} holds no {kind} ratings.", remedy=f"It has {', '.join(present)}.")
     kept = [r for r in rated if r.kind == kind]
     frame = pl.DataFrame(
         {

@@ -15,7 +15,7 @@ from richter.interop._logs import is_log, read_logs
 from richter.interop._run import run_ratings
 from richter.interop._tables import check_table, read_table
 from richter.records import printable
-from richter.store import LEDGER_NAME
+from richter.store import is_run, run_place
 
 if TYPE_CHECKING:
     from richter.severity import Scores
@@ -81,8 +81,8 @@ def _scores_frame(source: Source) -> pl.DataFrame:
     """A scores table, a run's ratings, or a log's severities; of several draws the first."""
     if is_frame(source):
         return read_table(source, "scores")
-    path = Path(str(source))
-    if (path / LEDGER_NAME).exists():
+    path = run_place(str(source))
+    if not isinstance(path, Path) or is_run(path):
         frame = run_ratings(path)
     elif is_log(path) or path.is_dir():
         frame = read_logs([path]).grades()
@@ -94,7 +94,7 @@ def _scores_frame(source: Source) -> pl.DataFrame:
         frame = frame.rename({"subject": "domain"}).select("item", "condition", "draw", "severity", "domain")
     else:
         return read_table(path, "scores")
-    return check_table(frame.filter(pl.col("draw") == 0).drop("draw"), "scores", path)
+    return check_table(frame.filter(pl.col("draw") == 0).drop("draw"), "scores", str(path))
 
 
 def _positions(values: pl.Series, unique: pl.Series) -> NDArray[np.int64]:

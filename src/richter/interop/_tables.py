@@ -7,6 +7,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop._frames import Source, as_frame, is_frame, source_name
+from richter.store import is_database, run_place
 
 __all__ = ["TABLES", "Table", "check_table", "read_frame", "read_table"]
 
@@ -56,6 +57,10 @@ def read_frame(source: Source) -> pl.DataFrame:
     """
     if is_frame(source):
         return as_frame(source)
+    if is_database(source):
+        raise InputError(
+            f"{run_place(source)} is a run, not a table.", remedy="Export it: richter export RUN -o answers.parquet"
+        )
     path = Path(str(source))
     if not path.exists():
         raise InputError(f"{path}: no such file.", remedy="Check the path.")

@@ -3,22 +3,25 @@
 import asyncio
 import dataclasses
 import json
+import math
 import random
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from richter.errors import CallFailed, ModelError, RichterError, Unreachable
-from richter.llm._budget import Bound, Budget
+from richter.llm._budget import Budget
 from richter.llm._limit import AdaptiveLimit
 from richter.llm._model import Message, Model, TryAgain
 from richter.llm._prices import Price
 from richter.records import Answer, Decoding, call_key
-from richter.store import Call, Ledger
+from richter.store import Call, Ledger, Usage
 
 __all__ = ["Asker", "Asks", "Direct", "Job", "Tally"]
 
 TEMPLATE_TOKENS = 256  # a chat template's own tokens, at most
 LONGEST_PAUSE_S = 30.0
+LOOK_AGAIN_S = 0.5  # whether another process has the answer by now
 GIVE_UP_AFTER = 10  # calls that failed for good, in a row
 UNREACHABLE_AFTER = 3  # attempts that never reached anything
 
@@ -84,7 +87,7 @@ class Asker:
     ) -> None:
         self.ledger = ledger
         self.budget = budget or Budget()
-        self.budget.start_from(ledger.spent())
+        self.budget.start_from(ledger)
         self.tally = Tally()
         self._prices = prices or {}
         self._concurrency = concurrency
@@ -101,18 +104,30 @@ class Asker:
         A call that failed for good comes back with `error` set; the run goes on. What makes all further calls
         pointless is raised.
         """
+        while True:
+            answer = await self._ask(job)
+            if answer is not None:
+                return answer
+            await asyncio.sleep(LOOK_AGAIN_S)
+
+    async def _ask(self, job: Job) -> Answer | None:
+        """The answer to a job, or None while another process that writes the run is asking for it."""
         key = call_key(job.model.name, list(job.messages), job.decoding, job.draw)
         while key in self._in_progress:  # the same question twice at a time is paid for once
             await asyncio.wait([self._in_progress[key]])
-        found = self.ledger.find(key)
-        if found is not None:
-            if job.condition:
-                self.ledger.link(job.item, job.condition, job.draw, key)
-            self.tally.reused += 1
-            return dataclasses.replace(found, item=job.item, condition=job.condition, draw=job.draw)
         turn = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
-            return await self._pay(job, key)
+            found = await self.ledger.claim(key, job.item, job.condition, job.draw)
+            if found == "ours":
+                return await self._pay(job, key)
+            if found == "theirs":
+                return None
+            if found.error:
+                self.tally.failed += 1
+                self.tally.last_error = found.error
+            else:
+                self.tally.reused += 1
+            return found
         finally:
             del self._in_progress[key]
             turn.set_result(None)
@@ -156,24 +171,25 @@ class Asker:
         for attempt in range(1, self._max_attempts + 1):
             async with limit:
                 await self.budget.hold(bound)
-                tokens, money, failure = 0, 0.0, ""
+                cost, failure = Usage(calls=1), ""
                 try:
                     answer = await job.model.ask(job.messages, job.decoding, job.draw)
-                    tokens, money = (answer.tokens_in or 0) + (answer.tokens_out or 0), answer.money_usd or 0.0
+                    tokens = (answer.tokens_in or 0) + (answer.tokens_out or 0)
+                    cost = Usage(calls=1, tokens=tokens, money_usd=answer.money_usd or 0.0)
                     limit.succeeded()
                     self._reached.add(name)
                     return answer
                 except TryAgain as error:
                     again, failure = error, error.reason
                     if error.maybe_billed:
-                        tokens, money = bound.tokens, bound.money_usd or 0.0
+                        cost = bound
                     if error.slow_down:
                         limit.slow_down(error.retry_after_s)
                 except asyncio.CancelledError:
                     failure = "cancelled"
                     raise
                 finally:
-                    self.budget.settle(bound, tokens=tokens, money_usd=money)
+                    self.budget.settle(bound, cost)
                     if failure and attempt < self._max_attempts:  # it went out, so it counts, whatever comes next
                         self.ledger.record_soon(self._call(job, key, Answer(text="", error=failure), given_up=False))
             if again.connected:
@@ -190,21 +206,33 @@ class Asker:
         pause: float = min(self._first_pause_s * 2.0 ** (attempt - 1), LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)
         return max(pause, retry_after_s or 0.0)
 
-    def _bound(self, job: Job) -> Bound:
+    def _bound(self, job: Job) -> Usage:
+        """The most that one attempt can cost; without limit where the price is unknown and money is limited."""
         if not self.budget.limited:
-            return Bound(tokens=0, money_usd=0.0)
+            return Usage(calls=1)
         # a token is at least one byte, so bytes bound tokens whatever the tokenizer
         tokens_in = sum(len(m["content"].encode()) for m in job.messages) + TEMPLATE_TOKENS
         price = self._prices.get(job.model.name)
-        money = price.cost(tokens_in, job.decoding.max_tokens) if price else None
-        return Bound(tokens=tokens_in + job.decoding.max_tokens, money_usd=money)
+        unknown = 0.0 if self.budget.money_usd is None else math.inf
+        money = price.cost(tokens_in, job.decoding.max_tokens) if price else unknown
+        return Usage(calls=1, tokens=tokens_in + job.decoding.max_tokens, money_usd=money)
 
     async def ask_all(self, jobs: Iterable[Job], keep: Callable[[Job, Answer], None] | None = None) -> None:
-        """Ask every job, a bounded number at a time, taking them from the iterable as it goes; `keep` gets each."""
-        source = iter(jobs)
+        """Ask every job, a bounded number at a time, taking them from the iterable as it goes; `keep` gets each.
+
+        What other processes are asking for comes last, when most of it is answered.
+        """
+        source, theirs = iter(jobs), deque[Job]()
 
         async def work() -> None:
             for job in source:
+                answer = await self._ask(job)
+                if answer is None:
+                    theirs.append(job)
+                elif keep is not None:
+                    keep(job, answer)
+            while theirs:
+                job = theirs.popleft()
                 answer = await self.ask(job)
                 if keep is not None:
                     keep(job, answer)

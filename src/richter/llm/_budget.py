@@ -1,21 +1,16 @@
 """A budget in calls, tokens or money, held before a call goes out: it is never exceeded."""
 
 import asyncio
+import contextlib
 import dataclasses
 import re
 
 from richter.errors import BudgetExhausted, InputError
-from richter.store import Spent
+from richter.store import Ledger, Limits, Usage
 
-__all__ = ["Bound", "Budget", "parse_budget"]
+__all__ = ["Budget", "parse_budget"]
 
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """The most that one attempt can cost."""
-
-    tokens: int
-    money_usd: float | None
+LOOK_AGAIN_S = 0.25  # after other processes, whose calls may make room
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -23,62 +18,65 @@ class Budget:
     """Limits over a whole run, retries and earlier sessions included, and what is spent or held so far.
 
     An attempt holds its upper bound before it goes out and settles at what it really cost; an attempt that no longer
-    fits waits for those in flight to settle, and is refused when none is left that could make room.
+    fits waits for those in flight to settle, and is refused when none is left that could make room. In a run that
+    several processes write, each of them holds within what all of them have spent and hold.
     """
 
     calls: int | None = None
     tokens: int | None = None
     money_usd: float | None = None
-    spent_calls: int = 0
-    spent_tokens: int = 0
-    spent_usd: float = 0.0
-    _in_flight: int = 0
-    _held_tokens: int = 0
-    _held_usd: float = 0.0
+    spent: Usage = dataclasses.field(default_factory=Usage)
+    _held: Usage = dataclasses.field(default_factory=Usage)
+    _own: Usage = dataclasses.field(default_factory=Usage)  # spent since `start_from`
+    _ledger: Ledger | None = None  # where it is shared
     _settled: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
 
-    def start_from(self, spent: Spent) -> None:
+    def start_from(self, ledger: Ledger) -> None:
         """Count what the run has cost before."""
-        self.spent_calls, self.spent_tokens, self.spent_usd = spent.calls, spent.tokens, spent.money_usd
+        before = ledger.spent()
+        self.spent = Usage(calls=before.calls, tokens=before.tokens, money_usd=before.money_usd)
+        self._own = Usage()
+        self._ledger = ledger if ledger.shared else None
 
     @property
     def limited(self) -> bool:
         """Whether there is any limit."""
         return not (self.calls is None and self.tokens is None and self.money_usd is None)
 
-    def _fits(self, bound: Bound) -> bool:
-        return (
-            (self.calls is None or self.spent_calls + self._in_flight + 1 <= self.calls)
-            and (self.tokens is None or self.spent_tokens + self._held_tokens + bound.tokens <= self.tokens)
-            and (
-                self.money_usd is None
-                or (bound.money_usd is not None and self.spent_usd + self._held_usd + bound.money_usd <= self.money_usd)
-            )
-        )
-
-    async def hold(self, bound: Bound) -> None:
-        """Hold room for an attempt; raises `BudgetExhausted` when there is none."""
-        while not self._fits(bound):
-            if self._in_flight == 0:
+    async def hold(self, bound: Usage) -> None:
+        """Hold room for an attempt that costs `bound` at most; raises `BudgetExhausted` when there is none."""
+        limits = Limits(calls=self.calls, tokens=self.tokens, money_usd=self.money_usd)
+        while True:
+            elsewhere = 0
+            if self._ledger is not None and self.limited:
+                room = await self._ledger.hold(bound, limits)
+                granted, elsewhere = room.granted, room.others_in_flight
+                self.spent = room.others + self._own
+            else:
+                granted = limits.allow(self.spent + self._held + bound)
+                if self._ledger is not None:
+                    self._ledger.count(held=bound)
+            if granted:
+                self._held += bound
+                return
+            if not self._held.calls and not elsewhere:
                 raise BudgetExhausted(
-                    f"The budget ({self}) is used up: {self.spent_calls} calls, {self.spent_tokens} tokens, "
-                    f"${self.spent_usd:.4f} spent.",
+                    f"The budget ({self}) is used up: {self.spent.calls} calls, {self.spent.tokens} tokens, "
+                    f"${self.spent.money_usd:.4f} spent.",
                     remedy="Raise --budget and run the same command again to go on.",
                 )
             self._settled.clear()
-            await self._settled.wait()
-        self._in_flight += 1
-        self._held_tokens += bound.tokens
-        self._held_usd += bound.money_usd or 0.0
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_AGAIN_S if elsewhere else None):
+                    await self._settled.wait()
 
-    def settle(self, bound: Bound, *, tokens: int, money_usd: float) -> None:
+    def settle(self, bound: Usage, cost: Usage) -> None:
         """Replace what an attempt held by what it cost."""
-        self._in_flight -= 1
-        self._held_tokens -= bound.tokens
-        self._held_usd -= bound.money_usd or 0.0
-        self.spent_calls += 1
-        self.spent_tokens += tokens
-        self.spent_usd += money_usd
+        self._held -= bound
+        self._own += cost
+        self.spent += cost
+        if self._ledger is not None:
+            self._ledger.count(held=Usage() - bound, spent=cost)
         self._settled.set()
 
     def __str__(self) -> str:

@@ -1,17 +1,30 @@
 """The ledger: what was asked, answered, rated and paid, on disk; and the cache of fetched files."""
 
-from richter.store._ledger import Call, Ledger, ModelSpent, Spent, open_ledger
-from richter.store._sqlite import LEDGER_NAME, being_written
+from richter.store._ledger import Call, Ledger, ModelSpent, Spent, being_written, find_runs, has_ledger, open_ledger
+from richter.store._place import DatabaseRun, Place, RunLike, is_database, is_run, run_folder, run_place
+from richter.store._shared import Limits, Usage
+from richter.store._sqlite import LEDGER_NAME
 from richter.store._wheels import cache_folder, fetch_wheel_member
 
 __all__ = [
     "LEDGER_NAME",
     "Call",
+    "DatabaseRun",
     "Ledger",
+    "Limits",
     "ModelSpent",
+    "Place",
+    "RunLike",
     "Spent",
+    "Usage",
     "being_written",
     "cache_folder",
     "fetch_wheel_member",
+    "find_runs",
+    "has_ledger",
+    "is_database",
+    "is_run",
     "open_ledger",
+    "run_folder",
+    "run_place",
 ]

@@ -41,6 +41,8 @@ class Grouped(Generic[T, R]):
             while self._pending:
                 await asyncio.sleep(GROUP_S)
                 batch, self._pending = self._pending, []
+                if not batch:  # `finish` has done it
+                    return
                 things = [thing for thing, _ in batch]
                 running = self._pool.submit(self._work, things)
                 try:

@@ -6,15 +6,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from richter.errors import InputError
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store._database import Database, Transaction
 from richter.store._group import Grouped
-from richter.store._sqlite import SqliteDatabase
+from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place
+from richter.store._postgres import PostgresDatabase, database_runs
+from richter.store._shared import Hold, Limits, Room, Usage, Worker
+from richter.store._sqlite import LEDGER_NAME, SqliteDatabase, is_locked
 
-__all__ = ["Call", "Ledger", "ModelSpent", "Spent", "open_ledger"]
+__all__ = ["Call", "Ledger", "ModelSpent", "Spent", "being_written", "find_runs", "has_ledger", "open_ledger"]
 
 _NAMED = {  # what is there, and how to add to it
     "items": ("SELECT id, body FROM items", "INSERT INTO items VALUES (?1, ?2, ?3)"),
@@ -116,20 +119,82 @@ class ModelSpent:
     unpriced: int
 
 
-def open_ledger(run: str | Path, *, mode: Literal["read", "write"] = "read") -> "Ledger":
-    """Open a run folder's ledger: to write (made if missing, one writer at a time) or to read, beside a writer too."""
-    return Ledger(SqliteDatabase(Path(run), writable=mode == "write"), writable=mode == "write")
+class _Wanted(NamedTuple):
+    """A call that somebody wants to make, and whose answer it is."""
+
+    key: str
+    item: str
+    condition: str
+    draw: int
+
+
+def open_ledger(run: RunLike, *, mode: Literal["read", "write"] = "read", alone: bool = False) -> "Ledger":
+    """Open a run's ledger to write (made if missing) or to read, beside a writer too.
+
+    A folder has one writer at a time. A run in a database (`postgresql://...`) has as many as there are, which share
+    its calls and its budget, unless one of them must be `alone`.
+    """
+    place, writable = run_place(run), mode == "write"
+    if isinstance(place, Path):
+        return Ledger(SqliteDatabase(place, writable=writable))
+    database = PostgresDatabase(place, writable=writable, alone=alone)
+    try:
+        database.prepare()
+    except BaseException:
+        database.close()
+        raise
+    return Ledger(database, worker=Worker(database) if writable else None)
+
+
+def find_runs(where: Place) -> list[Place]:
+    """The runs in a folder, or in a database."""
+    if isinstance(where, DatabaseRun):
+        return list(database_runs(where))
+    return [path.parent for path in sorted(where.glob(f"*/{LEDGER_NAME}"))]
+
+
+def has_ledger(run: RunLike) -> bool:
+    """Whether there is a run in this place; a database is asked."""
+    if isinstance(run_place(run), Path):
+        return is_run(run)
+    try:
+        open_ledger(run).close()
+    except InputError:
+        return False
+    return True
+
+
+def being_written(run: RunLike) -> bool:
+    """Whether some process writes the run now."""
+    place = run_place(run)
+    if isinstance(place, Path):
+        return is_locked(place)
+    if not has_ledger(place):
+        return False
+    with open_ledger(place) as ledger:
+        return bool(ledger._rows("SELECT 1 FROM workers WHERE expires_at >= clock()"))
 
 
 class Ledger:
     """A run's records. Reads may run beside a writer; writes go through group commits or one at a time."""
 
-    def __init__(self, database: Database, *, writable: bool) -> None:
+    def __init__(self, database: Database, *, worker: Worker | None = None) -> None:
         self.name = database.name
-        self.writable = writable
         self._database = database
+        self._worker = worker
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._records: Grouped[Call, None] = Grouped(lambda calls: self._commit(calls), self._pool)
+        self._claims: Grouped[_Wanted, Answer | Literal["ours", "theirs"]] = Grouped(self._claim, self._pool)
+        self._holds: Grouped[Hold, Room] = Grouped(lambda holds: self._shared().hold(holds), self._pool)
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may be writing the run too."""
+        return self._worker is not None
+
+    def _shared(self) -> Worker:
+        assert self._worker is not None, "only a ledger in a database is shared"
+        return self._worker
 
     def __enter__(self) -> Self:
         return self
@@ -142,6 +207,8 @@ class Ledger:
         self._pool.shutdown(wait=True)
         try:
             self._records.finish()
+            if self._worker is not None:
+                self._worker.end()
         finally:
             self._database.close()
 
@@ -195,6 +262,44 @@ class Ledger:
         rows = self._rows(_FIND, (key,))
         return _answer("", "", 0, rows[0]) if rows else None
 
+    async def claim(self, key: str, item: str, condition: str, draw: int) -> Answer | Literal["ours", "theirs"]:
+        """The answer that was paid for under this key, now this item's too; else who makes the call.
+
+        "ours" says that this process makes it, and nobody else until it is recorded; "theirs" that another process
+        is making it: ask again. An answer with `error` is a call that another process has just given up.
+        """
+        if self._worker is not None:
+            return await self._claims.submit(_Wanted(key, item, condition, draw))
+        found = self.find(key)
+        if found is None:
+            return "ours"
+        if condition:
+            self.link(item, condition, draw, key)
+        return dataclasses.replace(found, item=item, condition=condition, draw=draw)
+
+    def _claim(self, wanted: list[_Wanted]) -> list[Answer | Literal["ours", "theirs"]]:
+        claims = self._shared().claim([w.key for w in wanted])
+        links = [(w.item, w.condition, w.draw, w.key) for w in wanted if w.key in claims.found and w.condition]
+        if links:
+            self._run(_LINK, *links)
+        results: list[Answer | Literal["ours", "theirs"]] = []
+        for key, item, condition, draw in wanted:
+            if key in claims.found:
+                results.append(_answer(item, condition, draw, claims.found[key]))
+            elif key in claims.failed:
+                results.append(Answer(text="", item=item, condition=condition, draw=draw, error=claims.failed[key]))
+            else:
+                results.append("ours" if key in claims.ours else "theirs")
+        return results
+
+    async def hold(self, bound: Usage, limits: Limits) -> Room:
+        """Hold room for an attempt within the budget over all the processes that share the run."""
+        return await self._holds.submit(Hold(bound, limits))
+
+    def count(self, *, held: Usage, spent: Usage | None = None) -> None:
+        """Change what this process holds and has spent of a budget that it shares."""
+        self._shared().change(held=held, spent=spent)
+
     def link(self, item: str, condition: str, draw: int, key: str) -> None:
         """Say that a call already in the ledger answers this item of this condition too."""
         self._run(_LINK, (item, condition, draw, key))
@@ -218,8 +323,14 @@ class Ledger:
     def _commit(self, calls: Sequence[Call]) -> list[None]:
         paid = [c for c in calls if not c.answer.error]
         failed = [c for c in calls if c.answer.error]
+        worker = self._worker
+        batch = worker.next_batch() if worker is not None else 0
 
         def commit(transaction: Transaction) -> None:
+            if worker is not None:
+                if not worker.is_new(transaction, batch):
+                    return  # the server kept it, but the connection was lost before it said so
+                worker.release(transaction, [c.key for c in calls if not c.answer.error or c.given_up])
             transaction.many(
                 _PAID,
                 [

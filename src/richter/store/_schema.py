@@ -1,12 +1,15 @@
 """The ledger's tables, as named migrations. A migration is never changed once released; a new one is added."""
 
+import re
+
 from richter.errors import LedgerError, LedgerNewer
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "check_version"]
+__all__ = ["APPLICATION_ID", "CLOCK", "MARK", "MIGRATIONS", "check_version", "for_postgres"]
 
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
 
-# (name, SQL). The position in this tuple, from 1, is the schema version (PRAGMA user_version).
+# (name, SQL as SQLite reads it). The position in this tuple, from 1, is the schema version (PRAGMA user_version; in
+# PostgreSQL the number of rows in `migrations`).
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     (
         "2026-11 first tables",
@@ -110,7 +113,50 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         ) WITHOUT ROWID;
         """,
     ),
+    (
+        "2026-11 several writers",
+        """
+        -- the processes that write or have written a run in a database; a folder has one writer and leaves them empty
+        CREATE TABLE workers (
+            id TEXT PRIMARY KEY,
+            name TEXT NOT NULL,            -- machine and process, for people
+            started_at REAL NOT NULL,
+            expires_at REAL NOT NULL,      -- not heard of since: dead
+            batch INTEGER NOT NULL,        -- the last group of records it committed
+            calls INTEGER NOT NULL,        -- spent, or held for what is in flight; of a dead worker, the most it cost
+            tokens INTEGER NOT NULL,
+            money_usd REAL NOT NULL,
+            in_flight INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        -- the calls that a worker is making, so that no other makes them too
+        CREATE TABLE claims (key TEXT PRIMARY KEY, worker TEXT NOT NULL REFERENCES workers (id)) WITHOUT ROWID;
+        CREATE INDEX claims_worker ON claims (worker);
+        CREATE INDEX failures_key ON failures (key) WHERE given_up;
+        """,
+    ),
 )
+
+# How PostgreSQL's tables differ, and why.
+POSTGRES = (
+    (r"\bgiven_up INTEGER\b", "given_up BOOLEAN"),  # it has no number that is true
+    (r"\bINTEGER\b", "BIGINT"),  # SQLite's are of 8 bytes, as Python's counts may need
+    (r"\bREAL\b", "DOUBLE PRECISION"),  # its REAL has 4 bytes
+    (r"\bTEXT\b", 'TEXT COLLATE "C"'),  # ordered by bytes, as in SQLite, whatever the database's language
+    (r"\) WITHOUT ROWID", ")"),  # it has nothing of the kind
+)
+CLOCK = """
+    CREATE FUNCTION clock() RETURNS DOUBLE PRECISION LANGUAGE sql VOLATILE AS
+    'SELECT CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)'
+"""
+MARK = "a Richter ledger"  # PostgreSQL's comment on the table `migrations`, as APPLICATION_ID is SQLite's
+
+
+def for_postgres(script: str) -> str:
+    """A migration as PostgreSQL reads it."""
+    for pattern, replacement in POSTGRES:
+        script = re.sub(pattern, replacement, script)
+    return script
+
 
 READABLE = 2  # the oldest schema whose tables hold everything that is only read
 

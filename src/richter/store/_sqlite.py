@@ -13,7 +13,7 @@ from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked,
 from richter.store._database import Transaction, Values
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
 
-__all__ = ["LEDGER_NAME", "SqliteDatabase", "being_written"]
+__all__ = ["LEDGER_NAME", "SqliteDatabase", "is_locked"]
 
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"
@@ -170,12 +170,12 @@ def _take_lock(folder: Path) -> int:
     return descriptor
 
 
-def being_written(run: str | Path) -> bool:
+def is_locked(folder: Path) -> bool:
     """Whether some process holds the run's writer lock now; False where the system has no such locks."""
     try:
         import fcntl
 
-        with (Path(run) / LOCK_NAME).open("rb") as lock:
+        with (folder / LOCK_NAME).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go of at once, when the file closes
     except BlockingIOError:
         return True

@@ -1,0 +1,97 @@
+"""Where a run is: a folder, or tables in a PostgreSQL database that several machines write."""
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import TypeGuard
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from richter.errors import InputError
+from richter.store._sqlite import LEDGER_NAME
+
+__all__ = ["DatabaseRun", "Place", "RunLike", "is_database", "is_run", "named_run", "run_folder", "run_place"]
+
+SCHEMES = ("postgresql://", "postgres://")
+DEFAULT_NAME = "richter"
+REMEDY = "Write postgresql://user@host/database, or postgresql://user@host/database#run for one run of several."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DatabaseRun:
+    """A run in a database: its address, with the password if it carries one, and the run's name, a schema there.
+
+    It prints without the password.
+    """
+
+    url: str = dataclasses.field(repr=False)
+    name: str
+    shown: str
+
+    def __str__(self) -> str:
+        return self.shown
+
+    @property
+    def password(self) -> str:
+        """The password that the address carries, or nothing."""
+        parts = urlsplit(self.url)
+        return unquote(parts.password or "") or dict(parse_qsl(parts.query)).get("password", "")
+
+    @property
+    def database(self) -> str:
+        """The database's name, or nothing where the address leaves it to the user's settings."""
+        return unquote(urlsplit(self.url).path.lstrip("/"))
+
+
+Place = Path | DatabaseRun
+RunLike = str | Place  # what a caller may give
+
+
+def is_database(source: object) -> "TypeGuard[str | DatabaseRun]":
+    """Whether this is, or is the address of, a run in a database."""
+    return isinstance(source, DatabaseRun) or (isinstance(source, str) and source.startswith(SCHEMES))
+
+
+def run_place(run: RunLike) -> Place:
+    """A run's folder, or its place in a database where `run` is an address (postgresql://...#name)."""
+    if isinstance(run, Path | DatabaseRun):
+        return run
+    if not run.startswith(SCHEMES):
+        return Path(run)
+    try:
+        parts = urlsplit(run)
+        _ = parts.port
+    except ValueError as error:  # its text may hold the password
+        raise InputError("The database's address cannot be read.", remedy=REMEDY) from error
+    name = unquote(parts.fragment) or DEFAULT_NAME
+    if not re.fullmatch(r"(?!pg_)[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}", name):
+        raise InputError(
+            "What follows # in the database's address cannot be a run's name.",  # it may be a part of the password
+            remedy="Use up to 63 letters, digits, '-', '_' and '.', not beginning with pg_; write # elsewhere as %23.",
+        )
+    if "/" in parts.path.strip("/"):
+        raise InputError(f"{run} names no database.", remedy=REMEDY)
+    return named_run(DatabaseRun(url=run.partition("#")[0], name=name, shown=""), name)
+
+
+def named_run(place: DatabaseRun, name: str) -> DatabaseRun:
+    """Another run in the same database."""
+    parts = urlsplit(place.url)
+    query = urlencode([(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if k != "password"])
+    host = parts.netloc.rpartition("@")
+    user = f"{host[0].partition(':')[0]}@" if host[1] else ""
+    shown = f"{parts.scheme}://{user}{host[2]}{parts.path}{'?' if query else ''}{query}"
+    if name != DEFAULT_NAME:
+        shown += f"#{name}"
+    return DatabaseRun(url=place.url, name=name, shown=shown)
+
+
+def is_run(source: RunLike) -> bool:
+    """Whether this names a run: a database's address, or a folder that holds a ledger."""
+    place = run_place(source)
+    return isinstance(place, DatabaseRun) or (place / LEDGER_NAME).exists()
+
+
+def run_folder(run: RunLike) -> Path:
+    """Where a run's files go that are not in its ledger: its folder; for a database, DATABASE.RUN where you are."""
+    place = run_place(run)
+    return place if isinstance(place, Path) else Path(f"{place.database or 'postgresql'}.{place.name}")

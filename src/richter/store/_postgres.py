@@ -1,0 +1,346 @@
+"""A run's tables in a schema of a PostgreSQL database, which several machines may write."""
+
+import asyncio
+import contextlib
+import re
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
+
+from richter.errors import (
+    InputError,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerLocked,
+    LedgerUnreachable,
+    MissingPart,
+    RichterError,
+    StorageError,
+)
+from richter.store._database import Transaction, Values
+from richter.store._place import DatabaseRun, named_run
+from richter.store._schema import CLOCK, MARK, MIGRATIONS, check_version, for_postgres
+
+__all__ = ["PostgresDatabase", "database_runs"]
+
+CONNECT_S = 10.0
+COMMAND_S = 60.0  # a server that says nothing for so long is taken for lost
+RECONNECT_S = 60.0  # how long a lost server is waited for
+LONGEST_PAUSE_S = 2.0
+CHUNK = 2_000  # rows fetched at a time when streaming
+
+T = TypeVar("T")
+
+# what the server says (SQLSTATE) -> what it means for a run
+_REFUSED: dict[str, tuple[type[RichterError], str, str]] = {
+    "28P01": (LedgerError, "refuses the password", "Check user and password (PGPASSWORD or ~/.pgpass)."),
+    "28000": (LedgerError, "refuses this user", "Check the user's name and the server's pg_hba.conf."),
+    "3D000": (LedgerError, "does not exist", "Make the database first: createdb NAME."),
+    "42501": (LedgerError, "may not be used by this user", "Ask its owner to GRANT what is missing."),
+    "25006": (StorageError, "is read-only", "Write to the primary server."),
+    "53100": (StorageError, "has no room: the server's disk is full", "Free space there and run the command again."),
+    "53200": (StorageError, "has no memory left", "What was committed is kept: run the command again later."),
+    "55P03": (LedgerLocked, "is locked", "Wait for the other command to end."),
+}
+_LOST = {"57P01", "57P02", "57P03", "57P05", "53300"}  # shut down, crashed, starting up, idle too long, no connection
+
+
+class PostgresDatabase:
+    """A schema of a PostgreSQL database, over asyncpg on an event loop in a thread of its own.
+
+    A lost connection is made again and the transaction is done again from its beginning, for a minute; then the
+    command ends and can be resumed.
+    """
+
+    def __init__(self, place: DatabaseRun, *, writable: bool, alone: bool = False) -> None:
+        try:
+            import asyncpg
+        except ImportError as error:
+            raise MissingPart(
+                "A run in a database needs asyncpg, which is not installed.", remedy="pip install 'richter[postgres]'"
+            ) from error
+        self.name = str(place)
+        self.reconnected_at: float | None = None  # when a lost server was last found again, by time.monotonic
+        self._asyncpg = asyncpg
+        self._place = place
+        self._writable = writable
+        self._alone = alone
+        self._guard = threading.RLock()
+        self._connections: dict[str, Any] = {}
+        self._reading = asyncio.Lock()
+        self._beats: list[asyncio.Task[None]] = []
+        self._reached = False
+        self._closed = False
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="postgres", daemon=True)
+        self._thread.start()
+
+    # -- connections ---------------------------------------------------------------------------------------
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _connected(self, purpose: str) -> Any:
+        """The connection for a purpose, made if there is none: reading and the lease do not wait for writing."""
+        found = self._connections.get(purpose)
+        if found is not None and not found.is_closed():
+            return found
+        settings = {"application_name": "richter", "search_path": f'"{self._place.name}"'}
+        if not self._writable:
+            settings["default_transaction_read_only"] = "on"
+        connection = await self._asyncpg.connect(
+            self._place.url, timeout=CONNECT_S, command_timeout=COMMAND_S, server_settings=settings
+        )
+        self._connections[purpose] = connection
+        self._reached = True
+        try:
+            if self._writable:  # an answer that is told to be kept must survive a crash, whatever the server's default
+                await connection.execute(
+                    "SELECT set_config('synchronous_commit', 'on', false) "
+                    "WHERE current_setting('synchronous_commit') IN ('off', 'local')"
+                )
+            if self._writable and purpose == "write":
+                await self._enter(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+    async def _enter(self, connection: Any) -> None:
+        """Hold the run beside other writers, or alone; the server frees it when the connection ends."""
+        how = "pg_try_advisory_lock" if self._alone else "pg_try_advisory_lock_shared"
+        if not await connection.fetchval(f"SELECT {how}(hashtext('richter writers'), hashtext($1))", self._place.name):
+            raise LedgerLocked(
+                f"{self.name} is being written by another process.",
+                remedy="A search writes its run alone: wait for the other command to end.",
+            )
+
+    def _is_lost(self, error: Exception) -> bool:
+        state = getattr(error, "sqlstate", None) or ""
+        if isinstance(error, self._asyncpg.InterfaceError):
+            return "closed" in str(error) or "released" in str(error)
+        return isinstance(error, OSError | TimeoutError) or state in _LOST or state.startswith("08")
+
+    def _ours(self, error: Exception) -> RichterError:
+        state = getattr(error, "sqlstate", None) or ""
+        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if self._place.password:
+            said = said.replace(self._place.password, "***")
+        if state in _REFUSED:
+            kind, what, remedy = _REFUSED[state]
+            return kind(f"{self.name} {what} ({said}).", remedy=remedy)
+        if self._is_lost(error):
+            return LedgerUnreachable(
+                f"{self.name} does not answer ({said}).",
+                remedy="What was committed is kept: check address and server, and run the same command again.",
+            )
+        if isinstance(error, self._asyncpg.ClientConfigurationError | ValueError) and not state:
+            return InputError(f"{self.name} cannot be used as an address ({said}).", remedy="Check its parts.")
+        return LedgerError(f"{self.name}: {said}.", remedy="Run again with --debug and report this.")
+
+    def _persist(self, work: Callable[[], T], purpose: str, *, whole: bool = True) -> T:
+        """Do `work`; again from its beginning, on a new connection, where the server was lost in the middle.
+
+        Not where it was never reached, nor where the work is not `whole` but goes on from before.
+        """
+        until, pause, lost = time.monotonic() + RECONNECT_S, 0.05, False
+        while True:
+            try:
+                result = work()
+                if lost:
+                    self.reconnected_at = time.monotonic()
+                return result
+            except RichterError:
+                raise
+            except (self._asyncpg.DeadlockDetectedError, self._asyncpg.SerializationError) as error:
+                if time.monotonic() > until:
+                    raise self._ours(error) from error
+            except (self._asyncpg.PostgresError, self._asyncpg.InterfaceError, OSError, TimeoutError) as error:
+                lost = True
+                self._drop(purpose)
+                again = whole and (self._reached or getattr(error, "sqlstate", None) == "57P03")  # it is starting up
+                if not (self._is_lost(error) and again) or time.monotonic() > until or self._closed:
+                    self._reached = False  # one long wait is enough: what comes after it ends at once
+                    raise self._ours(error) from error
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _drop(self, purpose: str) -> None:
+        connection = self._connections.pop(purpose, None)
+        if connection is not None:
+            self._loop.call_soon_threadsafe(connection.terminate)
+
+    # -- the ledger's side ---------------------------------------------------------------------------------
+
+    def rows(self, sql: str, values: Values = ()) -> list[Any]:
+        """Read, beside a transaction that is writing."""
+
+        async def read() -> list[Any]:
+            async with self._reading:
+                connection = await self._connected("read")
+                return [tuple(row) for row in await connection.fetch(_numbered(sql), *map(_storable, values))]
+
+        return self._persist(lambda: self._wait(read()), "read")
+
+    def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
+        """Read in chunks, on a connection of its own, all rows as they are at the beginning."""
+        purpose = f"stream {time.monotonic_ns()}"
+
+        async def begin() -> Any:
+            connection = await self._connected(purpose)
+            transaction = connection.transaction(isolation="repeatable_read", readonly=True)
+            await transaction.start()
+            return await connection.cursor(_numbered(sql), *map(_storable, values))
+
+        try:
+            cursor = self._persist(lambda: self._wait(begin()), purpose)
+            while chunk := self._persist(lambda: self._wait(cursor.fetch(CHUNK)), purpose, whole=False):
+                yield from map(tuple, chunk)
+        finally:
+            self._drop(purpose)
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Do `work` in one transaction; it may be done again from its beginning, so it must not do anything else."""
+        with self._guard:
+            return self._persist(lambda: self._transact(work), "write")
+
+    def _transact(self, work: Callable[[Transaction], T]) -> T:
+        connection = self._wait(self._connected("write"))
+        transaction = connection.transaction()
+        self._wait(transaction.start())
+        try:
+            result = work(_Writing(self._wait, connection))
+        except BaseException:
+            with contextlib.suppress(Exception):  # where the connection is gone the server has rolled back
+                self._wait(transaction.rollback())
+            raise
+        self._wait(transaction.commit())
+        return result
+
+    def keep_doing(self, sql: str, values: Values, *, every_s: float) -> None:
+        """Run a statement now and then until the database is closed, on a connection of its own."""
+
+        async def beat() -> None:
+            while True:
+                with contextlib.suppress(Exception):  # the next beat tries again; writing says what is wrong
+                    connection = await self._connected("lease")
+                    await connection.execute(_numbered(sql), *values)
+                await asyncio.sleep(every_s)
+
+        self._loop.call_soon_threadsafe(lambda: self._beats.append(self._loop.create_task(beat())))
+
+    def close(self) -> None:
+        """End the connections and the thread."""
+
+        async def end() -> None:
+            for beat in self._beats:
+                beat.cancel()
+            await asyncio.gather(*self._beats, return_exceptions=True)
+            for connection in self._connections.values():
+                with contextlib.suppress(Exception):
+                    await connection.close(timeout=2.0)
+
+        if self._closed:
+            return
+        self._closed = True
+        self._wait(end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    # -- the schema ----------------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Check the run's tables; make or migrate them where they are to be written."""
+        version = self._persist(lambda: self._wait(self._version()), "read")
+        if not self._writable:
+            if version is None:
+                raise InputError(f"{self.name} is not a run: no such tables.", remedy="Make one with `richter ask`.")
+            check_version(self.name, version, writable=False)
+        elif version is None or version != len(MIGRATIONS):
+            self._persist(lambda: self._wait(self._migrate()), "read")
+        if self._writable:
+            self._persist(lambda: self._wait(self._connected("write")), "write")
+
+    async def _version(self) -> int | None:
+        """The version of the run's tables; None where there are none."""
+        connection = await self._connected("read")
+        if await connection.fetchval("SHOW server_encoding") != "UTF8":
+            raise LedgerError(f"{self.name} is not in UTF-8.", remedy="Make a database with ENCODING 'UTF8'.")
+        name = self._place.name
+        tables = await connection.fetchval(
+            "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = $1 AND c.relkind = 'r'",
+            name,
+        )
+        if not tables:
+            return None
+        mark = await connection.fetchval("SELECT obj_description(to_regclass('migrations'), 'pg_class')")
+        if mark != MARK:
+            raise LedgerCorrupt(
+                f"{self.name}: the schema {name} there is not a Richter ledger.",
+                remedy="Name another run: postgresql://host/database#name.",
+            )
+        return int(await connection.fetchval("SELECT count(*) FROM migrations"))
+
+    async def _migrate(self) -> None:
+        connection = await self._connected("read")
+        async with connection.transaction():
+            await connection.execute(
+                "SELECT pg_advisory_xact_lock(hashtext('richter schema'), hashtext($1))", self._place.name
+            )
+            version = await self._version()  # another process may have been quicker
+            check_version(self.name, version or 0, writable=True)
+            if version is None:
+                if not await connection.fetchval("SELECT 1 FROM pg_namespace WHERE nspname = $1", self._place.name):
+                    await connection.execute(f'CREATE SCHEMA "{self._place.name}"')
+                await connection.execute(CLOCK)
+            for name, script in MIGRATIONS[version or 0 :]:
+                await connection.execute(for_postgres(script))
+                await connection.execute("INSERT INTO migrations VALUES ($1, clock())", name)
+            await connection.execute(f"COMMENT ON TABLE migrations IS '{MARK}'")
+
+
+class _Writing:
+    """The transaction that `write` has begun."""
+
+    def __init__(self, wait: Callable[[Coroutine[Any, Any, Any]], Any], connection: Any) -> None:
+        self._wait = wait
+        self._connection = connection
+
+    def rows(self, sql: str, values: Values = ()) -> list[Any]:
+        found = self._wait(self._connection.fetch(_numbered(sql), *map(_storable, values)))
+        return [tuple(row) for row in found]
+
+    def many(self, sql: str, rows: Sequence[Values]) -> None:
+        if rows:
+            self._wait(self._connection.executemany(_numbered(sql), [[_storable(v) for v in row] for row in rows]))
+
+    def alone(self) -> None:
+        """Wait for the others' transactions that have passed here to end."""
+        self.rows("SELECT pg_advisory_xact_lock(hashtext('richter turn'), hashtext(current_schema()))")
+
+
+def database_runs(place: DatabaseRun) -> list[DatabaseRun]:
+    """The runs in a database."""
+    database = PostgresDatabase(place, writable=False)
+    try:
+        names = database.rows(
+            "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE c.relname = 'migrations' AND obj_description(c.oid, 'pg_class') = ?1 ORDER BY 1",
+            (MARK,),
+        )
+    finally:
+        database.close()
+    return [named_run(place, name) for (name,) in names]
+
+
+def _numbered(sql: str) -> str:
+    """?1 as PostgreSQL writes it."""
+    return re.sub(r"\?(\d)", r"$\1", sql)
+
+
+def _storable(value: Any) -> Any:
+    """PostgreSQL's text has no NUL; its picture (U+2400) stands for one."""
+    return value.replace("\0", "\u2400") if isinstance(value, str) else value
