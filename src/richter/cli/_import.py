@@ -100,7 +100,7 @@ def import_logs(
     options = _options(scorer, filter_name, columns, scale, pass_at)
     logs = read_logs(paths, options=options)
     write_run(logs, output, options=options, kind=kind)
-    command = next_command(logs, output)
+    command = next_command(logs, output, kept=True)
     write_json({**logs_summary(logs), "run": output, "problems": problems(logs), "next": command}, json_path)
     out = console(json_path)
     _show(out, logs)
@@ -128,7 +128,9 @@ def check(
     """
     options = _options(scorer, filter_name, columns, scale, pass_at)
     logs = read_logs(paths, options=options)
-    command = next_command(logs, paths[0]) if len(paths) == 1 else f"richter import {' '.join(paths)} -o RUN"
+    command = (
+        next_command(logs, paths[0], kept=False) if len(paths) == 1 else f"richter import {' '.join(paths)} -o RUN"
+    )
     write_json({**logs_summary(logs), "problems": problems(logs), "next": command}, json_path, inputs=paths)
     out = console(json_path)
     _show(out, logs)

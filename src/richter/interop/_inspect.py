@@ -12,7 +12,18 @@ from typing import Any
 
 import msgspec
 
-from richter.interop._record import DOMAIN_KEYS, Reading, Sample, Setup, flat_text, mapping, messages_text, number, pick
+from richter.interop._record import (
+    DOMAIN_KEYS,
+    Reading,
+    Sample,
+    Setup,
+    count_number,
+    flat_text,
+    mapping,
+    messages_text,
+    pick,
+    whole,
+)
 from richter.interop._safe import Archive, Unreadable, decode, open_bytes
 
 __all__ = ["is_inspect_archive", "read_inspect_archive", "read_inspect_json"]
@@ -227,7 +238,7 @@ def _sample(found: _InspectSample, header: _Header, reading: Reading, attached: 
         item=str(found.id),
         setup=header.setup,
         task=header.task,
-        draw=max(found.epoch - 1, 0),
+        draw=max(whole(found.epoch - 1) or 0, 0),
         prompt=text(prompt),
         references=tuple(text(t) for t in targets if t),
         options=tuple(found.choices or ()),
@@ -238,8 +249,8 @@ def _sample(found: _InspectSample, header: _Header, reading: Reading, attached: 
         confidences=confidences,
         tokens=tuple(t.token for t in spoken),
         logprobs=tuple(t.logprob for t in spoken if t.logprob is not None),
-        tokens_in=usage.input_tokens,
-        tokens_out=usage.output_tokens,
+        tokens_in=whole(usage.input_tokens),
+        tokens_out=whole(usage.output_tokens),
         money_usd=usage.total_cost,
         latency_s=found.output.time or found.working_time,
         finish=f"limit {limit}" if limit else choice.stop_reason or "",
@@ -263,7 +274,7 @@ def _one_score(
     elif isinstance(score.value, list):
         parts = {f"{name}/{k}": value for k, value in enumerate(score.value, 1)}
     for key, value in parts.items():
-        given = _number(value, reading)
+        given = count_number(value, reading)
         if "confidence" in key.lower() and given is not None and 0 <= given <= 1:
             confidences[key] = given
         else:
@@ -279,15 +290,7 @@ def _one_score(
         for k, vote in enumerate(cast):
             judge = models[k] if len(models) == len(cast) and models[k] else f"judge {k + 1}"
             if not isinstance(vote, Mapping | list):
-                votes[f"{name}/{judge}"] = _number(vote, reading)
-
-
-def _number(value: object, reading: Reading) -> float | None:
-    try:
-        return number(value)
-    except Unreadable as error:
-        reading.unread[f"score: {error}"] += 1
-        return None
+                votes[f"{name}/{judge}"] = count_number(vote, reading)
 
 
 def _inline(found: _InspectSample) -> Mapping[str, str]:

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop._recognise import recognise
+from richter.interop._plain import read_plain
+from richter.interop._recognise import Format, recognise
 from richter.interop._record import Options, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
 from richter.records import Item, printable
@@ -18,6 +19,7 @@ from richter.store import Place, is_database, run_place
 
 __all__ = ["Logs", "is_log", "log_files", "named_source", "read_logs", "spread_draws"]
 
+_PLAIN = Format(name="table", shapes=(), told_by=lambda seen: True, read=read_plain)  # what else a file can be
 FILES_LIMIT = 20_000  # of a folder
 TOP = 4.0  # the worst severity
 _SHOWN = 28  # characters of a setting in a condition's name
@@ -38,13 +40,12 @@ class Row:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Logs:
-    """What was read. `scorers` names the scorer that grades each condition."""
+    """What was read: files, conditions by name, items by name, and answers."""
 
     readings: tuple[Reading, ...]
     conditions: Mapping[str, Setup]
     items: Mapping[str, Item]
     rows: Sequence[Row]
-    scorers: Mapping[str, str]
     not_logs: int = 0
 
     @property
@@ -106,7 +107,7 @@ def is_log(path: Place) -> bool:
 
 def log_files(path: Path) -> list[Path]:
     """The logs of a folder, or the one file."""
-    return [file for file in _files(path)[0] if recognise(file) is not None]
+    return [file for file in _files(path)[0] if _recognise_in(path, file) is not None]
 
 
 def read_logs(sources: Sequence[str | Path], *, options: Options | None = None) -> Logs:
@@ -127,17 +128,12 @@ def read_logs(sources: Sequence[str | Path], *, options: Options | None = None) 
         files, passed = _files(path)
         not_logs += passed
         for file in files:
-            found_format = recognise(file)
+            found_format = _recognise_in(path, file)
             if found_format is None:
-                if path.is_dir():
-                    not_logs += 1
-                    continue
-                raise InputError(
-                    f"{file} is in no format that Richter knows.",
-                    remedy="See `richter import --help`; a table needs `--map item=COLUMN --map correct=COLUMN`.",
-                )
+                not_logs += 1
+                continue
             reading = Reading(path=file, format=found_format.name, options=options)
-            samples = _read_all(found_format.read(file, reading), reading)
+            samples = _read_all(found_format.read(file, reading), reading, alone=not path.is_dir())
             if name is not None:
                 given[len(readings)] = name
             found += [(len(readings), s) for s in samples]
@@ -165,10 +161,26 @@ def _files(path: Path) -> tuple[list[Path], int]:
     return [f for f in files if f.stat().st_size], sum(not f.stat().st_size for f in files)
 
 
-def _read_all(samples: Iterable[Sample], reading: Reading) -> list[Sample]:
+def _recognise_in(path: Path, file: Path) -> Format | None:
+    """The format of a file that was named, which at least is a table; or of one found in a folder, perhaps none."""
+    if not path.is_dir():
+        return recognise(file) or _PLAIN
+    try:
+        return recognise(file)
+    except InputError:
+        return None
+
+
+def _read_all(samples: Iterable[Sample], reading: Reading, *, alone: bool) -> list[Sample]:
+    """What a file holds. One that cannot be read at all is an error if it was named, and counted in a folder."""
     try:
         return list(samples)
-    except Unreadable as error:
+    except (Unreadable, InputError) as error:
+        if not alone:
+            reading.unread[f"file: {error}"] += 1
+            return []
+        if isinstance(error, InputError):
+            raise
         raise InputError(
             f"{reading.path} ({reading.format}) cannot be read: {error}.", remedy="Get the file from its source again."
         ) from error
@@ -188,7 +200,6 @@ def _assemble(
     rows: list[Row] = []
     seen: set[tuple[str, str, int]] = set()
     drawn: Counter[tuple[str, str]] = Counter()
-    scorers: dict[str, str] = {}
     for k, sample in found:
         item = f"{sample.task}/{sample.item}" if len(tasks) > 1 and sample.task else sample.item
         condition = names[k, sample.setup]
@@ -201,15 +212,12 @@ def _assemble(
             readings[k].unread["answer: repeats one already read"] += 1
             continue
         seen.add((condition, item, sample.draw))
-        scorers.setdefault(condition, chosen[k])
         row = Row(condition=condition, item=item, sample=sample, file=k, scorer=chosen[k])
         if not sample.error:
             _grade(row, options, readings[k])
         rows.append(row)
     conditions = {names[k, s.setup]: s.setup for k, s in found}
-    return Logs(
-        readings=tuple(readings), conditions=conditions, items=items, rows=rows, scorers=scorers, not_logs=not_logs
-    )
+    return Logs(readings=tuple(readings), conditions=conditions, items=items, rows=rows, not_logs=not_logs)
 
 
 def _register(items: dict[str, Item], name: str, sample: Sample, reading: Reading, *, many: bool) -> bool:
@@ -371,7 +379,7 @@ def summary(logs: Logs) -> dict[str, Any]:
         conditions[name] = {
             "model": setup.model,
             "settings": dict(setup.settings),
-            "scorer": logs.scorers.get(name, ""),
+            "scorer": "+".join(dict.fromkeys(r.scorer for r in rows if r.scorer)),
             "answers": len(rows),
             "items": len({r.item for r in rows}),
             "draws": 1 + max((r.sample.draw or 0 for r in rows), default=0),

@@ -36,8 +36,10 @@ def _of_items(logs: Logs) -> Iterator[str]:
 
 def _of_conditions(logs: Logs) -> Iterator[str]:
     by_condition: dict[str, list[Row]] = defaultdict(list)
+    of_task: dict[str, set[str]] = defaultdict(set)
     for row in logs.rows:
         by_condition[row.condition].append(row)
+        of_task[row.sample.task].add(row.item)
     for name, rows in by_condition.items():
         shown, n = printable(name, limit=60), len(rows)
         failed = [r for r in rows if r.sample.error]
@@ -63,15 +65,18 @@ def _of_conditions(logs: Logs) -> Iterator[str]:
                 f"{shown}: {between:,} of {n:,} answers have a score between 0 and 1 ({printable(rows[0].scorer)}); "
                 "they count as right from --pass-at on."
             )
-        missing = len(logs.items) - len({r.item for r in rows})
+        expected = len(set[str]().union(*(of_task[task] for task in {r.sample.task for r in rows})))
+        missing = expected - len({r.item for r in rows})
         if missing:
-            yield f"{shown}: {missing:,} of {len(logs.items):,} items are missing."
+            yield f"{shown}: {missing:,} of {expected:,} items are missing."
 
 
-def next_command(logs: Logs, target: str) -> str:
-    """The command that fits what was read: `target` is the run, or the file itself."""
+def next_command(logs: Logs, target: str, *, kept: bool) -> str:
+    """The command that fits what was read: `target` is the run where it is `kept`, else the file itself."""
     target = shlex.quote(target)
     names = list(logs.conditions)
+    if any(reading.format == "table" for reading in logs.readings) and not kept:
+        return f"richter import {target} -o RUN"
     if all(row.correct is None for row in logs.rows):
         return f"richter judge {target}"
     if any(row.severity is not None for row in logs.rows) and len(names) == 1:

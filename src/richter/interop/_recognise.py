@@ -8,9 +8,18 @@ from typing import Any, Literal
 import msgspec
 
 from richter.errors import InputError
+from richter.interop._autobencher import read_acd, read_autobencher
+from richter.interop._deepeval import read_deepeval
+from richter.interop._helm import read_helm
 from richter.interop._inspect import is_inspect_archive, read_inspect_archive, read_inspect_json
+from richter.interop._lighteval import read_lighteval
+from richter.interop._lm_eval import read_lm_eval
+from richter.interop._openai_evals import read_openai_evals
+from richter.interop._promptfoo import read_promptfoo, read_promptfoo_lines
 from richter.interop._record import Reading, Sample
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_pickle
+from richter.interop._tracing import read_braintrust, read_langfuse, read_langsmith
+from richter.interop._uqlm import UQLM_SCORERS, read_uqlm
 
 __all__ = ["FORMATS", "Format", "Look", "look", "recognise"]
 
@@ -41,6 +50,43 @@ class Format:
     read: Callable[[Path, Reading], Iterator[Sample]]
 
 
+def _has(*names: str) -> Callable[[Look], bool]:
+    return lambda seen: seen.names.keys() >= set(names)
+
+
+_RECORDS: tuple[Shape, ...] = ("lines", "array", "object")
+_TABLE: tuple[Shape, ...] = ("text", "parquet", "lines", "array")
+
+
+def _is_promptfoo(seen: Look) -> bool:
+    try:
+        inner = decode(seen.names.get("results", b""), dict[str, msgspec.Raw])
+    except Unreadable:
+        return False
+    return "results" in inner and bool(inner.keys() & {"stats", "prompts", "table", "version"})
+
+
+def _is_langfuse(seen: Look) -> bool:
+    names = seen.names.keys()
+    return {"id", "input", "output"} <= names and bool(
+        names & {"htmlPath", "observations", "traceId", "sessionId", "totalCost"}
+    )
+
+
+def _is_langsmith(seen: Look) -> bool:
+    names = seen.names.keys()
+    nested = {"inputs", "outputs"} <= names and bool(names & {"run_type", "feedback_stats", "reference_example_id"})
+    flat = any(n.startswith("inputs.") for n in names) and any(n.startswith(("outputs.", "feedback.")) for n in names)
+    return nested or flat
+
+
+def _is_uqlm(seen: Look) -> bool:
+    names = seen.names.keys()
+    scored = names & set(UQLM_SCORERS) or "sampled_responses" in names or "judge_1" in names
+    return bool(names & {"prompt", "prompts"}) and bool(names & {"response", "responses"}) and bool(scored)
+
+
+# in order: the first that fits is taken
 FORMATS: tuple[Format, ...] = (
     Format(
         name="Inspect log",
@@ -48,12 +94,66 @@ FORMATS: tuple[Format, ...] = (
         told_by=lambda seen: is_inspect_archive(seen.names),
         read=read_inspect_archive,
     ),
+    Format(name="Inspect log", shapes=("object",), told_by=_has("eval", "status", "version"), read=read_inspect_json),
     Format(
-        name="Inspect log",
-        shapes=("object",),
-        told_by=lambda seen: {"eval", "status", "samples"} <= seen.names.keys(),
-        read=read_inspect_json,
+        name="lm-evaluation-harness samples",
+        shapes=_RECORDS,
+        told_by=_has("doc_id", "doc", "resps"),
+        read=read_lm_eval,
     ),
+    Format(name="HELM run", shapes=("object",), told_by=_has("adapter_spec", "request_states"), read=read_helm),
+    Format(
+        name="promptfoo results",
+        shapes=("object",),
+        told_by=_is_promptfoo,
+        read=read_promptfoo,
+    ),
+    Format(
+        name="promptfoo results",
+        shapes=_RECORDS,
+        told_by=_has("promptIdx", "testIdx", "provider"),
+        read=read_promptfoo_lines,
+    ),
+    Format(
+        name="DeepEval test run",
+        shapes=("object",),
+        told_by=lambda seen: "testCases" in seen.names and bool(seen.names.keys() & {"metricsScores", "testPassed"}),
+        read=read_deepeval,
+    ),
+    Format(
+        name="lighteval details",
+        shapes=("parquet",),
+        told_by=_has("doc", "model_response", "metric"),
+        read=read_lighteval,
+    ),
+    Format(
+        name="openai/evals log",
+        shapes=_RECORDS,
+        told_by=lambda seen: "spec" in seen.names or seen.names.keys() >= {"run_id", "event_id", "sample_id", "type"},
+        read=read_openai_evals,
+    ),
+    Format(
+        name="AutoBencher answers",
+        shapes=_RECORDS,
+        told_by=lambda seen: (
+            {"question", "is_correct"} <= seen.names.keys()
+            and bool(seen.names.keys() & {"test_taker_answer", "test_taker_response", "model_results"})
+        ),
+        read=read_autobencher,
+    ),
+    Format(name="ACD task", shapes=("object",), told_by=_has("generated_from", "eval_scores"), read=read_acd),
+    Format(name="LangSmith runs", shapes=(*_TABLE, "object"), told_by=_is_langsmith, read=read_langsmith),
+    Format(
+        name="Braintrust experiment",
+        shapes=(*_TABLE, "object"),
+        told_by=lambda seen: (
+            {"input", "output"} <= seen.names.keys()
+            and bool(seen.names.keys() & {"root_span_id", "span_attributes", "experiment_id"})
+        ),
+        read=read_braintrust,
+    ),
+    Format(name="Langfuse traces", shapes=(*_TABLE, "object"), told_by=_is_langfuse, read=read_langfuse),
+    Format(name="uqlm frame", shapes=_TABLE, told_by=_is_uqlm, read=read_uqlm),
 )
 
 
@@ -79,7 +179,7 @@ def look(path: Path) -> Look:
                 refuse_pickle(path, b"\x80\x02}")
             return Look(path=path, shape="archive", names=dict.fromkeys(archive.members))
     try:
-        return _json_look(path) or Look(path=path, shape="text", names={})
+        return _json_look(path) or Look(path=path, shape="text", names=_header(path))
     except Unreadable as error:
         raise InputError(f"{path} cannot be read: {error}.", remedy="Get the file from its source again.") from error
 
@@ -91,6 +191,14 @@ def _parquet_columns(path: Path) -> Mapping[str, Any]:
         return dict.fromkeys(pl.read_parquet_schema(path))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(f"{path} is a damaged Parquet file.", remedy="Get it from its source again.") from error
+
+
+def _header(path: Path) -> Mapping[str, Any]:
+    """The column names of a CSV or TSV file."""
+    line = next(json_lines(path), None) or b""
+    text = bytes(line[:HEAD]).decode("utf-8", "replace").strip()
+    separator = "\t" if text.count("\t") > text.count(",") else ","
+    return {name.strip().strip('"'): None for name in text.split(separator)}
 
 
 def _json_look(path: Path) -> Look | None:
@@ -109,10 +217,8 @@ def _json_look(path: Path) -> Look | None:
             return Look(path=path, shape="object" if next(lines, b"") == b"" else "lines", names=record)
         return Look(path=path, shape="object", names=decode(open_bytes(path), dict[str, msgspec.Raw]))
     rows = decode(open_bytes(path), list[msgspec.Raw])
-    record = {}
-    if rows:
-        try:
-            record = decode(rows[0], dict[str, msgspec.Raw])
-        except Unreadable:
-            record = {}
+    try:
+        record = decode(rows[0], dict[str, msgspec.Raw]) if rows else {}
+    except Unreadable:
+        record = {}
     return Look(path=path, shape="array", names=record)

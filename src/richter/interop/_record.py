@@ -14,12 +14,15 @@ __all__ = [
     "Reading",
     "Sample",
     "Setup",
+    "count_number",
     "flat_text",
     "mapping",
     "messages_text",
     "number",
     "pick",
+    "real",
     "softmax_choice",
+    "whole",
 ]
 
 DOMAIN_KEYS = ("domain", "subject", "category", "topic", "subtask")
@@ -133,6 +136,29 @@ def number(value: object) -> float | None:
         except ValueError:
             pass
     raise Unreadable("a score that is neither a number nor right or wrong")
+
+
+def count_number(value: object, reading: Reading) -> float | None:
+    """The same, with what has no order counted as unread and missing."""
+    try:
+        return number(value)
+    except Unreadable as error:
+        reading.unread[f"score: {error}"] += 1
+        return None
+
+
+def real(value: object) -> float | None:
+    """A finite number as it stands; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e300 else None
+
+
+def whole(value: object) -> int | None:
+    """A whole number that a database can hold; None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62 else None
 
 
 def flat_text(value: object) -> str:

@@ -14,7 +14,7 @@ from richter.store import Call, Ledger, RunLike, has_ledger, open_ledger, run_pl
 
 __all__ = ["IMPORT_NOTE", "RatingKind", "run_grades", "run_ratings", "write_run"]
 
-IMPORT_NOTE = "import"  # the ledger's note on where its answers came from and which scorer grades them
+IMPORT_NOTE = "import"  # the ledger's note on where its answers came from
 RatingKind = Literal["human", "judge", "rule"]
 _KINDS: tuple[RatingKind, ...] = ("human", "judge", "rule")
 
@@ -39,7 +39,7 @@ def write_run(logs: Logs, run: RunLike, *, options: Options | None = None, kind:
             for source, value in r.sample.confidences.items()
         )
         ledger.add_ratings(rating for row in logs.rows for rating in _ratings(row, logs, options, kind))
-        ledger.set_note(IMPORT_NOTE, {"scorers": dict(logs.scorers), **summary(logs)})
+        ledger.set_note(IMPORT_NOTE, summary(logs))
 
 
 def _condition(name: str, setup: Setup) -> Condition:
@@ -86,6 +86,7 @@ def _grades(row: Row, options: Options) -> Iterator[Grade]:
             scorer=scorer,
             value=value,
             correct=row.correct if scorer == row.scorer else correct,
+            main=scorer == row.scorer,
         )
 
 
@@ -107,15 +108,12 @@ def _ratings(row: Row, logs: Logs, options: Options, kind: RatingKind) -> Iterat
 def run_grades(run: RunLike) -> pl.DataFrame | None:
     """An imported run's answers as a grades table with `draw`; None if the run was not imported."""
     with open_ledger(run) as ledger:
-        note = ledger.note(IMPORT_NOTE)
-        if note is None:
-            return None
-        return _imported_grades(ledger, note["scorers"])
+        return None if ledger.note(IMPORT_NOTE) is None else _imported_grades(ledger)
 
 
-def _imported_grades(ledger: Ledger, scorers: dict[str, str]) -> pl.DataFrame:
+def _imported_grades(ledger: Ledger) -> pl.DataFrame:
     items = {item.id: item for item in ledger.items()}
-    graded = {(g.condition, g.item, g.draw): g.correct for g in ledger.grades() if g.scorer == scorers.get(g.condition)}
+    graded = {(g.condition, g.item, g.draw): g.correct for g in ledger.grades() if g.main}
     sure: dict[tuple[str, str, int], dict[str, float]] = {}
     for c in ledger.confidences():
         sure.setdefault((c.condition, c.item, c.draw), {})[c.source] = c.value

@@ -137,7 +137,8 @@ class Rating:
 class Grade:
     """What one scorer of an imported log gave an answer: `value` as it stands there, None where it gave none.
 
-    `correct` is None where the value says neither right nor wrong (another scale, or no value).
+    `correct` is None where the value says neither right nor wrong (another scale, or no value). `main` marks the one
+    of an answer's scorers that grades it.
     """
 
     item: str
@@ -146,6 +147,7 @@ class Grade:
     value: float | None
     correct: bool | None
     draw: int = 0
+    main: bool = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

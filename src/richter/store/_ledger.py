@@ -69,10 +69,13 @@ _RATINGS = """
     WHERE CAST(?1 AS TEXT) IS NULL OR kind = ?1 ORDER BY condition, item, draw, rater
 """
 _GRADE = """
-    INSERT INTO grades VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-    ON CONFLICT (condition, item, draw, scorer) DO UPDATE SET value = excluded.value, correct = excluded.correct
+    INSERT INTO grades VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (condition, item, draw, scorer) DO UPDATE SET value = excluded.value, correct = excluded.correct,
+    main = excluded.main
 """
-_GRADES = "SELECT item, condition, draw, scorer, value, correct FROM grades ORDER BY condition, item, draw, scorer"
+_GRADES = """
+    SELECT item, condition, draw, scorer, value, correct, main FROM grades ORDER BY condition, item, draw, scorer
+"""
 _CONFIDENCE = """
     INSERT INTO confidences VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (condition, item, draw, source) DO UPDATE SET value = excluded.value
@@ -406,7 +409,7 @@ class Ledger:
     def add_grades(self, grades: Iterable[Grade]) -> None:
         """Add grades; a scorer's newer grade of the same answer replaces the older."""
         rows = [
-            (g.item, g.condition, g.draw, g.scorer, g.value, None if g.correct is None else int(g.correct))
+            (g.item, g.condition, g.draw, g.scorer, g.value, None if g.correct is None else int(g.correct), int(g.main))
             for g in grades
         ]
         self._run(_GRADE, *rows)
@@ -414,8 +417,16 @@ class Ledger:
     def grades(self) -> list[Grade]:
         """Grades in the order of condition, item, draw and scorer."""
         return [
-            Grade(item=i, condition=c, draw=d, scorer=s, value=v, correct=None if right is None else bool(right))
-            for i, c, d, s, v, right in self._rows(_GRADES)
+            Grade(
+                item=i,
+                condition=c,
+                draw=d,
+                scorer=s,
+                value=v,
+                correct=None if right is None else bool(right),
+                main=bool(main),
+            )
+            for i, c, d, s, v, right, main in self._rows(_GRADES)
         ]
 
     def add_confidences(self, confidences: Iterable[Confidence]) -> None:

@@ -100,6 +100,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             scorer TEXT NOT NULL,
             value REAL,
             correct INTEGER,          -- NULL where the value says neither right nor wrong
+            main INTEGER NOT NULL,    -- 1 for the one of an answer's scorers that grades it
             PRIMARY KEY (condition, item, draw, scorer)
         ) WITHOUT ROWID;
         -- how sure a model was of an answer, by the way it was measured

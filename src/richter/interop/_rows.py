@@ -1,0 +1,75 @@
+"""Records of a JSON file, one by one: lines, an array, or a lone object; and the rows of a table."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from richter.errors import InputError
+from richter.interop._record import Reading
+from richter.interop._safe import Unreadable, decode, json_lines, open_bytes
+from richter.interop._tables import read_frame
+
+__all__ = ["companion", "json_rows", "table_rows"]
+
+CELLS_LIMIT = 50_000_000  # of a table: what Python can hold as rows within about a gigabyte
+
+
+def json_rows(path: Path, reading: Reading) -> Iterator[dict[str, Any]]:
+    """Objects of a JSON array or of lines of JSON; what is none is counted under `record`."""
+    first = next(json_lines(path), b"")
+    if first is not None and first.lstrip()[:1] == b"[":
+        records: Iterator[Any] = iter(decode(open_bytes(path), list[msgspec.Raw]))
+    elif first is not None and not _whole(first):
+        records = iter([open_bytes(path)])
+    else:
+        records = json_lines(path)
+    for record in records:
+        if record is None:
+            reading.unread["record: line too long"] += 1
+            continue
+        try:
+            yield decode(record, dict[str, Any])
+        except Unreadable as error:
+            reading.unread[f"record: {error}"] += 1
+
+
+def _whole(line: bytes) -> bool:
+    """Whether a first line is a record by itself, and not the start of an object over several lines."""
+    try:
+        decode(line, dict[str, msgspec.Raw])
+    except Unreadable:
+        return line.strip() not in (b"{", b"") and not line.rstrip().endswith((b",", b"{", b"["))
+    return True
+
+
+def table_rows(path: Path) -> tuple[list[str], Iterator[Mapping[str, Any]]]:
+    """The columns of a CSV, TSV, Parquet or JSONL file and its rows."""
+    frame = checked_frame(path)
+    return frame.columns, frame.iter_rows(named=True)
+
+
+def checked_frame(path: Path) -> pl.DataFrame:
+    """A table, if its size is one that memory can hold."""
+    try:
+        with path.open("rb") as file:
+            if file.read(4) == b"PAR1":
+                rows = pl.scan_parquet(path).select(pl.len()).collect().item()
+                if rows * max(len(pl.read_parquet_schema(path)), 1) > CELLS_LIMIT:
+                    raise InputError(
+                        f"{path} has {rows:,} rows; a table of more than {CELLS_LIMIT:,} cells is not read.",
+                        remedy="Select the columns and rows that are needed.",
+                    )
+        return read_frame(path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
+        raise InputError(f"{path} is a damaged table.", remedy="Get it from its source again.") from error
+
+
+def companion(path: Path, kind: type[Any]) -> Any:
+    """A JSON file that belongs beside a log; None if it is not there or cannot be read."""
+    try:
+        return decode(open_bytes(path), kind) if path.is_file() else None
+    except (Unreadable, InputError, OSError):
+        return None
