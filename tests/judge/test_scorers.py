@@ -97,6 +97,7 @@ def test_unlikely_texts_score_higher(tmp_path: Path) -> None:
         ("1", "odd", "What is the capital of France?", "Zebra lamp quickly of tax violet seven."),
         ("2", "plain", "What is 2 + 2?", "2 + 2 = 4"),
         ("2", "odd", "What is 2 + 2?", ""),
+        ("3", "plain", "Where is Kyoto (京都)?", "京都 is in\nJapan."),  # characters of several tokens
     ]
     path, out = tmp_path / "a.csv", tmp_path / "s.csv"
     pl.DataFrame(rows, schema=["item", "condition", "prompt", "answer"], orient="row").write_csv(path)
@@ -104,5 +105,6 @@ def test_unlikely_texts_score_higher(tmp_path: Path) -> None:
     scores = {(r["item"], r["condition"]): r["nll"] for r in pl.read_csv(out).to_dicts()}
     assert scores[1, "plain"] < 2 < 5 < scores[1, "odd"]
     assert scores[2, "odd"] is None  # an empty answer has no likelihood
+    assert 0 < scores[3, "plain"] < 10
     with open_ledger(tmp_path / "s.csv.run") as ledger:
-        assert ledger.spent().calls == 3  # one each, kept: scoring again would pay nothing
+        assert ledger.spent().calls == 4  # one each, kept: scoring again would pay nothing

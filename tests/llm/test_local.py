@@ -76,6 +76,15 @@ def test_options_by_text_with_a_grammar(tmp_path: Path) -> None:
     assert all(len(a.logprobs) == len(a.tokens) >= 1 and max(a.logprobs) <= 0 for a in answers)
 
 
+def test_one_text_is_read_in_its_own_tokens(tmp_path: Path) -> None:
+    texts = ("Paris", "You are a teapot.", "Zürich 漢")  # none of which the model would have said
+    held = [Decoding(max_tokens=16, logprobs=True, choices=(text,)) for text in texts]
+    answers = ask(tmp_path, [(question("Lima"), decoding, 0) for decoding in held], slots=3)
+    assert [a.text for a in answers] == list(texts)
+    assert answers[0].tokens == ("Paris",)  # and not "P", "ari", "s"
+    assert answers[1].tokens[:3] == ("You", " are", " a")
+
+
 def test_too_long_a_prompt_is_a_failed_call(tmp_path: Path) -> None:
     long = [{"role": "user", "content": "word " * 2000}]
     answers = ask(tmp_path, [(long, Decoding(max_tokens=4), 0), (question("Lima"), Decoding(max_tokens=4), 0)], slots=2)

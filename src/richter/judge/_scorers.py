@@ -35,8 +35,9 @@ def check_nll_model(name: str) -> None:
 def nll_job(model: Model, prompt: str, text: str, *, max_tokens: int = 512, item: str = "", condition: str = "") -> Job:
     """The call whose answer is `text` itself: the model is held to it by a grammar and reports its probabilities.
 
-    llama.cpp gives log-probabilities from before the grammar, so they are the model's own. The text is read in the
-    tokens the model itself prefers at each point, which is nearly always how its tokenizer would split it.
+    llama.cpp gives log-probabilities from before the grammar, so they are the model's own, and the grammar holds the
+    model to the tokens in which its own tokenizer splits the text. Without that it spells a text it would not have
+    written in whatever tokens it likes best, letter by letter, and the mean per token is of another thing.
     """
     return Job(
         model=model,

@@ -2,12 +2,33 @@
 
 from collections.abc import Sequence
 
-__all__ = ["choices_grammar"]
+__all__ = ["choices_grammar", "tokens_grammar"]
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def choices_grammar(choices: Sequence[str]) -> str:
     """A grammar that admits exactly these texts."""
-    quoted = ('"' + "".join(_ESCAPES.get(char, char) for char in text) + '"' for text in choices)
-    return "root ::= " + " | ".join(quoted)
+    return "root ::= " + " | ".join(_quoted(text) for text in choices)
+
+
+def tokens_grammar(pieces: Sequence[tuple[int, bytes]]) -> str:
+    """A grammar that admits one text in these tokens only, each with its id and bytes.
+
+    A character that is spread over several tokens is admitted as a character, since llama.cpp cannot hold a grammar to
+    a part of one.
+    """
+    parts, held = [], b""
+    for number, piece in pieces:
+        held += piece
+        try:
+            text = held.decode()
+        except UnicodeDecodeError:
+            continue
+        parts.append(f"<[{number}]>" if held == piece else _quoted(text))
+        held = b""
+    return "root ::= " + " ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    return '"' + "".join(_ESCAPES.get(char, char) for char in text) + '"'

@@ -1,17 +1,20 @@
 """llama.cpp in this process, through xllamacpp: any GGUF file, and SmolLM2-135M-Instruct as the built-in."""
 
 import asyncio
+import http.client
+import json
 import os
 import secrets
 import threading
 import time
+import urllib.parse
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from richter.errors import CallFailed, InputError, MissingPart, ModelError
-from richter.llm._grammar import choices_grammar
+from richter.llm._grammar import choices_grammar, tokens_grammar
 from richter.llm._model import Message, draw_seed
 from richter.records import Answer, Decoding
 from richter.store import cache_folder, fetch_wheel_member
@@ -63,7 +66,8 @@ class LocalModel:
         check_gguf(path)
         self._cancelled = threading.Event()
         self._pool = ThreadPoolExecutor(slots, thread_name_prefix="local-model")
-        self._server: Any = _serve(path, slots=slots, context_tokens=context_tokens)
+        self._key = secrets.token_urlsafe(32)
+        self._server: Any = _serve(path, slots=slots, context_tokens=context_tokens, key=self._key)
 
     async def ask(self, messages: Sequence[Message], decoding: Decoding, draw: int) -> Answer:
         """One attempt. See `Model`. Runs in a thread; cancelling the task stops the generation at the next token."""
@@ -80,6 +84,10 @@ class LocalModel:
     ) -> Answer:
         raw = messages[0]["role"] == "text"
         request = _request(messages, decoding, draw, raw=raw)
+        if len(decoding.choices) == 1:
+            # held to one text, a model would spell it in whatever tokens it likes best at each point, letter by letter
+            # if need be: the likelihood is that of the text as its own tokenizer splits it
+            request["grammar"] = tokens_grammar(self._tokenize(decoding.choices[0]))
         parts: list[str] = []
         tokens: list[str] = []
         logprobs: list[float] = []
@@ -118,6 +126,21 @@ class LocalModel:
             money_usd=0.0,
             latency_s=time.perf_counter() - started,
         )
+
+    def _tokenize(self, text: str) -> list[tuple[int, bytes]]:
+        """The tokens of a text, by the server's own loopback port (the library has no call for it)."""
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self._server.listening_address).netloc)
+        try:
+            headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+            body = json.dumps({"content": text, "add_special": False, "parse_special": False, "with_pieces": True})
+            connection.request("POST", "/tokenize", body, headers)
+            found = json.loads(connection.getresponse().read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise CallFailed(f"{self.name}: its tokenizer did not answer ({error}).") from error
+        finally:
+            connection.close()
+        pieces = [(token["id"], token["piece"]) for token in found["tokens"]]
+        return [(number, piece.encode() if isinstance(piece, str) else bytes(piece)) for number, piece in pieces]
 
     async def aclose(self) -> None:
         """Stop what is running, join the threads, then free the server: in that order, else the process crashes."""
@@ -161,7 +184,7 @@ def _request(messages: Sequence[Message], decoding: Decoding, draw: int, *, raw:
     return request
 
 
-def _serve(path: Path, *, slots: int, context_tokens: int) -> Any:
+def _serve(path: Path, *, slots: int, context_tokens: int, key: str) -> Any:
     try:
         import xllamacpp
     except ImportError as error:
@@ -173,7 +196,7 @@ def _serve(path: Path, *, slots: int, context_tokens: int) -> Any:
     params.cpuparams.n_threads = os.cpu_count() or 2
     params.cache_ram_mib = 0  # else memory grows by gigabytes over a run
     params.verbosity = -1
-    params.api_keys = [secrets.token_urlsafe(32)]  # it opens a loopback port; nobody else may use it
+    params.api_keys = [key]  # it opens a loopback port; nobody else may use it
     params.ui = False
     try:
         return xllamacpp.Server(params)
