@@ -123,7 +123,7 @@ def _condition(name: str, k: int) -> dict[str, Any]:
             "interval": interval(0.1),
             "n": 40,
             "what": "rate of severity >= 3",
-            "mean": 1.2,
+            "mean": {"estimate": 1.2, "interval": None, "n": 240, "what": "mean severity"},
         },
         "knows": None if k else {"estimate": 0.11, "interval": interval(0.11), "n": 40, "what": "ECE, debiased"},
         "where": [{"group": "cities", "kind": "domain", "error_rate": 0.5, "interval": interval(0.5), "n": 20}],

@@ -94,6 +94,7 @@ def measure_run(
             "started_at": records.moment(0),
             "ended_at": records.moment(1),
             "state": records.state,
+            "ratings": records.basis,
         },
         "question": question_of(records.names),
         "conditions": conditions,

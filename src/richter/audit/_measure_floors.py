@@ -51,11 +51,10 @@ def compare_run(
     level: float,
     seed: int,
 ) -> CompareReport:
-    """`compare_grades` on all conditions; two are directed, as in `richter compare RUN A B`: is the second better?"""
+    """`compare_grades` on all conditions; no direction is fixed beforehand: a claim is what its sentence states."""
     return compare_grades(
         grades,
         rng=np.random.default_rng(seed),
-        conditions=grades.names if len(grades.names) == 2 else (),
         margin=margin,
         severity_margin=severity_margin,
         tail_plan=tail_plan,

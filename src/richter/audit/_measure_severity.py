@@ -80,14 +80,14 @@ def _mechanisms(records: RunRecords) -> list[dict[str, Any]]:
 
 
 def _curve(name: str, report: SeverityReport) -> list[dict[str, Any]]:
-    """The share of answers at or above each level, seen and as the law with the fitted b has it above m_min.
+    """The answers at and above each level, seen and as the law with the fitted b expects them above m_min.
 
     The law is the truncated geometric one on the half-step grid: P(level) proportional to 10^(-b (s - m_min)) from
-    m_min to 4, scaled to the share of answers at or above m_min.
+    m_min to 4, scaled to the answers at or above m_min.
     """
     fit = report.study.discrimination.conditions[name]
     counts = np.asarray(fit.counts[1:], dtype=np.int64)
-    exceed = np.cumsum(counts[::-1])[::-1] / fit.n
+    exceed = np.cumsum(counts[::-1])[::-1]
     fitted = np.full(8, np.nan)
     if isinstance(fit, BValue):
         above = fit.m_min <= LEVELS
@@ -99,7 +99,7 @@ def _curve(name: str, report: SeverityReport) -> list[dict[str, Any]]:
             "condition": name,
             "severity": float(level),
             "count": int(count),
-            "exceed": float(seen),
+            "exceed": int(seen),
             "fitted_exceed": None if np.isnan(model) else float(model),
         }
         for level, count, seen, model in zip(LEVELS, counts, exceed, fitted, strict=True)

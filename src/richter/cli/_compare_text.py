@@ -5,9 +5,9 @@ from rich.table import Table
 
 from richter.audit import CompareReport
 from richter.floors import ConditionSummary, GapFinding, PairResult
-from richter.records import Verdict, printable
+from richter.records import Verdict, markdown_safe, printable
 
-__all__ = ["findings_of", "markdown", "markdown_safe", "show", "verdict_note"]
+__all__ = ["findings_of", "markdown", "show", "verdict_note"]
 
 SHOWN_PAIRS = 40
 
@@ -232,11 +232,3 @@ def markdown(report: CompareReport) -> str:
     if warnings:
         lines += ["", *warnings]
     return "\n".join(lines) + "\n"
-
-
-def markdown_safe(text: str) -> str:
-    """Names come from files: nothing in them may become Markdown or HTML."""
-    shown = printable(text)
-    for char in "\\`*_|[]<>":
-        shown = shown.replace(char, f"\\{char}" if char not in "<>" else {"<": "&lt;", ">": "&gt;"}[char])
-    return shown

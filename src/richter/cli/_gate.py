@@ -7,10 +7,9 @@ import click
 
 from richter.audit import GateReport, RatingKind, open_gate_data, read_grades, read_plan, run_gate
 from richter.cli._compare import split_sources
-from richter.cli._compare_text import markdown_safe
 from richter.cli._output import console, json_option, write_json
 from richter.errors import StorageError
-from richter.records import Verdict, printable
+from richter.records import Verdict, markdown_safe, printable
 
 __all__ = ["gate"]
 

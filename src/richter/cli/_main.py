@@ -30,6 +30,7 @@ COMMANDS = {
     "kb": ("_kb", "kb", "Build and inspect knowledge bases to search for errors."),
     "plan": ("_plan", "plan", "Write, lock and check a plan before looking at data."),
     "rate": ("_rate", "rate", "Rate answers by hand, blind, in a local page or a sheet."),
+    "report": ("_report", "report", "What a run shows, as a page, JSON, Markdown and figures."),
     "run": ("_run", "run", "List runs and show what is in one."),
     "search": ("_search", "search", "Find where the model fails, under a budget."),
     "severity": ("_severity", "severity", "How bad are the errors, and which claims about their shape hold?"),

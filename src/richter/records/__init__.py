@@ -5,7 +5,7 @@ from richter.records._finding import Finding, Gate, Interval, Verdict
 from richter.records._jsonable import jsonable
 from richter.records._knowledge import Document, Paragraph, Question
 from richter.records._picture import Mark, picture, picture_of
-from richter.records._text import printable
+from richter.records._text import markdown_safe, printable
 
 __all__ = [
     "Answer",
@@ -25,6 +25,7 @@ __all__ = [
     "Verdict",
     "call_key",
     "jsonable",
+    "markdown_safe",
     "picture",
     "picture_of",
     "printable",

@@ -3,6 +3,17 @@
 from richter.report._evidence import Evidence, read_evidence
 from richter.report._figure import Figure
 from richter.report._figures import figures, write_figures
+from richter.report._markdown import MARKDOWN_MARK, markdown
 from richter.report._page import render_report, write_report
 
-__all__ = ["Evidence", "Figure", "figures", "read_evidence", "render_report", "write_figures", "write_report"]
+__all__ = [
+    "MARKDOWN_MARK",
+    "Evidence",
+    "Figure",
+    "figures",
+    "markdown",
+    "read_evidence",
+    "render_report",
+    "write_figures",
+    "write_report",
+]

@@ -279,8 +279,8 @@ def _cell(value: Any, label: str, what: str, top: float) -> dict[str, Any]:
         return {"label": label, "big": "", "what": printable(str(reason or "not measured"), limit=160)}
     interval = value.get("interval")
     said = [printable(str(value.get("what") or what), limit=120)]
-    if isinstance(value.get("mean"), int | float):
-        said.append(f"mean severity {number(value['mean'])}")
+    if isinstance(value.get("mean"), Mapping):
+        said.append(f"mean severity {number(value['mean'].get('estimate'))}")
     if value.get("n") is not None:
         said.append(f"n = {number(value['n'])}")
     if isinstance(interval, Mapping) and interval.get("level") not in (None, 0.95):

@@ -130,7 +130,7 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     worst = [r for r in rows if r["severity"] == CATASTROPHIC]
     sentence = "How often an answer of at least each severity is to be expected in a million, with 95% intervals."
     if worst:
-        top = max(worst, key=lambda r: r["per_million"])
+        top = max(worst, key=lambda r: r["per_million"] or 0.0)  # None where none was seen
         sentence += (
             f" At severity {CATASTROPHIC:g} and above the most is {number(top['per_million'])} for {top['condition']}"
             f" [{number(top['low'])}, {number(top['high'])}]."

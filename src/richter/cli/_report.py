@@ -1,0 +1,161 @@
+"""`richter report`: what a run shows, as a page, as JSON, as Markdown, as figures."""
+
+import datetime
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from richter.audit import SECTIONS, measure_run
+from richter.cli._output import console, json_option, progress_console, write_json
+from richter.errors import InputError, StorageError
+from richter.records import printable
+from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
+
+__all__ = ["check_target", "is_report", "report"]
+
+PAGE_MARK = '<meta name="generator" content="Richter'
+MADE = (".html", ".md", ".json", ".svg", ".png")  # what reports are written as; all else in a run is its records
+HEAD = 8192  # characters in which a report says that it is one
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
+@click.option("--md", "md_path", metavar="PATH", help="Write Markdown for a pull request to PATH, or '-'.")
+@click.option(
+    "--figures", "folder", type=click.Path(path_type=Path), help="Write each figure to a file in this folder."
+)
+@click.option("--format", "form", type=click.Choice(["svg", "png"]), default="svg", show_default=True)
+@click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
+@click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
+@json_option
+def report(
+    run: Path,
+    output: Path | None,
+    md_path: str | None,
+    folder: Path | None,
+    form: Literal["svg", "png"],
+    only: str | None,
+    plan: Path | None,
+    seed: int,
+    force: bool,
+    json_path: str | None,
+) -> None:
+    """What a run shows: one page that opens offline, and the same as JSON, Markdown and figures.
+
+    Everything comes from the run's ledgers; no model is asked and the run is not changed. A section that cannot be had
+    says which command would get it. Without -o the page is written to RUN/report.html, unless only JSON, Markdown or
+    figures are asked for. An older report is replaced; any other file only with --force.
+
+    \b
+    Examples:
+      richter report run1
+      richter report run1 -o audit.html --md pr.md
+      richter report run1 --json - --only severity,floors
+      richter report run1 --figures figures --format png
+    """
+    if output is None and json_path is None and md_path is None and folder is None:
+        output = run / "report.html"
+    if "-" in (json_path, md_path) and json_path == md_path:
+        raise InputError("Both JSON and Markdown would go to standard output.", remedy="Give one of them a path.")
+    inputs = _inputs(run, plan)
+    if output is not None:
+        check_target(output, mark=PAGE_MARK, inputs=inputs, force=force)
+    if md_path not in (None, "-"):
+        check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
+    with _measuring() as watch:
+        document = measure_run(
+            run, only=None if only is None else _sections(only), plan=plan, seed=seed, watch=watch
+        ).to_dict()
+        if output is not None:
+            watch("the page")
+            write_report(document, run, output, built_at=_now())
+    written = [] if output is None else [str(output)]
+    if folder is not None:
+        written += [str(path) for path in write_figures(document, folder, form)]
+    write_json(document, json_path, inputs=inputs)
+    if md_path == "-":
+        click.echo(markdown(document), nl=False)
+    elif md_path is not None:
+        _write(Path(md_path), markdown(document))
+        written.append(md_path)
+    out = console("-" if "-" in (json_path, md_path) else None)
+    for line in _lines(document):
+        out.print(line)
+    if written:
+        out.print(f"Written: {', '.join(printable(p) for p in written[:3])}" + ", …" * (len(written) > 3))
+
+
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    """The question, the first claims, and what to do next."""
+    yield printable(document["question"])
+    found = document["findings"]
+    for finding in found[:8]:
+        yield f"  {printable(finding['sentence'])} ({finding['verdict']})"
+    if len(found) > 8:
+        yield f"  … and {len(found) - 8:,} claims more"
+    for name, section in document["sections"].items():
+        if isinstance(section, dict) and "missing" in section:
+            yield f"  no {name}: {printable(section['missing']['reason'])}"
+    for step in document["next"][:3]:
+        yield f"Next: {printable(step)}"
+
+
+def _sections(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _inputs(run: Path, plan: Path | None) -> list[Path]:
+    """What a report is made from, and must never overwrite."""
+    own = [path for path in run.rglob("*") if path.is_file() and path.suffix not in MADE]
+    return own if plan is None else [*own, plan, Path(f"{plan}.lock")]
+
+
+def is_report(path: Path, mark: str) -> bool:
+    """Whether a file says in its head that Richter made it as a report."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return mark in file.read(HEAD)
+    except OSError:
+        return False
+
+
+def check_target(path: Path, *, mark: str, inputs: Iterable[Path], force: bool) -> None:
+    """Refuse, before the work, a path that cannot take a report: a folder, an input, or somebody's file."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder.", remedy="Name the file that the report shall be written to.")
+    if not path.exists():
+        return
+    if any(path.samefile(other) for other in inputs if other.exists()):
+        raise InputError(f"{path} is part of the run.", remedy="Choose another path.")
+    if not force and not is_report(path, mark):
+        raise InputError(f"{path} exists and is not a Richter report.", remedy="Choose another path, or --force.")
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(path.name + ".part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+@contextmanager
+def _measuring() -> Iterator[Any]:
+    """A watcher that shows on a terminal which section is measured."""
+    shown = progress_console()
+    if not shown.is_terminal:
+        yield lambda name: None
+        return
+    with shown.status("reading the run") as status:
+        yield lambda name: status.update(f"measuring: {name}")

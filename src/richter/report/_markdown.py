@@ -1,0 +1,140 @@
+"""A results document in Markdown, short enough for a pull request."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from richter.records import markdown_safe
+from richter.report._words import count, interval_words, number, percent
+
+__all__ = ["MARKDOWN_MARK", "markdown"]
+
+MARKDOWN_MARK = "<!-- richter report -->"  # the first line, by which a report is known again
+MOST = 12  # claims and conditions told one by one; beyond, they are counted
+DECIDED = ("refuted", "verified", "equivalent")
+MEASURES = {
+    "b": "slope of severities",
+    "xi": "shape of the tail",
+    "draws": "agreement with itself",
+    "confidence": "own confidence",
+}
+MARKS = {True: "passed", False: "**failed**", None: "not made"}
+
+Row = Mapping[str, Any]
+
+
+def markdown(document: Row) -> str:
+    """The question, the claims, the numbers per condition, the checks, what to do next, and what can be signed.
+
+    Everything that came from a model or a file is escaped: it stays text. With many claims the decided ones come first
+    and the rest are counted by measure; nothing is left out silently.
+    """
+    lines = [MARKDOWN_MARK, f"## {markdown_safe(document['question'])}", "", *_about(document), ""]
+    lines += [*_claims(document["findings"]), *_conditions(document["conditions"])]
+    checks = [f"- {MARKS[c['passed']]}: {markdown_safe(c['text'])}" for c in document["checks"]]
+    lines += ["### Checks", "", *checks, ""]
+    if document["next"]:
+        lines += ["### Next", "", *(f"- {markdown_safe(step)}" for step in document["next"]), ""]
+    lines += [*_signature(document["signature"]), "", _small(document)]
+    return "\n".join(lines) + "\n"
+
+
+def _about(document: Row) -> Iterator[str]:
+    run = document["run"]
+    of = f" of {markdown_safe(run['bench'], limit=120)}" if run["bench"] else ""
+    yield f"{count(run['items'], 'item')}{of}, {count(len(document['conditions']), 'condition')}."
+    if run["state"] != "complete":
+        yield {
+            "in progress": "**The run is in progress**: these figures are of a moment.",
+            "empty": "**The run is empty**: nothing was answered.",
+        }[run["state"]]
+    made = [c["name"] for c in document["conditions"] if c["simulated"]]
+    if made:
+        yield f"**Simulated**, and no statement about any model: {', '.join(map(markdown_safe, made[:5]))}."
+    if document["methods"]["exploratory"]:
+        yield "Exploratory: " + ("the plan does not confirm it." if document["methods"]["plan"] else "no locked plan.")
+
+
+def _claims(findings: Sequence[Row]) -> Iterator[str]:
+    if not findings:
+        return
+    yield "### Claims"
+    yield ""
+    order = sorted(findings, key=lambda f: (f["measure"] != "requirement", f["verdict"] not in DECIDED))  # stable
+    for finding in order[:MOST]:
+        refuted = f" (refuted: {markdown_safe(finding['claim'])})" if finding["verdict"] == "refuted" else ""
+        yield f"- **{finding['verdict']}** {markdown_safe(finding['sentence'], limit=600)}{refuted}"
+    yield ""
+    if len(order) > MOST:
+        verdicts = sorted({f["verdict"] for f in findings})
+        yield f"These are {MOST} of {len(order):,}. All of them:"
+        yield ""
+        yield "| " + " | ".join(["about", *verdicts]) + " |"
+        yield "|---" * (1 + len(verdicts)) + "|"
+        for measure in dict.fromkeys(f["measure"] for f in findings):
+            counts = Counter(f["verdict"] for f in findings if f["measure"] == measure)
+            name = MEASURES.get(measure, measure.replace("_", " "))
+            yield f"| {name} | " + " | ".join(number(counts[v]) if counts[v] else "" for v in verdicts) + " |"
+        yield ""
+
+
+def _conditions(conditions: Sequence[Row]) -> Iterator[str]:
+    if not conditions:
+        return
+    yield "| condition | n | wrong | severity 3 or more | mean severity | calibration error | worst in |"
+    yield "|---|---|---|---|---|---|---|"
+    ranked = sorted(conditions, key=lambda c: -(c["how_often"] or {"estimate": -1.0})["estimate"])
+    for c in ranked if len(ranked) <= MOST else ranked[:MOST]:
+        mean = (c["how_badly"] or {}).get("mean")
+        worst = next(iter(c["where"]), None)
+        cells = [
+            markdown_safe(c["name"], limit=60),
+            number(c["rated"]),
+            _rate(c["how_often"]),
+            _rate(c["how_badly"]),
+            "–" if mean is None else f"{mean['estimate']:.2f}",
+            "–" if c["knows"] is None else f"{c['knows']['estimate']:.3f} {_interval(c['knows'])}",
+            "" if worst is None else f"{markdown_safe(worst['group'], limit=60)}: {percent(worst['error_rate'])}",
+        ]
+        yield f"| {' | '.join(cells)} |"
+    if len(ranked) > MOST:
+        yield ""
+        yield f"The {MOST} that are wrong most often, of {len(ranked)}."
+    yield ""
+
+
+def _interval(figure: Row) -> str:
+    return interval_words(figure["interval"], as_percent=False).replace("[", "(").replace("]", ")")
+
+
+def _rate(figure: Row | None) -> str:
+    """A rate with its interval; with nothing seen its upper limit, never 0."""
+    if figure is None:
+        return "–"
+    if figure["estimate"] == 0:
+        return f"below {percent(figure['interval']['high'])}"
+    low, high = figure["interval"]["low"], figure["interval"]["high"]
+    return f"{percent(figure['estimate'])} ({percent(low)} to {percent(high)})"
+
+
+def _signature(signature: Row) -> Iterator[str]:
+    yield "### To sign"
+    yield ""
+    rows = {
+        "Requirement": signature["requirement"] or "none was stated",
+        "Bound": signature["bound"] or "none: nothing was rated",
+        "Basis": signature["basis"],
+        "Population": signature["population"],
+        "Plan": signature["plan_hash"] or "none",
+        "Deviations": "; ".join(signature["deviations"]) or "none recorded",
+    }
+    for name, text in rows.items():
+        yield f"- {name}: {markdown_safe(text, limit=600)}"
+
+
+def _small(document: Row) -> str:
+    methods = document["methods"]
+    spent = methods["spent"]
+    money = "price unknown" if spent["money_usd"] is None else f"${number(spent['money_usd'])}"
+    made = f"Richter {markdown_safe(document['richter'])}, seed {methods['seed']}"
+    return f"<sub>{made}; {count(spent['calls'], 'call')}, {number(spent['tokens'])} tokens, {money}.</sub>"
