@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         parse_value,
         read_plan,
     )
-    from richter.audit._rating import import_ratings, serve_rating, shared_sample, write_sheet
+    from richter.audit._rating import import_ratings, open_rating, serve_rating, shared_sample, write_sheet
     from richter.audit._run import Run, open_run
     from richter.audit._sequential import Outcome, SequentialAudit, ask_until
     from richter.audit._severity import SeverityReport, weigh_scores
@@ -124,6 +124,7 @@ _FILES = {
     ),
     "_rating": (
         "import_ratings",
+        "open_rating",
         "serve_rating",
         "shared_sample",
         "write_sheet",
@@ -203,6 +204,7 @@ __all__ = [
     "next_labels",
     "open_data",
     "open_gate_data",
+    "open_rating",
     "open_run",
     "parse_value",
     "question_table",

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from aiohttp import web
 
 from richter.errors import InputError
 from richter.interop import export_table, read_frame, read_ratings
-from richter.judge import RatingPage, Sample, check_mechanism, check_severity, draw_sample, tabulate
+from richter.judge import RatingPage, Sample, check_mechanism, check_severity, draw_sample, serve_loopback, tabulate
 from richter.records import Rating
 from richter.store import Ledger, RunLike, open_ledger
 
-__all__ = ["import_ratings", "serve_rating", "shared_sample", "write_sheet"]
+__all__ = ["import_ratings", "open_rating", "serve_rating", "shared_sample", "write_sheet"]
 
 NOTE = "rating sample"
 SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
@@ -44,6 +43,14 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
     return sample
 
 
+def open_rating(ledger: Ledger, rater: str, *, n: int = 60, seed: int = 0) -> RatingPage:
+    """A rater's page on the run's sample, over a ledger that is open for writing."""
+    sample = shared_sample(ledger, n=n, seed=seed)
+    items = {item.id: item for item in ledger.items()}
+    answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
+    return RatingPage(ledger, sample, rater, items, answers)
+
+
 def serve_rating(
     run: RunLike, *, rater: str, n: int, seed: int = 0, port: int = 0, ready: Callable[[str, int], None]
 ) -> int:
@@ -52,32 +59,16 @@ def serve_rating(
     Returns how many answers of the sample this rater has rated.
     """
     with open_ledger(run, mode="write") as ledger:
-        sample = shared_sample(ledger, n=n, seed=seed)
-        items = {item.id: item for item in ledger.items()}
-        answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
-        page = RatingPage(ledger, sample, rater, items, answers)
+        page = open_rating(ledger, rater, n=n, seed=seed)
 
-        async def serve() -> None:
-            runner = web.AppRunner(page.app(), access_log=None)
-            await runner.setup()
-            try:
-                site = web.TCPSite(runner, "127.0.0.1", port)
-                try:
-                    await site.start()
-                except OSError as error:
-                    raise InputError(
-                        f"Port {port} cannot be used: {error.strerror}.", remedy="Leave --port out."
-                    ) from error
-                here = runner.addresses[0][1]
-                ready(f"http://127.0.0.1:{here}/?token={page.guard.token}", len(sample.chosen))
-                while page.state()["task"] is not None:
-                    await asyncio.sleep(0.5)
-                await asyncio.sleep(1.0)  # let the page show that all is done
-            finally:
-                await runner.cleanup()
-
+        serving = serve_loopback(
+            page.app(),
+            port=port,
+            ready=lambda base: ready(f"{base}/?token={page.guard.token}", len(page.order)),
+            ended=lambda: page.state()["task"] is None,
+        )
         with contextlib.suppress(KeyboardInterrupt):  # how a rater stops for today: everything is in the ledger
-            asyncio.run(serve())
+            asyncio.run(serving)
         return int(page.state()["done"])
 
 

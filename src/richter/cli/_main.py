@@ -36,6 +36,7 @@ COMMANDS = {
     "severity": ("_severity", "severity", "How bad are the errors, and which claims about their shape hold?"),
     "size": ("_size", "size", "How many items a claim will need, before asking."),
     "tail": ("_tail", "tail", "Is one condition's tail heavier? Only behind every gate."),
+    "view": ("_view", "view", "Look at runs in a local web app."),
 }
 
 

@@ -1,6 +1,7 @@
 """Files in and out: others' logs, the tables that the statistics read, and exports."""
 
 from richter.interop._croissant import About, DataFile, croissant
+from richter.interop._evidence import evidence_of, write_evidence
 from richter.interop._export import EXPORTS, export_table
 from richter.interop._frames import Frame, Source, as_frame, is_frame, source_name
 from richter.interop._hub import hub_header, hub_size, write_dataset
@@ -28,6 +29,7 @@ __all__ = [
     "as_frame",
     "check_table",
     "croissant",
+    "evidence_of",
     "export_table",
     "hub_header",
     "hub_size",
@@ -48,6 +50,7 @@ __all__ = [
     "source_name",
     "spread_draws",
     "write_dataset",
+    "write_evidence",
     "write_lm_eval_tasks",
     "write_run",
 ]

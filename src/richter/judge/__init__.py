@@ -1,6 +1,6 @@
 """Severity: the rubric, judging by rules, by judge models and by people, and what the ratings are worth."""
 
-from richter.judge._guard import LoopbackGuard, error_reply
+from richter.judge._guard import LoopbackGuard, error_reply, serve_loopback
 from richter.judge._page import RatingPage
 from richter.judge._panel import (
     AGREE_WITHIN,
@@ -72,6 +72,7 @@ __all__ = [
     "read_reply",
     "reply_schema",
     "rubric",
+    "serve_loopback",
     "snap",
     "tabulate",
 ]

@@ -1,14 +1,15 @@
 """Who may open a local page: this machine, once by the printed address, then by a cookie; never another site."""
 
+import asyncio
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from richter.errors import RichterError
+from richter.errors import InputError, RichterError
 
-__all__ = ["LoopbackGuard", "error_reply"]
+__all__ = ["LoopbackGuard", "error_reply", "serve_loopback"]
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -86,3 +87,22 @@ class LoopbackGuard:
 def error_reply(status: int, text: str) -> web.Response:
     """An error as one line of JSON."""
     return web.json_response({"error": text}, status=status)
+
+
+async def serve_loopback(
+    app: web.Application, *, port: int, ready: Callable[[str], None], ended: Callable[[], bool] = lambda: False
+) -> None:
+    """Serve an app on this machine only, until `ended`; `ready` gets its address without the token."""
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, "127.0.0.1", port).start()
+        except OSError as error:
+            raise InputError(f"Port {port} cannot be used: {error.strerror}.", remedy="Leave --port out.") from error
+        ready(f"http://127.0.0.1:{runner.addresses[0][1]}")
+        while not ended():
+            await asyncio.sleep(0.5)
+        await asyncio.sleep(1.0)  # let the page show that all is done
+    finally:
+        await runner.cleanup()

@@ -27,7 +27,7 @@ _FIND = "SELECT text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd
 _ANSWERS = """
     SELECT a.item, a.condition, a.draw, text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s
     FROM answers a JOIN calls c ON c.key = a.call LEFT JOIN items i ON i.id = a.item
-    WHERE CAST(?1 AS TEXT) IS NULL OR a.condition = ?1
+    WHERE (CAST(?1 AS TEXT) IS NULL OR a.condition = ?1) AND (CAST(?2 AS TEXT) IS NULL OR a.item = ?2)
     ORDER BY a.condition, i.position NULLS FIRST, a.item, a.draw
 """
 _FAILED = """
@@ -36,7 +36,12 @@ _FAILED = """
         row_number() OVER (PARTITION BY f.condition, f.item, f.draw ORDER BY f.created_at DESC) AS place
         FROM failures f LEFT JOIN answers a ON a.condition = f.condition AND a.item = f.item AND a.draw = f.draw
         WHERE f.given_up AND a.call IS NULL AND f.condition <> '' AND (CAST(?1 AS TEXT) IS NULL OR f.condition = ?1)
+        AND (CAST(?2 AS TEXT) IS NULL OR f.item = ?2)
     ) AS latest WHERE place = 1 ORDER BY condition, item, draw
+"""
+_STATE = """
+    SELECT (SELECT count(*) FROM answers), (SELECT count(*) FROM failures), count(*), coalesce(sum(severity), 0.0),
+    max(ended_at) FROM ratings
 """
 _SPENT = """
     SELECT count(*), (SELECT count(*) FROM failures),
@@ -367,12 +372,12 @@ class Ledger:
         self._database.write(commit)
         return [None] * len(calls)
 
-    def answers(self, condition: str | None = None) -> Iterator[Answer]:
+    def answers(self, condition: str | None = None, *, item: str | None = None) -> Iterator[Answer]:
         """Answers in the order of items and draws, streamed; failed ones (never answered since) come with `error`."""
-        for item, name, draw, *rest in self._database.stream(_ANSWERS, (condition,)):
-            yield _answer(item, name, draw, rest)
-        for item, name, draw, error in self._rows(_FAILED, (condition,)):
-            yield Answer(text="", item=item, condition=name, draw=draw, error=error)
+        for of, name, draw, *rest in self._database.stream(_ANSWERS, (condition, item)):
+            yield _answer(of, name, draw, rest)
+        for of, name, draw, error in self._rows(_FAILED, (condition, item)):
+            yield Answer(text="", item=of, condition=name, draw=draw, error=error)
 
     def spent(self) -> Spent:
         """Requests, tokens and money so far, over everything in the run."""
@@ -388,6 +393,18 @@ class Ledger:
         """When the first and the last answer came, in seconds since 1970; None without any."""
         first, last = self._rows("SELECT min(created_at), max(created_at) FROM calls")[0]
         return None if first is None else (first, last)
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """How many first answers (draw 0) each condition has, and how many calls of it were given up."""
+        answered = dict(self._rows("SELECT condition, count(*) FROM answers WHERE draw = 0 GROUP BY condition"))
+        failed: dict[str, int] = {}
+        for _, condition, draw, _ in self._rows(_FAILED, (None, None)):
+            failed[condition] = failed.get(condition, 0) + (draw == 0)
+        return {name: (answered.get(name, 0), failed.get(name, 0)) for name in sorted({*answered, *failed})}
+
+    def state(self) -> tuple[int | float | None, ...]:
+        """Numbers that change whenever an answer, a failure or a rating is added or a rating is replaced."""
+        return tuple(self._rows(_STATE)[0])
 
     # -- ratings -------------------------------------------------------------------------------------------
 

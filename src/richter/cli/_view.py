@@ -1,0 +1,68 @@
+"""`richter view`."""
+
+import tempfile
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import click
+
+from richter.cli._output import console
+from richter.errors import InputError
+
+__all__ = ["save_evidence", "view"]
+
+
+@click.command()
+@click.argument("runs", nargs=-1)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the app; a free one by default.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+def view(runs: tuple[str, ...], port: int, no_browser: bool) -> None:
+    """Look at runs in a local web app: progress, report, the answers behind each figure, rating, export.
+
+    RUNS are runs or folders of runs; without any, the runs in the current folder. The app answers on this machine
+    only, to whoever opens the printed address first. Nothing that a model wrote can run in it.
+
+    \b
+    Examples:
+      richter view
+      richter view run1 run2
+      richter view runs/ --no-browser --port 8700
+    """
+    from richter.audit import measure_run, open_rating
+    from richter.report import RunsApp, find_runs, serve_runs
+
+    found = find_runs(runs or (".",))
+    if not found:
+        raise InputError("There is no run here.", remedy="Make one (`richter demo`), or name a folder of runs.")
+
+    def measure(run: str) -> dict[str, Any]:
+        return measure_run(run).to_dict()
+
+    out = console()
+
+    def ready(address: str) -> None:
+        word = "run" if len(found) == 1 else "runs"
+        out.print(f"{len(found)} {word}, on this machine only. Open (it works once):")
+        out.print(address, soft_wrap=True)
+        out.print("Stop with Ctrl-C.")
+        if not no_browser:
+            webbrowser.open(address)
+
+    serve_runs(RunsApp(found, measure=measure, rating=open_rating, archive=save_evidence), port=port, ready=ready)
+
+
+def save_evidence(run: str | Path, path: Path) -> None:
+    """Write the evidence archive of a run: records, plan, versions, results and report."""
+    import json
+
+    from richter.audit import measure_run
+    from richter.interop import evidence_of, write_evidence
+    from richter.report import render_report
+
+    document = measure_run(run).to_dict()
+    with tempfile.TemporaryDirectory() as scratch:
+        files = evidence_of(run, scratch=Path(scratch))
+    files["results.json"] = (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
+    files["report.html"] = render_report(document, run).encode()
+    write_evidence(path, files)

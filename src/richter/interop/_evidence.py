@@ -1,0 +1,79 @@
+"""The evidence of a run in one archive: records, plan, report and versions, with a hash of every file."""
+
+import hashlib
+import io
+import json
+import platform
+import zipfile
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+from richter.errors import StorageError
+from richter.interop._export import EXPORTS, export_table
+from richter.store import LEDGER_NAME, open_ledger
+
+__all__ = ["evidence_of", "write_evidence"]
+
+MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
+CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv")  # what a run folder may hold beside its ledger
+VERSIONS = ("richter", "numpy", "scipy", "numba", "polars", "xllamacpp", "wordllama")
+
+
+def evidence_of(run: str | Path, *, scratch: Path) -> dict[str, bytes]:
+    """A run's records as files: the tables of its ledger and of those in its folders, and its plan and scores.
+
+    `scratch` is an empty folder to write tables in.
+    """
+    files: dict[str, bytes] = {}
+    folders = {"": str(run)}
+    if "://" not in str(run):
+        folders |= {f"{p.parent.name}/": str(p.parent) for p in sorted(Path(run).glob(f"*/{LEDGER_NAME}"))}
+    for prefix, folder in folders.items():
+        with open_ledger(folder) as ledger:
+            tables = {name: make(ledger) for name, make in EXPORTS.items()}
+            conditions = [condition.to_dict() for condition in ledger.conditions()]
+        files[f"records/{prefix}conditions.json"] = _json(conditions)
+        for name, table in tables.items():
+            path = scratch / f"{name}.jsonl"
+            export_table(table, path)
+            files[f"records/{prefix}{name}.jsonl"] = path.read_bytes()
+    for name in CARRIED:
+        if "://" not in str(run) and (path := Path(run) / name).is_file():
+            files[name] = path.read_bytes()
+    files["versions.json"] = _json({"python": platform.python_version(), **_versions()})
+    return files
+
+
+def write_evidence(path: str | Path, files: Mapping[str, bytes]) -> None:
+    """Write the files and MANIFEST.sha256 (as `sha256sum -c` reads it) to a zip; the same files give the same bytes."""
+    path = Path(path)
+    sums = "".join(f"{hashlib.sha256(body).hexdigest()}  {name}\n" for name, body in sorted(files.items()))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, body in [*sorted(files.items()), ("MANIFEST.sha256", sums.encode())]:
+            member = zipfile.ZipInfo(name, MOMENT)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o644 << 16
+            archive.writestr(member, body)
+    partial = path.with_name(path.name + ".part")
+    try:
+        partial.write_bytes(buffer.getvalue())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in VERSIONS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
