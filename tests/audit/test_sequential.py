@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,8 +18,7 @@ class SimulatedTestee:
         self.fail = fail
         self.asked: list[str] = []
 
-    async def __call__(self, items: Sequence[str], conditions: Sequence[str]) -> list[Outcome]:
-        await asyncio.sleep(0)
+    def __call__(self, items: Sequence[str], conditions: Sequence[str]) -> list[Outcome]:
         self.asked += items
         found = [
             Outcome(item=i, condition=c, correct=float(self.rng.random() < self.accuracy[c]), confidence=0.9)
@@ -39,9 +37,8 @@ ITEMS = [f"q{i}" for i in range(2000)]
 
 
 def run(claim: str, testee: SimulatedTestee, items: Sequence[str] = ITEMS, seed: int = 0):
-    return asyncio.run(
-        ask_until(parse_claim(claim), items, testee, conditions=list(testee.accuracy), rng=np.random.default_rng(seed))
-    )
+    rng = np.random.default_rng(seed)
+    return ask_until(parse_claim(claim), items, testee, conditions=list(testee.accuracy), rng=rng)
 
 
 def test_stops_as_soon_as_decided_either_way() -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from richter.audit._calibration_sentence import calibration_sentence
     from richter.audit._compare import CompareReport, compare_grades
     from richter.audit._compare_severity import CATASTROPHIC
-    from richter.audit._demo import AccuracyRow, DemoResult, DemoSize, grade_by_alias, run_demo
+    from richter.audit._demo import DemoSize, demo_settings, prepare_demo
     from richter.audit._draw import DRAWS_NAME, DrawsResult, draw_run, tabulate_draws
     from richter.audit._floors import FloorsReport, measure_grades
     from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
@@ -34,6 +34,14 @@ if TYPE_CHECKING:
     from richter.audit._run import Run, open_run
     from richter.audit._sequential import Outcome, SequentialAudit, ask_until
     from richter.audit._severity import SeverityReport, weigh_scores
+    from richter.audit._stages import (
+        AuditSettings,
+        StagesResult,
+        adopt_plan,
+        draw_conditions,
+        run_stages,
+    )
+    from richter.audit._stages_cost import StageEstimate, estimate_stages
     from richter.audit._tail import TailReport, study_column
 
 # What each file holds. A file is loaded when one of its names is first used: asking a model need not wait for all the
@@ -70,11 +78,9 @@ _FILES = {
     ),
     "_compare_severity": ("CATASTROPHIC",),
     "_demo": (
-        "AccuracyRow",
-        "DemoResult",
         "DemoSize",
-        "grade_by_alias",
-        "run_demo",
+        "demo_settings",
+        "prepare_demo",
     ),
     "_draw": (
         "DRAWS_NAME",
@@ -142,6 +148,17 @@ _FILES = {
         "SeverityReport",
         "weigh_scores",
     ),
+    "_stages": (
+        "AuditSettings",
+        "StagesResult",
+        "adopt_plan",
+        "draw_conditions",
+        "run_stages",
+    ),
+    "_stages_cost": (
+        "StageEstimate",
+        "estimate_stages",
+    ),
     "_tail": (
         "TailReport",
         "study_column",
@@ -152,12 +169,11 @@ __all__ = [
     "CATASTROPHIC",
     "DRAWS_NAME",
     "SECTIONS",
-    "AccuracyRow",
     "AgreementReport",
     "AskProgress",
+    "AuditSettings",
     "CalibrationReport",
     "CompareReport",
-    "DemoResult",
     "DemoSize",
     "DrawsCondition",
     "DrawsResult",
@@ -180,16 +196,21 @@ __all__ = [
     "RunResults",
     "SequentialAudit",
     "SeverityReport",
+    "StageEstimate",
+    "StagesResult",
     "TailReport",
+    "adopt_plan",
     "ask_run",
     "ask_until",
     "calibration_sentence",
     "check_plan",
     "compare_grades",
+    "demo_settings",
+    "draw_conditions",
     "draw_run",
     "estimate_judging",
     "estimate_run",
-    "grade_by_alias",
+    "estimate_stages",
     "grade_matrix",
     "import_ratings",
     "judge_run",
@@ -207,12 +228,14 @@ __all__ = [
     "open_rating",
     "open_run",
     "parse_value",
+    "prepare_demo",
     "question_table",
     "read_grades",
     "read_plan",
     "results_schema",
     "run_demo",
     "run_gate",
+    "run_stages",
     "score_rows",
     "serve_rating",
     "shared_sample",

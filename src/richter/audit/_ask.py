@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -28,6 +29,7 @@ __all__ = ["AskProgress", "Estimate", "ask_run", "estimate_run", "name_condition
 
 BYTES_PER_TOKEN = 4  # a usual figure for English; for estimates only, a budget is held by bounds
 CHAT_OVERHEAD_TOKENS = 30
+BLOCK = 16  # items asked together, as many as a local model has slots
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,19 +239,21 @@ async def _ask_all(
     started = time.monotonic()
 
     def jobs() -> Iterator[Job]:
-        for draw in range(draws):
-            for item in items:
-                for condition in conditions:
-                    if (item.id, draw) not in done[condition.name]:
-                        messages, decoding = messages_for(item, condition)
-                        yield Job(
-                            model=models[condition.model],
-                            messages=messages,
-                            decoding=decoding,
-                            draw=draw,
-                            item=item.id,
-                            condition=condition.name,
-                        )
+        # all draws of some items before the next: a local model has the prompts of these still in memory
+        order = itertools.chain.from_iterable(
+            itertools.product(range(draws), items[i : i + BLOCK], conditions) for i in range(0, len(items), BLOCK)
+        )
+        for draw, item, condition in order:
+            if (item.id, draw) not in done[condition.name]:
+                messages, decoding = messages_for(item, condition)
+                yield Job(
+                    model=models[condition.model],
+                    messages=messages,
+                    decoding=decoding,
+                    draw=draw,
+                    item=item.id,
+                    condition=condition.name,
+                )
 
     def tell() -> None:
         if watch is not None:

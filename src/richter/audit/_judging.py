@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,16 @@ from richter.llm import Asker, Budget, Model, check_model, open_model, price_of,
 from richter.records import Answer, Condition, Item, Rating
 from richter.store import Ledger, RunLike, open_ledger, run_folder, run_place
 
-__all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run", "score_rows", "scores_of"]
+__all__ = [
+    "JudgingEstimate",
+    "JudgingResult",
+    "estimate_judging",
+    "find_gazetteer",
+    "judge_run",
+    "rate_by_rules",
+    "score_rows",
+    "scores_of",
+]
 
 GAZETTEER_NAME = "facts.gazetteer.json.gz"
 NOTE = "judging"
@@ -139,8 +148,7 @@ def judge_run(
         if not answers:
             raise InputError(f"{ledger.name} holds no answers.", remedy="Run `richter ask` on it first.")
         if rules:
-            by_rule = RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer)))
-            ledger.add_ratings([by_rule.rate(items[a.item], a) for a in answers])
+            rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer))))
         if judges:
             note = ledger.note(NOTE) or {}
             known = {row["name"]: row for row in note.get("judges", [])} | {j.name: j.to_dict() for j in judges}
@@ -158,19 +166,28 @@ def judge_run(
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
 
 
+def rate_by_rules(ledger: Ledger, judge: RuleJudge, *, items: Collection[str] | None = None) -> None:
+    """Rate every answer in the ledger by rules, or those to some items."""
+    known = {item.id: item for item in ledger.items()}
+    ledger.add_ratings([judge.rate(known[a.item], a) for a in ledger.answers() if items is None or a.item in items])
+
+
 def _gazetteer_path(ledger: Ledger, run: Path, given: str | Path | None) -> Path:
-    if given is not None:
-        return Path(given)
-    if (run / GAZETTEER_NAME).exists():
-        return run / GAZETTEER_NAME
-    bench = Path(str((ledger.note("bench") or {}).get("path", "")))
-    beside = bench.with_name(f"{bench.name.split('.')[0]}.gazetteer.json.gz") if bench.name else bench
-    if not beside.is_file():
+    bench = str((ledger.note("bench") or {}).get("path", ""))
+    found = Path(given) if given is not None else find_gazetteer(run, bench)
+    if found is None:
         raise InputError(
-            f"The rules need the gazetteer that `richter bench build facts` wrote; it is not at {beside}.",
+            f"The rules need the gazetteer that `richter bench build facts` wrote; it is not beside {bench}.",
             remedy="Say where it is with --gazetteer PATH.",
         )
-    return beside
+    return found
+
+
+def find_gazetteer(run: str | Path, bench: str | Path) -> Path | None:
+    """The gazetteer in the run's folder, or beside its benchmark; None where there is none."""
+    own, items = Path(run) / GAZETTEER_NAME, Path(bench)
+    beside = items.with_name(f"{items.name.split('.')[0]}.gazetteer.json.gz") if items.name else items
+    return next((path for path in (own, beside) if path.is_file()), None)
 
 
 def _spread(answers: list[Answer], limit: int | None) -> list[Answer]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -11,10 +11,10 @@ from richter.audit._ask import AskProgress
 from richter.errors import InputError
 from richter.interop import read_frame
 from richter.judge._scorers import check_nll_model, nll_job, read_nll, toxicity
-from richter.llm import Asker, Model, open_model
+from richter.llm import Asker, Job, open_model, resolve
 from richter.store import RunLike, is_database, open_ledger, run_place
 
-__all__ = ["answers_of", "score_nll", "score_toxicity"]
+__all__ = ["answers_of", "own_nll", "score_nll", "score_toxicity"]
 
 
 def answers_of(source: RunLike) -> pl.DataFrame:
@@ -55,51 +55,73 @@ def score_nll(
     *,
     max_tokens: int = 256,
     slots: int = 16,
+    known: Mapping[tuple[str, str], float] | None = None,
     watch: Callable[[AskProgress], None] | None = None,
     download: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
     """Add `nll`, the mean negative log-likelihood per token under a local judge model; null for an empty answer.
 
-    Calls go through the ledger in the folder `run`, so that scoring again pays only for what is missing.
+    Calls go through the ledger in the folder `run`, so that scoring again pays only for what is missing; nothing is
+    paid for answers whose score is `known` by item and condition (`own_nll`).
     """
     check_nll_model(model_name)
     if "prompt" not in frame.columns:
         raise InputError("Scoring by nll needs the column `prompt`.", remedy="The likelihood is given the question.")
     prompts, texts = frame["prompt"].fill_null("").to_list(), frame["answer"].fill_null("").to_list()
-    longest = max(len(p) + len(t) for p, t in zip(prompts, texts, strict=True))
+    places = zip(frame["item"].to_list(), frame["condition"].to_list(), strict=True)
+    scores = [None if known is None else known.get(place) for place in places]
+    missing = [k for k, text in enumerate(texts) if text and scores[k] is None]
+    if not missing:
+        return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
+    longest = max(len(prompts[k]) + len(texts[k]) for k in missing)
     context = -(-(longest // 2 + 64 + max_tokens) // 256) * 256
     with open_ledger(run, mode="write") as ledger:
 
-        async def session() -> list[float | None]:
+        async def session() -> None:
             model = open_model(model_name, slots=slots, context_tokens=context, progress=download)
             try:
                 asker = Asker(ledger, concurrency=slots)
-                return await _score_all(asker, model, prompts, texts, max_tokens, slots, watch)
+                jobs = [(k, nll_job(model, prompts[k], texts[k], max_tokens=max_tokens)) for k in missing]
+                await _score_all(asker, jobs, texts, scores, slots, watch)
             finally:
                 await model.aclose()
 
-        scores = asyncio.run(session())
+        asyncio.run(session())
     return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
+
+
+def own_nll(run: str | Path, model_name: str, *, max_tokens: int = 256) -> dict[tuple[str, str], float]:
+    """The scores that the ledger holds already: of answers by the judge model itself, with their log-probabilities.
+
+    A model that was asked the bare question in a chat gave each token of its answer the very probability that it would
+    give it as a judge: nothing is to be asked again.
+    """
+    name = resolve(model_name).name
+    with open_ledger(run) as ledger:
+        own = {c.name for c in ledger.conditions() if c.model == name and c.style == "chat" and not c.system}
+        return {
+            (a.item, a.condition): -sum(a.logprobs[:max_tokens]) / len(a.logprobs[:max_tokens])
+            for a in ledger.answers()
+            if a.condition in own and a.draw == 0 and a.logprobs
+        }
 
 
 async def _score_all(
     asker: Asker,
-    model: Model,
-    prompts: Sequence[str],
+    jobs: Sequence[tuple[int, Job]],
     texts: Sequence[str],
-    max_tokens: int,
+    scores: list[float | None],
     at_once: int,
     watch: Callable[[AskProgress], None] | None,
-) -> list[float | None]:
-    scores: list[float | None] = [None] * len(texts)
-    waiting = iter([k for k, text in enumerate(texts) if text])
-    total, started, done = sum(bool(t) for t in texts), time.monotonic(), 0
+) -> None:
+    """Ask the jobs and put each answer's score at its place in `scores`."""
+    waiting = iter(jobs)
+    total, started, done = len(jobs), time.monotonic(), 0
 
     async def work() -> None:
         nonlocal done
-        for k in waiting:
-            answer = await asker.ask(nll_job(model, prompts[k], texts[k], max_tokens=max_tokens))
-            found = read_nll(answer, texts[k])
+        for k, job in waiting:
+            found = read_nll(await asker.ask(job), texts[k])
             scores[k] = None if found is None else found.mean_nll
             done += 1
             if watch is not None:
@@ -123,4 +145,3 @@ async def _score_all(
                 group.create_task(work())
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None  # one line for people, not a group of sixteen
-    return scores

@@ -1,7 +1,7 @@
 """Ask until a claim is decided."""
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class Outcome:
     failed: bool = False
 
 
-Ask = Callable[[Sequence[str], Sequence[str]], Awaitable[Sequence[Outcome]]]
+Ask = Callable[[Sequence[str], Sequence[str]], Sequence[Outcome]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class SequentialAudit:
         }
 
 
-async def ask_until(
+def ask_until(
     claim: Claim,
     items: Sequence[str],
     ask: Ask,
@@ -90,7 +90,7 @@ async def ask_until(
     asked = batches = 0
     while asked < len(order) and not decision.decided:
         part = order[asked : asked + batch]
-        outcomes = {(o.item, o.condition): o for o in await ask(part, wanted)}
+        outcomes = {(o.item, o.condition): o for o in ask(part, wanted)}
         asked += len(part)
         batches += 1
         for item in part:

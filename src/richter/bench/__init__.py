@@ -12,12 +12,13 @@ from richter.bench._wordings import word
 
 if TYPE_CHECKING:
     from richter.bench._facts import DOMAINS, FactsBench, build_facts
-    from richter.bench._paragraphs import fact_documents
+    from richter.bench._paragraphs import FACT_PARTS, fact_documents
     from richter.bench._world import World
 
 __all__ = [
     "BUILD",
     "DOMAINS",
+    "FACT_PARTS",
     "Entity",
     "FactsBench",
     "Gazetteer",
@@ -47,10 +48,10 @@ def __getattr__(name: str) -> Any:
         from richter.bench import _facts
 
         return getattr(_facts, name)
-    if name == "fact_documents":
+    if name in ("FACT_PARTS", "fact_documents"):
         from richter.bench import _paragraphs
 
-        return _paragraphs.fact_documents
+        return getattr(_paragraphs, name)
     if name == "World":
         from richter.bench import _world
 

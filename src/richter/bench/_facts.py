@@ -49,7 +49,7 @@ class FactsBench:
         return {"items": len(self.items), "seed": self.seed, "versions": self.versions}
 
 
-def build_facts(*, items: int, seed: int) -> FactsBench:
+def build_facts(*, items: int, seed: int, world: World | None = None) -> FactsBench:
     """Build the facts benchmark: `items` questions, balanced over 8 domains and 5 tiers to within one.
 
     The items are the first `items` of one sequence that depends on the seed and on the versions of the data
@@ -58,7 +58,7 @@ def build_facts(*, items: int, seed: int) -> FactsBench:
     """
     if items < 1:
         raise InputError(f"--items {items} is not a number of items.", remedy="Ask for at least 1.")
-    world = World()
+    world = world or World()  # one that is already read saves seconds
     versions = world.versions
     names = list(DOMAINS)
     streams: dict[tuple[int, int], Iterator[Item]] = {}

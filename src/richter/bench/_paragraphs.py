@@ -17,22 +17,21 @@ from richter.bench._text import leaks, normalise_name
 from richter.bench._world import DISPUTED, City, World
 from richter.records import Document, Paragraph, Question
 
-__all__ = ["fact_documents"]
+__all__ = ["FACT_PARTS", "fact_documents"]
 
 T = TypeVar("T")
+FACT_PARTS = ("places", "airfields", "divisions", "languages", "isotopes")
 LARGE = 100_000  # people: the cities that others are said to be near
 EARTH_KM = 6371.0
 PEOPLE_STEPS = (0.04, 0.2, 5.0, 25.0)  # wrong populations, as multiples of the right one
 
 
-def fact_documents(world: World) -> Iterator[Document]:
-    """All documents, in an order that depends on the sources alone."""
+def fact_documents(world: World, *, parts: Sequence[str] = FACT_PARTS) -> Iterator[Document]:
+    """All documents, or those of some parts, in an order that depends on the sources alone."""
     facts = _Facts(world)
-    yield from facts.places()
-    yield from facts.airfields()
-    yield from facts.divisions()
-    yield from facts.languages()
-    yield from facts.isotopes()
+    for part in FACT_PARTS:
+        if part in parts:
+            yield from getattr(facts, part)()
 
 
 def _number(*parts: object) -> int:

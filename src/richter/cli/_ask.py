@@ -15,7 +15,7 @@ from richter.llm import parse_budget, read_prices
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
 
-__all__ = ["ask"]
+__all__ = ["ask", "read_system"]
 
 EXAMPLES = """
 \b
@@ -79,7 +79,7 @@ def ask(
     conditions = name_conditions(
         models,
         temperatures=temperatures or (0.0,),
-        systems=[_system(text) for text in systems] or [""],
+        systems=[read_system(text) for text in systems] or [""],
         decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=logprobs),
         style=style,
     )
@@ -120,7 +120,8 @@ def ask(
     write_json({"run": str(run), "spent": dataclasses.asdict(spent)}, json_path, inputs=[bench])
 
 
-def _system(text: str) -> str:
+def read_system(text: str) -> str:
+    """A system prompt as given, or the file that @FILE names."""
     if not text.startswith("@"):
         return text
     try:

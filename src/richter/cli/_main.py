@@ -15,6 +15,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "agreement": ("_agreement", "agreement", "How far raters and judges agree, and what that is worth."),
     "ask": ("_ask", "ask", "Ask conditions the items of a benchmark, into a run folder."),
+    "audit": ("_audit", "audit", "The whole audit: ask, judge, draw, measure, report."),
     "bench": ("_bench", "bench", "Build and inspect item sets."),
     "calibration": ("_calibration", "calibration", "Does the model know when it is wrong?"),
     "check": ("_import", "check", "What a log is, what can be read of it, and what is wrong with it."),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from richter.audit._score import answers_of, score_nll, score_toxicity
+from richter.audit._score import answers_of, own_nll, score_nll, score_toxicity
 from richter.cli._output import console
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError, StorageError
@@ -40,7 +40,16 @@ def score(source: str, scorer: str, output: Path, model: str, max_tokens: int, s
     else:
         run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
         with asking("scoring") as watch, downloading("SmolLM2-135M") as download:
-            frame = score_nll(frame, model, run, max_tokens=max_tokens, slots=slots, watch=watch, download=download)
+            frame = score_nll(
+                frame,
+                model,
+                run,
+                max_tokens=max_tokens,
+                slots=slots,
+                known=own_nll(source, model, max_tokens=max_tokens) if Path(source).is_dir() else None,
+                watch=watch,
+                download=download,
+            )
     try:
         (frame.write_csv if output.suffix == ".csv" else frame.write_parquet)(output)
     except OSError as error:

@@ -1,0 +1,476 @@
+"""The stages of an audit: ask, judge, draw, score, search. Each resumes from its ledger; measuring asks nothing.
+
+A run folder has a ledger for what was asked and judged, `draws/` and `search*/` have their own. The budget is held over
+all of them together. Doing the same again pays only for what is missing.
+"""
+
+import dataclasses
+import functools
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from richter.ascent import SearchSettings, StepSummary, run_search
+from richter.audit._ask import AskProgress, ask_run, name_conditions
+from richter.audit._draw import draw_run
+from richter.audit._judging import find_gazetteer, judge_run, rate_by_rules, score_rows
+from richter.audit._plan import check_plan, read_plan
+from richter.audit._score import answers_of, own_nll, score_nll
+from richter.audit._sequential import Outcome, SequentialAudit, ask_until
+from richter.bench import read_gazetteer
+from richter.errors import BudgetExhausted, InputError
+from richter.floors import Claim, Decision
+from richter.interop import export_table, read_frame
+from richter.judge import RuleJudge, deal
+from richter.knowledge import open_base
+from richter.llm import Budget, Price, check_model, price_of, read_prices, resolve
+from richter.records import Condition, Decoding, Item
+from richter.store import LEDGER_NAME, Spent, open_ledger
+
+__all__ = [
+    "STAGES",
+    "AuditSettings",
+    "StagesResult",
+    "adopt_plan",
+    "draw_conditions",
+    "drawn_items",
+    "run_stages",
+    "stages_for",
+]
+
+STAGES = ("ask", "judge", "draw", "score", "search")
+# what each section of the results is measured from
+_NEEDS = {
+    "severity": ("ask", "judge"),
+    "floors": ("ask", "judge"),
+    "judges": ("ask", "judge"),
+    "calibration": ("ask", "judge", "draw"),
+    "tail": ("ask", "score"),
+    "search": ("search",),
+}
+CLOZE_TOKENS = 16
+SCORES = "scores.csv"
+STOP_NOTE = "stopping"
+
+Progress = Callable[[AskProgress], None]
+Watch = Callable[[str], AbstractContextManager[Progress]]  # a stage's name -> where its progress goes
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings:
+    """What an audit asks, of whom. A stage with nothing to do (no judges, no draws, no base) is left out.
+
+    `judged` is how many answers go to the judge models (None: all); rules rate every answer where there is a gazetteer.
+    `drawn` items are drawn `draws` times under `draw_conditions`. `nll` names the local model that scores every answer
+    for the tail. `base` is searched with `search_calls` calls for each model.
+    """
+
+    conditions: tuple[Condition, ...]
+    bench: str = ""
+    gazetteer: str | None = None
+    judges: tuple[Condition, ...] = ()
+    allow_self: bool = False
+    judged: int | None = None
+    draws: int = 20
+    drawn: int = 60
+    draw_conditions: tuple[Condition, ...] = ()
+    nll: str | None = None
+    base: str | None = None
+    search_calls: int = 600
+    search: SearchSettings = dataclasses.field(default_factory=lambda: SearchSettings(questions=1, phrasings=3))
+    seed: int = 0
+    concurrency: int = 64
+    slots: int = 16
+    timeout_s: float = 120.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class StagesResult:
+    """Which stages ran, how early stopping ended (None: not asked for), and why the asking ended early if it did."""
+
+    stages: tuple[str, ...]
+    sequential: SequentialAudit | None
+    stopped: BudgetExhausted | None
+
+
+def stages_for(settings: AuditSettings, *, only: Collection[str] | None = None) -> tuple[str, ...]:
+    """The stages that the sections in `only` (all, if None) need, less those that the settings leave nothing to do."""
+    unknown = [name for name in only or () if name not in _NEEDS]
+    if unknown:
+        raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(_NEEDS)}.")
+    wanted = {stage for name in (_NEEDS if only is None else only) for stage in _NEEDS[name]}
+    idle = {
+        "draw": not (settings.draws and settings.drawn and settings.draw_conditions),
+        "score": settings.nll is None,
+        "search": settings.base is None,
+    }
+    for section, stage, remedy in (("tail", "score", "--nll smollm2"), ("search", "search", "--kb BASE")):
+        if only is not None and section in only and idle[stage]:
+            raise InputError(f"Nothing says how to get the section {section!r}.", remedy=f"Give {remedy}.")
+    return tuple(stage for stage in STAGES if stage in wanted and not idle.get(stage, False))
+
+
+def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> tuple[Condition, ...]:
+    """What repeated draws are drawn from: the audited conditions, at temperature 1 where they are greedy.
+
+    A local model chooses among the options of a cloze where items have them: its free answers rarely agree, and say
+    little of how sure it is.
+    """
+    cloze = any(item.stem and item.options for item in items)
+    found: dict[str, Condition] = {}
+    for condition in conditions:
+        warm = condition.decoding.temperature or 1.0
+        if cloze and resolve(condition.model).backend == "local":
+            decoding = dataclasses.replace(condition.decoding, max_tokens=CLOZE_TOKENS)
+            (chosen,) = name_conditions([condition.model], temperatures=[warm], decoding=decoding, style="cloze")
+        elif condition.decoding.temperature:
+            chosen = condition
+        else:
+            decoding = dataclasses.replace(condition.decoding, temperature=warm)
+            chosen = dataclasses.replace(condition, name=f"{condition.name} t={warm:g}", decoding=decoding)
+        found.setdefault(chosen.name, chosen)
+    return tuple(found.values())
+
+
+def adopt_plan(run: str | Path, plan: str | Path) -> str | None:
+    """Copy a plan and its lock into the run before anything is asked; says what keeps it from confirming anything."""
+    read_plan(plan)
+    own = Path(run) / "plan.toml"
+    if own.exists():
+        if read_plan(own).hash != read_plan(plan).hash:
+            raise InputError(
+                f"{own} is another plan than {plan}.", remedy="Audit into a new folder, or leave --plan out."
+            )
+    else:
+        own.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(plan, own)
+        if Path(f"{plan}.lock").exists():
+            shutil.copyfile(f"{plan}.lock", f"{own}.lock")
+    status = check_plan(own)
+    return None if status.state == "locked" else "; ".join(status.reasons)
+
+
+def run_stages(
+    run: str | Path,
+    items: Sequence[Item],
+    settings: AuditSettings,
+    *,
+    only: Collection[str] | None = None,
+    stop_when: Claim | None = None,
+    budget: Budget | None = None,
+    prices: Mapping[str, Price] | None = None,
+    watch: Watch | None = None,
+    on_batch: Callable[[Decision], None] | None = None,
+    download: Callable[[int, int], None] | None = None,
+) -> StagesResult:
+    """Run the stages that the wanted sections need, one after another, each where it stopped the last time.
+
+    What would fail later is said before the first call. Where the budget is used up the asking ends, what is there is
+    still judged by rules, and the result says so.
+    """
+    wanted = stages_for(settings, only=only)
+    prices = read_prices() if prices is None else prices
+    audit = _Audit(Path(run), list(items), settings, budget or Budget(), prices, watch, download)
+    audit.check(wanted)
+    sequential, stopped = None, None
+    try:
+        if stop_when is not None and "ask" in wanted:
+            sequential = audit.ask_until(stop_when, on_batch)
+        for stage in wanted:
+            if stage == "judge" and audit.rules:
+                audit.judge_by_rules()
+            getattr(audit, stage)()
+    except BudgetExhausted as error:
+        stopped = error
+        if "judge" in wanted and audit.rules and audit.answered:
+            audit.judge_by_rules()
+    return StagesResult(stages=wanted, sequential=sequential, stopped=stopped)
+
+
+class _Audit:
+    """One audit on its way: what its stages share."""
+
+    def __init__(
+        self,
+        run: Path,
+        items: list[Item],
+        settings: AuditSettings,
+        budget: Budget,
+        prices: Mapping[str, Price],
+        watch: Watch | None,
+        download: Callable[[int, int], None] | None,
+    ) -> None:
+        self.run, self.items, self.settings, self.prices, self.download = run, items, settings, prices, download
+        self.limits = budget
+        self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
+        self.gazetteer = settings.gazetteer or find_gazetteer(run, settings.bench)
+
+    @property
+    def rules(self) -> bool:
+        """Whether rules can judge."""
+        return self.gazetteer is not None
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is anything to judge."""
+        return _spent(self.run).answers > 0
+
+    def check(self, stages: Sequence[str]) -> None:
+        """Everything that would fail after calls were paid for."""
+        settings = self.settings
+        models = [c.model for c in settings.conditions]
+        if "judge" in stages:
+            if not self.rules and not settings.judges:
+                raise InputError(
+                    "Nobody is to judge: no judge model is named, and there is no gazetteer to judge by rules.",
+                    remedy="Give --judges MODEL,MODEL, or a benchmark of `richter bench build` with its gazetteer.",
+                )
+            models += [j.model for j in settings.judges]
+            for condition in settings.conditions if settings.judges else ():
+                deal(settings.judges, condition, 0, allow_self=settings.allow_self)
+        for model in models:
+            check_model(model)
+            if self.limits.money_usd is not None and price_of(model, self.prices) is None:
+                raise InputError(
+                    f"The price of {model} is unknown, so a budget in money cannot be held.",
+                    remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
+                )
+        if "search" in stages and settings.base is not None:
+            open_base(settings.base)
+
+    def budget(self, folder: Path) -> Budget:
+        """What is left for one ledger of the run: the whole budget less what the others have spent."""
+        others = [_spent(path.parent) for path in _ledgers(self.run) if path.parent != folder]
+        calls, tokens, money = self.limits.calls, self.limits.tokens, self.limits.money_usd
+        return Budget(
+            calls=None if calls is None else calls - sum(s.calls for s in others),
+            tokens=None if tokens is None else tokens - sum(s.tokens for s in others),
+            money_usd=None if money is None else money - sum(s.money_usd for s in others),
+        )
+
+    # -- the stages ----------------------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Ask every condition every item, or those that were asked before a claim was decided."""
+        kept = self._kept()
+        with self.watch("ask") as tell:
+            self._ask([item for item in self.items if kept is None or item.id in kept], tell)
+
+    def _ask(self, items: Sequence[Item], tell: Progress) -> None:
+        settings = self.settings
+        ask_run(
+            self.run,
+            items,
+            settings.conditions,
+            budget=self.budget(self.run),
+            prices=self.prices,
+            concurrency=settings.concurrency,
+            slots=settings.slots,
+            timeout_s=settings.timeout_s,
+            bench=settings.bench,
+            watch=tell,
+            download=self.download,
+        )
+
+    def _kept(self) -> set[str] | None:
+        """The items that were asked before a claim was decided; None where nothing was stopped."""
+        if not (self.run / LEDGER_NAME).exists():
+            return None
+        with open_ledger(self.run) as ledger:
+            note = ledger.note(STOP_NOTE)
+        return None if note is None else set(note["items"])
+
+    def ask_until(self, claim: Claim, on_batch: Callable[[Decision], None] | None) -> SequentialAudit:
+        """Ask and judge a batch at a time until the claim is decided; keep what decided it in the ledger."""
+        if claim.metric == "ece":
+            raise InputError(
+                f"{claim.text!r} needs confidences, which answers as they are asked here do not have.",
+                remedy="Stop on error_rate, accuracy, mean_severity or severity_at_least, or measure ECE afterwards.",
+            )
+        by_id = {item.id: item for item in self.items}
+        names = [c.name for c in self.settings.conditions]
+        kind = "rule" if self.rules else "judge"
+
+        with self.watch("ask") as tell:
+
+            def batch(items: Sequence[str], conditions: Sequence[str]) -> list[Outcome]:
+                self._ask([by_id[name] for name in items], tell)
+                if self.rules:
+                    self.judge_by_rules(items)
+                else:
+                    self._judge(tell, limit=None)
+                return list(self._outcomes(set(items), set(conditions), kind))
+
+            rng = np.random.default_rng(self.settings.seed)
+            found = ask_until(claim, list(by_id), batch, conditions=names, rng=rng, on_batch=on_batch)
+        order = np.random.default_rng(self.settings.seed).permutation(len(self.items))[: found.asked]
+        kept = sorted(self.items[i].id for i in order)
+        with open_ledger(self.run, mode="write") as ledger:
+            ledger.set_note(STOP_NOTE, found.to_dict() | {"items": kept, "ratings": kind})
+        return found
+
+    def _outcomes(self, items: set[str], conditions: set[str], kind: str) -> Iterator[Outcome]:
+        given: dict[tuple[str, str], list[float]] = {}
+        with open_ledger(self.run) as ledger:
+            for r in ledger.ratings():
+                if r.kind == kind and r.draw == 0 and r.item in items and r.condition in conditions:
+                    given.setdefault((r.item, r.condition), [])
+                    if r.severity is not None:
+                        given[r.item, r.condition].append(r.severity)
+        for (item, condition), found in given.items():
+            if not found:
+                yield Outcome(item=item, condition=condition, failed=True)
+                continue
+            severity = sum(found) / len(found)
+            yield Outcome(item=item, condition=condition, correct=float(severity == 0), severity=severity)
+
+    @functools.cached_property
+    def _rule_judge(self) -> RuleJudge:
+        return RuleJudge(read_gazetteer(str(self.gazetteer)))
+
+    def judge_by_rules(self, items: Collection[str] | None = None) -> None:
+        """Rate every answer, or those to some items, from the facts behind the question; no model is asked."""
+        with open_ledger(self.run, mode="write") as ledger:
+            rate_by_rules(ledger, self._rule_judge, items=items)
+
+    def judge(self) -> None:
+        """Rate answers by the judge models, and write the scores table."""
+        if self.settings.judges:
+            with self.watch("judge") as tell:
+                self._judge(tell, limit=self.settings.judged)
+        _write_scores(self.run, source="rule" if self.rules else "judge")
+
+    def _judge(self, tell: Progress, *, limit: int | None) -> None:
+        judge_run(
+            self.run,
+            judges=self.settings.judges,
+            allow_self=self.settings.allow_self,
+            limit=limit,
+            budget=self.budget(self.run),
+            timeout_s=self.settings.timeout_s,
+            watch=tell,
+            download=self.download,
+        )
+
+    def draw(self) -> None:
+        """Draw repeated answers to some of the items."""
+        settings = self.settings
+        with self.watch("draw") as tell:
+            draw_run(
+                self.run / "draws",
+                drawn_items(self.items, settings),
+                settings.draw_conditions,
+                draws=settings.draws,
+                budget=self.budget(self.run / "draws"),
+                prices=self.prices,
+                concurrency=settings.concurrency,
+                slots=settings.slots,
+                timeout_s=settings.timeout_s,
+                bench=settings.bench,
+                watch=tell,
+                download=self.download,
+            )
+
+    def score(self) -> None:
+        """Give every answer its mean token NLL under a local model."""
+        model = str(self.settings.nll)
+        with self.watch("score") as tell:
+            frame = score_nll(
+                answers_of(self.run),
+                model,
+                self.run,
+                slots=self.settings.slots,
+                known=own_nll(self.run, model),
+                watch=tell,
+                download=self.download,
+            )
+        _write_scores(self.run, source="rule" if self.rules else "judge", nll=frame)
+
+    def search(self) -> None:
+        """Search the base for errors of each model."""
+        settings = self.settings
+        base = open_base(str(settings.base))
+        models = list(dict.fromkeys(c.model for c in settings.conditions))
+        for number, model in enumerate(models, 1):
+            folder = self.run / ("search" if len(models) == 1 else f"search-{number}")
+            style = "cloze" if resolve(model).backend == "local" else "chat"
+            (condition,) = name_conditions([model], decoding=Decoding(max_tokens=64), style=style)
+            left = self.budget(folder)
+            calls = settings.search_calls if left.calls is None else min(settings.search_calls, left.calls)
+            if calls < settings.search.questions * settings.search.phrasings:
+                raise BudgetExhausted("The budget has no calls left for a search.", remedy="Raise --budget.")
+            with self.watch("search") as tell:
+                run_search(
+                    folder,
+                    base,
+                    condition,
+                    settings.search,
+                    budget=dataclasses.replace(left, calls=calls),
+                    prices=self.prices,
+                    concurrency=settings.concurrency,
+                    slots=settings.slots,
+                    timeout_s=settings.timeout_s,
+                    watch=_steps(folder, calls, tell),
+                    download=self.download,
+                )
+
+
+def _steps(folder: Path, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
+    """Steps of a search as progress in calls."""
+
+    def watch(step: StepSummary) -> None:
+        spent = _spent(folder)
+        tell(
+            AskProgress(
+                total=calls,
+                done=min(spent.calls, calls),
+                answered=0,
+                failed=spent.calls - spent.answers,
+                retries=0,
+                elapsed_s=0.0,
+                tokens=spent.tokens,
+                money_usd=spent.money_usd,
+                unpriced=spent.unpriced,
+            )
+        )
+
+    return watch
+
+
+def _ledgers(run: Path) -> list[Path]:
+    return [path for path in (run / LEDGER_NAME, *sorted(run.glob(f"*/{LEDGER_NAME}"))) if path.exists()]
+
+
+def _spent(folder: Path) -> Spent:
+    if not (folder / LEDGER_NAME).exists():
+        return Spent(calls=0, answers=0, tokens=0, money_usd=0.0, unpriced=0)
+    with open_ledger(folder) as ledger:
+        return ledger.spent()
+
+
+def drawn_items(items: Sequence[Item], settings: AuditSettings) -> list[Item]:
+    """The items that are drawn repeatedly: evenly spaced over those that every drawing condition can be asked."""
+    cloze = any(c.style == "cloze" for c in settings.draw_conditions)
+    able = [item for item in items if item.reference and (not cloze or (item.stem and item.options))]
+    places = np.linspace(0, len(able) - 1, min(settings.drawn, len(able))).astype(int)
+    return [able[i] for i in places]
+
+
+def _write_scores(run: Path, *, source: str, nll: pl.DataFrame | None = None) -> None:
+    """RUN/scores.csv: severities as far as there are ratings, and `nll`, new or as it was."""
+    path, keys = run / SCORES, ["item", "condition"]
+    with open_ledger(run) as ledger:
+        rated = any(r.kind == source for r in ledger.ratings())
+    if nll is None and path.exists():
+        old = read_frame(path)
+        nll = old if {*keys, "nll"} <= set(old.columns) else None
+    frames = [] if nll is None else [nll.select(pl.col(keys).cast(pl.String), pl.col("nll").cast(pl.Float64))]
+    if rated:
+        frames.insert(0, pl.DataFrame(score_rows(run, source=source), infer_schema_length=None))
+    if frames:
+        table = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on=keys, how="full", coalesce=True)
+        export_table(table, path)

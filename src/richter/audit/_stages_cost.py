@@ -1,0 +1,102 @@
+"""What the stages of an audit would cost, before anything is asked."""
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from richter.audit._ask import BYTES_PER_TOKEN, CHAT_OVERHEAD_TOKENS, estimate_run
+from richter.audit._stages import AuditSettings, drawn_items, stages_for
+from richter.judge import REPLY_TOKENS, deal, judge_detail, judge_messages
+from richter.llm import Price, price_of, read_prices
+from richter.records import Item
+
+__all__ = ["StageEstimate", "estimate_stages"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class StageEstimate:
+    """What a stage would still cost at most. Money is None where a price is unknown."""
+
+    stage: str
+    what: str
+    calls: int
+    tokens: int
+    money_usd: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+def estimate_stages(
+    run: str | Path,
+    items: Sequence[Item],
+    settings: AuditSettings,
+    *,
+    only: Collection[str] | None = None,
+    prices: Mapping[str, Price] | None = None,
+) -> list[StageEstimate]:
+    """What each stage would still cost at most, before anything is asked."""
+    prices = read_prices() if prices is None else prices
+    rows: list[StageEstimate] = []
+    for stage in stages_for(settings, only=only):
+        if stage in ("ask", "draw"):
+            asked = list(items) if stage == "ask" else drawn_items(items, settings)
+            draws = 1 if stage == "ask" else settings.draws
+            who = settings.conditions if stage == "ask" else settings.draw_conditions
+            folder = Path(run) if stage == "ask" else Path(run) / "draws"
+            found = estimate_run(folder, asked, who, draws=draws, prices=prices)
+            money = [e.money_usd_most for e in found]
+            rows.append(
+                StageEstimate(
+                    stage=stage,
+                    what=f"{len(asked):,} items, {len(who)} conditions" + (f", {draws} draws" if draws > 1 else ""),
+                    calls=sum(e.calls for e in found),
+                    tokens=sum(e.tokens_in + e.tokens_out_most for e in found),
+                    money_usd=None if None in money else sum(m for m in money if m is not None),
+                )
+            )
+        elif stage == "judge":
+            rows.append(_estimate_judging(items, settings, prices))
+        elif stage == "score":
+            n = len(items) * len(settings.conditions)
+            rows.append(StageEstimate(stage=stage, what=f"{n:,} answers, here", calls=n, tokens=0, money_usd=0.0))
+        else:
+            rows.append(_estimate_search(settings, prices))
+    return rows
+
+
+def _estimate_judging(items: Sequence[Item], settings: AuditSettings, prices: Mapping[str, Price]) -> StageEstimate:
+    """As if every answer were as long as it may be, and a third judge were needed every time."""
+    each = len(items)
+    if settings.judged is not None:
+        each = min(each, max(1, settings.judged // len(settings.conditions)))
+    calls = tokens = 0
+    money: float | None = 0.0
+    for condition in settings.conditions if settings.judges else ():
+        answer = "x" * BYTES_PER_TOKEN * condition.decoding.max_tokens
+        for turn, item in enumerate(items[:each]):
+            for judge in deal(settings.judges, condition, turn, allow_self=settings.allow_self)[:3]:
+                messages = judge_messages(item, answer, detail=judge_detail(judge), system=judge.system)
+                length = sum(len(m["content"]) for m in messages) // BYTES_PER_TOKEN
+                calls, tokens = calls + 1, tokens + length + REPLY_TOKENS
+                price = price_of(judge.model, prices)
+                money = None if price is None or money is None else money + price.cost(length, REPLY_TOKENS)
+    what = f"{each * len(settings.conditions):,} answers by {len(settings.judges)} judges" if calls else "by rules"
+    return StageEstimate(stage="judge", what=what, calls=calls, tokens=tokens, money_usd=money)
+
+
+def _estimate_search(settings: AuditSettings, prices: Mapping[str, Price]) -> StageEstimate:
+    models = list(dict.fromkeys(c.model for c in settings.conditions))
+    asked, said = CHAT_OVERHEAD_TOKENS + 64, 64
+    costs = [price_of(model, prices) for model in models]
+    return StageEstimate(
+        stage="search",
+        what=f"{len(models)} models, {settings.search_calls:,} calls each",
+        calls=settings.search_calls * len(models),
+        tokens=settings.search_calls * len(models) * (asked + said),
+        money_usd=None
+        if None in costs
+        else sum(settings.search_calls * price.cost(asked, said) for price in costs if price is not None),
+    )

@@ -1,0 +1,253 @@
+"""`richter audit`: ask, judge, draw, score, search, measure and report, in stages that resume."""
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+
+from richter.audit import (
+    AskProgress,
+    AuditSettings,
+    StagesResult,
+    adopt_plan,
+    draw_conditions,
+    estimate_stages,
+    measure_run,
+    name_conditions,
+    run_stages,
+)
+from richter.bench import read_items
+from richter.cli._ask import read_system
+from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._progress import asking, downloading, money
+from richter.cli._summary import summarise
+from richter.floors import Decision, parse_claim
+from richter.judge import judge_decoding
+from richter.llm import parse_budget, read_prices, resolve
+from richter.records import Condition, Decoding, Item, printable
+
+__all__ = ["audit", "finish", "run_audit"]
+
+LABELS = {
+    "ask": "asking",
+    "judge": "judging",
+    "draw": "drawing",
+    "score": "scoring for the tail",
+    "search": "searching for errors",
+}
+
+EXAMPLES = """
+\b
+Examples:
+  richter bench build facts --items 400 -o facts.jsonl
+  richter audit run1 --bench facts.jsonl --model smollm2 --temperature 0 --temperature 1 --nll smollm2
+  richter audit run2 --bench facts.jsonl --model openai/gpt-4o-mini --model openai/gpt-4o --dry-run
+  richter audit run2 --bench facts.jsonl --model openai/gpt-4o-mini --model openai/gpt-4o --budget 5usd
+  richter audit run3 --bench facts.jsonl --model smollm2 --plan plan.toml
+  richter audit run4 --bench facts.jsonl --model smollm2 --stop-when "error_rate < 0.05" --draws 0
+  richter audit run1 --bench facts.jsonl --model smollm2 --only severity,floors
+The same command again resumes: only what is missing is asked.
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
+@click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
+@click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
+@click.option("--system", "systems", multiple=True, help="A system prompt, or @FILE; several make several conditions.")
+@click.option("--max-tokens", type=click.IntRange(1), default=200, show_default=True, help="Of an answer.")
+@click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
+@click.option("--judges", "judge_names", default="", help="Judge models, separated by commas; two rate an answer.")
+@click.option("--judged", type=click.IntRange(1), default=None, help="So many answers go to the judges. Default: all.")
+@click.option("--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so).")
+@click.option("--gazetteer", type=click.Path(path_type=Path), help="For the rules; found beside the bench by itself.")
+@click.option("--draws", type=click.IntRange(0), default=20, show_default=True, help="Of each drawn item; 0: none.")
+@click.option("--drawn", type=click.IntRange(1), default=60, show_default=True, help="Items drawn repeatedly.")
+@click.option("--nll", metavar="MODEL", help="Score every answer's token NLL by this local model, for the tail.")
+@click.option("--kb", "base", type=click.Path(path_type=Path), help="Search this knowledge base for errors.")
+@click.option("--search-calls", type=click.IntRange(1), default=600, show_default=True, help="For each model.")
+@click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan; lock it before.")
+@click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
+@click.option("--only", metavar="SECTIONS", help="severity,tail,calibration,floors,search,judges.")
+@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok, over all stages together: never exceeded.")
+@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
+@click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@click.option("--dry-run", is_flag=True, help="Price every stage and ask nothing.")
+@json_option
+@click.pass_context
+def audit(
+    ctx: click.Context,
+    run: Path,
+    bench: Path,
+    models: tuple[str, ...],
+    temperatures: tuple[float, ...],
+    systems: tuple[str, ...],
+    max_tokens: int,
+    limit: int | None,
+    judge_names: str,
+    judged: int | None,
+    allow_self: bool,
+    gazetteer: Path | None,
+    draws: int,
+    drawn: int,
+    nll: str | None,
+    base: Path | None,
+    search_calls: int,
+    plan_path: Path | None,
+    stop_when: str | None,
+    only: str | None,
+    budget_text: str | None,
+    prices_path: Path | None,
+    seed: int,
+    concurrency: int,
+    slots: int,
+    dry_run: bool,
+    json_path: str | None,
+) -> None:
+    """Audit models on a benchmark, into the folder RUN: how often they fail, how badly, do they know it, where.
+
+    Stages: ask, judge (by rules where the benchmark allows, by --judges), draw, score for the tail (--nll), search
+    (--kb); then everything is measured. Each stage goes on where it stopped. With a
+    plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
+    """
+    items = read_items(bench)[:limit]
+    local = all(resolve(model).backend == "local" for model in models)
+    conditions = name_conditions(
+        models,
+        temperatures=temperatures or (0.0,),
+        systems=[read_system(text) for text in systems] or [""],
+        decoding=Decoding(max_tokens=max_tokens, seed=seed if local else None, logprobs=local),
+    )
+    settings = AuditSettings(
+        conditions=tuple(conditions),
+        bench=str(bench),
+        gazetteer=None if gazetteer is None else str(gazetteer),
+        judges=_judges(judge_names),
+        allow_self=allow_self,
+        judged=judged,
+        draws=draws,
+        drawn=drawn,
+        draw_conditions=draw_conditions(conditions, items) if draws else (),
+        nll=nll,
+        base=None if base is None else str(base),
+        search_calls=search_calls,
+        seed=seed,
+        concurrency=concurrency,
+        slots=slots,
+    )
+    wanted = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+    if dry_run:
+        _price(run, items, settings, wanted, prices_path, json_path)
+        return
+    if plan_path is not None and (why := adopt_plan(run, plan_path)) is not None:
+        progress_console().print(f"{printable(str(plan_path))}: {why}; every finding will be exploratory.")
+    result = run_audit(
+        run,
+        items,
+        settings,
+        only=wanted,
+        stop_when=stop_when,
+        budget_text=budget_text,
+        prices_path=prices_path,
+    )
+    ctx.exit(finish(run, result, only=wanted, seed=seed, json_path=json_path))
+
+
+def _judges(names: str) -> tuple[Condition, ...]:
+    found = [name.strip() for name in names.split(",") if name.strip()]
+    return tuple(name_conditions(found, decoding=judge_decoding())) if found else ()
+
+
+def run_audit(
+    run: Path,
+    items: list[Item],
+    settings: AuditSettings,
+    *,
+    only: Collection[str] | None = None,
+    stop_when: str | None = None,
+    budget_text: str | None = None,
+    prices_path: Path | None = None,
+) -> StagesResult:
+    """The stages, with their progress on stderr."""
+    claim = None if stop_when is None else parse_claim(stop_when)
+    progress = progress_console()
+
+    def watch(stage: str) -> AbstractContextManager[Callable[[AskProgress], None]]:
+        return asking(LABELS[stage])
+
+    def on_batch(decision: Decision) -> None:
+        progress.print(printable(decision.sentence), soft_wrap=True)
+
+    with downloading("fetching SmolLM2-135M-Instruct") as download:
+        return run_stages(
+            run,
+            items,
+            settings,
+            only=only,
+            stop_when=claim,
+            budget=parse_budget(budget_text),
+            prices=read_prices(prices_path),
+            watch=watch,
+            on_batch=on_batch,
+            download=download,
+        )
+
+
+def finish(run: Path, result: StagesResult, *, only: Collection[str] | None, seed: int, json_path: str | None) -> int:
+    """Measure the run, write its report, print the summary; the exit status that its requirements give."""
+    progress, out = progress_console(), console(json_path)
+    results = measure_run(
+        run, only=only, seed=seed, watch=lambda name: progress.print(f"measuring {name}", soft_wrap=True)
+    )
+    document = results.to_dict()
+    after = [f"kept    everything is in {run}/"]
+    if result.sequential is not None:
+        after.insert(0, f"stopped {printable(result.sequential.decision.sentence, limit=90)}")
+    for line in summarise(document, ascii_only=out.options.ascii_only, after=after):
+        out.print(line, soft_wrap=True)
+    write_json(document, json_path)
+    if result.stopped is not None:
+        raise result.stopped
+    return exit_status(document)
+
+
+def exit_status(document: Mapping[str, Any]) -> int:
+    """0 where every requirement of the plan is met, 3 where one is violated, 4 where one is not shown either way."""
+    verdicts = [f["verdict"] for f in document["findings"] if f["measure"] == "requirement"]
+    if "refuted" in verdicts:
+        return 3
+    plan = document["methods"]["plan"] or {}
+    warn = plan.get("fields", {}).get("on_undecided") == "warn"
+    return 4 if any(v != "verified" for v in verdicts) and not warn else 0
+
+
+def _price(
+    run: Path,
+    items: list[Item],
+    settings: AuditSettings,
+    only: Collection[str] | None,
+    prices_path: Path | None,
+    json_path: str | None,
+) -> None:
+    """What every stage would still cost at most."""
+    rows = estimate_stages(run, items, settings, only=only, prices=read_prices(prices_path))
+    out = console(json_path)
+    table = Table("stage", "of", "calls", "tokens, at most", "at most")
+    for row in rows:
+        cost = "price unknown" if row.money_usd is None else money(row.money_usd)
+        table.add_row(row.stage, row.what, f"{row.calls:,}", f"{row.tokens:,}", cost)
+    unknown = any(row.money_usd is None for row in rows)
+    total = sum(row.money_usd or 0.0 for row in rows)
+    calls, tokens = sum(row.calls for row in rows), sum(row.tokens for row in rows)
+    out.print(
+        f"At most {calls:,} calls, {tokens:,} tokens, "
+        + (f"{money(total)} and what has no known price." if unknown else f"{money(total)}.")
+    )
+    out.print(table)
+    write_json({"dry_run": rows, "calls": calls, "tokens": tokens}, json_path)

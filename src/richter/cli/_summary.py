@@ -1,0 +1,248 @@
+"""A results document in at most 40 lines of 100 columns: what a run shows, for a terminal."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+
+from richter.records import printable
+
+__all__ = ["LINES", "WIDTH", "summarise"]
+
+LINES, WIDTH = 40, 100
+CONDITIONS = 10  # rows at most
+PAIRS = 3  # with more, pairs are counted and only the plainest are told
+BAR, RATE_BAR = 17, 10
+STEPS = 3
+# left end, line, right end, estimate, no value, zero inside and outside the interval
+SIGNS = {False: tuple("╺━╸●·┿│"), True: tuple("[-]o.+|")}
+MARKS = {False: {True: "✓", False: "✗", None: "–"}, True: {True: "+", False: "x", None: "-"}}
+NAMES = {"b": "slope b", "xi": "tail shape", "draws": "agreement with itself"}
+DECIDED = ("verified", "refuted", "equivalent")
+
+HELD = "\ue000"  # holds the words of a check together while lines are broken
+
+Row = Mapping[str, Any]
+
+
+def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] = ()) -> list[str]:
+    """The lines: per condition how often, how badly, whether it knows, where; per pair the verdicts; checks; next.
+
+    Everything comes from the document; `after` are lines that follow (where the report lies) and count. What does not
+    fit is counted, never dropped silently.
+    """
+    head = [*_head(document), "", *_conditions(document, ascii_only)]
+    tail = ["", *_checks(document["checks"], ascii_only), *_next(document["next"]), *after]
+    room = LINES - len(head) - len(tail) - 1
+    findings = _findings(document, room, ascii_only)
+    return [line.rstrip() for line in (*head, *([""] if findings else []), *findings, *tail)]
+
+
+def _head(document: Row) -> Iterator[str]:
+    run, methods = document["run"], document["methods"]
+    yield from _wrap(printable(document["question"]), WIDTH, 2)
+    items = f"{run['items']:,} items" + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
+    facts = [items, printable(str(document["signature"]["basis"]), limit=60)]
+    if run["state"] != "complete":
+        facts.insert(0, f"the run is {'empty' if run['state'] == 'empty' else 'still in progress'}")
+    if methods["exploratory"]:
+        facts.append("exploratory" if methods["plan"] else "exploratory, no plan")
+    yield from _wrap("; ".join(facts), WIDTH, 2)
+
+
+# ------------------------------------------------------------------ conditions
+
+
+def _conditions(document: Row, ascii_only: bool) -> Iterator[str]:
+    rows: list[Row] = list(document["conditions"])
+    if not rows:
+        return
+    shown = rows
+    if len(rows) > CONDITIONS:
+        shown = sorted(rows, key=_surely_wrong, reverse=True)[:CONDITIONS]
+    names = [_name(row) for row in shown]
+    wide = min(max(len("condition"), *map(cell_len, names)), 24)
+    title = "condition" if shown is rows else f"{len(shown)} of {len(rows)}"
+    yield f"{_fit(title, wide)}  {'wrong':<12} {'':{RATE_BAR}}  {'severe':<12} {'mean':<4}  {'ECE':<17}  worst in"
+    for name, row in zip(names, shown, strict=True):
+        yield f"{_fit(name, wide)}  {_cells(row, WIDTH - wide - 2, ascii_only)}"
+    rest = "" if shown is rows else "; most errors first, others in the report"
+    yield f"severe: 3 or more of 4; mean: severity over all; 95% intervals{rest}"
+
+
+def _surely_wrong(row: Row) -> float:
+    return -1.0 if row["how_often"] is None else float(row["how_often"]["interval"]["low"])
+
+
+def _name(row: Row) -> str:
+    name = printable(row["name"], limit=40)
+    return f"{name} (simulated)" if row["simulated"] and "simulated" not in name else name
+
+
+def _cells(row: Row, room: int, ascii_only: bool) -> str:
+    often, badly, knows = row["how_often"], row["how_badly"], row["knows"]
+    if often is None:
+        answered = f"{row['answered']:,} of {row['items']:,} items answered" if row["answered"] else "no answers"
+        return _fit(f"{answered}, none rated: no error rate", room)
+    bar = _rate_bar(often, ascii_only)
+    mean = f"{badly['mean']['estimate']:.2f}" if badly else "-"
+    ece = "-"
+    if knows:
+        ece = f"{knows['estimate']:.2f} [{knows['interval']['low']:.2f}, {knows['interval']['high']:.2f}]"
+    where = "-"
+    if row["where"]:
+        worst = row["where"][0]
+        where = f"{printable(worst['group'], limit=40)} {worst['error_rate']:.0%}"
+    cells = f"{_percent(often):<12} {bar}  {_percent(badly) if badly else '-':<12} {mean:<4}  {ece:<17}  "
+    return cells + _fit(where, room - cell_len(cells), pad=False)
+
+
+def _percent(rate: Row) -> str:
+    low, high = (100 * rate["interval"][end] for end in ("low", "high"))
+    return f"{rate['estimate']:.0%} [{low:.0f}, {high:.0f}]"
+
+
+def _rate_bar(rate: Row, ascii_only: bool) -> str:
+    """A share between 0 and 1 with its interval."""
+    _, line, _, point, nothing, _, _ = SIGNS[ascii_only]
+    places = [min(RATE_BAR - 1, int(v * RATE_BAR)) for v in (rate["interval"]["low"], rate["interval"]["high"])]
+    cells = [line if places[0] <= i <= places[1] else nothing for i in range(RATE_BAR)]
+    cells[min(RATE_BAR - 1, int(rate["estimate"] * RATE_BAR))] = point
+    return "".join(cells)
+
+
+# ------------------------------------------------------------------ findings
+
+
+def _findings(document: Row, room: int, ascii_only: bool) -> list[str]:
+    """Requirements, then the claims on pairs, then those on single conditions, as far as there is room."""
+    rows: list[Row] = list(document["findings"])
+    pairs = {tuple(f["conditions"]) for f in rows if len(f["conditions"]) == 2}
+    first = [f for f in rows if f["measure"] in ("requirement", "stopping")]
+    between = [f for f in rows if len(f["conditions"]) == 2]
+    single = [f for f in rows if len(f["conditions"]) == 1 and f["measure"] not in ("requirement", "stopping")]
+    lines: list[str] = []
+    if len(pairs) > PAIRS:
+        lines += _counted(between, document)
+        between = sorted((f for f in between if f["verdict"] in DECIDED), key=_plainness, reverse=True)
+    left, counts = [*first, *between, *single], lines[: max(room - 1, 0)]
+    sentences: list[str] = []
+    told = 0
+    for block in (_told(f, ascii_only) for f in left):
+        if len(counts) + len(sentences) + len(block) > room - 1:
+            break
+        sentences += block
+        told += 1
+    more = len(left) - told
+    words = [f"{more} more finding{'s' * (more > 1)} in the report"] if more and room > 0 else []
+    return [*sentences, *counts, *words]
+
+
+def _plainness(finding: Row) -> float:
+    """How far the estimate lies from zero in half widths of its interval."""
+    span = finding["interval"]
+    if span is None or finding["estimate"] is None or span["high"] <= span["low"]:
+        return 0.0
+    return abs(float(finding["estimate"])) / (float(span["high"]) - float(span["low"]))
+
+
+def _counted(between: Sequence[Row], document: Row) -> Iterator[str]:
+    """A line a measure: how many pairs came out how; then which conditions cannot be told apart."""
+    measures = list(dict.fromkeys(f["measure"] for f in between))
+    for measure in measures:
+        verdicts = Counter(f["verdict"] for f in between if f["measure"] == measure)
+        counts = ", ".join(f"{n:,} {verdict}" for verdict, n in verdicts.most_common())
+        yield _fit(f"{_measure(measure):<18} {verdicts.total():,} pairs: {counts}", WIDTH, pad=False)
+    floors = document["sections"].get("floors") or {}
+    sets = [members for members in floors.get("sets", ()) if len(members) > 1]
+    if sets:
+        texts = ["{" + ", ".join(printable(name, limit=24) for name in members) + "}" for members in sets]
+        yield from _wrap(f"not told apart: {' '.join(texts)}", WIDTH, 2)
+
+
+def _told(finding: Row, ascii_only: bool) -> list[str]:
+    """The verdict, a small bar of the interval about zero, and the sentence."""
+    left = f"{printable(finding['verdict']):<10} {_bar(finding, ascii_only)}  "
+    lines = _wrap(printable(finding["sentence"]), WIDTH - cell_len(left), 4)
+    return [(left if i == 0 else " " * cell_len(left)) + line for i, line in enumerate(lines)]
+
+
+def _measure(name: str) -> str:
+    return NAMES.get(name, printable(name, limit=20).replace("_", " "))
+
+
+def _bar(finding: Row, ascii_only: bool) -> str:
+    """An interval on a scale of its own: zero is in the middle, or at the left where nothing can be below it."""
+    left, line, right, point, nothing, inside, outside = SIGNS[ascii_only]
+    span, estimate = finding["interval"], finding["estimate"]
+    if span is None or estimate is None or finding["verdict"] in ("blocked", "untestable"):
+        return nothing * BAR
+    low, high = float(span["low"]), float(span["high"])
+    signed = len(finding["conditions"]) == 2 or low < 0
+    most = max(abs(low), abs(high), abs(float(estimate))) or 1.0
+    start, step = (-most, 2 * most / (BAR - 1)) if signed else (0.0, most / (BAR - 1))
+
+    def place(value: float) -> int:
+        return min(BAR - 1, max(0, round((value - start) / step)))
+
+    first, last, zero = place(low), place(high), place(0.0)
+    cells = [line if first <= i <= last else nothing for i in range(BAR)]
+    cells[first], cells[last] = left, right
+    cells[zero] = inside if low <= 0 <= high else outside
+    cells[place(float(estimate))] = point
+    return "".join(cells)
+
+
+# ------------------------------------------------------------------ checks and next steps
+
+
+def _checks(checks: Sequence[Row], ascii_only: bool) -> Iterator[str]:
+    """A row of marks, then the two first that failed, in words."""
+    marks = MARKS[ascii_only]
+    named = [f"{marks[check['passed']]} {printable(check['name'], limit=40)}" for check in checks]
+    if named:
+        yield from _hung("checks", "  ".join(text.replace(" ", HELD) for text in named), 3)
+    failed = [f"{text}: {printable(c['text'])}" for text, c in zip(named, checks, strict=True) if c["passed"] is False]
+    for text in failed[:2]:
+        yield from _hung("", text, 1)
+
+
+def _next(steps: Sequence[str]) -> Iterator[str]:
+    for step in steps[:STEPS]:
+        yield from _hung("next", printable(step), 2)
+    if len(steps) > STEPS:
+        yield from _hung("next", f"and {len(steps) - STEPS} more in the report", 1)
+
+
+def _hung(label: str, text: str, most: int) -> Iterator[str]:
+    """Lines under a label."""
+    for i, line in enumerate(_wrap(text, WIDTH - 8, most)):
+        yield f"{label if i == 0 else '':<8}{line}".replace(HELD, " ")
+
+
+# ------------------------------------------------------------------ text in cells
+
+
+def _fit(text: str, width: int, *, pad: bool = True) -> str:
+    """A text in exactly `width` cells (at most, without `pad`); what is cut ends in dots."""
+    if cell_len(text) > width:
+        text = set_cell_size(text, max(width - 2, 0)).rstrip() + ".."
+    return set_cell_size(text, width) if pad else text
+
+
+def _wrap(text: str, width: int, most: int) -> list[str]:
+    """At most `most` lines of `width` cells; what is cut ends in dots."""
+    lines: list[str] = []
+    words = text.split()  # not at HELD, which is no space
+    while words and len(lines) < most:
+        line = ""
+        while words and cell_len(f"{line} {words[0]}".strip()) <= width:
+            line = f"{line} {words.pop(0)}".strip()
+        if not line:  # one word wider than the line
+            line, words = _fit(words[0], width, pad=False), words[1:]
+        lines.append(line)
+    if words:
+        lines[-1] = _fit(f"{lines[-1]} {words[0]}", width - 2, pad=False)
+        lines[-1] = lines[-1] if lines[-1].endswith("..") else f"{lines[-1]}.."
+    return lines
