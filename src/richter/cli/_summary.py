@@ -68,7 +68,7 @@ def _conditions(document: Row, ascii_only: bool) -> Iterator[str]:
     for name, row in zip(names, shown, strict=True):
         yield f"{_fit(name, wide)}  {_cells(row, WIDTH - wide - 2, ascii_only)}"
     rest = "" if shown is rows else "; most errors first, others in the report"
-    yield f"severe: 3 or more of 4; mean: severity over all; 95% intervals{rest}"
+    yield f"severe: 3+ of 4; mean: severity over all; 95% intervals{rest}"
 
 
 def _surely_wrong(row: Row) -> float:

@@ -1,0 +1,308 @@
+"""The stages of an audit against a real server: resumed, killed, under a budget, stopped early, planned."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from helpers.server import FakeApi
+from helpers.small_base import small_base
+from richter.audit import AuditSettings, adopt_plan, estimate_stages, lock_plan, name_conditions, new_plan, run_stages
+from richter.audit._stages import STOP_NOTE, draw_conditions, stages_for
+from richter.errors import InputError
+from richter.floors import parse_claim
+from richter.judge import judge_decoding
+from richter.llm import parse_budget
+from richter.records import Condition, Decoding, Item, Verdict
+from richter.store import open_ledger
+
+GAZETTEER = Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"
+SOURCE = Path(__file__).parents[2] / "src"
+ITEMS = [
+    Item(id=f"i{n}", prompt=f"question {n}", reference=f"right {n}", domain="odd" if n % 2 else "even", tier=1 + n % 5)
+    for n in range(40)
+]
+
+
+def reply(prompt: str) -> str:
+    """Right in three of four questions; as a judge, always the same; to a question of the base, nothing right."""
+    if "boundary" in prompt or "DATA-" in prompt:
+        return '{"reason": "so it is", "mechanism": "none", "severity": 2.0}'
+    number = prompt.removeprefix("question ")
+    if not number.isdigit():
+        return "wrong 1"
+    return f"right {number}" if int(number) % 4 else "something else"
+
+
+def settings_for(api: FakeApi, **more) -> AuditSettings:
+    decoding = Decoding(max_tokens=8)
+    conditions = tuple(name_conditions([api.model], temperatures=(0.0, 1.0), decoding=decoding))
+    drawn = draw_conditions(conditions, ITEMS)
+    values = {"conditions": conditions, "gazetteer": str(GAZETTEER), "draw_conditions": drawn, "draws": 3, "drawn": 5}
+    return AuditSettings(**(values | more))
+
+
+def judges_of(api: FakeApi) -> tuple[Condition, ...]:
+    names = [f"{api.url}#judge-a", f"{api.url}#judge-b"]
+    return tuple(name_conditions(names, decoding=judge_decoding()))
+
+
+def test_every_stage_runs_and_a_second_time_asks_nothing(tmp_path: Path) -> None:
+    small_base(tmp_path / "kb")
+    with FakeApi(reply=reply) as api:
+        settings = settings_for(
+            api, judges=judges_of(api), judged=10, base=str(tmp_path / "kb"), search_calls=30, bench="by hand"
+        )
+        done = run_stages(tmp_path / "run", ITEMS, settings)
+        assert done.stages == ("ask", "judge", "draw", "search")
+        # 40 items under 2 conditions, 10 answers by 2 judges, 5 items x 3 draws of 1 condition, 30 of the search;
+        # the judges are told the same of equal answers, and what is the same is paid for once
+        judged = sum(count for prompt, count in api.requests.items() if "DATA-" in prompt)
+        searched = sum(count for prompt, count in api.requests.items() if prompt.startswith("Q"))
+        assert 20 < searched <= 30  # no paragraph is begun that the calls left cannot finish
+        assert judged in (10, 20)
+        assert api.requests.total() == 80 + judged + 15 + searched
+        total = api.requests.total()
+        run_stages(tmp_path / "run", ITEMS, settings)
+        assert api.requests.total() == total
+    with open_ledger(tmp_path / "run") as ledger:
+        rated = ledger.ratings()
+        wrong = {r.item for r in rated if r.kind == "rule" and r.severity}
+    assert wrong == {f"i{n}" for n in range(0, 40, 4)}
+    assert len([r for r in rated if r.kind == "judge"]) == 20
+    assert (tmp_path / "run" / "scores.csv").read_text().startswith("item,condition,severity")
+    assert (tmp_path / "run" / "draws" / "draws.jsonl").exists()
+
+
+class Killed(BaseException):
+    """The end of the process, as far as a test can stage it."""
+
+
+@pytest.mark.parametrize("stage", ["ask", "judge", "draw"])
+@pytest.mark.parametrize("within", [False, True], ids=["between", "within"])
+def test_killed_and_started_again_pays_for_nothing_twice(tmp_path: Path, stage: str, within: bool) -> None:
+    held: dict[str, int] = {}
+
+    @contextmanager
+    def watch(name: str):
+        if name == stage and not within:
+            raise Killed
+
+        def tell(state) -> None:
+            if name == stage and state.done >= 4:
+                raise Killed
+
+        yield tell
+
+    with FakeApi(reply=reply, delay_s=0.01) as api:
+        settings = settings_for(api, judges=judges_of(api), judged=10, concurrency=2)
+        with pytest.raises((Killed, BaseExceptionGroup)):
+            run_stages(tmp_path, ITEMS, settings, watch=watch)
+        for folder in (tmp_path, tmp_path / "draws"):
+            if (folder / "ledger.sqlite").exists():
+                with open_ledger(folder) as ledger:
+                    texts = ledger._rows("SELECT request FROM calls")  # what was paid for, whoever asked
+                for (request,) in texts:
+                    held[json.loads(request)["messages"][-1]["content"]] = 0
+        before = api.requests.copy()
+        done = run_stages(tmp_path, ITEMS, settings)
+        assert done.stopped is None
+        again = api.requests - before
+        whole = FakeApi(reply=reply)
+        with whole:
+            run_stages(tmp_path / "whole", ITEMS, settings_for(whole, judges=judges_of(whole), judged=10))
+    # nothing beyond what a run that was never stopped asks, but for the two calls that were in flight
+    assert (before + again).total() <= whole.requests.total() + 2
+    assert len(held) > 0 or stage == "ask"
+
+
+def test_a_budget_is_held_over_all_stages(tmp_path: Path) -> None:
+    with FakeApi(reply=reply) as api:
+        settings = settings_for(api, judges=judges_of(api), judged=10)
+        part = run_stages(tmp_path, ITEMS, settings, budget=parse_budget("92calls"))
+        assert part.stopped is not None
+        assert "92 calls" in str(part.stopped) or "used up" in str(part.stopped)
+        assert api.requests.total() <= 92
+        with open_ledger(tmp_path) as ledger:
+            assert len([r for r in ledger.ratings() if r.kind == "rule"]) == 80  # rules cost nothing
+        whole = run_stages(tmp_path, ITEMS, settings, budget=parse_budget("200calls"))
+        assert whole.stopped is None
+        assert api.requests.total() <= 200
+
+
+def test_rules_judge_what_was_asked_before_the_budget_ended(tmp_path: Path) -> None:
+    with FakeApi(reply=reply) as api:
+        part = run_stages(tmp_path, ITEMS, settings_for(api), budget=parse_budget("20calls"))
+    assert part.stopped is not None
+    with open_ledger(tmp_path) as ledger:
+        assert len(ledger.ratings()) == 20
+
+
+def test_stops_when_decided_and_stays_stopped(tmp_path: Path) -> None:
+    items = [Item(id=f"i{n}", prompt=f"question {n}", reference=f"right {n}") for n in range(400)]
+    with FakeApi(reply=reply) as api:
+        settings = settings_for(api, draws=0)
+        name = settings.conditions[0].name
+        said: list[str] = []
+        done = run_stages(
+            tmp_path,
+            items,
+            settings,
+            stop_when=parse_claim(f"error_rate({name}) < 0.05"),
+            on_batch=lambda decision: said.append(decision.verdict.value),
+        )
+        assert done.sequential is not None
+        assert done.sequential.decision.verdict is Verdict.REFUTED  # a quarter of the answers is wrong
+        asked = done.sequential.asked
+        assert asked < 200
+        assert said[-1] == "refuted"
+        with open_ledger(tmp_path) as ledger:
+            assert len(ledger.answered(settings.conditions[1].name)) == asked  # the others on the same items
+            note = ledger.note(STOP_NOTE)
+        assert note is not None
+        assert len(note["items"]) == asked
+        total = api.requests.total()
+        assert total == 2 * asked
+        run_stages(tmp_path, items, settings)  # the stop is part of the run
+        assert api.requests.total() == total
+
+
+def test_better_than_is_decided_on_the_same_items(tmp_path: Path) -> None:
+    items = [Item(id=f"i{n}", prompt=f"question {n}", reference=f"right {n}") for n in range(300)]
+    with FakeApi(reply=reply) as good, FakeApi(reply=lambda prompt: "no idea") as bad:
+        models = [f"{good.url}#good", f"{bad.url}#bad"]
+        conditions = tuple(name_conditions(models, decoding=Decoding(max_tokens=8)))
+        settings = AuditSettings(conditions=conditions, gazetteer=str(GAZETTEER), draws=0)
+        claim = parse_claim(f"{conditions[0].name} better than {conditions[1].name}")
+        done = run_stages(tmp_path, items, settings, stop_when=claim)
+    assert done.sequential is not None
+    assert done.sequential.decision.verdict is Verdict.VERIFIED
+    assert done.sequential.saved > 100
+
+
+def test_claims_on_confidence_cannot_stop_the_asking(tmp_path: Path) -> None:
+    with FakeApi(reply=reply) as api:
+        settings = settings_for(api)
+        claim = parse_claim(f"ece({settings.conditions[0].name}) < 0.1")
+        with pytest.raises(InputError, match="needs confidences"):
+            run_stages(tmp_path, ITEMS, settings, stop_when=claim)
+    assert api.requests.total() == 0
+
+
+def test_what_would_fail_later_is_said_before_the_first_call(tmp_path: Path) -> None:
+    with FakeApi(reply=reply) as api:
+        with pytest.raises(InputError, match="Nobody is to judge"):
+            run_stages(tmp_path, ITEMS, settings_for(api, gazetteer=None))
+        own = tuple(name_conditions([api.model], decoding=judge_decoding()))
+        with pytest.raises(InputError, match="No judge is left"):
+            run_stages(tmp_path, ITEMS, settings_for(api, judges=own))
+        with pytest.raises(InputError, match="price of"):
+            run_stages(tmp_path, ITEMS, settings_for(api), budget=parse_budget("1usd"))
+        with pytest.raises(InputError, match="no section 'tails'"):
+            run_stages(tmp_path, ITEMS, settings_for(api), only=["tails"])
+        with pytest.raises(InputError, match="--nll"):
+            run_stages(tmp_path, ITEMS, settings_for(api), only=["tail"])
+        assert api.requests.total() == 0
+
+
+def test_only_what_a_section_needs() -> None:
+    settings = AuditSettings(conditions=(), nll="smollm2", base="kb", draw_conditions=(Condition(name="a", model="m"),))
+    assert stages_for(settings) == ("ask", "judge", "draw", "score", "search")
+    assert stages_for(settings, only=["severity", "floors"]) == ("ask", "judge")
+    assert stages_for(settings, only=["tail"]) == ("ask", "score")
+    assert stages_for(settings, only=["search"]) == ("search",)
+
+
+def test_greedy_conditions_are_drawn_warm_and_local_ones_by_cloze() -> None:
+    remote = name_conditions(["http://h/v1#m"], temperatures=(0.0, 0.7))
+    assert [(c.name, c.decoding.temperature) for c in draw_conditions(remote, ITEMS)] == [
+        ("m t=1", 1.0),
+        ("m t=0.7", 0.7),
+    ]
+    cloze = [Item(id="a", prompt="p", reference="x", stem="s", options=("x", "y"))]
+    local = draw_conditions(name_conditions(["smollm2"], temperatures=(0.0, 1.0)), cloze)
+    assert [(c.name, c.style, c.decoding.max_tokens) for c in local] == [("smollm2 t=1 cloze", "cloze", 16)]
+
+
+def test_an_estimate_counts_what_is_missing_by_hand(tmp_path: Path) -> None:
+    with FakeApi(reply=reply) as api:
+        settings = settings_for(api, judges=judges_of(api), judged=10)
+        rows = {row.stage: row for row in estimate_stages(tmp_path, ITEMS, settings)}
+        assert {name: row.calls for name, row in rows.items()} == {"ask": 80, "judge": 20, "draw": 15}
+        assert rows["ask"].money_usd is None  # the price of an address is not known
+        assert api.requests.total() == 0
+        run_stages(tmp_path, ITEMS, settings, only=["severity"])
+        rows = {row.stage: row for row in estimate_stages(tmp_path, ITEMS, settings)}
+        assert rows["ask"].calls == 0
+        assert rows["draw"].calls == 15
+
+
+def test_a_plan_is_adopted_with_its_lock(tmp_path: Path) -> None:
+    rule = {"metric": "error_rate", "rule": "below", "limit": 0.5}
+    plan = tmp_path / "plan.toml"
+    plan.write_text(new_plan("gate", {"candidate": "fake", "require": [rule]}))
+    assert adopt_plan(tmp_path / "early", plan) == "the plan is not locked"
+    lock_plan(plan)
+    assert adopt_plan(tmp_path / "run", plan) is None
+    assert (tmp_path / "run" / "plan.toml.lock").exists()
+    assert adopt_plan(tmp_path / "run", plan) is None  # as it is there already
+    plan.write_text(plan.read_text().replace("0.5", "0.25"))
+    with pytest.raises(InputError, match="another plan"):
+        adopt_plan(tmp_path / "run", plan)
+
+
+def _audit_command(run: Path, bench: Path, api: FakeApi) -> list[str]:
+    judges = f"{api.url}#judge-a,{api.url}#judge-b"
+    options = ["--draws", "4", "--drawn", "40", "--max-tokens", "8", "--concurrency", "8", "--judges", judges]
+    command = [sys.executable, "-m", "richter", "audit", str(run), "--bench", str(bench), "--model", api.model]
+    return [*command, "--temperature", "0", "--temperature", "1", "--judged", "60", *options]
+
+
+@pytest.mark.slow
+def test_sigkill_at_any_moment_of_the_whole_command(tmp_path: Path) -> None:
+    """Killed ten times, between and within stages; what the ledgers held at a kill is never asked again."""
+    bench, run = tmp_path / "facts.jsonl", tmp_path / "run"
+    bench.write_text("".join(json.dumps(item.to_dict()) + "\n" for item in ITEMS))
+    shutil.copy(GAZETTEER, tmp_path / "facts.gazetteer.json.gz")
+    rng, environment = random.Random(0), {**os.environ, "PYTHONPATH": str(SOURCE)}
+
+    def paid() -> set[tuple[str, str]]:
+        found = set()
+        for path in run.rglob("ledger.sqlite"):
+            try:
+                with open_ledger(path.parent) as ledger:
+                    found |= {(str(path), key) for (key,) in ledger._rows("SELECT key FROM calls")}
+            except Exception:  # killed while the tables were made
+                continue
+        return found
+
+    with FakeApi(reply=reply, delay_s=0.15) as api:
+        held: set[tuple[str, str]] = set()
+        for _ in range(10):
+            process = subprocess.Popen(
+                _audit_command(run, bench, api), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            first = api.requests.total()
+            while api.requests.total() == first and process.poll() is None:
+                time.sleep(0.02)
+            time.sleep(rng.uniform(0.0, 1.5))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            assert held <= paid()  # nothing that was paid for is lost
+            held = paid()
+        api._delay_s = 0.0
+        in_flight = 10 * 8
+        subprocess.run(_audit_command(run, bench, api), env=environment, check=True, capture_output=True)
+        assert held <= paid()
+        assert api.requests.total() <= len(paid()) + in_flight
+        total = api.requests.total()
+        subprocess.run(_audit_command(run, bench, api), env=environment, check=True, capture_output=True)
+        assert api.requests.total() == total

@@ -1,0 +1,130 @@
+"""`richter audit` from the command line: what it prints, prices, writes, and its exit status."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helpers.server import FakeApi
+from richter.audit import lock_plan, new_plan
+from richter.cli import main
+from richter.cli._audit import exit_status
+
+GAZETTEER = Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    rows = ({"id": f"i{n}", "prompt": f"question {n}", "reference": f"right {n}", "domain": "d"} for n in range(60))
+    path = tmp_path / "facts.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shutil.copy(GAZETTEER, tmp_path / "facts.gazetteer.json.gz")
+    return path
+
+
+def reply(prompt: str) -> str:
+    """Right in nine of ten."""
+    number = prompt.removeprefix("question ")
+    return f"right {number}" if int(number) % 10 else "something else"
+
+
+def call(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(a) for a in arguments])
+    return int(ended.value.code or 0)
+
+
+def test_a_run_ends_with_the_summary_and_the_document(
+    tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeApi(reply=reply) as api:
+        options = [
+            "--bench",
+            bench,
+            "--model",
+            api.model,
+            "--draws",
+            "2",
+            "--drawn",
+            "4",
+            "--json",
+            tmp_path / "r.json",
+        ]
+        assert call("audit", tmp_path / "run", *options) == 0
+        first = capsys.readouterr()
+        total = api.requests.total()
+        assert total == 60 + 8
+        assert call("audit", tmp_path / "run", *options) == 0
+        assert api.requests.total() == total
+        assert capsys.readouterr().out == first.out
+    assert first.out.startswith("How often and how badly does fake fail")
+    assert "10% [5, 20]" in first.out  # Wilson's interval for 6 of 60
+    assert "asking: 60/60" in first.err
+    assert "measuring severity" in first.err
+    document = json.loads((tmp_path / "r.json").read_text())
+    assert document["schema"] == "richter/results"
+
+
+def test_a_dry_run_prices_every_stage_and_asks_nothing(
+    tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeApi(reply=reply) as api:
+        assert call("audit", tmp_path / "run", "--bench", bench, "--model", api.model, "--dry-run", "--json", "-") == 0
+        assert api.requests.total() == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["calls"] == 60 + 60 * 20
+    assert "what has no known price" in said.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("limit", "status"), [(0.5, 0), (0.01, 3), (0.12, 4)])
+def test_exit_status_by_the_plans_requirements(
+    tmp_path: Path, bench: Path, limit: float, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Six of 60 are wrong: surely below 0.5, surely not below 0.01, not known of 0.12."""
+    plan = tmp_path / "plan.toml"
+    rule = {"metric": "error_rate", "rule": "below", "limit": limit}
+    plan.write_text(new_plan("gate", {"candidate": "fake", "require": [rule]}))
+    lock_plan(plan)
+    with FakeApi(reply=reply) as api:
+        options = ["--bench", bench, "--model", api.model, "--draws", "0", "--plan", plan]
+        assert call("audit", tmp_path / "run", *options) == status
+    assert f"error rate below {limit:g}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_unlocked_plan_is_said_before(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    rule = {"metric": "error_rate", "rule": "below", "limit": 0.5}
+    plan.write_text(new_plan("gate", {"candidate": "fake", "require": [rule], "on_undecided": "warn"}))
+    with FakeApi(reply=reply) as api:
+        call("audit", tmp_path / "run", "--bench", bench, "--model", api.model, "--draws", "0", "--plan", plan)
+    assert "the plan is not locked; every finding will be exploratory" in capsys.readouterr().err
+
+
+def test_stops_when_decided(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeApi(reply=lambda prompt: "something else") as api:
+        options = ["--bench", bench, "--model", api.model, "--draws", "0", "--stop-when", "error_rate < 0.05"]
+        assert call("audit", tmp_path / "run", *options) == 0
+        assert api.requests.total() == 25  # one batch: all of it wrong
+    assert "error_rate < 0.05: refuted" in capsys.readouterr().out
+
+
+def test_a_budget_that_ends_is_measured_and_said(
+    tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeApi(reply=reply) as api:
+        options = ["--bench", bench, "--model", api.model, "--draws", "0", "--budget", "30calls"]
+        assert call("audit", tmp_path / "run", *options) == 1
+    said = capsys.readouterr()
+    assert "is used up" in said.err
+    assert "30 of 60" in said.out or "every item answered" in said.out
+
+
+def test_an_undecided_requirement_may_only_warn() -> None:
+    document = {"findings": [{"measure": "requirement", "verdict": "undecided"}], "methods": {"plan": None}}
+    assert exit_status(document) == 4
+    document["methods"] = {"plan": {"fields": {"on_undecided": "warn"}}}
+    assert exit_status(document) == 0
+    document["findings"].append({"measure": "requirement", "verdict": "refuted"})
+    assert exit_status(document) == 3

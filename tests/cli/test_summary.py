@@ -1,0 +1,138 @@
+"""The terminal summary: its size at every shape, its bars by hand, and that nothing in it can do harm."""
+
+import copy
+import json
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from richter.audit import SECTIONS, measure_run
+from richter.cli._summary import LINES, WIDTH, _bar, summarise
+from richter.records import Condition
+from richter.store import open_ledger
+
+_STUDY = Path(__file__).parents[2] / "studies" / "simulated_run.py"
+
+
+def _simulated() -> Any:
+    spec = spec_from_file_location("simulated_run", _STUDY)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
+    """Documents of 1, 2, 6 and 21 simulated conditions."""
+    found = {}
+    for count in (1, 2, 6, 21):
+        folder = tmp_path_factory.mktemp("runs") / "simulated"
+        _simulated().build_run(folder, conditions=count, items=60, judged=20, drawn=8, draws=6)
+        found[count] = measure_run(folder, n_resamples=100).to_dict()
+    return found
+
+
+def fits(lines: list[str]) -> bool:
+    return len(lines) <= LINES and all(cell_len(line) <= WIDTH for line in lines)
+
+
+@pytest.mark.parametrize("count", [1, 2, 6, 21])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_fits_at_every_shape(documents: dict[int, dict[str, Any]], count: int, ascii_only: bool) -> None:
+    document = documents[count]
+    lines = summarise(document, ascii_only=ascii_only, after=["report  run/report.html"])
+    text = "\n".join(lines)
+    assert fits(lines)
+    assert lines[0] == document["question"]
+    assert lines[-1] == "report  run/report.html"
+    shown = [c["name"] for c in document["conditions"] if c["name"] in text]
+    assert len(shown) >= min(count, 10)
+    assert "checks" in text
+    assert "next" in text
+    if ascii_only:
+        assert text.replace("±", "").isascii()
+    if count == 21:
+        assert "10 of 21" in text
+
+
+def test_a_pair_is_told_in_sentences(documents: dict[int, dict[str, Any]]) -> None:
+    text = " ".join(" ".join(summarise(documents[2])).split())
+    gaps = [f for f in documents[2]["findings"] if f["section"] == "floors"]
+    assert len(gaps) >= 3
+    for finding in gaps[:3]:
+        words = [w for w in finding["sentence"].split() if w in text]
+        assert len(words) == len(finding["sentence"].split())
+        assert finding["verdict"] in text
+
+
+@pytest.mark.parametrize("missing", SECTIONS)
+def test_a_missing_section_is_no_fault(documents: dict[int, dict[str, Any]], missing: str) -> None:
+    document = copy.deepcopy(documents[2])
+    document["sections"][missing] = {"missing": {"reason": "no data", "remedy": "richter ask"}}
+    document["findings"] = [f for f in document["findings"] if f["section"] != missing]
+    for row in document["conditions"]:
+        row["knows"] = None
+        row["where"] = []
+    assert fits(summarise(document))
+
+
+def test_an_empty_run_says_so(tmp_path: Path) -> None:
+    with open_ledger(tmp_path, mode="write") as ledger:
+        ledger.add_conditions([Condition(name="a", model="simulated/a")])
+    lines = summarise(measure_run(tmp_path).to_dict())
+    assert fits(lines)
+    assert "the run is empty" in "\n".join(lines)
+    assert "no answers, none rated: no error rate" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "\x1b[31mred\x1b[0m\x1b]0;title\x07",
+        "a\u202eb" * 20,
+        "名前" * 40,
+        "x" * 1_000_000,
+        "[bold]markup[/bold] {template} <script>",
+        "one\ntwo\r\nthree\0four",
+    ],
+    ids=["controls", "right-to-left", "wide", "long", "markup", "lines"],
+)
+def test_untrusted_text_is_inert_and_cut(documents: dict[int, dict[str, Any]], hostile: str) -> None:
+    changed = json.loads(json.dumps(documents[2]).replace("simulated 01", "NAME"))
+
+    def put(value: Any) -> Any:
+        if isinstance(value, str):
+            return value.replace("NAME", hostile)
+        if isinstance(value, list):
+            return [put(v) for v in value]
+        return {k: put(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+    lines = summarise(put(changed))
+    assert fits(lines)
+    assert not any(ord(ch) < 32 or ch in "\u202e\x7f" for line in lines for ch in line)
+
+
+def test_bars_by_hand() -> None:
+    """17 cells from -max to +max for a difference: the middle one is zero; from 0 for what cannot be negative."""
+
+    def bar(low: float, estimate: float, high: float, pair: bool = True, verdict: str = "undecided") -> str:
+        row = {
+            "interval": {"low": low, "high": high},
+            "estimate": estimate,
+            "conditions": ["a", "b"] if pair else ["a"],
+            "verdict": verdict,
+        }
+        return _bar(row, True)
+
+    assert bar(-8, 0, 8) == "[-------o-------]"
+    assert bar(-8, -4, 4) == "[---o---+---]...."
+    assert bar(2, 4, 8) == "........|.[-o---]"
+    assert bar(-8, -4, -2) == "[---o-].|........"
+    assert bar(0.0, 0.0, 16.0, pair=False) == "o---------------]"
+    assert bar(4.0, 8.0, 16.0, pair=False) == "|...[---o-------]"
+    assert bar(-8, 0, 8, verdict="blocked") == "." * 17
