@@ -90,7 +90,7 @@ def score_nll(
     return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
 
 
-def own_nll(run: str | Path, model_name: str, *, max_tokens: int = 256) -> dict[tuple[str, str], float]:
+def own_nll(run: RunLike, model_name: str, *, max_tokens: int = 256) -> dict[tuple[str, str], float]:
     """The scores that the ledger holds already: of answers by the judge model itself, with their log-probabilities.
 
     A model that was asked the bare question in a chat gave each token of its answer the very probability that it would

@@ -28,9 +28,11 @@ from richter.floors import Decision, parse_claim
 from richter.judge import judge_decoding
 from richter.llm import parse_budget, read_prices, resolve
 from richter.records import Condition, Decoding, Item, printable
+from richter.report import write_report
 
 __all__ = ["audit", "finish", "run_audit"]
 
+REPORT = "report.html"
 LABELS = {
     "ask": "asking",
     "judge": "judging",
@@ -113,7 +115,7 @@ def audit(
     """Audit models on a benchmark, into the folder RUN: how often they fail, how badly, do they know it, where.
 
     Stages: ask, judge (by rules where the benchmark allows, by --judges), draw, score for the tail (--nll), search
-    (--kb); then everything is measured. Each stage goes on where it stopped. With a
+    (--kb); then everything is measured and RUN/report.html is written. Each stage goes on where it stopped. With a
     plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
     """
     items = read_items(bench)[:limit]
@@ -208,7 +210,8 @@ def finish(run: Path, result: StagesResult, *, only: Collection[str] | None, see
         run, only=only, seed=seed, watch=lambda name: progress.print(f"measuring {name}", soft_wrap=True)
     )
     document = results.to_dict()
-    after = [f"kept    everything is in {run}/"]
+    progress.print("writing the report", soft_wrap=True)
+    after = [f"report  {write_report(document, run, run / REPORT)}"]
     if result.sequential is not None:
         after.insert(0, f"stopped {printable(result.sequential.decision.sentence, limit=90)}")
     for line in summarise(document, ascii_only=out.options.ascii_only, after=after):

@@ -33,7 +33,7 @@ def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] =
     fit is counted, never dropped silently.
     """
     head = [*_head(document), "", *_conditions(document, ascii_only)]
-    tail = ["", *_checks(document["checks"], ascii_only), *_next(document["next"]), *after]
+    tail = [*_searches(document), "", *_checks(document["checks"], ascii_only), *_next(document["next"]), *after]
     room = LINES - len(head) - len(tail) - 1
     findings = _findings(document, room, ascii_only)
     return [line.rstrip() for line in (*head, *([""] if findings else []), *findings, *tail)]
@@ -194,7 +194,23 @@ def _bar(finding: Row, ascii_only: bool) -> str:
     return "".join(cells)
 
 
-# ------------------------------------------------------------------ checks and next steps
+# ------------------------------------------------------------------ searches, checks and next steps
+
+
+def _searches(document: Row) -> Iterator[str]:
+    """What each search for errors found, two at most; the rate of its base is from paragraphs drawn at random."""
+    found = document["sections"].get("search")
+    for row in found[:2] if isinstance(found, list) else ():
+        rate = row["population"]["error_rate"]
+        base = "" if rate is None else f"; of the whole base {rate:.0%} is wrong{_span(row['population']['interval'])}"
+        words = (
+            f"{row['errors_found']:,} errors in {row['answers']:,} answers, {row['sources_found']:,} failing paragraphs"
+        )
+        yield from _wrap(f"search {printable(row['model'], limit=30)}: {words}{base}", WIDTH, 2)
+
+
+def _span(interval: Row | None) -> str:
+    return "" if interval is None else f" [{interval['low']:.0%}, {interval['high']:.0%}]"
 
 
 def _checks(checks: Sequence[Row], ascii_only: bool) -> Iterator[str]:

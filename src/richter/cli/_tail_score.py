@@ -46,7 +46,7 @@ def score(source: str, scorer: str, output: Path, model: str, max_tokens: int, s
                 run,
                 max_tokens=max_tokens,
                 slots=slots,
-                known=own_nll(source, model, max_tokens=max_tokens) if Path(source).is_dir() else None,
+                known=own_nll(run, model, max_tokens=max_tokens) if run == source else None,
                 watch=watch,
                 download=download,
             )
