@@ -15,7 +15,7 @@ from richter.records import Decoding, Item
 
 __all__ = ["DemoSize", "demo_settings", "prepare_demo"]
 
-BENCH, BASE = "facts.jsonl", "divisions.kb"
+BENCH, BASE = "facts.jsonl", "airfields.kb"
 STRICT = "Be strict: when in doubt, give the higher severity."
 
 
@@ -36,15 +36,15 @@ class DemoSize:
 
 
 def prepare_demo(run: str | Path, size: DemoSize, *, seed: int = 0) -> list[Item]:
-    """Build the questions, the gazetteer and a small base (the divisions of all countries) in the run, unless there."""
+    """Build the questions, the gazetteer and a small base (the airfields of the facts base) in the run, unless there."""
     folder, bench = Path(run), Path(run) / BENCH
     found = read_items(bench) if bench.exists() else []
     if len(found) < size.items:  # a smaller benchmark is the beginning of a larger one
         folder.mkdir(parents=True, exist_ok=True)
         world = World()
         facts = build_facts(items=size.items, seed=seed, world=world)
-        documents = fact_documents(world, parts=("divisions",))
-        write_base(folder / BASE, documents, name="facts divisions", sources=world.versions)
+        documents = fact_documents(world, parts=("airfields",))
+        write_base(folder / BASE, documents, name="facts airfields", sources=world.versions)
         write_bytes(pack(facts.gazetteer), folder / GAZETTEER_NAME)
         write_items(facts.items, bench)  # last: where it lies, the others do
         found = list(facts.items)
