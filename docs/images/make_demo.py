@@ -1,4 +1,4 @@
-"""Draw demo.svg from a run of the demo: `python docs/images/make_demo.py RUN`. Asks nothing: it measures the run again."""
+"""Draw demo.svg from a run of the demo: `python docs/images/make_demo.py RUN`. Asks nothing."""
 
 import io
 import re

@@ -36,7 +36,7 @@ class DemoSize:
 
 
 def prepare_demo(run: str | Path, size: DemoSize, *, seed: int = 0) -> list[Item]:
-    """Build the questions, the gazetteer and a small base (the airfields of the facts base) in the run, unless there."""
+    """Build the questions, the gazetteer and a small base (of airfields) in the run, unless they are there."""
     folder, bench = Path(run), Path(run) / BENCH
     found = read_items(bench) if bench.exists() else []
     if len(found) < size.items:  # a smaller benchmark is the beginning of a larger one
