@@ -1,14 +1,16 @@
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 
+from helpers.server import FakeApi
 from helpers.small_base import Killed, SimulatedTestee, small_base
 from richter.ascent import Field, SearchSettings, plan_step, random_order, run_search
 from richter.cli import main
-from richter.errors import InputError
+from richter.errors import BudgetExhausted, InputError
 from richter.knowledge import find_similar
-from richter.llm import parse_budget
+from richter.llm import Price, parse_budget
 from richter.records import Condition, Decoding
 from richter.store import open_ledger
 
@@ -84,6 +86,57 @@ def test_a_token_budget_is_held_in_the_middle_of_a_step(tmp_path, base):
     more, _ = go(tmp_path / "run", base, SearchSettings(**SMALL), "8000tok", concurrency=1)
     assert more.spent.tokens <= 8000
     assert more.answers > summary.answers
+
+
+def test_a_money_budget_is_held_over_tested_model_and_generator(tmp_path):
+    """Prices per million tokens: 1000 in, 2000 out; the server counts its own tokens (3 out)."""
+    price = Price(input_usd=1000.0, output_usd=2000.0)
+    condition = Condition(name="fake", model="", decoding=Decoding(max_tokens=8))
+    bare = small_base(tmp_path / "kb", questions=0)
+
+    def reply(prompt):
+        if "SOURCE-" not in prompt:
+            return "I do not know"
+        number = prompt.split("fact number ")[1].split()[0]
+        wrong = ["901", "902", "903"]
+        return json.dumps({"questions": [{"question": "Which one is it?", "answer": number, "wrong": wrong}]})
+
+    def run(folder, api, budget):
+        tested, writer = f"{api.url}#tested", f"{api.url}#writer"
+        return run_search(
+            tmp_path / folder,
+            bare,
+            dataclasses.replace(condition, model=tested),
+            SearchSettings(batch=6, neighbours=4, questions=1, phrasings=1),
+            budget=parse_budget(budget),
+            prices={tested: price, writer: price},
+            generator=writer,
+        )
+
+    with FakeApi(reply=reply) as api:
+        found = run("run", api, "20usd")
+        paid = sum(price.cost(len(prompt) // 4 + 1, 3) * count for prompt, count in api.answered.items())
+        assert {row.role for row in found.costs} == {"tested", "generator"}
+        assert found.spent.money_usd == pytest.approx(paid)
+        assert found.to_dict()["spent"]["money"] == pytest.approx(sum(row.money_usd for row in found.costs))
+        # a call is held at its bound: a token a byte of the messages, 256 for the template, and the most it may answer
+        longest = price.cost(1500 + 256, 1500)
+        assert 20 - longest < found.spent.money_usd <= 20
+        more = run("run", api, "40usd")
+        assert found.spent.money_usd < more.spent.money_usd <= 40
+        with pytest.raises(BudgetExhausted):  # not one call fits: said, and not shown as a search without errors
+            run("poor", api, "0.0001usd")
+        assert found.failed == 0
+        with pytest.raises(InputError, match="The price of"):
+            run_search(
+                tmp_path / "unpriced",
+                bare,
+                dataclasses.replace(condition, model=api.model),
+                SearchSettings(),
+                budget=parse_budget("5usd"),
+                prices={},
+                generator=api.model,
+            )
 
 
 def test_the_sample_is_the_random_order_whoever_asked_about_its_members(tmp_path, base):

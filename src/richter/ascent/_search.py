@@ -192,6 +192,8 @@ async def _ascend(
             await _write_items(ledger, base, settings, condition.style, asker, generator)
             await _ask_missing(ledger, condition, asker, model, tried)
         except BudgetExhausted:
+            if not asker.budget.spent_calls:
+                raise
             return
         picks = ledger.picks()
         batches = _batches(picks)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from richter.errors import CallFailed, ModelError, RichterError, Unreachable
+from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError, Unreachable
 from richter.llm._budget import Budget
 from richter.llm._limit import AdaptiveLimit
 from richter.llm._model import Message, Model, TryAgain
@@ -220,22 +220,34 @@ class Asker:
     async def ask_all(self, jobs: Iterable[Job], keep: Callable[[Job, Answer], None] | None = None) -> None:
         """Ask every job, a bounded number at a time, taking them from the iterable as it goes; `keep` gets each.
 
-        What other processes are asking for comes last, when most of it is answered.
+        What other processes are asking for comes last, when most of it is answered. Where the budget is used up, what is
+        on its way is kept before that is raised: it has been paid for.
         """
         source, theirs = iter(jobs), deque[Job]()
+        used_up: list[BudgetExhausted] = []
 
-        async def work() -> None:
+        async def ask_each() -> None:
             for job in source:
                 answer = await self._ask(job)
                 if answer is None:
                     theirs.append(job)
                 elif keep is not None:
                     keep(job, answer)
+                if used_up:
+                    return
             while theirs:
                 job = theirs.popleft()
                 answer = await self.ask(job)
                 if keep is not None:
                     keep(job, answer)
+                if used_up:
+                    return
+
+        async def work() -> None:
+            try:
+                await ask_each()
+            except BudgetExhausted as error:
+                used_up.append(error)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -244,6 +256,8 @@ class Asker:
         except BaseExceptionGroup as errors:
             ours, _ = errors.split(RichterError)
             raise (_first(ours) if ours else _first(errors)) from None
+        if used_up:
+            raise used_up[0]
 
 
 def _first(error: BaseException) -> BaseException:
