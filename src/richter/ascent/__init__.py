@@ -1,7 +1,7 @@
 """Stochastic error ascent: find where a model fails under a budget, and say what the base's error rate is."""
 
 from richter.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
-from richter.ascent._cross import CrossMatrix, Failures, cross_matrix, merge_items, read_answers, read_failures
+from richter.ascent._cross import CrossMatrix, Subset, cross_matrix, merge_items, read_answers, read_subset
 from richter.ascent._explain import Explanation, LackingPattern, WrongAnswer, explain_errors, wrong_answers
 from richter.ascent._export import write_graphml
 from richter.ascent._field import Field
@@ -37,7 +37,6 @@ __all__ = [
     "ErrorSurvey",
     "Explanation",
     "FailurePrediction",
-    "Failures",
     "Field",
     "LackingPattern",
     "MappedError",
@@ -51,6 +50,7 @@ __all__ = [
     "StepPlan",
     "StepSummary",
     "Strategy",
+    "Subset",
     "Term",
     "Trail",
     "WrongAnswer",
@@ -73,8 +73,8 @@ __all__ = [
     "prepare_retest",
     "random_order",
     "read_answers",
-    "read_failures",
     "read_search",
+    "read_subset",
     "run_search",
     "score_retest",
     "search_failing",

@@ -1,4 +1,4 @@
-"""Each model on each other's failures: do they fail alike?"""
+"""Each model on what the others' searches asked about: do they fail alike?"""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ from richter.errors import InputError
 from richter.records import Condition, Item
 from richter.store import RunLike, has_ledger, open_ledger
 
-__all__ = ["CrossMatrix", "Failures", "cross_matrix", "merge_items", "read_answers", "read_failures"]
+__all__ = ["CrossMatrix", "Subset", "cross_matrix", "merge_items", "read_answers", "read_subset"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Failures:
-    """The items of a search's failing paragraphs, whose failures they are, and the base that was searched."""
+class Subset:
+    """The items that a search asked about, or those of its failing paragraphs; whose search it was, of which base."""
 
     run: str
     condition: Condition
@@ -27,11 +27,12 @@ class Failures:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CrossMatrix:
-    """`accuracy[i][j]` is condition j's accuracy on the failing paragraphs of condition i's search.
+    """Condition j (columns) on the subset of condition i's search (rows), as in the paper's figure 4.
 
-    `correlation[i][j]` is the correlation (phi) of right and wrong between conditions i and j over all the items that
-    both answered. None where there is nothing to compute it from: no item, or a condition that is always right or
-    always wrong. The diagonal of `accuracy` is low by selection: the items are there because that condition failed.
+    `accuracy[i][j]` is j's accuracy there; `correlation[i][j]` the correlation (phi) of right and wrong between i and j
+    there, which need not be the same the other way round. None where there is nothing to compute it from: no item, or
+    a condition that is always right or always wrong, as i is on its own failing paragraphs. Row i was chosen by i's
+    errors, so that i's own accuracy in it is low by selection; neither figure is one of the base.
     """
 
     conditions: tuple[str, ...]
@@ -44,28 +45,28 @@ class CrossMatrix:
         return dataclasses.asdict(self)
 
 
-def read_failures(run: RunLike) -> Failures:
-    """The items of a run's paragraphs whose error exceeds xi."""
+def read_subset(run: RunLike, *, failing: bool = False) -> Subset:
+    """The items of the paragraphs that a run finished asking about, or only of those whose error exceeds xi."""
     with open_ledger(run) as ledger:
         settings, condition, note = search_note(ledger)
         _, found = search_outcomes(ledger, condition)
-        failing = {row for row, o in found.items() if o.error is not None and o.error > settings.xi}
-        items = tuple(item for item in ledger.items() if row_of(item.id) in failing)
-    return Failures(run=str(run), condition=condition, base=note["base"], items=items)
+        kept = {row for row, o in found.items() if o.error is not None and (o.error > settings.xi or not failing)}
+        items = tuple(item for item in ledger.items() if row_of(item.id) in kept)
+    return Subset(run=str(run), condition=condition, base=note["base"], items=items)
 
 
-def merge_items(failures: Sequence[Failures]) -> dict[str, Item]:
+def merge_items(subsets: Sequence[Subset]) -> dict[str, Item]:
     """All items by id. Searches of another base, or with other questions, have other items under the same ids."""
     merged: dict[str, Item] = {}
-    for f in failures:
-        if f.base != failures[0].base:
+    for subset in subsets:
+        if subset.base != subsets[0].base:
             raise InputError(
-                f"{f.run} searched another base than {failures[0].run}.", remedy="Give searches of one base."
+                f"{subset.run} searched another base than {subsets[0].run}.", remedy="Give searches of one base."
             )
-        for item in f.items:
+        for item in subset.items:
             if merged.setdefault(item.id, item) != item:
                 raise InputError(
-                    f"{f.run} asked other questions about the same paragraphs.",
+                    f"{subset.run} asked other questions about the same paragraphs.",
                     remedy="Give searches whose questions come from the base, not from a generator.",
                 )
     return merged
@@ -94,7 +95,7 @@ def cross_matrix(subsets: Mapping[str, Sequence[str]], right: Mapping[str, Mappi
         tuple(_mean([right[column][item] for item in subsets[row] if item in right[column]]) for column in names)
         for row in names
     )
-    correlation = tuple(tuple(_phi(right[row], right[column]) for column in names) for row in names)
+    correlation = tuple(tuple(_phi(subsets[row], right[row], right[column]) for column in names) for row in names)
     counts = tuple(len(subsets[name]) for name in names)
     return CrossMatrix(conditions=names, items=counts, accuracy=accuracy, correlation=correlation)
 
@@ -103,8 +104,8 @@ def _mean(values: Sequence[bool]) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-def _phi(one: Mapping[str, bool], other: Mapping[str, bool]) -> float | None:
-    both = sorted(one.keys() & other.keys())
+def _phi(items: Sequence[str], one: Mapping[str, bool], other: Mapping[str, bool]) -> float | None:
+    both = [item for item in items if item in one and item in other]
     x, y = np.array([one[i] for i in both], dtype=float), np.array([other[i] for i in both], dtype=float)
     if not both or x.std() == 0 or y.std() == 0:
         return None

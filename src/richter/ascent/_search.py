@@ -192,7 +192,7 @@ async def _ascend(
             await _write_items(ledger, base, settings, condition.style, asker, generator)
             await _ask_missing(ledger, condition, asker, model, tried)
         except BudgetExhausted:
-            if not asker.budget.spent_calls:
+            if not asker.budget.spent.calls:
                 raise
             return
         picks = ledger.picks()

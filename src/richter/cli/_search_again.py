@@ -8,13 +8,14 @@ import numpy as np
 from rich.table import Table
 
 from richter.ascent import (
+    CrossMatrix,
     base_of,
     cross_matrix,
     explain_errors,
     merge_items,
     prepare_retest,
     read_answers,
-    read_failures,
+    read_subset,
     score_retest,
     wrong_answers,
 )
@@ -80,6 +81,13 @@ def retest(
 @click.command("cross")
 @click.argument("out_run", metavar="OUT", type=run_place)
 @click.argument("runs", nargs=-1, required=True, type=run_place)
+@click.option(
+    "--subset",
+    type=click.Choice(["asked", "failing"]),
+    default="asked",
+    show_default=True,
+    help="All that a search asked about, or its failing paragraphs alone (then there is no correlation).",
+)
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
 @click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
@@ -87,46 +95,58 @@ def retest(
 def cross(
     out_run: Place,
     runs: tuple[Place, ...],
+    subset: str,
     budget_text: str,
     prices_path: Path | None,
     dry_run: bool,
     json_path: str | None,
 ) -> None:
-    """Ask each model about the paragraphs that the others failed on (searches RUNS of one base), into the folder OUT.
+    """Ask each model what the searches of the others asked (RUNS of one base), into the folder OUT.
 
     What a model answered in its own search is not asked again.
     """
-    failures = [read_failures(run) for run in runs]
-    if len({f.condition.name for f in failures}) < len(runs):
+    subsets = [read_subset(run, failing=subset == "failing") for run in runs]
+    names = [s.condition.name for s in subsets]
+    if len(set(names)) < len(runs):
         raise InputError("Two of the searches are of the same condition.", remedy="Give one search for each model.")
-    everything = merge_items(failures)
-    prices = read_prices(prices_path)
+    everything, prices = merge_items(subsets), read_prices(prices_path)
     missing = {}
-    for run, f in zip(runs, failures, strict=True):
-        known = read_answers([run, out_run], f.condition)
-        missing[f.condition.name] = [item for key, item in everything.items() if key not in known]
+    for run, s in zip(runs, subsets, strict=True):
+        known = read_answers([run, out_run], s.condition)
+        missing[s.condition.name] = [item for key, item in everything.items() if key not in known]
     if dry_run:
-        asks = {name: len(items) for name, items in missing.items()}
-        calls = sum(asks.values())
-        console(json_path).print(f"{calls} calls to {len(asks)} models, within {parse_budget(budget_text)}.")
-        write_json({"dry_run": {"budget": str(parse_budget(budget_text)), "calls": asks}}, json_path)
+        asks, budget = {name: len(items) for name, items in missing.items()}, parse_budget(budget_text)
+        console(json_path).print(f"{sum(asks.values())} calls to {len(asks)} models, within {budget}.")
+        write_json({"dry_run": {"budget": str(budget), "calls": asks}}, json_path)
         return
-    for f in failures:
-        if items := missing[f.condition.name]:
+    for s in subsets:
+        if items := missing[s.condition.name]:
             budget = parse_budget(budget_text)
             with downloading("fetching SmolLM2") as download, asking() as watch:
-                ask_run(out_run, items, [f.condition], budget=budget, prices=prices, watch=watch, download=download)
-    subsets = {f.condition.name: [item.id for item in f.items] for f in failures}
-    pairs = zip(runs, failures, strict=True)
-    matrix = cross_matrix(subsets, {f.condition.name: read_answers([run, out_run], f.condition) for run, f in pairs})
-    out = console(json_path)
-    out.print("Accuracy of each model (columns) on the paragraphs that each search found failing (rows):")
-    table = Table("search of", "items", *(printable(name, limit=24) for name in matrix.conditions))
-    for name, count, row in zip(matrix.conditions, matrix.items, matrix.accuracy, strict=True):
-        table.add_row(printable(name, limit=24), str(count), *("" if v is None else f"{v:.0%}" for v in row))
-    out.print(table)
-    out.print("A model's accuracy on its own failures is low by selection.", style="dim")
+                ask_run(out_run, items, [s.condition], budget=budget, prices=prices, watch=watch, download=download)
+    pairs = zip(runs, subsets, strict=True)
+    matrix = cross_matrix(
+        {s.condition.name: [item.id for item in s.items] for s in subsets},
+        {s.condition.name: read_answers([run, out_run], s.condition) for run, s in pairs},
+    )
+    _print_matrix(matrix, subset, json_path)
     write_json(matrix, json_path)
+
+
+def _print_matrix(matrix: CrossMatrix, subset: str, json_path: str | None) -> None:
+    out = console(json_path)
+    what = "asked about" if subset == "asked" else "found failing"
+    columns = [printable(name, limit=24) for name in matrix.conditions]
+    for title, form, cells in (
+        (f"Accuracy of each model (columns) on what each search {what} (rows):", "{:.0%}", matrix.accuracy),
+        ("Correlation of right and wrong with the model that was searched:", "{:.2f}", matrix.correlation),
+    ):
+        out.print(title)
+        table = Table("search of", "items", *columns)
+        for name, count, row in zip(columns, matrix.items, cells, strict=True):
+            table.add_row(name, str(count), *("none" if v is None else form.format(v) for v in row))
+        out.print(table)
+    out.print("A row was chosen by its own model's errors: its accuracy there is low by selection.", style="dim")
 
 
 @click.command("explain")

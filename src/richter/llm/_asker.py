@@ -220,8 +220,8 @@ class Asker:
     async def ask_all(self, jobs: Iterable[Job], keep: Callable[[Job, Answer], None] | None = None) -> None:
         """Ask every job, a bounded number at a time, taking them from the iterable as it goes; `keep` gets each.
 
-        What other processes are asking for comes last, when most of it is answered. Where the budget is used up, what is
-        on its way is kept before that is raised: it has been paid for.
+        What other processes are asking for comes last, when most of it is answered. Where the budget is used up, what
+        is on its way is kept before that is raised: it has been paid for.
         """
         source, theirs = iter(jobs), deque[Job]()
         used_up: list[BudgetExhausted] = []
