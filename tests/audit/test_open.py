@@ -11,43 +11,17 @@ import pytest
 from click.testing import CliRunner
 
 import richter
+from helpers.small_run import scores, small_run
 from richter.audit import Run
 from richter.cli._main import _root
 from richter.errors import InputError, PlanError
-from richter.records import Answer, Condition, Item, Rating
-from richter.store import Call, open_ledger
 
 HOSTILE = '<img src=x onerror="alert(1)">&"\u202e'
 
 
-def scores(rng: np.random.Generator, n: int = 300) -> pl.DataFrame:
-    """Two simulated conditions; the second errs twice as often."""
-    rows = []
-    for name, rate in (("old", 0.2), ("new", 0.4)):
-        wrong = rng.random(n) < rate
-        severity = np.where(wrong, rng.choice([0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0], n), 0.0)
-        rows += [{"item": f"q{i}", "condition": name, "severity": float(s)} for i, s in enumerate(severity)]
-    return pl.DataFrame(rows)
-
-
 @pytest.fixture
 def run_folder(tmp_path: Path, rng: np.random.Generator) -> Path:
-    """A run with simulated rule ratings, made through the ledger as `richter ask` and `judge` make one."""
-    frame = scores(rng, 200)
-    folder = tmp_path / "run"
-    with open_ledger(folder, mode="write") as ledger:
-        ledger.add_items([Item(id=f"q{i}", prompt=f"Q{i}?", reference="A", domain="d") for i in range(200)])
-        ledger.add_conditions([Condition(name=n, model="mock") for n in ("old", "new")])
-        for key, row in enumerate(frame.iter_rows(named=True)):
-            answer = Answer(text="B", item=row["item"], condition=row["condition"])
-            ledger._commit([Call(key=str(key), model="mock", request="{}", answer=answer, given_up=True)])
-        ledger.add_ratings(
-            [
-                Rating(item=r["item"], condition=r["condition"], rater="rules", kind="rule", severity=r["severity"])
-                for r in frame.iter_rows(named=True)
-            ]
-        )
-    return folder
+    return small_run(tmp_path / "run", rng)
 
 
 def test_a_run_a_file_and_a_frame_give_what_the_commands_give(run_folder: Path, tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import click
 
 from richter.cli._output import console
 from richter.errors import InputError
-from richter.interop import EXPORTS, export_table
-from richter.store import open_ledger, run_place
+from richter.interop import EXPORTS, export_dataset, export_table
+from richter.store import Place, open_ledger, run_place
 
 __all__ = ["export"]
 
@@ -18,52 +18,78 @@ __all__ = ["export"]
 @click.option("--table", type=click.Choice(sorted(EXPORTS)), default="answers", show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
 @click.option("--evidence", type=click.Path(path_type=Path), help="Write everything that a reviewer needs to this zip.")
+@click.option("--hub", type=click.Path(path_type=Path), help="Write all tables as a Hugging Face data set there.")
+@click.option("--license", "license_name", default="", help="With --hub: the terms, such as cc-by-4.0.")
+@click.option("--creator", default="", help="With --hub: who made it.")
+@click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
+@click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
 @click.option("--paper", type=click.Path(path_type=Path), help="Write a tail study of a scores file as LaTeX there.")
 @click.option("--column", help="With --paper: the column that holds the severity, where no plan names it.")
 @click.option("--plan", type=click.Path(path_type=Path), help="With --paper: the tail plan.")
 def export(
-    source: Path,
+    source: Place,
     output: Path | None,
     table: str,
     force: bool,
     evidence: Path | None,
+    hub: Path | None,
+    license_name: str,
+    creator: str,
+    experiment: str | None,
+    project: str | None,
     paper: Path | None,
     column: str | None,
     plan: Path | None,
 ) -> None:
-    """Write a run's answers, ratings or items to a file; all its evidence to an archive; or a tail study as a paper.
+    """Write a run's records to a file or a data set, all its evidence to an archive, or its results to a tracker.
 
     The evidence archive holds the records (JSONL), the plan with its lock, results.json, report.html, the versions and
-    a SHA-256 of each file. The same run gives the same archive.
+    a SHA-256 of each file. The same run gives the same archive. --paper writes a tail study as parts of a paper.
 
     \b
     Examples:
       richter export run1 -o answers.parquet
       richter export run1 --table ratings -o ratings.csv
       richter export run1 --evidence run1.zip
+      richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
+      richter export run1 --mlflow audits
       richter export scores.csv --paper paper/ --plan plan.toml
     """
-    if sum(target is not None for target in (output, evidence, paper)) != 1:
-        raise click.UsageError("Give one of -o FILE (records), --evidence ZIP (everything), --paper DIR (tail study).")
-    if paper is not None:
-        from richter.audit import study_column
-        from richter.cli._tail import write_paper
-
-        write_paper(study_column(source, column=column, plan_path=plan), paper)
-        console().print(f"{paper}: table.tex, methods.tex, references.bib, deviations.tex.")
-        return
+    ways = {"-o": output, "--evidence": evidence, "--hub": hub, "--mlflow": experiment, "--wandb": project}
+    chosen = [name for name, value in (ways | {"--paper": paper}).items() if value is not None]
+    if len(chosen) != 1:
+        raise click.UsageError("Give one of -o, --evidence, --hub, --mlflow, --wandb and --paper.")
     target = output or evidence
-    assert target is not None
-    if target.exists() and not force:
+    if target is not None and target.exists() and not force:
         raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
+    say = console().print
+    if output is not None:
+        with open_ledger(source) as ledger:
+            frame = EXPORTS[table](ledger)
+        export_table(frame, output)
+        say(f"{output}: {frame.height} rows.")
+        return
+    if hub is not None:
+        name = source.resolve().name if isinstance(source, Path) else source.name
+        with open_ledger(source) as ledger:
+            rows = export_dataset(ledger, hub, name=name, license_name=license_name, creator=creator, force=force)
+        say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
+        return
+    if not isinstance(source, Path):
+        raise InputError(f"{source} is in a database, which {chosen[0]} cannot take.", remedy="Use -o or --hub.")
     if evidence is not None:
         from richter.cli._view import save_evidence
 
         save_evidence(source, evidence)
-        console().print(f"{evidence}: records, plan, results, report and versions, with MANIFEST.sha256.")
-        return
-    assert output is not None
-    with open_ledger(source) as ledger:
-        frame = EXPORTS[table](ledger)
-    export_table(frame, output)
-    console().print(f"{output}: {frame.height} rows.")
+        say(f"{evidence}: records, plan, results, report and versions, with MANIFEST.sha256.")
+    elif paper is not None:
+        from richter.audit import study_column
+        from richter.cli._tail import write_paper
+
+        write_paper(study_column(source, column=column, plan_path=plan), paper)
+        say(f"{paper}: table.tex, methods.tex, references.bib, deviations.tex.")
+    else:
+        from richter.plugins.trackers import log_to_mlflow, log_to_wandb
+
+        made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
+        say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")

@@ -3,6 +3,7 @@
 from richter.interop._croissant import About, DataFile, croissant
 from richter.interop._evidence import evidence_of, write_evidence
 from richter.interop._export import EXPORTS, export_table
+from richter.interop._export import EXPORTS, export_dataset, export_table
 from richter.interop._frames import Frame, Source, as_frame, is_frame, source_name
 from richter.interop._hub import hub_header, hub_size, write_dataset
 from richter.interop._lm_eval_task import write_lm_eval_tasks
@@ -30,6 +31,7 @@ __all__ = [
     "check_table",
     "croissant",
     "evidence_of",
+    "export_dataset",
     "export_table",
     "hub_header",
     "hub_size",

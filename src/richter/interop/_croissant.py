@@ -94,16 +94,18 @@ def croissant(about: About, files: Sequence[DataFile]) -> dict[str, Any]:
         "alternateName": about.name,
         "description": about.description,
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "license": list(about.licenses),
-        "creator": {"@type": "sc:Organization", "name": about.creator},
-        "url": about.url,
         "version": about.version,
-        "citeAs": about.cite,
         "keywords": list(about.keywords),
         "isLiveDataset": False,
     }
-    if about.published:
-        body["datePublished"] = about.published
+    known = {
+        "license": list(about.licenses),
+        "creator": {"@type": "sc:Organization", "name": about.creator} if about.creator else None,
+        "url": about.url,
+        "citeAs": about.cite,
+        "datePublished": about.published,
+    }
+    body |= {name: value for name, value in known.items() if value}  # what is not known is not said
     body["distribution"] = [_distribution(file) for file in files]
     body["recordSet"] = [_records(file) for file in files if file.columns]
     return body

@@ -1,14 +1,18 @@
 """A run's records as one table per kind, for other tools."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
 from richter.errors import InputError, StorageError
+from richter.interop._croissant import About, DataFile
+from richter.interop._hub import hub_header, write_dataset
+from richter.records import printable
 from richter.store import Ledger
 
-__all__ = ["EXPORTS", "export_table"]
+__all__ = ["EXPORTS", "export_dataset", "export_table"]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
 
@@ -100,3 +104,54 @@ def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
         .alias(name)
         for name in texts
     )
+
+
+def export_dataset(
+    ledger: Ledger, folder: str | Path, *, name: str, license_name: str = "", creator: str = "", force: bool = False
+) -> dict[str, int]:
+    """Write all tables of a run as a data set in the Hub's layout, Croissant beside them; gives rows by table."""
+    frames = {table: make(ledger) for table, make in sorted(EXPORTS.items())}
+    frames = {table: frame for table, frame in frames.items() if not frame.is_empty()}
+    files = [
+        DataFile(
+            path=f"data/{table}.parquet",
+            content=_parquet(frame),
+            description=f"The run's {table}.",
+            columns={column: _kind(column, kind) for column, kind in frame.schema.items()},
+        )
+        for table, frame in frames.items()
+    ]
+    if not files:
+        raise InputError("The run holds nothing to export.", remedy="Run `richter ask` first.")
+    counts = ", ".join(f"{frame.height:,} {table}" for table, frame in frames.items())
+    about = About(
+        name=name,
+        description=f"Records of an audit of language models: {counts}.",
+        licenses=(license_name,) if license_name else (),
+        creator=creator,
+        version="1.0.0",
+        url="",
+        cite="",
+        keywords=("language models", "evaluation", "error severity"),
+    )
+    header = {
+        "pretty_name": name,
+        **({"license": license_name.lower()} if license_name else {}),
+        "tags": list(about.keywords),
+        "configs": [{"config_name": t, "data_files": [{"split": "test", "path": f"data/{t}.parquet"}]} for t in frames],
+    }
+    body = f"# {printable(name, limit=200)}\n\n{about.description}\n\nAnswers are what models wrote: untrusted text.\n"
+    write_dataset(folder, about, files, hub_header(header) + body, force=force)
+    return {table: frame.height for table, frame in frames.items()}
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    sink = io.BytesIO()
+    frame.write_parquet(sink)
+    return sink.getvalue()
+
+
+def _kind(column: str, kind: pl.DataType) -> tuple[str, str, bool]:
+    inner = kind.inner if isinstance(kind, pl.List) else kind
+    name = "Integer" if inner.is_integer() else "Float" if inner.is_numeric() else "Text"
+    return ("Boolean" if inner == pl.Boolean else name, column.replace("_", " "), isinstance(kind, pl.List))

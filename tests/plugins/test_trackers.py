@@ -1,0 +1,85 @@
+"""Results into MLflow and Weights & Biases: against the real packages where they are installed."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.small_run import small_run
+from richter.audit import measure_run
+from richter.cli import main
+from richter.errors import MissingPart
+from richter.plugins.trackers import log_to_mlflow, log_to_wandb, metrics_of, params_of
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path, rng: np.random.Generator) -> Path:
+    return small_run(tmp_path / "run", rng)
+
+
+def test_metrics_are_the_documents_numbers_and_nothing_is_made_up(run_folder: Path) -> None:
+    document = measure_run(run_folder, only=["severity"]).to_dict()
+    found = metrics_of(document)
+    for condition in document["conditions"]:
+        name = condition["name"]
+        assert found[f"{name}/error_rate"] == condition["how_often"]["estimate"]
+        assert found[f"{name}/error_rate_high"] == condition["how_often"]["interval"]["high"]
+        assert condition["knows"] is None  # no confidences in this run
+        assert f"{name}/ece_debiased" not in found
+    assert sum(v for k, v in found.items() if k.startswith("findings/")) == len(document["findings"])
+    assert params_of(document)["old/model"] == "simulated/m"
+
+
+def test_names_that_trackers_refuse_are_made_plain_and_stay_apart() -> None:
+    row = {"answered": 1, "failed": 0, "how_often": {"estimate": 0.5}, "how_badly": None, "knows": None, "model": "m"}
+    names = ("a/b", "a:b", "../x\n", "")
+    found = metrics_of({"conditions": [row | {"name": n} for n in names], "findings": []})
+    assert len([k for k in found if k.endswith("/error_rate")]) == len(names)
+    assert not [k for k in found if "\n" in k or (k.startswith("..") and "/" in k[:2])]
+
+
+@pytest.mark.parametrize(("package", "log"), [("mlflow", "--mlflow"), ("wandb", "--wandb")])
+def test_a_missing_package_is_named_in_one_line(
+    package: str, log: str, run_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(SystemExit) as stop:
+        main(["export", str(run_folder), log, "audits"])
+    assert stop.value.code == 1
+    assert f"pip install {package}" in capsys.readouterr().err
+    with pytest.raises(MissingPart):
+        (log_to_mlflow(run_folder, experiment="x") if package == "mlflow" else log_to_wandb(run_folder, project="x"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of MLflow's own parts
+def test_mlflow_keeps_metrics_and_report(run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = pytest.importorskip("mlflow", reason="MLflow is no part of Richter")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri((tmp_path / "store").as_uri())
+    made = log_to_mlflow(run_folder, experiment="audits")
+    kept = mlflow.get_run(made.id)
+    assert kept.data.metrics == pytest.approx(dict(made.metrics))
+    assert kept.data.params["run"] == "run"
+    folder = Path(mlflow.artifacts.download_artifacts(run_id=made.id, dst_path=str(tmp_path / "back")))
+    assert "<html" in (folder / "report.html").read_text()[:500]
+    assert json.loads((folder / "results.json").read_text())["schema"] == "richter/results"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of wandb's own parts
+def test_wandb_keeps_metrics_and_report_offline(
+    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("wandb", reason="wandb is no part of Richter")
+    for name, value in (("WANDB_MODE", "offline"), ("WANDB_DIR", str(tmp_path)), ("WANDB_SILENT", "true")):
+        monkeypatch.setenv(name, value)
+    for name in ("WANDB_CACHE_DIR", "WANDB_DATA_DIR", "WANDB_CONFIG_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    made = log_to_wandb(run_folder, project="audits")
+    folder = next((tmp_path / "wandb").glob(f"offline-run-*-{made.id}"))
+    stored = (folder / f"run-{made.id}.wandb").read_bytes()
+    for name in ("old/error_rate", "new/catastrophic_rate_high", "richter-report", "report.html"):
+        assert name.encode() in stored, name
