@@ -2,7 +2,6 @@
 
 from richter.interop._croissant import About, DataFile, croissant
 from richter.interop._evidence import evidence_of, write_evidence
-from richter.interop._export import EXPORTS, export_table
 from richter.interop._export import EXPORTS, export_dataset, export_table
 from richter.interop._frames import Frame, Source, as_frame, is_frame, source_name
 from richter.interop._hub import hub_header, hub_size, write_dataset
