@@ -95,7 +95,14 @@ def document(names: tuple[str, ...] = NAMES) -> dict[str, Any]:
         ],
         "next": ["1,900 more labelled items would settle a margin of 2 points"],
         "signature": {"requirement": "severity>=3 below 10%", "bound": "12%", "basis": "rules", "deviations": []},
-        "sections": {"severity": _severity(names)},
+        "sections": {
+            "severity": _severity(names),
+            "tail": _tail(names, pairs),
+            "calibration": _calibration(names),
+            "floors": _floors(names, pairs),
+            "search": [_search()],
+            "judges": _judges(),
+        },
         "methods": {
             "plan": {"hash": "abc123", "locked_at": "2026-01-01", "fields": {"margin": 0.02}},
             "deviations": ["one more condition"],
@@ -166,8 +173,9 @@ def _severity(names: tuple[str, ...]) -> dict[str, Any]:
             "family_comparison": {"decisive": k == 0},
         }
         for s, n, after in zip(LEVELS, exceed, [*exceed[1:], 0], strict=True):
-            fitted = 12 * math.exp(-s) if s >= 1 else None
-            curve.append({"condition": name, "severity": s, "count": n - after, "exceed": n, "fitted_exceed": fitted})
+            fitted = 0.3 * math.exp(1 - s) if s >= 1 else None
+            point = {"condition": name, "severity": s, "count": n - after}
+            curve.append({**point, "exceed": n / 40, "fitted_exceed": fitted})
             mechanisms.append(
                 {"condition": name, "mechanism": ("retrieval", "format")[k % 2], "severity": s, "count": n}
             )
@@ -177,3 +185,116 @@ def _severity(names: tuple[str, ...]) -> dict[str, Any]:
                 cell = {"condition": name, "domain": domain, "tier": tier, "n": 4, "errors": 2, "error_rate": 0.5}
                 heatmap.append({**cell, "mean_severity": mean, "catastrophic": 0})
     return {"study": {"conditions": conditions}, "curve": curve, "heatmap": heatmap, "mechanisms": mechanisms}
+
+
+def _tail(names: tuple[str, ...], pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    gate = {"rule": "a rule", "n": 200, "detail": "seen"}
+    outcomes = {"G1": True, "G2": False, "G3": None, "G4": True, "G5": True, "P1": False, "P2": True}
+    gates = {name: {**gate, "passed": passed} for name, passed in outcomes.items()}
+    found = [{"a": a, "b": b, "verdict": "blocked", "blocked_by": "G2", "gates": gates} for a, b in pairs]
+    stability = [
+        {"condition": n, "q": q / 100, "threshold": 2.0, "n_exc": 50, "xi": 0.1, "low": 0.0, "high": 0.2}
+        for n in names
+        for q in range(90, 99)
+    ]
+    qq = [{"condition": n, "model": k / 10, "observed": k / 9} for n in names for k in range(20)]
+    return {"column": "nll", "study": {"q": 0.95, "pairs": found}, "stability": stability, "qq": qq}
+
+
+def _reliability(shift: float) -> dict[str, Any]:
+    bins = [
+        {
+            "low": k / 10,
+            "high": (k + 1) / 10,
+            "n": k + 1,
+            "confidence": k / 10 + 0.05,
+            "accuracy": k / 10 - shift * k / 10,
+        }
+        for k in range(10)
+    ]
+    return {"ece": shift, "debiased": shift, "interval": interval(shift), "n": 55, "bins": bins}
+
+
+def _calibration(names: tuple[str, ...]) -> dict[str, Any]:
+    points = [{"n": n, "sem1_ece": 0.2 + 1 / n, "sem2_ece": 0.2 - 1 / n} for n in (4, 8, 16, 20)]
+    draws = {"sem1": _reliability(0.2), "sem2": _reliability(0.1), "token": None, "convergence": {"points": points}}
+    questions = [
+        {
+            "condition": names[0],
+            "item": f"item-{k:03d}",
+            "margin": k / 20,
+            "top_share": 0.5 + k / 40,
+            "regime": ("jensen", "low", "large")[min(k // 4, 2)],
+            "correct": (True, False, None)[k % 3],
+        }
+        for k in range(20)
+    ]
+    grades = {n: _reliability(0.05 + 0.01 * k) for k, n in enumerate(names)}
+    return {
+        "draws": {"conditions": {names[0]: draws}},
+        "grades": {"conditions": grades},
+        "confidence": dict.fromkeys(names, "token probability"),
+        "questions": questions,
+    }
+
+
+def _floors(names: tuple[str, ...], pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    verdicts = ("verified", "undecided", "refuted", "equivalent")
+    gaps = [
+        {
+            "a": a,
+            "b": b,
+            "measure": measure,
+            "delta": 0.03 - 0.02 * k,
+            "interval": interval(0.03 - 0.02 * k, 0.02),
+            "floor": 0.02 if measure == "accuracy" else None,
+            "smallest_visible": 0.03,
+            "margin": 0.02,
+            "verdict": verdicts[k % 4],
+            "n": 40,
+            "labels_needed": 1_900 * (k + 1),
+        }
+        for k, (a, b) in enumerate(pairs)
+        for measure in ("accuracy", "mean_severity")
+    ]
+    flips = [{"a": a, "b": b, "fixed": 3 + k, "broken": 5} for k, (a, b) in enumerate(pairs)]
+    accuracy = {n: {"accuracy": 0.7 - 0.01 * k} for k, n in enumerate(names)}
+    return {
+        "comparison": {"conditions": accuracy},
+        "gaps": gaps,
+        "sets": [list(names[:2]), [names[-1]]],
+        "flips": flips,
+    }
+
+
+def _search() -> dict[str, Any]:
+    steps = [
+        {"step": k, "paragraphs": 40, "error": 0.1 * k, "cumulative_error": 0.08 * k, "sources": k, "pruned": 0}
+        for k in range(1, 6)
+    ]
+    category = {"error_rate": 0.2, "interval": interval(0.2, 0.1), "n": 12, "size": 100}
+    pattern = {"paragraphs": 9, "error": 0.9, "error_of_others": 0.4, "adjusted_p_value": 0.01}
+    return {
+        "strategy": "sea",
+        "model": "simulated",
+        "steps": steps,
+        "answers": 200,
+        "errors_found": 60,
+        "population": {"error_rate": 0.11, "interval": interval(0.11), "n": 40, "size": 1_000},
+        "by_category": {f"category {k}": category for k in range(4)},
+        "patterns": [{**pattern, "attributes": {"size": f"under {k},000"}} for k in range(1, 4)],
+        "map": [{"x": k % 7, "y": k % 5, "category": f"category {k % 9}", "wrong": 0.5 + k % 2 / 2} for k in range(60)],
+    }
+
+
+def _judges() -> dict[str, Any]:
+    share = {"k": 3, "n": 20, "estimate": 0.15, "interval": interval(0.15, 0.1)}
+    rows = [{"threshold": s, "sensitivity": share, "specificity": share, "ppv": share} for s in LEVELS]
+    effect = {"estimate": 0.1, "interval": interval(0.1), "n": 20, "mean": 2.0}
+    alpha = {"estimate": 0.64, "interval": interval(0.64), "n_items": 20}
+    return {
+        "kinds": {"judge": {"alpha": alpha, "icc": {"single": 0.5, "single_interval": interval(0.5), "n_items": 20}}},
+        "judges": {"reference": "rule", "screening": {"judge": {"rows": rows}, "panel": {"rows": rows}}},
+        "leniency": {"judge": effect, "other": {**effect, "estimate": -0.1, "interval": interval(-0.1)}},
+        "overcall": {"judge": share, "panel": {**share, "estimate": None}},
+    }

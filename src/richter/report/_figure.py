@@ -17,14 +17,19 @@ __all__ = [
     "COLOURS",
     "CONDITION_COLOURS",
     "CONFIG",
+    "MOST_COLOURED",
     "RAMP",
+    "SHAPES",
     "Figure",
+    "Row",
     "chart",
     "colour",
     "facets",
     "figure",
+    "leading",
     "log_ticks",
     "shape",
+    "shown_names",
     "with_colours",
 ]
 
@@ -57,9 +62,9 @@ COLOURS = {  # CSS variable: on light, on dark
 CONDITION_COLOURS = [f"var(--c{k})" for k in range(7)]
 RAMP = [f"var(--r{k})" for k in range(6)]
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"]
-DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 3], [1, 3]]
 MOST_COLOURED = len(CONDITION_COLOURS)  # more conditions than this are drawn beside each other, not over each other
 MOST_FACETS = 24
+ROWS = alt.NamedData(name="rows")
 
 CONFIG: dict[str, Any] = {
     "background": "transparent",
@@ -163,13 +168,13 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 def chart(*, height: int | alt.Step = 280) -> alt.Chart:
     """An empty chart over the figure's rows, as wide as the page gives it."""
-    return alt.Chart(alt.NamedData(name="rows"), width="container", height=height)
+    return alt.Chart(ROWS, width="container", height=height)
 
 
 def facets(drawing: Any, field: str, *, order: Sequence[str] | None = None) -> alt.FacetChart:
     """The drawing once for each value of `field`, beside each other; the page sets columns and widths to its own."""
     facet = alt.Facet(f"{field}:N", title=None, sort=list(order) if order else None)
-    beside: alt.FacetChart = drawing.properties(width=200).facet(facet=facet, columns=3)
+    beside: alt.FacetChart = drawing.properties(width=200).facet(facet=facet, columns=3, data=ROWS)
     return beside
 
 
@@ -185,6 +190,18 @@ def shape(names: Sequence[str], *, legend: bool = True) -> alt.Shape:
     shown = alt.Legend(title=None) if legend and len(names) > 1 else None
     scale = alt.Scale(domain=list(names), range=[SHAPES[k % MOST_COLOURED] for k in range(len(names))])
     return alt.Shape("condition:N", scale=scale, legend=shown)
+
+
+def shown_names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The conditions of the rows in the order they come, as many as can be drawn beside each other."""
+    return list(dict.fromkeys(str(r["condition"]) for r in rows))[:MOST_FACETS]
+
+
+def leading(names: Sequence[str], noun: str, *, most: int = 30) -> tuple[list[str], str]:
+    """The first `most` of the names, and the words that say so where there are more."""
+    drawn = list(names[:most])
+    more = f" The figure shows {most} of {len(names):,} {noun}; the numbers hold all." if len(names) > most else ""
+    return drawn, more
 
 
 def with_colours(spec: Mapping[str, Any], rows: Sequence[Row], *, dark: bool = False) -> dict[str, Any]:

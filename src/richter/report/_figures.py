@@ -5,13 +5,25 @@ from pathlib import Path
 from typing import Any, Literal
 
 from richter.errors import InputError, StorageError
+from richter.report._calibration import calibration_figures
 from richter.report._figure import Figure, with_colours
+from richter.report._floors import floors_figures
+from richter.report._judges import judges_figures
+from richter.report._search import search_figures
 from richter.report._severity import severity_figures
+from richter.report._tail import tail_figures
 
 __all__ = ["figures", "write_figures"]
 
 Drawer = Callable[[Any], Iterator[Figure]]
-SECTIONS: dict[str, Drawer] = {"severity": severity_figures}
+SECTIONS: dict[str, Drawer] = {
+    "severity": severity_figures,
+    "tail": tail_figures,
+    "calibration": calibration_figures,
+    "floors": floors_figures,
+    "search": search_figures,
+    "judges": judges_figures,
+}
 
 
 def figures(document: Mapping[str, Any]) -> dict[str, Figure]:

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -17,12 +18,12 @@ import jinja2
 from markupsafe import Markup
 
 from richter.errors import InputError, StorageError
-from richter.records import printable
+from richter.records import Verdict, printable
 from richter.report._docs import docs_id, docs_pages
 from richter.report._evidence import Evidence, read_evidence
 from richter.report._figure import COLOURS, CONFIG, Figure
 from richter.report._figures import figures
-from richter.report._words import count, interval_words, name, number, percent
+from richter.report._words import among, count, interval_words, name, number, percent
 
 __all__ = ["render_report", "write_report"]
 
@@ -95,6 +96,7 @@ def render_report(
         warning=_warning(document),
         findings=findings,
         first=FIRST,
+        tally=_tally(findings),
         exploratory=bool(findings) and bool(methods.get("exploratory", not plan)),
         no_findings="no two conditions have answers to the same rated items.",
         conditions=_conditions(document.get("conditions") or []),
@@ -205,7 +207,7 @@ def _warning(document: Mapping[str, Any]) -> str:
     if state == "empty":
         said.append("This run holds no answers yet. Ask a model with `richter ask`, or run `richter audit`.")
     if simulated:
-        said.append(f"Simulated, and no statement about any model: {', '.join(simulated[:5])}.")
+        said.append(f"Simulated, and no statement about any model: {among(simulated)}.")
     return " ".join(said)
 
 
@@ -213,13 +215,15 @@ def _finding(finding: Mapping[str, Any], place: int) -> dict[str, Any]:
     sentence = printable(str(finding.get("sentence") or finding.get("claim") or ""), limit=600)
     interval = finding.get("interval")
     parts = []
+    if finding.get("verdict") == "refuted" and finding.get("claim"):
+        parts.append(f"the claim was: {printable(str(finding['claim']), limit=300)}")
     if finding.get("n") is not None:
         parts.append(f"n = {number(finding['n'])}")
     if isinstance(interval, Mapping):
         parts.append(f"{number(100 * interval['level'])}% interval, {printable(str(interval['method']), limit=80)}")
     if finding.get("floor") is not None:
         parts.append(f"floor {number(finding['floor'])}")
-    if finding.get("needed") is not None:
+    if finding.get("needed") is not None and finding["needed"] > (finding.get("n") or 0):
         parts.append(f"{number(finding['needed'])} items would settle it")
     if finding.get("blocked_by"):
         parts.append(f"blocked by {name(finding['blocked_by'])}")
@@ -230,6 +234,15 @@ def _finding(finding: Mapping[str, Any], place: int) -> dict[str, Any]:
         "numbers": "; ".join([*parts, *(printable(str(n), limit=300) for n in finding.get("notes") or [])]),
         "bar": _bar(finding.get("estimate"), interval, signed=bool(re.search(r"[+−-]\d", sentence))),
     }
+
+
+def _tally(findings: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims came out how, where there are more than the first screen shows."""
+    if len(findings) <= FIRST:
+        return ""
+    counts = Counter(f["verdict"] for f in findings)
+    said = [f"{counts[v]:,} {v}" for v in Verdict if counts[v]]
+    return f"Of {len(findings):,} claims " + ", ".join(said) + "."
 
 
 def _bar(estimate: Any, interval: Any, *, signed: bool, top: float | None = None) -> dict[str, Any] | None:
@@ -279,8 +292,10 @@ def _cell(value: Any, label: str, what: str, top: float) -> dict[str, Any]:
         return {"label": label, "big": "", "what": printable(str(reason or "not measured"), limit=160)}
     interval = value.get("interval")
     said = [printable(str(value.get("what") or what), limit=120)]
-    if isinstance(value.get("mean"), Mapping):
-        said.append(f"mean severity {number(value['mean'].get('estimate'))}")
+    mean = value.get("mean")
+    mean = mean.get("estimate") if isinstance(mean, Mapping) else mean
+    if isinstance(mean, int | float):
+        said.append(f"mean severity {number(mean)}")
     if value.get("n") is not None:
         said.append(f"n = {number(value['n'])}")
     if isinstance(interval, Mapping) and interval.get("level") not in (None, 0.95):

@@ -7,7 +7,6 @@ import altair as alt
 
 from richter.report._figure import (
     MOST_COLOURED,
-    MOST_FACETS,
     RAMP,
     Figure,
     Row,
@@ -17,6 +16,7 @@ from richter.report._figure import (
     figure,
     log_ticks,
     shape,
+    shown_names,
 )
 from richter.report._words import among, name, number, percent
 
@@ -37,43 +37,37 @@ def severity_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     yield from _families(conditions)
 
 
-def shown_conditions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The conditions of the rows in the order they come, as many as can be drawn beside each other."""
-    return list(dict.fromkeys(str(r["condition"]) for r in rows))[:MOST_FACETS]
-
-
 def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = []
     for point in curve:
         n = (conditions.get(point["condition"]) or {}).get("n")
-        row = {key: point.get(key) for key in ("condition", "severity", "count", "exceed", "fitted_exceed")}
+        row: Row = {key: point.get(key) for key in ("condition", "severity", "count", "exceed", "fitted_exceed")}
         row["condition"] = name(row["condition"])
         row["n"] = n
         for key in ("exceed", "fitted_exceed"):
-            value = row[key]
-            row[f"{key}_share"] = value / n if n and value else None  # a logarithm has no place for 0
+            row[f"drawn_{key}"] = row[key] or None  # a logarithm has no place for 0
         rows.append(row)
     if not rows:
         return
-    names = shown_conditions(rows)
+    names = shown_names(rows)
     x = alt.X("severity:Q", title="severity of at least", scale=alt.Scale(domain=[0.4, 4.1]), axis=SEVERITY_AXIS)
-    shares = [r[key] for r in rows for key in ("exceed_share", "fitted_exceed_share") if r[key]]
+    shares = [r[key] for r in rows for key in ("drawn_exceed", "drawn_fitted_exceed") if r[key]]
     bottom = min(shares, default=0.01) / 1.5
     y_scale = alt.Scale(type="log", domain=[bottom, 1.0], nice=False)
     y_axis = alt.Axis(format="~%", values=log_ticks(bottom, 1.0))
     base = chart().encode(x=x, color=colour(names, legend=len(names) <= MOST_COLOURED))
-    seen = base.transform_filter(alt.FieldValidPredicate(field="exceed_share", valid=True)).mark_point(
+    seen = base.transform_filter(alt.FieldValidPredicate(field="drawn_exceed", valid=True)).mark_point(
         filled=True, size=55, opacity=0.95
     )
     seen = seen.encode(
-        y=alt.Y("exceed_share:Q", title="share of answers", scale=y_scale, axis=y_axis),
-        tooltip=["condition:N", "severity:Q", "exceed:Q", alt.Tooltip("exceed_share:Q", format=".3~%")],
+        y=alt.Y("drawn_exceed:Q", title="share of answers", scale=y_scale, axis=y_axis),
+        tooltip=["condition:N", "severity:Q", "count:Q", alt.Tooltip("exceed:Q", format=".3~%")],
         shape=shape(names, legend=len(names) <= MOST_COLOURED),
     )
-    fit = base.transform_filter(alt.FieldValidPredicate(field="fitted_exceed_share", valid=True)).mark_line(
+    fit = base.transform_filter(alt.FieldValidPredicate(field="drawn_fitted_exceed", valid=True)).mark_line(
         strokeWidth=1.5, opacity=0.8
     )
-    fit = fit.encode(y=alt.Y("fitted_exceed_share:Q", title="share of answers", scale=y_scale, axis=y_axis))
+    fit = fit.encode(y=alt.Y("drawn_fitted_exceed:Q", title="share of answers", scale=y_scale, axis=y_axis))
     layers = alt.layer(fit, seen)
     drawing = layers if len(names) <= MOST_COLOURED else facets(layers.properties(height=160), "condition", order=names)
     slopes = {c: (conditions[c].get("b") or {}).get("truncated") for c in conditions}
@@ -97,9 +91,8 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
             "condition": "condition",
             "severity": "severity",
             "count": "answers at it",
-            "exceed": "answers at or above",
-            "exceed_share": "share",
-            "fitted_exceed": "fitted",
+            "exceed": "share at or above",
+            "fitted_exceed": "fitted share",
             "n": "answers",
         },
         docs="estimators/b-value",
@@ -126,7 +119,7 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
             )
     if not rows:
         return
-    names = shown_conditions(rows)
+    names = shown_names(rows)
     worst = [r for r in rows if r["severity"] == CATASTROPHIC]
     sentence = "How often an answer of at least each severity is to be expected in a million, with 95% intervals."
     if worst:
@@ -194,7 +187,7 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     rows = [r for r in rows if r["n"]]
     if not rows:
         return
-    names = shown_conditions(rows)
+    names = shown_names(rows)
     enough = [r for r in rows if r["n"] >= 5 and r["mean_severity"] is not None] or rows
     worst = max(enough, key=lambda r: r["mean_severity"] or 0.0)
     sentence = (
@@ -256,7 +249,7 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    names = shown_conditions(rows)
+    names = shown_names(rows)
     totals: dict[str, float] = {}
     for row in rows:
         totals[row["mechanism"]] = totals.get(row["mechanism"], 0) + row["count"]
@@ -323,7 +316,7 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         + ("condition" if len(best_rows) == 1 else "conditions")
         + f"; most often best: {max({r['family'] for r in best_rows}, key=[r['family'] for r in best_rows].count)}."
     )
-    names = shown_conditions(rows)
+    names = shown_names(rows)
     drawing = (
         chart(height=alt.Step(26))
         .mark_point(filled=True, size=70, opacity=1)

@@ -80,8 +80,11 @@
     config.legend.labelLimit = Math.min(220, width - 40);
     copy.config = config;
     if (copy.facet) {
+      config.header.labelLimit = 170;
+      config.axisY.labelLimit = Math.min(130, Math.round(width * 0.3)) - 12;
       const room = width - Math.min(130, Math.round(width * 0.3));  // what the labels on the left need
-      const columns = Math.max(1, Math.min(Math.floor(room / 170), new Set(rows.map((row) => row[copy.facet.field])).size));
+      const facets = new Set(rows.map((row) => row[copy.facet.field])).size;
+      const columns = Math.max(1, Math.min(Math.floor(room / (facets > 6 ? 135 : 170)), facets));
       copy.columns = columns;
       copy.spec.width = Math.max(60, Math.min(380, Math.floor(room / columns) - 22));
     } else copy.width = width;
