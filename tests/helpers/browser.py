@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,12 +45,16 @@ class Browser:
         }
         reply = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self.base += f"/session/{reply['sessionId']}"
+        self.call("POST", "/timeouts", {"script": 120_000})
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         data = json.dumps(body).encode() if body is not None else None
         request = urllib.request.Request(self.base + path, data=data, method=method)
-        with urllib.request.urlopen(request, timeout=120) as reply:
-            return json.loads(reply.read())["value"]
+        try:
+            with urllib.request.urlopen(request, timeout=180) as reply:
+                return json.loads(reply.read())["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(json.loads(error.read())["value"]["message"]) from error
 
     def go(self, url: str) -> None:
         self.call("POST", "/url", {"url": url})

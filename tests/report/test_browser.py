@@ -115,7 +115,7 @@ def test_fixed_and_broken(browser: Browser) -> None:
 
 
 def test_hostile_answers_are_inert(browser: Browser) -> None:
-    browser.script("for (const d of document.querySelectorAll('details')) d.open = true")
+    browser.script("for (const d of document.querySelectorAll('#rows details')) d.open = true")
     shown = browser.script("return [...document.querySelectorAll('#rows .text')].map((n) => n.textContent)")
     for name in ("script", "closing", "handler", "link", "css", "template", "iframe"):
         assert HOSTILE[name] in shown, name
@@ -136,9 +136,9 @@ def test_downloads_hold_no_formula(browser: Browser) -> None:
     for name in ("formula", "plus", "minus", "at"):
         assert "\"'" + HOSTILE[name].replace('"', '""') + '"' in text, name
     assert '"\'\t=1+1"' in text
-    for name in figures(document()):
+    for name, figure in figures(document()).items():
         csv = browser.script("return RICHTER_REPORT.figureCsv(arguments[0])", name)
-        assert csv.count("\r\n") == len(figures(document())[name].rows) + 1
+        assert csv.count("\r\n") == len(figure.rows) + 1
 
 
 def test_opening_what_is_behind_a_figure(browser: Browser) -> None:
