@@ -30,8 +30,10 @@ from richter.audit import (
     read_grades,
     results_schema,
     score_rows,
+    shared_sample,
     weigh_scores,
 )
+from richter.audit._measure_words import _rounded_up
 from richter.errors import InputError, LedgerNewer
 from richter.floors import paired_gap_labels
 from richter.interop import RatingsFile
@@ -226,6 +228,39 @@ def test_the_signature_bounds_what_was_not_seen(tmp_path: Path) -> None:
     assert found["signature"]["bounds"][0]["upper"] == pytest.approx(1 - 0.05 ** (1 / 50))
     assert found["conditions"][0]["how_often"]["interval"]["high"] == pytest.approx(1 - 0.05 ** (1 / 50))
     assert "no person checked" in found["signature"]["basis"]
+
+
+def test_bounds_are_rounded_up() -> None:
+    assert [_rounded_up(x) for x in (62.4591, 5.0, 0.012301, 99.99, 100.0)] == ["62.5", "5", "0.0124", "100", "100"]
+
+
+def test_people_correct_the_rates_where_their_sample_is_known(run: Path, tmp_path: Path) -> None:
+    """People who rate as the rules do: the corrected limits are as people would rate, and the bound says so.
+
+    The same labels without the record of how they were drawn correct nothing.
+    """
+    copy = tmp_path / "people"
+    shutil.copytree(run, copy)
+    severity = {(r.item, r.condition): r.severity for r in rule_ratings(run)}
+    with open_ledger(copy, mode="write") as ledger:
+        sample = shared_sample(ledger, n=160, seed=0)
+        ledger.add_ratings(
+            [
+                Rating(item=i, condition=c, rater="simulated person", kind="human", severity=severity[i, c])
+                for i, c, _ in sample.chosen
+            ]
+        )
+    found = measured(copy, only=["severity"])
+    bound = found["signature"]["bounds"][0]
+    assert bound["basis"].startswith("corrected by ")
+    study = found["sections"]["severity"]["study"]["conditions"]["simulated 01"]
+    assert bound["upper"] == study["per_million_human"]["3.0"]["upper"] / 1e6
+    assert bound["seen"] / bound["n"] < bound["upper"] < 1
+    assert "people checked 160" in found["signature"]["basis"]
+    with sqlite3.connect(copy / LEDGER_NAME) as db:
+        db.execute("DELETE FROM notes WHERE name = 'rating sample'")
+    db.close()
+    assert measured(copy, only=["severity"])["signature"]["bounds"][0]["basis"] == "as rated by rules"
 
 
 # ------------------------------------------------------------------ always the same

@@ -7,7 +7,6 @@ import numpy as np
 from richter.audit._agreement import AgreementReport, measure_agreement
 from richter.audit._judging import NOTE
 from richter.audit._measure_run import RunRecords
-from richter.interop import RatingsFile
 from richter.judge import SelfJudging, Undefined, audit_self_judging
 from richter.records import Condition
 
@@ -16,13 +15,7 @@ __all__ = ["agree_on_run", "judges_section", "self_judging"]
 
 def agree_on_run(records: RunRecords, *, seed: int) -> AgreementReport:
     """`richter agreement` on the run's ratings."""
-    sample = records.notes["rating sample"].get("strata", [])
-    source = RatingsFile(
-        ratings=records.ratings,
-        domains={item.id: item.domain for item in records.items.values() if item.domain},
-        strata={(item, condition, int(draw)): stratum for item, condition, draw, stratum in sample},
-    )
-    return measure_agreement(source, rng=np.random.default_rng(seed), file=records.name)
+    return measure_agreement(records.ratings_file(), rng=np.random.default_rng(seed), file=records.name)
 
 
 def self_judging(records: RunRecords) -> SelfJudging | None:

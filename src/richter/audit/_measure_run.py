@@ -14,6 +14,7 @@ import polars as pl
 from richter.audit._judging import NOTE, scores_of
 from richter.audit._plan import Plan, PlanStatus, check_plan, read_plan
 from richter.bench import is_refusal
+from richter.interop import RatingsFile
 from richter.records import Answer, Condition, Item, Rating
 from richter.sampling import split_confidence, token_probability
 from richter.store import LEDGER_NAME, RunLike, Spent, being_written, open_ledger, run_folder
@@ -111,6 +112,15 @@ class RunRecords:
     def command(self) -> str:
         """The folder's name as one writes it in a command."""
         return shlex.quote(self.name)
+
+    def ratings_file(self) -> RatingsFile:
+        """All ratings with the items' domains and the strata in which answers were drawn for people."""
+        drawn = self.notes["rating sample"].get("strata", [])
+        return RatingsFile(
+            ratings=self.ratings,
+            domains={item.id: item.domain for item in self.items.values() if item.domain},
+            strata={(item, condition, int(draw)): stratum for item, condition, draw, stratum in drawn},
+        )
 
     def moment(self, which: int) -> str | None:
         """When the first (0) or last (1) answer came, as ISO text."""

@@ -20,12 +20,20 @@ LEVELS = np.arange(1, 9) / 2
 def weigh_run(
     records: RunRecords, *, plan: Plan | None, status: PlanStatus | None, n_resamples: int, level: float, seed: int
 ) -> SeverityReport:
-    """`weigh_scores` on the run's scores; a severity plan's values hold, another kind's do not concern it."""
+    """`weigh_scores` on the run's scores; a severity plan's values hold, another kind's do not concern it.
+
+    People's labels correct rules and judges where they were drawn by `richter rate`, which keeps how; of labels that
+    came otherwise nobody can say that they are a random sample.
+    """
+    drawn = records.basis != "human" and "human" in records.rated and records.notes["rating sample"]
+    human = records.ratings_file() if drawn else None
     if plan is not None and plan.kind == "severity":
-        return weigh_scores(records.scores, plan=plan.path, status=status)
+        return weigh_scores(records.scores, plan=plan.path, status=status, human=human)
     own = plan.values.get("require", []) if plan is not None else []
     rules = [rule for rule in own if isinstance(rule, str)]
-    return weigh_scores(records.scores, require=rules, n_resamples=n_resamples, level=level, seed=seed, status=status)
+    return weigh_scores(
+        records.scores, require=rules, human=human, n_resamples=n_resamples, level=level, seed=seed, status=status
+    )
 
 
 def severity_section(records: RunRecords, report: SeverityReport) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The results in words: the question, the checks made, what to do next, and what a signatory can sign."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ from richter.stats import clopper_pearson
 
 __all__ = ["checks_of", "next_steps", "question_of", "signature_of"]
 
+MILLION = 1_000_000
 ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively
 
 
@@ -166,6 +168,7 @@ def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, A
     steps += _undecided_gaps(measured)
     steps += _undecided_calibration(measured)
     steps += _undecided_severity(measured)
+    steps += _uncorrected(measured)
     if measured.tail is not None and measured.tail.study.finding.needed is not None:
         steps.append(
             f"undecided on tails; {measured.tail.study.finding.needed:,} exceedances a condition would settle them"
@@ -253,6 +256,16 @@ def _undecided_severity(measured: Measured) -> list[str]:
     return steps
 
 
+def _uncorrected(measured: Measured) -> list[str]:
+    """Conditions for which people's labels do not suffice, with the first reason."""
+    skipped = {} if measured.severity is None else measured.severity.human_skipped
+    if not skipped:
+        return []
+    name, reason = next(iter(skipped.items()))
+    of = printable(name, limit=40) if len(skipped) == 1 else f"{len(skipped)} conditions"
+    return [f"rates of {of} are not corrected by people's labels: {printable(reason, limit=200)}"]
+
+
 # ------------------------------------------------------------------ what can be signed
 
 
@@ -267,17 +280,21 @@ def signature_of(
     """The requirement, the bound that the data carry, on whose ratings it rests, and of which questions it speaks.
 
     The bound is the exact one-sided upper limit on the rate of catastrophic answers, whatever was required: zero seen
-    in n is not zero.
+    in n is not zero. Where people's labels suffice it is the limit as people would rate.
     """
     required = [] if measured.severity is None else list(measured.severity.requirements)
     wanted = [] if measured.gate is None else list(measured.gate.requirements)
-    bounds = []
+    bounds: list[dict[str, Any]] = []
+    by = "nobody" if records.basis is None else BASES[records.basis]
     for row in conditions:
         if row["how_badly"] is None:
             continue
         n = row["how_badly"]["n"]
         k = round(row["how_badly"]["estimate"] * n)
-        upper = clopper_pearson(k, n, level=level, side="upper").high
+        upper, basis = clopper_pearson(k, n, level=level, side="upper").high, f"as rated by {by}"
+        corrected = None if measured.severity is None else measured.severity.human.get(row["name"])
+        if corrected is not None:
+            upper, basis = corrected.at(CATASTROPHIC).upper / MILLION, corrected.basis
         bounds.append(
             {
                 "condition": row["name"],
@@ -286,6 +303,7 @@ def signature_of(
                 "n": n,
                 "upper": upper,
                 "level": level,
+                "basis": basis,
             }
         )
     worst = max(bounds, key=lambda b: b["upper"], default=None)
@@ -293,9 +311,9 @@ def signature_of(
     if worst is not None:
         which = "" if len(bounds) == 1 else f"; the highest of {len(bounds)} conditions"
         bound = (
-            f"at most {100 * worst['upper']:.2g}% of answers of {printable(worst['condition'], limit=60)} are of "
-            f"severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst['seen']:,} seen in "
-            f"{worst['n']:,}{which})"
+            f"at most {_rounded_up(100 * worst['upper'])}% of answers of {printable(worst['condition'], limit=60)} are "
+            f"of severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst['basis']}; {worst['seen']:,} "
+            f"seen in {worst['n']:,}{which})"
         )
     claims = [check.claim for check in required] + [rule.name for rule in wanted]
     verdicts = [check.verdict.value for check in required] + [rule.verdict.value for rule in wanted]
@@ -309,6 +327,14 @@ def signature_of(
         "plan_hash": None if status is None else status.hash,
         "deviations": [] if status is None else [*status.deviations, *status.reasons],
     }
+
+
+def _rounded_up(value: float) -> str:
+    """Three digits, never below the value: a bound that is rounded down is false."""
+    if value <= 0:
+        return f"{value:g}"
+    scale = 10.0 ** (2 - math.floor(math.log10(value)))
+    return f"{math.ceil(value * scale - 1e-9) / scale:g}"
 
 
 def _basis_words(records: RunRecords) -> str:

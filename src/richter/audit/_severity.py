@@ -14,7 +14,7 @@ from richter.audit._pictures import severity_picture
 from richter.audit._plan import PlanStatus, open_data, plan_file, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
-from richter.interop import Source, read_frame, read_ratings, read_scores
+from richter.interop import RatingsFile, Source, read_frame, read_ratings, read_scores
 from richter.records import Finding, Rating, jsonable
 from richter.severity import (
     DEFAULT,
@@ -90,7 +90,7 @@ def weigh_scores(
     traffic: str | Path | None = None,
     costs: Mapping[float, float] | None = None,
     require: Sequence[str] = (),
-    human: str | Path | None = None,
+    human: str | Path | RatingsFile | None = None,
     conditions: str | Path | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     plan: str | Path | None = None,
@@ -262,11 +262,11 @@ def _overcalls(ratings: Sequence[Rating], scores: Scores) -> float | None:
 
 
 def _human_tables(
-    path: str | Path | None, scores: Scores, level: float, rng: np.random.Generator
+    source: str | Path | RatingsFile | None, scores: Scores, level: float, rng: np.random.Generator
 ) -> tuple[dict[str, DeploymentTable], dict[str, str], Sequence[Rating]]:
-    if path is None:
+    if source is None:
         return {}, {}, ()
-    file = read_ratings(path)
+    file = source if isinstance(source, RatingsFile) else read_ratings(source)
     labels, strata = _human_matrix(file.ratings, scores, file.strata)
     tables, skipped = {}, {}
     for j, name in enumerate(scores.conditions):

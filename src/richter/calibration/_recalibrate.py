@@ -115,6 +115,7 @@ def recalibrate(
             needed=NEEDED,
         )
     seed = stream_seed(rng)
+    no_members = np.zeros(n, dtype=bool)  # the third figure of `resample_gap` is not asked for
     rows = []
     for name, fit in _METHODS.items():
         after = np.empty(n)
@@ -123,7 +124,7 @@ def recalibrate(
             mapping, found = fit(c[fitted_on], a[fitted_on])
             after[applied_to] = np.clip(mapping(c[applied_to]), 0, 1)
             parameters.append(found)
-        gains = resample_gap(c, after, a, np.ones(n, dtype=bool), seed=seed, n_resamples=n_resamples, bins=bins)
+        gains = resample_gap(c, after, a, no_members, seed=seed, n_resamples=n_resamples, bins=bins)
         gain = (c - a) ** 2 - (after - a) ** 2
         error = float(np.std(gain, ddof=1)) / np.sqrt(n)
         rows.append(
