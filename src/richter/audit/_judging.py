@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import random
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -225,7 +226,9 @@ async def _ask_panel(
     models: dict[str, Model] = {}
     started = time.monotonic()
     done = 0
-    queue = iter(dealt)
+    # processes that share the run begin in different places, so that they do not wait for the same answers
+    begin = random.randrange(len(dealt)) if ledger.shared else 0
+    queue = iter([*dealt[begin:], *dealt[:begin]])
 
     async def work() -> None:
         nonlocal done

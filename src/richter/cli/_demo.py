@@ -7,12 +7,13 @@ import click
 from richter.audit import DemoSize, demo_settings, prepare_demo
 from richter.cli._audit import finish, run_audit
 from richter.cli._output import json_option, progress_console
+from richter.store import run_place
 
 __all__ = ["demo"]
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path), default="demo")
+@click.argument("run", type=lambda text: run_place(Path(text)), default="demo")
 @click.option("--quick", is_flag=True, help="About a quarter of it.")
 @json_option
 @click.pass_context

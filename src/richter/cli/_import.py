@@ -20,6 +20,7 @@ from richter.interop import (
     write_run,
 )
 from richter.records import printable
+from richter.store import Place, run_place
 
 __all__ = ["check", "import_logs", "log_options"]
 
@@ -66,7 +67,7 @@ def log_options(command: click.decorators.FC) -> click.decorators.FC:
 
 @click.command(name="import")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|NAME=PATH ...")
-@click.option("-o", "--output", required=True, metavar="RUN", help="The run folder to make.")
+@click.option("-o", "--output", "place", required=True, metavar="RUN", type=run_place, help="The run to make.")
 @log_options
 @click.option(
     "--kind",
@@ -78,7 +79,7 @@ def log_options(command: click.decorators.FC) -> click.decorators.FC:
 @json_option
 def import_logs(
     paths: tuple[str, ...],
-    output: str,
+    place: Place,
     scorer: str | None,
     filter_name: str | None,
     columns: tuple[str, ...],
@@ -99,7 +100,8 @@ def import_logs(
     """
     options = _options(scorer, filter_name, columns, scale, pass_at)
     logs = read_logs(paths, options=options)
-    write_run(logs, output, options=options, kind=kind)
+    write_run(logs, place, options=options, kind=kind)
+    output = str(place)
     command = next_command(logs, output, kept=True)
     write_json({**logs_summary(logs), "run": output, "problems": problems(logs), "next": command}, json_path)
     out = console(json_path)

@@ -318,6 +318,10 @@ class Ledger:
 
     def add_calls(self, calls: Sequence[Call]) -> None:
         """Commit calls that were made elsewhere (an imported log), all or none."""
+        if self._worker is not None:
+            tokens = sum((c.answer.tokens_in or 0) + (c.answer.tokens_out or 0) for c in calls)
+            money = sum(c.answer.money_usd or 0.0 for c in calls)
+            self.count(held=Usage(), spent=Usage(calls=len(calls), tokens=tokens, money_usd=money))
         self._commit(calls)
 
     async def record(self, call: Call) -> None:

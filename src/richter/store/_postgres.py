@@ -211,11 +211,13 @@ class PostgresDatabase:
         self._wait(transaction.start())
         try:
             result = work(_Writing(self._wait, connection))
+            self._wait(transaction.commit())
         except BaseException:
-            with contextlib.suppress(Exception):  # where the connection is gone the server has rolled back
+            try:
                 self._wait(transaction.rollback())
+            except Exception:  # gone, or left in the middle of something by Ctrl-C: the server rolls back by itself
+                self._drop("write")
             raise
-        self._wait(transaction.commit())
         return result
 
     def keep_doing(self, sql: str, values: Values, *, every_s: float) -> None:

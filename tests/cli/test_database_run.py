@@ -1,0 +1,105 @@
+"""The commands on a run in a database: the same as on a folder, and never the password."""
+
+import json
+import uuid
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from helpers.postgres import PASSWORD, QUOTED, PostgresServer
+from helpers.server import FakeApi
+from richter import open as open_any
+from richter.audit import open_gate_data
+from richter.cli import main
+from richter.errors import PlanError
+from richter.store import run_place
+
+GOLDEN = Path(__file__).parents[1] / "judge"
+
+
+@pytest.fixture
+def url(postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    return postgres.url(f"run-{uuid.uuid4().hex[:8]}")
+
+
+class Richter:
+    """Runs a command; nothing that it prints or writes may hold the password."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self._folder, self._capsys = folder, capsys
+
+    def __call__(self, *args: object, exits: int = 0) -> str:
+        with pytest.raises(SystemExit) as stop:
+            main([str(a) for a in args])
+        out, err = self._capsys.readouterr()
+        assert (stop.value.code or 0) == exits, err
+        names = [str(path) for path in self._folder.rglob("*")]
+        files = [path.read_bytes().decode("utf-8", "replace") for path in self._folder.rglob("*") if path.is_file()]
+        for secret in (PASSWORD, QUOTED):
+            assert not any(secret in text for text in (out, err, *names, *files))
+        return out if exits == 0 else err
+
+
+@pytest.fixture
+def richter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Richter:
+    return Richter(tmp_path, capsys)
+
+
+def test_from_asking_to_comparing(
+    url: str, richter: Richter, tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = run_place(url).name
+    rows = [json.loads(line)["item"] for line in (GOLDEN / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
+    right = {row["prompt"]: row["reference"] for row in rows}
+    bench = tmp_path / "bench.jsonl"
+    bench.write_text("".join(json.dumps(row) + "\n" for row in rows[:40]))
+    assert "40" in richter("ask", url, "--bench", bench, "--model", "http://127.0.0.1:9/v1#no", "--dry-run")
+    with FakeApi(reply=lambda p: right[p]) as good, FakeApi(reply=lambda p: "Chad") as bad:
+        asked = ("ask", url, "--bench", bench, "--model", f"{good.url}#good", "--model", f"{bad.url}#bad")
+        assert f"#{name}: 80 answers" in richter(*asked)
+        richter(*asked)
+        assert good.requests.total() == bad.requests.total() == 40  # paid for once
+    richter("judge", url, "--rules", "--gazetteer", GOLDEN / "golden.gazetteer.json.gz", "-o", "scores.csv")
+    assert name in richter("run", "list", postgres.url())
+    shown = json.loads(richter("run", "show", url, "--json", "-"))
+    assert shown["spent"]["calls"] == 80
+    assert "good" in richter("compare", url, "bad", "good")
+    from_run = json.loads(richter("severity", url, "--json", "-"))
+    from_file = json.loads(richter("severity", "scores.csv", "--json", "-"))
+    assert from_run["conditions"].keys() == from_file["conditions"].keys()
+    richter("agreement", url, "--json", "agreement.json")
+    richter("export", url, "-o", "answers.parquet")
+    assert len(pl.read_parquet("answers.parquet")) == 80
+    richter("rate", url, "--sheet", "sheet.csv", "--n", "20")
+    sheet = pl.read_csv("sheet.csv").with_columns(severity=pl.lit(1.0))
+    sheet.write_csv("filled.csv")
+    assert "20 human ratings" in richter("rate", url, "--import", "filled.csv", "--rater", "anna")
+    run = open_any(url, ratings="rule")
+    assert set(run.conditions) == {"good", "bad"}
+    assert run.compare("bad", "good").comparison.pairs
+    with pytest.raises(PlanError, match="is none"):
+        open_gate_data("plan.toml", [url])
+    assert "not a log" in richter("import", url, "-o", "new", exits=1)
+
+
+def test_draws_lie_in_a_folder_named_after_the_run(url: str, richter: Richter, tmp_path: Path) -> None:
+    pytest.importorskip("wordllama")
+    bench = tmp_path / "bench.jsonl"
+    bench.write_text(json.dumps({"id": "1", "prompt": "Capital of France?", "reference": "Paris"}) + "\n")
+    with FakeApi(reply=lambda p: "Paris\nConfidence: 90%") as api:
+        richter("draw", url, "--bench", bench, "--model", api.model, "--draws", 4)
+    assert len(pl.read_ndjson(tmp_path / f"postgres.{run_place(url).name}" / "draws.jsonl")) == 4
+    assert "confidence" in richter("calibration", url).lower()
+
+
+def test_what_is_wrong_is_one_line(url: str, richter: Richter, postgres: PostgresServer) -> None:
+    assert "is not a run" in richter("run", "show", url, exits=1)
+    assert "does not answer" in richter("run", "list", f"postgresql://me:{QUOTED}@127.0.0.1:9/db", exits=1)
+    wrong = postgres.url("r", user="nobody")
+    text = richter("run", "show", wrong, exits=1)
+    assert "refuses the password" in text
+    assert text.count("\n") == 1
+    assert "is no path" in richter("demo", url, "--quick", exits=1)
+    assert "is a run, not a table" in richter("tail", "test", url, "--column", "severity", exits=1)
