@@ -45,17 +45,18 @@ class Budget:
 
     async def hold(self, bound: Usage) -> None:
         """Hold room for an attempt that costs `bound` at most; raises `BudgetExhausted` when there is none."""
-        limits = Limits(calls=self.calls, tokens=self.tokens, money_usd=self.money_usd)
         while True:
-            elsewhere = 0
-            if self._ledger is not None and self.limited:
-                room = await self._ledger.hold(bound, limits)
-                granted, elsewhere = room.granted, room.others_in_flight
-                self.spent = room.others + self._own
-            else:
-                granted = limits.allow(self.spent + self._held + bound)
-                if self._ledger is not None:
-                    self._ledger.count(held=bound)
+            granted, elsewhere = True, 0
+            if self.limited:
+                limits = Limits(calls=self.calls, tokens=self.tokens, money_usd=self.money_usd)
+                if self._ledger is None:
+                    granted = limits.allow(self.spent + self._held + bound)
+                else:
+                    room = await self._ledger.hold(bound, limits)
+                    granted, elsewhere = room.granted, room.others_in_flight
+                    self.spent = room.others + self._own
+            elif self._ledger is not None:
+                self._ledger.count(held=bound)
             if granted:
                 self._held += bound
                 return
@@ -73,9 +74,9 @@ class Budget:
     def settle(self, bound: Usage, cost: Usage) -> None:
         """Replace what an attempt held by what it cost."""
         self._held -= bound
-        self._own += cost
         self.spent += cost
         if self._ledger is not None:
+            self._own += cost
             self._ledger.count(held=Usage() - bound, spent=cost)
         self._settled.set()
 
