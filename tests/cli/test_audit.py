@@ -62,6 +62,7 @@ def test_a_run_ends_with_the_summary_and_the_document(
     assert "10% [5, 20]" in first.out  # Wilson's interval for 6 of 60
     assert "asking: 60/60" in first.err
     assert "measuring severity" in first.err
+    assert (tmp_path / "run" / "report.html").stat().st_size > 10_000
     document = json.loads((tmp_path / "r.json").read_text())
     assert document["schema"] == "richter/results"
 
@@ -107,7 +108,10 @@ def test_stops_when_decided(tmp_path: Path, bench: Path, capsys: pytest.CaptureF
         options = ["--bench", bench, "--model", api.model, "--draws", "0", "--stop-when", "error_rate < 0.05"]
         assert call("audit", tmp_path / "run", *options) == 0
         assert api.requests.total() == 25  # one batch: all of it wrong
-    assert "error_rate < 0.05: refuted" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "error_rate < 0.05: refuted" in said
+    assert "Asked 25 of 60 items." in said
+    assert "✗ number of items fixed before" in said
 
 
 def test_a_budget_that_ends_is_measured_and_said(

@@ -27,6 +27,7 @@ from richter.audit._measure_tail import SCORES, study_tail, tail_column, tail_se
 from richter.audit._measure_words import checks_of, next_steps, question_of, signature_of
 from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
+from richter.audit._sequential import STOP_NOTE
 from richter.errors import InputError, TooFewErrors
 from richter.records import jsonable
 from richter.store import RunLike
@@ -146,7 +147,9 @@ class _Measuring:
     ) -> None:
         self.records, self.plan, self.status, self.wanted = records, plan, status, wanted
         self.seed, self.level, self.n_resamples, self.watch = seed, level, n_resamples, watch
-        self.measured = Measured(exploratory=status is None or not status.confirmatory)
+        self.measured = Measured(
+            exploratory=status is None or not status.confirmatory, stopping=records.notes[STOP_NOTE]
+        )
         self.frame = grades_frame(records)
 
     def section(self, name: str) -> Any:

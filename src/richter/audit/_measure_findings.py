@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scipy.special import ndtri
@@ -35,10 +35,11 @@ class Measured:
     agreement: AgreementReport | None = None
     tail: TailReport | None = None
     gate: GateReport | None = None
+    stopping: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # what ended the asking early, if anything
 
 
 def findings_of(measured: Measured) -> list[dict[str, Any]]:
-    """All findings: requirements first, then differences, shapes, tails, and calibration one by one.
+    """All findings: what ended the asking, requirements, then differences, shapes, tails, and calibration one by one.
 
     Each row is a finding's with its `section`, the `measure` it is about and the `conditions` it names.
     """
@@ -49,6 +50,8 @@ def findings_of(measured: Measured) -> list[dict[str, Any]]:
 
 
 def _findings(measured: Measured) -> Iterator[tuple[str, str, list[str], Finding]]:
+    if measured.stopping:
+        yield "floors", "stopping", [], _stopped(measured.stopping, measured.exploratory)
     if measured.gate is not None:
         for rule in measured.gate.requirements:
             yield "floors", "requirement", [], _required(rule, measured.exploratory)
@@ -89,6 +92,19 @@ def _required(rule: Any, exploratory: bool) -> Finding:
         n=rule.n,
         needed=rule.labels_needed,
         blocked_by="alignment" if rule.verdict is Verdict.BLOCKED else None,
+        exploratory=exploratory,
+    )
+
+
+def _stopped(note: Mapping[str, Any], exploratory: bool) -> Finding:
+    """The claim that asking was stopped for, with limits that hold at every look."""
+    return Finding(
+        claim=note["claim"],
+        verdict=Verdict(note["verdict"]),
+        sentence=f"{note['sentence']} Asked {note['asked']:,} of {note['available']:,} items.",
+        estimate=note["estimate"],
+        interval=None if note["interval"] is None else Interval(**note["interval"]),
+        n=note["n"],
         exploratory=exploratory,
     )
 

@@ -13,6 +13,7 @@ import polars as pl
 
 from richter.audit._judging import NOTE, scores_of
 from richter.audit._plan import Plan, PlanStatus, check_plan, read_plan
+from richter.audit._sequential import STOP_NOTE
 from richter.bench import is_refusal
 from richter.interop import RatingsFile
 from richter.records import Answer, Condition, Item, Rating
@@ -141,7 +142,7 @@ def read_run(run: RunLike) -> RunRecords:
             asked[answer.condition].add(answer)
         items = {item.id: item for item in ledger.items()}
         conditions = tuple(ledger.conditions())
-        notes = {name: ledger.note(name) or {} for name in ("bench", NOTE, "rating sample", "search")}
+        notes = {name: ledger.note(name) or {} for name in ("bench", NOTE, "rating sample", "search", STOP_NOTE)}
         times = ledger.times()
         spent = [ledger.spent()]
     for path in sorted(folder.glob(f"*/{LEDGER_NAME}")):

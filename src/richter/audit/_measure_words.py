@@ -78,6 +78,7 @@ def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None
         *_judged(records, measured),
         _fits(measured),
         _planned(status),
+        *_fixed(measured),
         _real(records),
     ]
 
@@ -148,6 +149,14 @@ def _planned(status: PlanStatus | None) -> dict[str, Any]:
     if status.confirmatory:
         return _check("plan locked before asking", True, f"locked {status.locked_at}, unchanged since")
     return _check("plan locked before asking", False, "; ".join(status.reasons) or "the plan is not locked")
+
+
+def _fixed(measured: Measured) -> list[dict[str, Any]]:
+    """After an early stop the limits of all but the claim that was stopped for are those of a fixed number of items."""
+    if not measured.stopping or not measured.stopping["saved"]:
+        return []
+    text = f"asking stopped when {measured.stopping['claim']!r} was decided; only that claim's limits allow for it"
+    return [_check("number of items fixed before", False, text)]
 
 
 def _real(records: RunRecords) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from richter.errors import InputError
 from richter.floors import Claim, Decision, decide_claim
 from richter.records import Verdict
 
-__all__ = ["Outcome", "SequentialAudit", "ask_until"]
+__all__ = ["STOP_NOTE", "Outcome", "SequentialAudit", "ask_until"]
+
+STOP_NOTE = "stopping"  # what a run's ledger keeps of a claim that ended its asking
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

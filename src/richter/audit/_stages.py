@@ -20,7 +20,7 @@ from richter.audit._draw import draw_run
 from richter.audit._judging import find_gazetteer, judge_run, rate_by_rules, score_rows
 from richter.audit._plan import check_plan, read_plan
 from richter.audit._score import answers_of, own_nll, score_nll
-from richter.audit._sequential import Outcome, SequentialAudit, ask_until
+from richter.audit._sequential import STOP_NOTE, Outcome, SequentialAudit, ask_until
 from richter.bench import read_gazetteer
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import Claim, Decision
@@ -54,7 +54,6 @@ _NEEDS = {
 }
 CLOZE_TOKENS = 16
 SCORES = "scores.csv"
-STOP_NOTE = "stopping"
 
 Progress = Callable[[AskProgress], None]
 Watch = Callable[[str], AbstractContextManager[Progress]]  # a stage's name -> where its progress goes

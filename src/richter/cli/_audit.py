@@ -212,8 +212,6 @@ def finish(run: Path, result: StagesResult, *, only: Collection[str] | None, see
     document = results.to_dict()
     progress.print("writing the report", soft_wrap=True)
     after = [f"report  {write_report(document, run, run / REPORT)}"]
-    if result.sequential is not None:
-        after.insert(0, f"stopped {printable(result.sequential.decision.sentence, limit=90)}")
     for line in summarise(document, ascii_only=out.options.ascii_only, after=after):
         out.print(line, soft_wrap=True)
     write_json(document, json_path)
