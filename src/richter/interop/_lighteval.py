@@ -22,7 +22,7 @@ def read_lighteval(path: Path, reading: Reading) -> Iterator[Sample]:
     model = "/".join(parts[parts.index("details") + 1 : -1]) if "details" in parts[:-1] else path.parent.name
     named = _NAME.match(path.stem)
     setup = Setup(model or "unknown model")
-    for place, row in enumerate(table_rows(path)[1]):
+    for place, row in enumerate(table_rows(path, reading)[1]):
         doc, reply = mapping(row.get("doc")), mapping(row.get("model_response"))
         task = flat_text(doc.get("task_name")) or (named["task"] if named else "")
         scores = {str(k): count_number(v, reading) for k, v in mapping(row.get("metric")).items() if _plain(v)}

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ __all__ = ["Logs", "is_log", "log_files", "named_source", "read_logs", "spread_d
 
 _PLAIN = Format(name="table", shapes=(), told_by=lambda seen: True, read=read_plain)  # what else a file can be
 FILES_LIMIT = 20_000  # of a folder
+TEXT_FROM = 1 << 27  # characters of all questions and answers of a file, and over the file's size
+TEXT_RATIO_LIMIT = 20
 TOP = 4.0  # the worst severity
 _SHOWN = 28  # characters of a setting in a condition's name
 
@@ -174,7 +176,7 @@ def _recognise_in(path: Path, file: Path) -> Format | None:
 def _read_all(samples: Iterable[Sample], reading: Reading, *, alone: bool) -> list[Sample]:
     """What a file holds. One that cannot be read at all is an error if it was named, and counted in a folder."""
     try:
-        return list(samples)
+        return list(_within_memory(samples, reading.path))
     except (Unreadable, InputError) as error:
         if not alone:
             reading.unread[f"file: {error}"] += 1
@@ -184,6 +186,19 @@ def _read_all(samples: Iterable[Sample], reading: Reading, *, alone: bool) -> li
         raise InputError(
             f"{reading.path} ({reading.format}) cannot be read: {error}.", remedy="Get the file from its source again."
         ) from error
+
+
+def _within_memory(samples: Iterable[Sample], path: Path) -> Iterator[Sample]:
+    """The same, until they hold more text than a file of this size has any business to."""
+    room = max(TEXT_FROM, TEXT_RATIO_LIMIT * path.stat().st_size)
+    for sample in samples:
+        room -= len(sample.prompt) + len(sample.answer)
+        if room < 0:
+            raise InputError(
+                f"{path} unpacks to more than {TEXT_RATIO_LIMIT} times its size in text.",
+                remedy="It is not read further: an archive made to exhaust a machine does that.",
+            )
+        yield sample
 
 
 def _assemble(

@@ -33,7 +33,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 def read_plain(path: Path, reading: Reading) -> Iterator[Sample]:
     """Rows of a table: an item, a condition (else the file's name), and whatever else has a column."""
-    columns, rows = table_rows(path)
+    columns, rows = table_rows(path, reading)
     place = _columns(path, columns, reading.options.columns)
     scorer = reading.options.scorer
     if scorer is not None and scorer in columns:

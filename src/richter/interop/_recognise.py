@@ -17,7 +17,7 @@ from richter.interop._lm_eval import read_lm_eval
 from richter.interop._openai_evals import read_openai_evals
 from richter.interop._promptfoo import read_promptfoo, read_promptfoo_lines
 from richter.interop._record import Reading, Sample
-from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_pickle
+from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.interop._tracing import read_braintrust, read_langfuse, read_langsmith
 from richter.interop._uqlm import UQLM_SCORERS, read_uqlm
 
@@ -170,13 +170,13 @@ def look(path: Path) -> Look:
             head = file.read(HEAD)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from error
-    refuse_pickle(path, head)
+    refuse_unsafe(path, head)
     if head[:4] == b"PAR1":
         return Look(path=path, shape="parquet", names=_parquet_columns(path))
     if head[:4] == b"PK\x03\x04":
         with Archive(path) as archive:
             if any(name.endswith(".pkl") for name in archive.members):
-                refuse_pickle(path, b"\x80\x02}")
+                refuse_unsafe(path, b"\x80\x02}")
             return Look(path=path, shape="archive", names=dict.fromkeys(archive.members))
     try:
         return _json_look(path) or Look(path=path, shape="text", names=_header(path))

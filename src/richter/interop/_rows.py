@@ -45,8 +45,13 @@ def _whole(line: bytes) -> bool:
     return True
 
 
-def table_rows(path: Path) -> tuple[list[str], Iterator[Mapping[str, Any]]]:
-    """The columns of a CSV, TSV, Parquet or JSONL file and its rows."""
+def table_rows(path: Path, reading: Reading) -> tuple[list[str], Iterator[Mapping[str, Any]]]:
+    """The columns of a CSV, TSV, Parquet or JSON file and its rows; a row of JSON may lack some."""
+    first = next(json_lines(path), None)
+    if first is not None and first.lstrip()[:1] in (b"{", b"["):
+        records = list(json_rows(path, reading))
+        columns = list(dict.fromkeys(key for record in records for key in record))
+        return columns, ({c: record.get(c) for c in columns} for record in records)
     frame = checked_frame(path)
     return frame.columns, frame.iter_rows(named=True)
 

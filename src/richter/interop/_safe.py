@@ -18,20 +18,21 @@ import zstandard
 
 from richter.errors import InputError
 
-__all__ = ["Archive", "Unreadable", "decode", "json_lines", "open_bytes", "refuse_pickle"]
+__all__ = ["Archive", "Unreadable", "decode", "json_lines", "open_bytes", "refuse_unsafe"]
 
 DOCUMENT_LIMIT = 1 << 29  # bytes of one JSON document
 MEMBER_LIMIT = 1 << 28  # bytes of one unpacked member of an archive
 LINE_LIMIT = 1 << 26  # bytes of one line of JSON
 REPAIR_LIMIT = 1 << 27  # bytes of JSON in which NaN and broken escapes are looked for
 MEMBERS_LIMIT = 2_000_000
-RATIO_LIMIT = 1_000  # unpacked over packed bytes of a member, above the size at which that can hurt
-RATIO_FROM = 1 << 24
-TOTAL_RATIO_LIMIT = 250  # the same over a whole archive
-TOTAL_FROM = 1 << 30
+RATIO_LIMIT = 300  # unpacked over packed bytes of a member, above the size at which that can hurt
+RATIO_FROM = 1 << 22
+TOTAL_RATIO_LIMIT = 200  # the same over a whole archive
+TOTAL_FROM = 1 << 28
 
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+_PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
 _PICKLE = re.compile(rb"\x80[\x02-\x05](?:[\x95cX}\]q(]|\x8c)")
 _STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?(?:NaN|Infinity)', re.DOTALL)
 _ESCAPE = re.compile(
@@ -140,8 +141,10 @@ def json_lines(path: Path) -> Iterator[bytes | None]:
                 yield line
 
 
-def refuse_pickle(path: Path, head: bytes) -> None:
-    """Raise for a file that only unpickling could read: doing so would run whatever it says."""
+def refuse_unsafe(path: Path, head: bytes) -> None:
+    """Raise for what only unpickling could read, which would run whatever it says, and for packed text of any size."""
+    if head.startswith(_PACKED):
+        raise InputError(f"{path} is a packed file.", remedy="Unpack it first: its content could be of any size.")
     if _PICKLE.match(head) or head[:6] == b"\x93NUMPY":
         raise InputError(
             f"{path} is a pickle or an array file. Reading one can run any program, so Richter never does.",

@@ -124,7 +124,7 @@ def _records(path: Path, reading: Reading) -> Iterator[Mapping[str, Any]]:
     with path.open("rb") as file:
         head = file.read(4).lstrip(b"\xef\xbb\xbf \r\n\t")
     if head[:1] not in (b"{", b"["):
-        yield from ({k: _cell(v) for k, v in row.items()} for row in table_rows(path)[1])
+        yield from ({k: _cell(v) for k, v in row.items()} for row in table_rows(path, reading)[1])
         return
     for row in json_rows(path, reading):
         if isinstance(row.get("data"), list) and "input" not in row and "inputs" not in row:

@@ -24,7 +24,7 @@ _JUDGE = re.compile(r"judge_\d+")
 
 def read_uqlm(path: Path, reading: Reading) -> Iterator[Sample]:
     """Responses with each scorer's confidence; judges' scores are confidences too; sampled responses are draws."""
-    columns, rows = table_rows(path)
+    columns, rows = table_rows(path, reading)
     sure = [c for c in columns if c in UQLM_SCORERS or _JUDGE.fullmatch(c)]
     graded = [c for c in columns if c.lower() in ("correct", "response_correct", "is_correct", "grade")]
     reading.scorer = graded[0] if graded else ""

@@ -1,0 +1,104 @@
+"""Foreign files are never trusted: broken, huge or hostile ones give a clear error or what can be read with counts.
+
+`studies/interop_fuzz.py` breaks 2,000 files; here are some of them.
+"""
+
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from helpers.foreign_logs import inspect_sample, write_inspect, write_lines
+from helpers.mutations import bombs, mutate, seeds
+from richter.cli._main import _root
+from richter.errors import InputError, RichterError
+from richter.interop import logs_summary, problems, read_logs
+from richter.interop._safe import Unreadable, decode
+
+
+def test_broken_files_give_an_error_or_counts(tmp_path: Path) -> None:
+    files = seeds(tmp_path)
+    outcomes = set()
+    for k in range(160):
+        source = files[k % len(files)]
+        path = tmp_path / f"broken_{k}{source.suffix}"
+        path.write_bytes(mutate(source, random.Random(10_000 + k)))
+        try:
+            logs = read_logs([path])
+        except RichterError:
+            outcomes.add("refused")
+        else:
+            outcomes.add("partial" if logs.unread else "read")
+            assert logs_summary(logs)["conditions"]
+            problems(logs)
+    assert outcomes == {"refused", "partial", "read"}
+
+
+def test_every_seed_is_read_whole(tmp_path: Path) -> None:
+    for path in seeds(tmp_path):
+        logs = read_logs([path])
+        assert logs.rows, path
+
+
+@pytest.mark.slow
+def test_bombs_and_pickles_are_refused(tmp_path: Path) -> None:
+    for path in bombs(tmp_path):
+        with pytest.raises(InputError, match=r"too large|damaged|pickle|packed"):
+            read_logs([path])
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b'{"a": NaN, "b": [Infinity, -Infinity]}', {"a": None, "b": [None, None]}),
+        (b'{"a": "NaN, \\"NaN\\": NaN", "b": NaN}', {"a": 'NaN, "NaN": NaN', "b": None}),
+        (b'["\\ud800", "\\ud83d\\ude00", "\\\\ud800"]', ["\ufffd", "\U0001f600", "\\ud800"]),
+        (b"[123456789012345678901234567890]", [123456789012345678901234567890]),
+    ],
+)
+def test_json_that_is_not_quite_json(text: bytes, value: object) -> None:
+    assert decode(text) == value
+
+
+@pytest.mark.parametrize("text", [b"[" * 200_000, b'{"a":' * 100_000 + b"1" + b"}" * 100_000, b'"\xff"', b"", b"{"])
+def test_json_that_cannot_be_read(text: bytes) -> None:
+    with pytest.raises(Unreadable):
+        decode(text)
+
+
+def test_utf16_and_marks_are_read(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.jsonl", [{"item": "1", "model": "m", "correct": 1}])
+    text = path.read_text()
+    for encoding in ("utf-8-sig", "utf-16"):
+        path.write_text(text, encoding=encoding)
+        assert read_logs([path]).rows[0].correct is True
+
+
+def test_the_commands_never_show_a_traceback(tmp_path: Path) -> None:
+    path = write_inspect(tmp_path / "a.eval", [inspect_sample(f"q{i}", "C" if i % 2 else "I") for i in range(4)])
+    runner = CliRunner()
+    done = runner.invoke(_root, ["import", str(path), "-o", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    assert "Inspect log: 4 items, 1 condition, 4 answers." in done.output
+    assert f"Next: richter floors data {tmp_path / 'run'}" in done.output
+    done = runner.invoke(_root, ["check", str(path), "--json", "-"])
+    assert '"right": 2' in done.output
+    done = runner.invoke(_root, ["check", str(tmp_path / "nothing.eval")])
+    assert isinstance(done.exception, InputError)
+    assert "no such file or folder" in str(done.exception)
+    done = runner.invoke(_root, ["import", str(path), "-o", str(tmp_path / "x"), "--map", "item"])
+    assert "is not FIELD=COLUMN" in str(done.exception)
+
+
+def test_several_models_in_one_log_are_several_conditions(tmp_path: Path) -> None:
+    rows = [{"item": str(i), "model": m, "correct": i % 2} for m in ("a", "b", "c") for i in range(3)]
+    logs = read_logs([write_lines(tmp_path / "t.jsonl", rows)])
+    assert list(logs.conditions) == ["a", "b", "c"]
+    with pytest.raises(InputError, match="holds 3 conditions, so it cannot be called x"):
+        read_logs([f"x={tmp_path / 't.jsonl'}"])
+
+
+def test_missing_targets_are_said(tmp_path: Path) -> None:
+    path = write_inspect(tmp_path / "a.eval", [inspect_sample("q0", target=""), inspect_sample("q1")])
+    assert "1 of 2 items have no reference answer" in " ".join(problems(read_logs([path])))
