@@ -10,9 +10,11 @@ import click
 
 from richter.audit import SECTIONS, measure_run
 from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._summary import summarise
 from richter.errors import InputError, StorageError
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
+from richter.store import Place, run_folder, run_place
 
 __all__ = ["check_target", "is_report", "report"]
 
@@ -22,7 +24,7 @@ HEAD = 8192  # characters in which a report says that it is one
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=run_place)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
 @click.option("--md", "md_path", metavar="PATH", help="Write Markdown for a pull request to PATH, or '-'.")
 @click.option(
@@ -35,7 +37,7 @@ HEAD = 8192  # characters in which a report says that it is one
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
 @json_option
 def report(
-    run: Path,
+    run: Place,
     output: Path | None,
     md_path: str | None,
     folder: Path | None,
@@ -60,10 +62,10 @@ def report(
       richter report run1 --figures figures --format png
     """
     if output is None and json_path is None and md_path is None and folder is None:
-        output = run / "report.html"
+        output = run_folder(run) / "report.html"
     if "-" in (json_path, md_path) and json_path == md_path:
         raise InputError("Both JSON and Markdown would go to standard output.", remedy="Give one of them a path.")
-    inputs = _inputs(run, plan)
+    inputs = _inputs(run_folder(run), plan)
     if output is not None:
         check_target(output, mark=PAGE_MARK, inputs=inputs, force=force)
     if md_path not in (None, "-"):
@@ -85,25 +87,9 @@ def report(
         _write(Path(md_path), markdown(document))
         written.append(md_path)
     out = console("-" if "-" in (json_path, md_path) else None)
-    for line in _lines(document):
-        out.print(line)
-    if written:
-        out.print(f"Written: {', '.join(printable(p) for p in written[:3])}" + ", …" * (len(written) > 3))
-
-
-def _lines(document: dict[str, Any]) -> Iterator[str]:
-    """The question, the first claims, and what to do next."""
-    yield printable(document["question"])
-    found = document["findings"]
-    for finding in found[:8]:
-        yield f"  {printable(finding['sentence'])} ({finding['verdict']})"
-    if len(found) > 8:
-        yield f"  … and {len(found) - 8:,} claims more"
-    for name, section in document["sections"].items():
-        if isinstance(section, dict) and "missing" in section:
-            yield f"  no {name}: {printable(section['missing']['reason'])}"
-    for step in document["next"][:3]:
-        yield f"Next: {printable(step)}"
+    after = [f"written  {', '.join(printable(p) for p in written[:3])}" + ", …" * (len(written) > 3)] if written else []
+    for line in summarise(document, ascii_only=out.options.ascii_only, after=after):
+        out.print(line, soft_wrap=True)
 
 
 def _sections(text: str) -> list[str]:

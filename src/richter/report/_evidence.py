@@ -10,11 +10,10 @@ import gzip
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from richter.records import Answer, Item, Rating, printable
-from richter.store import open_ledger
+from richter.store import RunLike, open_ledger
 
 __all__ = ["CUT", "IN_FULL", "Evidence", "read_evidence"]
 
@@ -38,7 +37,7 @@ class Evidence:
     cut: int  # characters at which an answer is cut
 
 
-def read_evidence(run: str | Path, *, kind: str | None = None, most_bytes: int = MOST_BYTES) -> Evidence:
+def read_evidence(run: RunLike, *, kind: str | None = None, most_bytes: int = MOST_BYTES) -> Evidence:
     """Read the errors of a run. An answer is wrong where the mean severity by the raters of `kind` is above 0.
 
     Without `kind` the first of rule, human and judge that rated anything decides; an answer that this kind did not

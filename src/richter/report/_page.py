@@ -24,6 +24,7 @@ from richter.report._evidence import Evidence, read_evidence
 from richter.report._figure import COLOURS, CONFIG, Figure
 from richter.report._figures import figures
 from richter.report._words import among, count, interval_words, name, number, percent
+from richter.store import RunLike
 
 __all__ = ["render_report", "write_report"]
 
@@ -40,7 +41,7 @@ SECTIONS = {  # id: title, what it answers
 
 def write_report(
     document: Mapping[str, Any],
-    run: str | Path,
+    run: RunLike,
     path: str | Path,
     *,
     built_at: str | None = None,
@@ -66,7 +67,7 @@ def write_report(
 
 
 def render_report(
-    document: Mapping[str, Any], run: str | Path, *, built_at: str | None = None, item_url: str | None = None
+    document: Mapping[str, Any], run: RunLike, *, built_at: str | None = None, item_url: str | None = None
 ) -> str:
     """The report as HTML.
 
@@ -386,7 +387,7 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
     }
 
 
-def _evidence(document: Mapping[str, Any], run: str | Path) -> Evidence:
+def _evidence(document: Mapping[str, Any], run: RunLike) -> Evidence:
     return read_evidence(run, kind=(document.get("run") or {}).get("ratings"))
 
 
