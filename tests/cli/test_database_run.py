@@ -13,6 +13,7 @@ from richter import open as open_any
 from richter.audit import open_gate_data
 from richter.cli import main
 from richter.errors import PlanError
+from richter.report import find_runs
 from richter.store import run_place
 
 GOLDEN = Path(__file__).parents[1] / "judge"
@@ -76,6 +77,10 @@ def test_from_asking_to_comparing(
     sheet = pl.read_csv("sheet.csv").with_columns(severity=pl.lit(1.0))
     sheet.write_csv("filled.csv")
     assert "20 human ratings" in richter("rate", url, "--import", "filled.csv", "--rater", "anna")
+    richter("report", url, "--only", "severity,floors")
+    assert "good" in (tmp_path / f"postgres.{name}" / "report.html").read_text(encoding="utf-8")
+    assert find_runs([url]) == [url]
+    assert url in find_runs([postgres.url()])
     run = open_any(url, ratings="rule")
     assert set(run.conditions) == {"good", "bad"}
     assert run.compare("bad", "good").comparison.pairs

@@ -1,4 +1,5 @@
 import asyncio
+import dataclasses
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from richter.errors import InputError, LedgerCorrupt, LedgerLocked, LedgerNewer, StorageError
-from richter.records import Answer, Condition, Decoding, Item, Rating, call_key
+from richter.records import Answer, Condition, Confidence, Decoding, Grade, Item, Rating, call_key
 from richter.store import LEDGER_NAME, Call, open_ledger
 
 
@@ -213,6 +214,44 @@ def test_ratings_replace_the_same_raters_older_one(run: Path | str) -> None:
         ledger.add_ratings([newer])
         assert ledger.ratings(kind="human") == [newer]
         assert ledger.ratings() == [newer, judge]
+
+
+def test_grades_confidences_steps_and_notes_come_back(run: Path | str) -> None:
+    grade = Grade(item="1", condition="c", scorer="s", value=0.5, correct=None)
+    sure = Confidence(item="1", condition="c", source="stated", value=0.9)
+    with open_ledger(run, mode="write") as ledger:
+        assert ledger.times() is None
+        ledger.add_calls([call(1), call(2)])
+        ledger.add_grades([grade, dataclasses.replace(grade, item="0", correct=True)])
+        ledger.add_grades([dataclasses.replace(grade, value=0.75, correct=False)])
+        ledger.add_confidences([sure, dataclasses.replace(sure, value=0.8)])
+        ledger.add_step(1, picks=[(7, "start"), (3, "uniform")], retrievals=[], sample=[3])
+        ledger.add_step(2, picks=[(9, "ascent")], retrievals=[(7, 9)], sample=[5, 4])
+        ledger.set_note("n", {"a": 1})
+        ledger.set_note("n", {"é": [1, None]})
+        before = ledger.state()
+        ledger.add_ratings([Rating(item="i1", condition="c", rater="r", kind="rule", severity=1.0)])
+        assert ledger.state() != before
+    with open_ledger(run) as ledger:
+        assert [(g.item, g.value, g.correct) for g in ledger.grades()] == [("0", 0.5, True), ("1", 0.75, False)]
+        assert [c.value for c in ledger.confidences()] == [0.8]
+        assert ledger.picks() == [(7, 1, "start"), (3, 1, "uniform"), (9, 2, "ascent")]
+        assert ledger.retrievals() == [(7, 9)]
+        assert ledger.sample() == [3, 5, 4]
+        assert ledger.note("n") == {"é": [1, None]}
+        assert ledger.note("other") is None
+        assert ledger.counts() == {"c": (2, 0)}
+        assert [a.text for a in ledger.answers(item="i2")] == ["text 2"]
+        first, last = ledger.times()
+        assert 0 <= last - first < 10
+        assert abs(last - time.time()) < 100
+
+
+def test_texts_are_ordered_by_their_bytes(run: Path | str) -> None:
+    names = ["b", "B", "a", "é", "_", "~", "Z"]
+    with open_ledger(run, mode="write") as ledger:
+        ledger.add_ratings(Rating(item="1", condition=n, rater="r", kind="rule", severity=0.0) for n in names)
+        assert [r.condition for r in ledger.ratings()] == sorted(names, key=str.encode)
 
 
 def test_what_each_model_cost_adds_up_to_what_the_run_cost(run: Path | str) -> None:

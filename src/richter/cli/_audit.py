@@ -29,6 +29,7 @@ from richter.judge import judge_decoding
 from richter.llm import parse_budget, read_prices, resolve
 from richter.records import Condition, Decoding, Item, printable
 from richter.report import write_report
+from richter.store import run_place
 
 __all__ = ["audit", "finish", "run_audit"]
 
@@ -56,7 +57,7 @@ The same command again resumes: only what is missing is asked.
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=lambda text: run_place(Path(text)))
 @click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
 @click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
 @click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")

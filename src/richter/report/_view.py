@@ -20,7 +20,8 @@ from richter.judge import LoopbackGuard, RatingPage, error_reply, serve_loopback
 from richter.records import Answer, Item, Rating
 from richter.report._evidence import KINDS, visible
 from richter.report._page import render_report
-from richter.store import LEDGER_NAME, Ledger, being_written, open_ledger
+from richter.store import LEDGER_NAME, DatabaseRun, Ledger, being_written, open_ledger, run_folder, run_place
+from richter.store import find_runs as find_runs_in
 
 __all__ = ["RunsApp", "find_runs", "serve_runs"]
 
@@ -43,8 +44,12 @@ def find_runs(places: Sequence[str]) -> list[str]:
     """The runs at `places`: a run itself, or the runs in a folder; each once, in order."""
     found: dict[str, None] = {}
     for place in places:
-        folder = Path(place)
-        if "://" in place or (folder / LEDGER_NAME).exists():
+        folder = run_place(place)
+        if isinstance(folder, DatabaseRun):  # one run of it, or all
+            inside = [folder] if "#" in place else find_runs_in(folder)
+            found |= dict.fromkeys(f"{folder.url}#{run.name}" for run in inside)
+            continue
+        if (folder / LEDGER_NAME).exists():
             found[place] = None
             continue
         if not folder.is_dir():
@@ -238,7 +243,7 @@ def _stamp(run: str) -> object:
 
 def _state(number: int, run: str) -> dict[str, Any]:
     """One line of the list. A run that cannot be read says why and does not hide the others."""
-    row: dict[str, Any] = {"run": number, "name": Path(run).name if "://" not in run else run.rpartition("/")[2]}
+    row: dict[str, Any] = {"run": number, "name": run_place(run).name}
     try:
         with open_ledger(run) as ledger:
             items = len(ledger.items())
@@ -386,7 +391,7 @@ def _told(answer: Answer, ratings: Sequence[Rating]) -> dict[str, Any]:
 
 def _draws(run: str, item_id: str) -> list[dict[str, Any]]:
     """The repeated draws of an item, where the run has a folder of them: answer texts with how often they came."""
-    folder = Path(run) / "draws"
+    folder = run_folder(run) / "draws"
     if not (folder / LEDGER_NAME).exists():
         return []
     counts: dict[tuple[str, str], int] = defaultdict(int)
