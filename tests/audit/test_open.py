@@ -1,9 +1,11 @@
 """`richter.open`: one object over runs, files and frames, and what a notebook shows of its results."""
 
+import dataclasses
 import json
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,6 +17,7 @@ from helpers.small_run import scores, small_run
 from richter.audit import Run
 from richter.cli._main import _root
 from richter.errors import InputError, PlanError
+from richter.records import Interval, Mark, Shown, jsonable, picture
 
 HOSTILE = '<img src=x onerror="alert(1)">&"\u202e'
 
@@ -150,22 +153,78 @@ def test_notebook_figures_are_inert_svg(rng: np.random.Generator) -> None:
         ElementTree.fromstring(html)  # well-formed: what was opened is closed
 
 
-def test_interval_lies_where_the_numbers_say_by_hand() -> None:
-    """A panel over [0, 1] with 5% of room on each side: 0 is at 230 + 300 * 0.05 / 1.1, 1 at 516.4."""
-    from richter.records import Interval, picture_of
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Measured(Shown):
+    """As results are: an estimate with its interval, others by prefix, results inside."""
 
-    drawn = picture_of("x", 0.5, Interval(low=0.0, high=1.0, level=0.95, method=""))
+    estimate: float | None
+    interval: Interval | None
+    rate: float = 0.25
+    rate_interval: Interval | None = None
+    parts: tuple["Measured", ...] = ()
+    sentence: str = ""
+
+
+UNIT = Interval(low=0.0, high=1.0, level=0.95, method="")
+
+
+def test_interval_lies_where_the_numbers_say_by_hand() -> None:
+    """A panel over [0, 1] with 5% of room on each side: 0 is at 230 + 300 * 0.05 / 1.1 pixels, 1 at 516.4."""
+    drawn = Measured(estimate=0.5, interval=UNIT)._repr_html_()
     assert 'x1="243.6" x2="516.4"' in drawn
     assert 'cx="380.0"' in drawn
     assert "0.5 [0, 1]" in drawn
 
 
-def test_undefined_is_said_not_drawn() -> None:
-    from richter.records import picture_of
+def test_every_interval_inside_is_shown_with_its_own_estimate() -> None:
+    inner = Measured(estimate=0.75, interval=UNIT)
+    drawn = Measured(
+        estimate=0.5, interval=UNIT, rate_interval=UNIT, parts=(inner,), sentence="So it is."
+    )._repr_html_()
+    assert drawn.startswith('<div class="richter"><p>So it is.</p>')
+    assert [v in drawn for v in ("0.5 [0, 1]", "0.25 [0, 1]", "0.75 [0, 1]")] == [True] * 3
+    assert drawn.count("<svg") == 2  # one panel for the estimates, one for the rate
 
-    drawn = picture_of("b", None, None)
-    assert "undefined" in drawn
-    assert "circle" not in drawn
+
+def test_undefined_is_not_drawn() -> None:
+    assert "<circle" not in Measured(estimate=None, interval=None)._repr_html_()
+    assert "undefined" in picture([], [Mark(panel="b", label="", estimate=None, interval=None)])
+
+
+def statistics(column: Any) -> list[Any]:
+    """Statistics of every room on columns made by `column` (an array, a polars or a pandas column)."""
+    rng = np.random.default_rng(1)
+    severity = rng.choice(np.arange(9) / 2, 400, p=[0.5, 0.2, 0.1, 0.08, 0.05, 0.03, 0.02, 0.01, 0.01])
+    confidence = rng.random(400)
+    correct = (rng.random(400) < confidence).astype(float)
+    tail = rng.exponential(size=400)
+    seed = np.random.default_rng
+    return [
+        richter.severity.estimate_b(column(severity), n_resamples=200, rng=seed(0)),
+        richter.severity.fit_families(column(severity), n_resamples=200, rng=seed(0)),
+        richter.severity.deployment_table(column(severity)),
+        richter.tail.fit_gpd(column(tail)),
+        richter.tail.tvar(column(tail)),
+        richter.calibration.ece(column(confidence), column(correct)),
+        richter.floors.rate_sequence(column(correct)).interval,
+        richter.stats.weighted_kappa(column(severity), column(np.roll(severity, 1))),
+    ]
+
+
+def as_plain(result: Any) -> Any:
+    return jsonable(result)
+
+
+def test_statistics_take_lists_and_polars_columns() -> None:
+    expected = [as_plain(r) for r in statistics(lambda x: x)]
+    assert [as_plain(r) for r in statistics(lambda x: pl.Series(x))] == expected
+    assert [as_plain(r) for r in statistics(lambda x: x.tolist())] == expected
+
+
+def test_statistics_take_pandas_columns() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is no part of Richter")
+    expected = [as_plain(r) for r in statistics(lambda x: x)]
+    assert [as_plain(r) for r in statistics(lambda x: pandas.Series(x, index=range(1000, 1400)))] == expected
 
 
 def test_open_is_typed_as_run(rng: np.random.Generator) -> None:

@@ -210,7 +210,7 @@ def test_a_claim_of_two_models_is_refused() -> None:
         StopWhen("a better than b")
 
 
-def test_panel_asks_other_models_and_never_the_model_itself(tmp_path: Path) -> None:
+def test_panel_asks_other_models_and_never_the_model_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from inspect_ai import Task
     from inspect_ai.dataset import Sample
 
@@ -226,9 +226,8 @@ def test_panel_asks_other_models_and_never_the_model_itself(tmp_path: Path) -> N
 
         async def aclose(self) -> None: ...
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_scorers, "open_model", Judge)
-        scorer = extension.panel(["mockllm/lenient", "mockllm/strict", "mockllm/m", "mockllm/simulated"])
+    monkeypatch.setattr(_scorers, "_open", Judge)
+    scorer = extension.panel(["mockllm/lenient", "mockllm/strict", "mockllm/m", "mockllm/simulated"])
     task = Task(dataset=[Sample(input=f"2 + {i}?", target="4") for i in range(6)], scorer=scorer)
     log = run(task, simulated(lambda _: "5"), tmp_path)
     for sample in log.samples or []:

@@ -12,7 +12,7 @@ from richter.calibration._pool import AnswerPool, answer_pool
 from richter.calibration._regimes import regimes
 from richter.calibration._split import held_out_confidence
 from richter.errors import TooFewErrors
-from richter.records import Interval, jsonable
+from richter.records import Interval, Shown, jsonable
 from richter.stats import ece
 from richter.stats._random import stream_seed
 
@@ -33,7 +33,7 @@ class ConvergencePoint:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Convergence:
+class Convergence(Shown):
     """Curves over n, and the slope of log gap on log n among low-margin questions (theory: -1/2)."""
 
     points: tuple[ConvergencePoint, ...]

@@ -11,7 +11,7 @@ from richter.calibration._constants import jensen_root
 from richter.calibration._regimes import Regimes
 from richter.calibration._sem import SemEce
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, jsonable
+from richter.records import Interval, Shown, jsonable
 from richter.stats import bin_gaps, ece
 from richter.stats._random import index_pair, stream_seed
 
@@ -22,7 +22,7 @@ MIN_LOW = 30  # fewer low-margin questions than this carry no bootstrap interval
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GapEstimate:
+class GapEstimate(Shown):
     """A paired difference Sem1 minus Sem2 over n questions, with its percentile interval."""
 
     estimate: float

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from richter.calibration._pool import answer_pool
 from richter.calibration._split import held_out_confidence
 from richter.errors import InputError
-from richter.records import jsonable
+from richter.records import Shown, jsonable
 from richter.stats import EceResult, ece
 from richter.stats._ece import Binning
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SemEce:
+class SemEce(Shown):
     """Sem1-ECE and Sem2-ECE of one condition.
 
     `sem2` is None when no question has two draws. The arrays have one entry a question: the two confidences, the

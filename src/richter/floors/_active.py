@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.floors._check import check_level
-from richter.records import Interval, jsonable
+from richter.records import Interval, Shown, jsonable
 from richter.stats import ece_interval
 
 __all__ = ["ActiveEstimate", "ActiveState", "active_estimate", "next_batch", "start_active"]
@@ -180,7 +180,7 @@ def next_batch(state: ActiveState, *, size: int | None = None) -> Indices:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ActiveEstimate:
+class ActiveEstimate(Shown):
     """What the labels say of the pool: error rate and binned ECE with intervals for the pool's own values."""
 
     error_rate: float

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from richter.errors import InputError
 from richter.floors._sequences import Sequence, difference_sequence, ece_sequence, mean_sequence, rate_sequence
-from richter.records import Interval, Verdict, jsonable
+from richter.records import Interval, Shown, Verdict, jsonable
 
 __all__ = ["CLAIM_GRAMMAR", "Claim", "Decision", "decide_claim", "parse_claim"]
 
@@ -109,7 +109,7 @@ def parse_claim(text: str) -> Claim:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Shown):
     """Where a claim stands after n labels. Looking after every label is allowed: the limits hold at all times."""
 
     claim: Claim

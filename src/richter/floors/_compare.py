@@ -20,7 +20,7 @@ from richter.floors._paired import PairedCounts, clustered_test, mcnemar, misali
 from richter.floors._rates import accuracy_floor, passive_floor
 from richter.floors._sets import maximal_sets
 from richter.floors._sizing import paired_gap_labels, visible_paired_gap
-from richter.records import Interval, Verdict, jsonable
+from richter.records import Interval, Shown, Verdict, jsonable
 from richter.stats import EceResult, clopper_pearson, ece, wilson
 
 __all__ = ["Comparison", "ConditionSummary", "PairResult", "Refusal", "compare"]
@@ -34,7 +34,7 @@ FEW_GROUPS = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ConditionSummary:
+class ConditionSummary(Shown):
     """One condition: its error rate, calibration and floor, and what is wrong with its data.
 
     `error_rate` None: nothing was graded. With zero errors `error_rate` is 0 and what is known is the upper end of
@@ -73,7 +73,7 @@ class ConditionSummary:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PairResult:
+class PairResult(Shown):
     """Two conditions on the items both were graded on; differences are b minus a."""
 
     a: str
@@ -111,7 +111,7 @@ class Refusal:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Shown):
     """All conditions, all pairs, and the sets of conditions that cannot be told apart by accuracy.
 
     `groups` are maximal sets in which every pair is undecided or equivalent; they may overlap and are not a ranking.

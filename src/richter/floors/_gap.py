@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.records import Finding, Interval, Verdict, jsonable
+from richter.records import Finding, Interval, Shown, Verdict, jsonable
 from richter.stats import benjamini_hochberg, holm
 
 __all__ = ["METRICS", "Gap", "GapFinding", "Metric", "decide_gaps"]
@@ -74,7 +74,7 @@ METRICS = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class Gap(Shown):
     """One measured difference b - a, before multiplicity is allowed for.
 
     `labels_needed` are the items that would settle a true gap of `labels_needed_for`; `visible` is the smallest gap
@@ -96,7 +96,7 @@ class Gap:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GapFinding:
+class GapFinding(Shown):
     """A decided difference. `delta` is b minus a; `q` is Benjamini-Hochberg's, `p_familywise` Holm's.
 
     The verdict rests on `p_familywise`. `claim` says what was verified or refuted.

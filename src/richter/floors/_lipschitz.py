@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, jsonable
+from richter.records import Interval, Shown, jsonable
 
 __all__ = ["Lipschitz", "lipschitz"]
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Lipschitz:
+class Lipschitz(Shown):
     """The estimate at the paper's resolution, its bootstrap interval, and how far it is noise.
 
     `noise` is the median of the same estimate for a perfectly calibrated model with these bins and counts, whose

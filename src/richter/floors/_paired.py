@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from scipy.stats import binom
 
 from richter.errors import InputError
-from richter.records import Interval, jsonable
+from richter.records import Interval, Shown, jsonable
 
 __all__ = ["PairedCounts", "PairedTest", "clustered_test", "mcnemar", "misaligned", "tango"]
 
@@ -63,7 +63,7 @@ class PairedCounts:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PairedTest:
+class PairedTest(Shown):
     """A difference b - a with its interval, its two-sided p-value and, with a margin, that of equivalence."""
 
     delta: float

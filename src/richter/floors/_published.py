@@ -8,14 +8,14 @@ from scipy.special import ndtr
 
 from richter.floors._check import check_level, check_n, check_share
 from richter.floors._rates import accuracy_floor
-from richter.records import Interval, Verdict
+from richter.records import Interval, Shown, Verdict
 from richter.stats import wilson
 
 __all__ = ["PublishedGap", "published_gap"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedGap:
+class PublishedGap(Shown):
     """The gap score_b - score_a with what can be said of it without items.
 
     `p` and `interval` treat the runs as unpaired. If both answered the same items the pairing helps by an unknown

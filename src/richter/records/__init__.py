@@ -4,7 +4,7 @@ from richter.records._audit import Answer, Condition, Confidence, Decoding, Grad
 from richter.records._finding import Finding, Gate, Interval, Verdict
 from richter.records._jsonable import jsonable
 from richter.records._knowledge import Document, Paragraph, Question
-from richter.records._picture import Mark, picture, picture_of
+from richter.records._picture import Mark, Shown, picture
 from richter.records._text import markdown_safe, printable
 
 __all__ = [
@@ -22,11 +22,11 @@ __all__ = [
     "Paragraph",
     "Question",
     "Rating",
+    "Shown",
     "Verdict",
     "call_key",
     "jsonable",
     "markdown_safe",
     "picture",
-    "picture_of",
     "printable",
 ]

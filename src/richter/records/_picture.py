@@ -2,17 +2,19 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Protocol
 
 from richter.records._text import printable
 
-__all__ = ["Mark", "Span", "picture", "picture_of"]
+__all__ = ["Mark", "Shown", "Span", "picture"]
 
 _LABEL, _PLOT, _VALUE, _ROW = 230, 300, 190, 22  # pixels
 _LONGEST = 40  # characters of a label; the whole text is in the mark's tooltip
 _MOST = 60  # marks in one figure
+# what an `interval` is of, where a result does not call it so: the first of these that it has
+_ESTIMATES = ("estimate", "debiased", "delta", "delta_b", "delta_xi", "b", "xi", "per_million", "per_answer", "slope")
 
 
 class Span(Protocol):
@@ -43,11 +45,6 @@ class Mark:
     against: float | None = None
 
 
-def picture_of(what: str, estimate: float | None, interval: Span | None, *, sentence: str = "") -> str:
-    """The figure of one estimate."""
-    return picture([sentence] if sentence else [], [Mark(panel=what, label="", estimate=estimate, interval=interval)])
-
-
 def picture(sentences: Iterable[str], marks: Sequence[Mark]) -> str:
     """Sentences, then one panel of intervals for each quantity. All texts are untrusted, and escaped."""
     parts = [f"<p>{escape(printable(sentence, limit=600))}</p>" for sentence in sentences]
@@ -56,6 +53,53 @@ def picture(sentences: Iterable[str], marks: Sequence[Mark]) -> str:
     if len(marks) > _MOST:
         parts.append(f"<p>{len(marks) - _MOST} more are in <code>to_dict()</code>.</p>")
     return f'<div class="richter">{"".join(parts)}</div>'
+
+
+class Shown:
+    """A result that a notebook shows: its sentence if it has one, and every interval in it with its estimate.
+
+    By the house's names: `interval` belongs to `estimate` (or what stands for it), `x_interval` to `x`. Results inside,
+    alone, in a tuple or by name, are shown too.
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        said = getattr(self, "sentence", None) or getattr(getattr(self, "finding", None), "sentence", None)
+        return picture([str(said)] if said else [], _marks(self, getattr(self, "name", "")))
+
+
+def _marks(result: object, label: str) -> list[Mark]:
+    assert dataclasses.is_dataclass(result)
+    found: list[Mark] = []
+    for field in dataclasses.fields(result):
+        value = getattr(result, field.name)
+        if hasattr(value, "low") and hasattr(value, "high") and hasattr(value, "method"):
+            stem = field.name.removesuffix("_interval")
+            names = _ESTIMATES if field.name == "interval" else (stem, f"{stem}_rate")
+            of = next((name for name in names if isinstance(getattr(result, name, None), float | int)), None)
+            if of is not None:
+                panel = of.replace("_", " ")
+                found.append(Mark(panel=panel, label=label, estimate=getattr(result, of), interval=value))
+            continue
+        inside: Iterable[tuple[str, object]] = ()
+        if isinstance(value, Shown):
+            inside = [(field.name, value)]
+        elif isinstance(value, Mapping):
+            inside = [(str(key), v) for key, v in value.items()]
+        elif isinstance(value, tuple):
+            inside = [(_called(v, i), v) for i, v in enumerate(value, start=1)]
+        for name, part in inside:
+            if isinstance(part, Shown):
+                found += _marks(part, f"{label} {name}".strip())
+    return found
+
+
+def _called(part: object, place: int) -> str:
+    """A part by its own name, by the two conditions it is of, or by its place."""
+    a, b = getattr(part, "a", None), getattr(part, "b", None)
+    pair = f"{a}, {b}" if isinstance(a, str) and isinstance(b, str) else place
+    return str(getattr(part, "name", pair))
 
 
 def _panel(name: str, marks: Sequence[Mark]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, picture_of
+from richter.records import Interval, Shown
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected
 from richter.stats import wilson
@@ -55,7 +55,7 @@ PAPER = Recipe(estimator="aki", min_bins=1, reselect=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class BValue:
+class BValue(Shown):
     """A slope with its interval, the tail it was estimated on, and how well the law fits there.
 
     `b_by_estimator` gives all four estimators at the same `m_min`. `m_min_frequency` is the share of resamples that
@@ -89,9 +89,6 @@ class BValue:
         row["recipe"] = self.recipe.to_dict()
         row["counts"] = list(self.counts)
         return row
-
-    def _repr_html_(self) -> str:
-        return picture_of("b", self.b, self.interval)
 
 
 def estimate_b(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
-from richter.records import Interval
+from richter.records import Interval, Shown
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
 from richter.stats import clopper_pearson, weighted_rate, wilson
 
@@ -27,7 +27,7 @@ MILLION = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class DeploymentRow:
+class DeploymentRow(Shown):
     """Answers at or above a severity. `per_million` is None where none was seen: then only `upper` is known.
 
     `interval` is two-sided (Wilson, as the paper's), `upper` and `lower` are one-sided exact limits, per million.
@@ -48,7 +48,7 @@ class DeploymentRow:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class DeploymentTable:
+class DeploymentTable(Shown):
     """Rates per million at each severity, and of whose traffic they speak.
 
     `uncovered` is the share of the stated traffic that no rated item represents: the rates say nothing of it.
@@ -189,7 +189,7 @@ def traffic_weights(traffic: Traffic, rated: NDArray[np.bool_]) -> tuple[NDArray
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedLoss:
+class ExpectedLoss(Shown):
     """The mean cost of an answer, with gamma limits in which an unseen worst case still weighs."""
 
     per_answer: float

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
 from richter.errors import InputError
-from richter.records import Interval
+from richter.records import Interval, Shown
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._grid import count_joint, level_index, snap
 from richter.severity._kernels import TRUNCATED, fit_fixed, swap_halves
@@ -26,7 +26,7 @@ _CHUNK = 2000  # permutations held in memory at a time
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class BDifference:
+class BDifference(Shown):
     """b of A minus b of B, its bootstrap interval and standard error, and its permutation p-value.
 
     `bootstrap_p` is twice the smaller share of resampled differences on either side of 0 (the paper's way).

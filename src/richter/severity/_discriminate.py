@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Finding, Gate, Interval, Verdict
+from richter.records import Finding, Gate, Interval, Shown, Verdict
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts, fit_rows
 from richter.severity._difference import REFINE_BELOW, BDifference, compare_b, likelihood_ratio_p
 from richter.severity._grid import LEVELS, snap
@@ -62,7 +62,7 @@ class PairCounts:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class Pair(Shown):
     """Two conditions at matched accuracy. `delta` values are A minus B; `disjoint` is by the paper's intervals."""
 
     a: str
@@ -91,7 +91,7 @@ class Pair:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Discrimination:
+class Discrimination(Shown):
     """All matched pairs of a study, each a finding, with the counts by rule and what they were computed with."""
 
     conditions: Mapping[str, BValue | Unestimated]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from richter.errors import InputError
-from richter.records import Interval
+from richter.records import Interval, Shown
 
 __all__ = ["BootstrapResult", "bootstrap"]
 
@@ -17,7 +17,7 @@ Weighted = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class BootstrapResult:
+class BootstrapResult(Shown):
     """A statistic's value, its bootstrap standard error and interval, and the resampled values."""
 
     estimate: float

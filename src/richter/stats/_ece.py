@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
 from richter.errors import InputError
-from richter.records import Interval, jsonable, picture_of
+from richter.records import Interval, Shown, jsonable
 
 __all__ = ["Bin", "BinGaps", "EceResult", "bin_gaps", "ece", "ece_interval"]
 
@@ -56,7 +56,7 @@ class BinGaps:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class EceResult:
+class EceResult(Shown):
     """Binned calibration error and what is needed to read it.
 
     `ece` is the plug-in value, biased up; `null` is the plug-in's mean for a calibrated model with these very
@@ -84,9 +84,6 @@ class EceResult:
         row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         row["bins"] = [{**dataclasses.asdict(b), "gap": b.gap} for b in self.bins]
         return {k: jsonable(v) for k, v in row.items()}
-
-    def _repr_html_(self) -> str:
-        return picture_of("ECE, debiased", self.debiased, self.interval)
 
 
 def _pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:

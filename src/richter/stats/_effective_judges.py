@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, Shown
 from richter.stats._ratings import ratings_table
 
 __all__ = ["EffectiveJudges", "effective_judges"]
@@ -16,7 +16,7 @@ MIN_ITEMS = 10  # below this a correlation of errors is noise
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class EffectiveJudges:
+class EffectiveJudges(Shown):
     """The number of independent judges whose mean would be as precise as this panel's."""
 
     estimate: float

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtri
 
-from richter.records import Interval
+from richter.records import Interval, Shown
 from richter.stats._ratings import ratings_table
 
 __all__ = ["ICC", "icc"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ICC:
+class ICC(Shown):
     """Reliability of one rater (`single`, ICC(2,1)) and of the mean of all k (`average`, ICC(2,k))."""
 
     single: float

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from richter.errors import InputError
-from richter.records import Interval
+from richter.records import Interval, Shown
 from richter.stats._ratings import level_counts, paired_ratings, ratings_table
 
 __all__ = ["Kappa", "fleiss_kappa", "weighted_kappa"]
@@ -19,7 +19,7 @@ _POWER = {"linear": 1, "quadratic": 2}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Kappa:
+class Kappa(Shown):
     """Agreement beyond chance: 1 perfect, 0 what the raters' own frequencies give by chance."""
 
     estimate: float

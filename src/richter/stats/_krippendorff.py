@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, Shown
 from richter.stats._ratings import level_counts, ratings_table
 
 __all__ = ["Alpha", "krippendorff_alpha"]
@@ -16,7 +16,7 @@ Metric = Literal["nominal", "ordinal", "interval"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Alpha:
+class Alpha(Shown):
     """Agreement of any number of raters with any cells missing: 1 perfect, 0 chance."""
 
     estimate: float

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from scipy.stats import chi2, kruskal
 
 from richter.errors import TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, Shown
 from richter.stats._ratings import ratings_table
 
 __all__ = ["JudgeEffect", "LeaveOneOut", "Leniency", "leave_one_judge_out", "leniency"]
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeEffect:
+class JudgeEffect(Shown):
     """How much higher (harsher) than the panel's mean one judge scores the same answers."""
 
     judge: int

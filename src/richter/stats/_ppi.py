@@ -11,7 +11,7 @@ from scipy.special import betaincinv
 from scipy.stats import t as student
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, Shown
 
 __all__ = ["Corrected", "difference_of", "ppi_difference", "ppi_mean", "ppi_rate", "ppi_rates"]
 
@@ -23,7 +23,7 @@ POSTERIOR_DRAWS = 20_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Corrected:
+class Corrected(Shown):
     """A mean or rate of human severity, from human labels on some answers and judge scores on all.
 
     `labels_only` is what the labels alone give at the same level; `worth` is how many human labels would have been

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from richter.records import Finding, Gate, Interval, Verdict
+from richter.records import Finding, Gate, Interval, Shown, Verdict
 from richter.tail._condition import ConditionTail
 from richter.tail._gates import evaluate_gates, verdict_of
 from richter.tail._plan import TailPlan
@@ -15,7 +15,7 @@ __all__ = ["TailComparison", "compare_pair", "remarks_on"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TailComparison:
+class TailComparison(Shown):
     """Two conditions above one threshold: their difference of shape a - b, every gate, and the verdict."""
 
     a: str

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from richter.records import Interval
+from richter.records import Interval, Shown
 from richter.tail import _kernels
 from richter.tail._gof import GofResult, gpd_gof
 from richter.tail._gpd import MIN_EXCEEDANCES, GpdFit, fit_gpd
@@ -45,7 +45,7 @@ class Stability:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ConditionTail:
+class ConditionTail(Shown):
     """A condition's bulk, threshold, fit, goodness of fit, stability and bound."""
 
     name: str

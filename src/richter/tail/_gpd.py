@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, ndtr, ndtri
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, picture_of
+from richter.records import Interval, Shown
 from richter.tail import _kernels
 
 __all__ = ["GpdFit", "fit_gpd", "seeds_from"]
@@ -19,7 +19,7 @@ MIN_EXCEEDANCES = 10  # below this the likelihood of two parameters says next to
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GpdFit:
+class GpdFit(Shown):
     """Shape `xi` and scale `sigma` of a GPD, with an interval for xi.
 
     `regular` is False for xi <= -0.5, where the maximum-likelihood estimate has no normal limit and the interval is
@@ -44,9 +44,6 @@ class GpdFit:
         """Plain values."""
         row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return row | {"interval": self.interval.to_dict(), "standard_error": self.standard_error}
-
-    def _repr_html_(self) -> str:
-        return picture_of("xi", self.xi, self.interval)
 
 
 def fit_gpd(

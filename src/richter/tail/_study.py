@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
-from richter.records import Finding, Gate, Verdict
+from richter.records import Finding, Gate, Shown, Verdict
 from richter.tail._compare import TailComparison, compare_pair, remarks_on
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import verdict_of
@@ -23,7 +23,7 @@ __all__ = ["TailStudy", "compare_conditions", "compare_tails"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TailStudy:
+class TailStudy(Shown):
     """A whole study: conditions and pairs at the headline threshold, the pairs over the band, and one verdict.
 
     `path` is the way through the plan's decision tree: each scale and threshold tried, and why it was left.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 from collections.abc import Sequence
@@ -13,11 +14,14 @@ from inspect_ai.solver import TaskState
 from richter.bench import cached_facts, read_gazetteer
 from richter.errors import InputError
 from richter.judge import Rule, RuleJudge, aggregate, deal, judge_decoding, rate_answer, rubric, snap
-from richter.llm import Direct, open_model
+from richter.llm import Direct, Model, open_model
+from richter.llm._local import LocalModel
 from richter.plugins.inspect._metrics import error_rate, mean_severity, severity_rate, slope_b, tail_mean
 from richter.records import Answer, Condition, Item
 
 __all__ = ["item_of", "panel", "severity"]
+
+JUDGE_SLOTS, JUDGE_CONTEXT = 4, 2048  # of a local judge
 
 # one way to count for both scorers, over all epochs
 METRICS = [error_rate(), mean_severity(), severity_rate(), tail_mean(), slope_b()]
@@ -78,13 +82,16 @@ def panel(judges: Sequence[str], allow_self: bool = False, rule: Rule = "mean") 
     pool = [
         Condition(name=name, model=_ours(name), decoding=judge_decoding()) for name in dict.fromkeys(map(str, judges))
     ]
-    models = {judge.model: open_model(judge.model) for judge in pool}
+    models: dict[str, Model] = {}
 
     async def score(state: TaskState, target: Target) -> Score:
         answer = _answer(state)
         turn = int.from_bytes(hashlib.sha256(str(state.sample_id).encode()).digest()[:4]) + state.epoch
         audited = Condition(name=answer.condition, model=_ours(answer.condition))
         order = deal(pool, audited, turn, allow_self=allow_self)
+        for judge in order[:3]:  # opened when first needed: a local one loads its weights
+            if judge.model not in models:
+                models[judge.model] = _open(judge.model)
         ratings = await rate_answer(Direct(), models, order, item_of(state, target), answer)
         given = [r.severity for r in ratings] + [None] * 3
         found = aggregate(*given[:3], rule=rule)
@@ -105,4 +112,11 @@ def panel(judges: Sequence[str], allow_self: bool = False, rule: Rule = "mean") 
 
 def _ours(name: str) -> str:
     """Inspect's name of a model as Richter spells it, by which copies of one model are recognised."""
-    return f"inspect/{name}"
+    return name.removeprefix("richter/") if name.startswith("richter/") else f"inspect/{name}"
+
+
+def _open(name: str) -> Model:
+    model = open_model(name, slots=JUDGE_SLOTS, context_tokens=JUDGE_CONTEXT)
+    if isinstance(model, LocalModel):
+        atexit.register(model.close)  # Inspect does not know of it, and it must be closed before the process ends
+    return model
