@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check bench clean
+.PHONY: help setup demo test test-fast check bench docs clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,5 +42,15 @@ bench: $(BENCH_STAMP)  ## Print ratios against peers
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; \
 	RICHTER_BENCH_PYTHON=$(VENV)-bench/bin/python $(VENV)-bench/bin/python $$script || exit 1; done
 
+DOCS_STAMP = $(VENV)-docs/.ready
+$(DOCS_STAMP): pyproject.toml constraints.txt requirements-docs.txt
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-docs.txt -e .
+	touch $(DOCS_STAMP)
+
+docs: $(DOCS_STAMP)  ## Build the documentation into site/
+	$(VENV)-docs/bin/sphinx-build -W --keep-going -q -b html docs site
+	@echo "site/index.html"
+
 clean:  ## Remove what was built
-	rm -rf $(VENV) $(VENV)-bench .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-docs site .pytest_cache .mypy_cache .ruff_cache demo
