@@ -8,6 +8,7 @@ from richter.errors import InputError
 __all__ = ["BLOCK_BYTES", "top_k"]
 
 BLOCK_BYTES = 32 * 2**20  # scores and converted rows of one block, at most
+GROUP = 64  # scores that are looked at together
 
 
 def top_k(
@@ -50,16 +51,24 @@ def top_k(
 
 
 def _merge(products: NDArray[np.float32], start: int, best: NDArray[np.int64], score: NDArray[np.float32]) -> None:
-    """Take a block's better scores into the running best, in place."""
-    width, k = products.shape[1], best.shape[1]
-    floor = score[:, -1].copy()
-    if width > 4 * k:  # raise the floor by the block's own k-th best, where it has more than k rows
-        unset = np.flatnonzero(np.isneginf(floor))
-        for q in unset:
-            floor[q] = np.nextafter(np.partition(products[q], width - k)[width - k], np.float32(-np.inf))
-    for q in np.flatnonzero((products > floor[:, None]).any(axis=1)):
-        columns = np.flatnonzero(products[q] > floor[q])
-        scores = np.concatenate([score[q], products[q, columns]])
-        rows = np.concatenate([best[q], columns + start])
-        order = np.lexsort((rows, -scores))[:k]
-        best[q], score[q] = rows[order], scores[order]
+    """Take a block's better scores into the running best, in place.
+
+    Of every 64 scores only the largest is compared with a query's floor, its k-th best so far; where there is none
+    yet, the k-th largest of those is one, since k scores at least reach it.
+    """
+    m, width = products.shape
+    k, whole = best.shape[1], width - width % GROUP
+    largest = products[:, :whole].reshape(m, whole // GROUP, GROUP).max(axis=2)
+    tail = np.arange(whole, width)
+    for q in range(m):
+        floor = score[q, -1]
+        if np.isneginf(floor) and largest.shape[1] > k:
+            floor = np.nextafter(np.partition(largest[q], -k)[-k], np.float32(-np.inf))
+        groups = np.flatnonzero(largest[q] > floor)
+        columns = np.concatenate([(groups[:, None] * GROUP + np.arange(GROUP)).ravel(), tail])
+        columns = columns[products[q, columns] > floor]
+        if len(columns):
+            scores = np.concatenate([score[q], products[q, columns]])
+            rows = np.concatenate([best[q], columns + start])
+            order = np.lexsort((rows, -scores))[:k]
+            best[q], score[q] = rows[order], scores[order]
