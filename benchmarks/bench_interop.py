@@ -18,14 +18,17 @@ import json, sys, zipfile
 from pathlib import Path
 import inspect_ai
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
 folder, number = Path(sys.argv[1]), int(sys.argv[2])
 samples = [Sample(id=f"seed{i}", input=f"Which word is it, {i}?", target="yes") for i in range(10)]
 outputs = [ModelOutput.from_content("mockllm/model", "yes" if i % 3 else "no") for i in range(10)]
+for output in outputs:  # else Inspect counts tokens itself, with a tokenizer that it downloads
+    output.usage = ModelUsage(input_tokens=20, output_tokens=1, total_tokens=21)
 task = inspect_ai.Task(dataset=MemoryDataset(samples), scorer=match(), name="words")
 model = get_model("mockllm/model", custom_outputs=outputs)
 [log] = inspect_ai.eval(task, model=model, log_dir=str(folder), display="none", log_realtime=False)
+assert log.status == "success", log.error
 with zipfile.ZipFile(log.location) as archive:
     bodies = [json.loads(archive.read(n)) for n in archive.namelist() if n.startswith("samples/")]
     header = json.loads(archive.read("header.json"))

@@ -21,6 +21,7 @@ __all__ = ["Logs", "is_log", "log_files", "named_source", "read_logs", "spread_d
 
 _PLAIN = Format(name="table", shapes=(), told_by=lambda seen: True, read=read_plain)  # what else a file can be
 FILES_LIMIT = 20_000  # of a folder
+DRAWS_LIMIT = 1_000_000
 TEXT_FROM = 1 << 27  # characters of all questions and answers of a file, and over the file's size
 TEXT_RATIO_LIMIT = 20
 TOP = 4.0  # the worst severity
@@ -223,6 +224,9 @@ def _assemble(
         if sample.draw is None:
             sample.draw = drawn[condition, item]
             drawn[condition, item] += 1
+        if not 0 <= sample.draw < DRAWS_LIMIT:
+            readings[k].unread["answer: its draw has an impossible number"] += 1
+            continue
         if (condition, item, sample.draw) in seen:
             readings[k].unread["answer: repeats one already read"] += 1
             continue

@@ -160,6 +160,8 @@ FORMATS: tuple[Format, ...] = (
 def recognise(path: Path) -> Format | None:
     """The format of a file, or None if it is none of those known."""
     seen = look(path)
+    if {"item", "condition"} <= seen.names.keys():  # one of our own tables, whatever else it holds
+        return None
     return next((f for f in FORMATS if seen.shape in f.shapes and f.told_by(seen)), None)
 
 
