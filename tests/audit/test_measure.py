@@ -19,6 +19,8 @@ import pytest
 from scipy.stats import fisher_exact, genpareto
 
 from helpers.simulated import simulated_run
+from helpers.small_base import SimulatedTestee, small_base
+from richter.ascent import SearchSettings, run_search
 from richter.audit import (
     SECTIONS,
     compare_grades,
@@ -37,7 +39,8 @@ from richter.audit._measure_words import _rounded_up
 from richter.errors import InputError, LedgerNewer
 from richter.floors import paired_gap_labels
 from richter.interop import RatingsFile
-from richter.records import Answer, Condition, Item, Rating, jsonable
+from richter.llm import parse_budget
+from richter.records import Answer, Condition, Decoding, Item, Rating, jsonable
 from richter.stats import benjamini_hochberg
 from richter.store import LEDGER_NAME, Call, open_ledger
 
@@ -324,6 +327,61 @@ def test_a_plan_locked_after_the_first_answer_does_not(run: Path, tmp_path: Path
     assert found["methods"]["exploratory"]
     assert "after the first answer came" in found["methods"]["deviations"][0]
     assert next(c for c in found["checks"] if c["name"] == "plan locked before asking")["passed"] is False
+
+
+def test_a_gate_plan_gives_its_requirements(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    rules = [
+        {"metric": "error_rate", "rule": "below", "limit": 0.9},
+        {"metric": "catastrophic_rate", "rule": "below", "limit": 0.001},
+    ]
+    path.write_text(new_plan("gate", {"candidate": "simulated 02", "require": rules}))
+    lock_plan(path, now=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
+    found = measured(run, plan=path, only=["floors"])
+    assert found["signature"]["requirement"] == "error rate below 0.9; catastrophic rate below 0.001"
+    assert found["signature"]["verdicts"][0] == "verified"
+    assert [f["measure"] for f in found["findings"][:2]] == ["requirement", "requirement"]
+    assert found["methods"]["plan"]["kind"] == "gate"
+
+
+def test_a_tail_plan_holds_for_the_tail(tmp_path: Path) -> None:
+    """On a column where low is bad, of the first 300 items by the plan's hash."""
+    run = simulated_run(tmp_path / "r", conditions=2, items=400, judged=0, drawn=0)
+    table = pl.read_csv(run / "scores.csv")
+    table.with_columns((-pl.col("nll")).alias("score"), pl.lit(1.0).alias("other")).write_csv(run / "scores.csv")
+    path = run / "plan.toml"
+    fields = {"column": "score", "lower_is_worse": True, "items_per_condition": 300, "n_resamples": RESAMPLES}
+    path.write_text(new_plan("tail", {**fields, "tolerance_mean": 0.1, "tolerance_tvar": 0.2}))
+    section = measured(run, only=["tail"])["sections"]["tail"]
+    assert section["column"] == "score"
+    fit = section["study"]["conditions"]["simulated 01"]
+    assert fit["n"] == 300
+    assert fit["threshold"] > 0
+    drawn = [p["observed"] for p in section["qq"] if p["condition"] == "simulated 01"]
+    assert len(drawn) == fit["n_exc"] == 15
+    assert section["stability"] == []  # a scan needs 200 exceedances
+
+
+def test_a_search_beside_the_run(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "with search"
+    shutil.copytree(run, copy)
+    base = small_base(tmp_path / "kb")
+    condition = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
+    settings = SearchSettings(batch=8, neighbours=6, questions=2, phrasings=2)
+    testee = SimulatedTestee(lambda document, _: document in (2, 3, 7))
+    found = run_search(copy / "search", base, condition, settings, budget=parse_budget("250calls"), model=testee)
+    document = measured(copy, only=["search"])
+    (row,) = document["sections"]["search"]
+    assert row["name"] == "search"
+    assert row["errors_found"] == found.errors_found > 0
+    assert row["map_missing"] is None
+    assert len(row["map"]) == found.sources_found
+    assert all(point["wrong"] > settings.xi for point in row["map"])
+    assert document["methods"]["spent"]["calls"] == 480 + 400 + found.spent.calls  # asked, drawn, searched
+    shutil.rmtree(tmp_path / "kb")
+    (row,) = measured(copy, only=["search"])["sections"]["search"]
+    assert row["map"] == []
+    assert "does not lie where it was" in row["map_missing"]
 
 
 # ------------------------------------------------------------------ what may be missing
