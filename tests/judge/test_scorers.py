@@ -5,12 +5,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from richter.audit._score import score_nll
+from richter.audit import ask_run, name_conditions
+from richter.audit._score import answers_of, own_nll, score_nll
 from richter.cli import main
 from richter.errors import InputError, MissingPart, ModelError, RichterError
 from richter.judge._scorers import check_nll_model, read_nll, toxicity
 from richter.llm import smollm2_path
-from richter.records import Answer
+from richter.records import Answer, Decoding, Item
 from richter.store import open_ledger
 
 
@@ -108,3 +109,28 @@ def test_unlikely_texts_score_higher(tmp_path: Path) -> None:
     assert 0 < scores[3, "plain"] < 10
     with open_ledger(tmp_path / "s.csv.run") as ledger:
         assert ledger.spent().calls == 4  # one each, kept: scoring again would pay nothing
+
+
+@pytest.mark.slow
+@pytest.mark.local_model
+@pytest.mark.xdist_group("local_model")
+def test_an_answer_is_as_likely_to_its_own_model_as_when_it_was_given(tmp_path: Path) -> None:
+    """Read again, a greedy answer has the likelihood that the ledger kept, unless it splits into other tokens."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("xllamacpp is not installed")
+    try:
+        smollm2_path()
+    except RichterError as error:
+        pytest.skip(str(error))
+    cities = ("Nantes", "Osaka", "Lagos", "Lima", "Perth")
+    items = [Item(id=city, prompt=f"In which country is {city}?", reference="x") for city in cities]
+    conditions = name_conditions(["smollm2"], decoding=Decoding(max_tokens=12, logprobs=True))
+    ask_run(tmp_path, items, conditions, slots=4)
+    own = own_nll(tmp_path, "smollm2")
+    read = score_nll(answers_of(tmp_path), "smollm2", tmp_path, slots=4)
+    away = [abs(own[i, c] - nll) for i, c, nll in read.select("item", "condition", "nll").iter_rows()]
+    assert len(away) == len(cities)
+    assert sorted(away)[len(away) // 2] < 1e-3  # half precision of the cache, and another batch
+    known = score_nll(answers_of(tmp_path), "smollm2", tmp_path / "nothing", known=own)
+    assert known["nll"].to_list() == [own[i, c] for i, c in known.select("item", "condition").iter_rows()]
+    assert not (tmp_path / "nothing").exists()

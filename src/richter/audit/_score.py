@@ -94,7 +94,8 @@ def own_nll(run: RunLike, model_name: str, *, max_tokens: int = 256) -> dict[tup
     """The scores that the ledger holds already: of answers by the judge model itself, with their log-probabilities.
 
     A model that was asked the bare question in a chat gave each token of its answer the very probability that it would
-    give it as a judge: nothing is to be asked again.
+    give it as a judge: nothing is to be asked again. It is the likelihood of the tokens that the answer was made of;
+    where the tokenizer would split the same text in another way (3 of 20 answers of SmolLM2), reading it gives another.
     """
     name = resolve(model_name).name
     with open_ledger(run) as ledger:

@@ -28,7 +28,6 @@ from richter.floors import Decision, parse_claim
 from richter.judge import judge_decoding
 from richter.llm import parse_budget, read_prices, resolve
 from richter.records import Condition, Decoding, Item, printable
-from richter.report import write_report
 from richter.store import run_place
 
 __all__ = ["audit", "finish", "run_audit"]
@@ -206,6 +205,8 @@ def run_audit(
 
 def finish(run: Path, result: StagesResult, *, only: Collection[str] | None, seed: int, json_path: str | None) -> int:
     """Measure the run, write its report, print the summary; the exit status that its requirements give."""
+    from richter.report import write_report  # what draws takes a second to load
+
     progress, out = progress_console(), console(json_path)
     results = measure_run(
         run, only=only, seed=seed, watch=lambda name: progress.print(f"measuring {name}", soft_wrap=True)
