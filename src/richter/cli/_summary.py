@@ -33,7 +33,7 @@ def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] =
     fit is counted, never dropped silently.
     """
     head = [*_head(document), "", *_conditions(document, ascii_only)]
-    tail = [*_searches(document), "", *_checks(document["checks"], ascii_only), *_next(document["next"]), *after]
+    tail = ["", *_searches(document), *_checks(document["checks"], ascii_only), *_next(document["next"]), *after]
     room = LINES - len(head) - len(tail) - 1
     findings = _findings(document, room, ascii_only)
     return [line.rstrip() for line in (*head, *([""] if findings else []), *findings, *tail)]
@@ -164,7 +164,10 @@ def _counted(between: Sequence[Row], document: Row) -> Iterator[str]:
 def _told(finding: Row, ascii_only: bool) -> list[str]:
     """The verdict, a small bar of the interval about zero, and the sentence."""
     left = f"{printable(finding['verdict']):<10} {_bar(finding, ascii_only)}  "
-    lines = _wrap(printable(finding["sentence"]), WIDTH - cell_len(left), 4)
+    sentence, claim = printable(finding["sentence"]), printable(finding["claim"])
+    if finding["verdict"] == "refuted" and claim not in sentence:  # the sentence says what is so
+        sentence = f"{sentence} (refuted: '{claim}')"
+    lines = _wrap(sentence, WIDTH - cell_len(left), 4)
     return [(left if i == 0 else " " * cell_len(left)) + line for i, line in enumerate(lines)]
 
 
@@ -202,15 +205,15 @@ def _searches(document: Row) -> Iterator[str]:
     found = document["sections"].get("search")
     for row in found[:2] if isinstance(found, list) else ():
         rate = row["population"]["error_rate"]
-        base = "" if rate is None else f"; of the whole base {rate:.0%} is wrong{_span(row['population']['interval'])}"
+        base = "" if rate is None else f"; whole base {rate:.0%} wrong{_span(row['population']['interval'])}"
         words = (
             f"{row['errors_found']:,} errors in {row['answers']:,} answers, {row['sources_found']:,} failing paragraphs"
         )
-        yield from _wrap(f"search {printable(row['model'], limit=30)}: {words}{base}", WIDTH, 2)
+        yield from _hung("search", f"{printable(row['model'], limit=24)}: {words}{base}", 2)
 
 
 def _span(interval: Row | None) -> str:
-    return "" if interval is None else f" [{interval['low']:.0%}, {interval['high']:.0%}]"
+    return "" if interval is None else f" [{100 * interval['low']:.0f}, {100 * interval['high']:.0f}]"
 
 
 def _checks(checks: Sequence[Row], ascii_only: bool) -> Iterator[str]:
