@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from helpers.browser import Browser, open_browser
+from helpers.simulated import simulated_run
 from report.simulated_report import HOSTILE, build_run, document
+from richter.audit import measure_run
 from richter.report import figures, write_report
 
+TAB, ENTER = "\ue004", "\ue007"
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 
@@ -153,6 +156,53 @@ def test_opening_what_is_behind_a_figure(browser: Browser) -> None:
     browser.script("document.querySelector('[data-table=severity-heatmap] tbody button').click()")
     detail = browser.script("return window.opened")
     assert detail == {"figure": "severity-heatmap", "condition": "simulated old", "domain": "cities", "tier": 1}
+
+
+@pytest.mark.slow  # measures a run
+def test_a_measured_run(driver: Browser, tmp_path: Path) -> None:
+    """What `measure_run` really writes is drawn whole: no section with data stays without figures, none fails."""
+    run = simulated_run(tmp_path / "run", conditions=3, items=600, judged=120, drawn=30)
+    measured = measure_run(run).to_dict()
+    sections = {n for n, s in measured["sections"].items() if "missing" not in s}
+    names = list(figures(measured))
+    assert sections == {"severity", "tail", "calibration", "floors", "judges"}
+    assert {name.split("-")[0] for name in names} == sections
+    driver.size(360, 800)
+    driver.go("about:blank")
+    driver.logged()
+    driver.go(write_report(measured, run, tmp_path / "report.html").as_uri())
+    driver.promise("RICHTER_REPORT.drawAll().then(() => RICHTER_REPORT.unpack()).then(() => 1)")
+    assert driver.script("return RICHTER_REPORT.drawn.size") == len(names)
+    assert driver.script("return document.documentElement.scrollWidth") <= 360
+    assert driver.logged() == []
+
+
+def test_keyboard_reaches_the_evidence(browser: Browser) -> None:
+    """The first stop skips to the report; filters and pages are reached by Tab and act by Enter and letters."""
+    browser.script("document.body.focus()")
+    browser.press(TAB)
+    assert browser.script("return document.activeElement.textContent") == "Skip to the report"
+    browser.script("document.getElementById('words').focus()")
+    browser.press("wrong answer 21 ")
+    browser.wait("document.querySelectorAll('#rows tbody tr').length === 1")
+    browser.script("document.getElementById('clear').focus()")
+    browser.press(ENTER)
+    browser.wait("document.querySelectorAll('#rows tbody tr').length === 25")
+    reached = browser.script(
+        "return [...document.querySelectorAll('a[href], button, select, input, summary')]"
+        ".filter((n) => n.tabIndex < 0 && !n.disabled).length"
+    )
+    assert reached == 0
+
+
+def test_paper_is_light_and_holds_the_figures(browser: Browser) -> None:
+    browser.dark(True)
+    browser.devtools("Emulation.setEmulatedMedia", media="print")
+    assert browser.script("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert browser.script("return getComputedStyle(document.querySelector('.top')).display") == "none"
+    browser.devtools("Emulation.setEmulatedMedia", media="")
+    paper = browser.call("POST", "/print", {})
+    assert paper.startswith("JVBER")  # %PDF
 
 
 def test_theme_button_and_documentation(browser: Browser) -> None:

@@ -93,6 +93,16 @@ def test_report_path(run: Path, tmp_path: Path) -> None:
         write_report(document(), run, path / "below a file")
 
 
+@pytest.mark.parametrize("n", [1, 2, 21])
+def test_any_number_of_conditions(n: int) -> None:
+    names = tuple(f"simulated {k}" for k in range(n))
+    drawn = figures(document(names))
+    assert len(drawn) > 15
+    for figure in drawn.values():
+        many = any(len({r[key] for r in figure.rows}) > 30 for key in ("pair",) if key in figure.rows[0])
+        assert ("The figure shows 30 of 210 pairs" in figure.sentence) == many, figure.name
+
+
 def test_every_figure_is_whole() -> None:
     for name, figure in figures(document()).items():
         assert figure.sentence.endswith("."), name

@@ -21,8 +21,8 @@ CUT = 200  # characters of an answer, question or reason
 IN_FULL = 2_000  # the most severe answers come whole
 WHOLE = 20_000  # ... up to here: one answer of a megabyte must not make the page heavy
 RIGHT_TOO = 20_000  # a run of at most so many answers carries the right ones as well, to be compared side by side
-MOST_BYTES = 12_500_000  # packed; beyond it answers are cut shorter, then the mildest are left out
-CUTS = (CUT, 100, 50)
+MOST_BYTES = 12_000_000  # packed; beyond it answers are cut shorter, then the mildest are left out
+CUTS = (CUT, 140, 100, 60)
 KINDS = ("rule", "human", "judge")
 
 

@@ -91,6 +91,8 @@ CONFIG: dict[str, Any] = {
         "titleFontWeight": "normal",
         "orient": "top",
         "labelLimit": 220,
+        "symbolBaseFillColor": "var(--muted)",
+        "symbolBaseStrokeColor": "var(--muted)",
     },
     "header": {"labelColor": "var(--ink)", "labelFontSize": 12, "titleColor": "var(--muted)", "labelLimit": 200},
     "mark": {"color": "var(--c0)"},

@@ -74,6 +74,6 @@ def _sized(figure: Figure, width: int) -> dict[str, Any]:
     spec = figure.spec
     if "facet" not in spec:
         return {**spec, "width": width, "autosize": {"type": "fit-x", "contains": "padding"}}
-    room = width - 130
+    room = width - 150
     columns = max(1, min(room // 170, len({row[spec["facet"]["field"]] for row in figure.rows})))
     return {**spec, "columns": columns, "spec": {**spec["spec"], "width": min(380, room // columns - 22)}}

@@ -24,13 +24,14 @@ def judges_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _agreement(kinds: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = []
+    several = sum(len(found.get("raters") or [1, 2]) > 1 for found in kinds.values()) > 1
 
     def add(kind: str, statistic: str, estimate: Any, interval: Any, n: Any) -> None:
         if isinstance(estimate, int | float):
             ends = interval or {}
             low, high = ends.get("low"), ends.get("high")
             row = {"kind": kind, "statistic": statistic, "estimate": estimate, "low": low, "high": high, "n": n}
-            rows.append({**row, "label": f"{kind}: {statistic}"})
+            rows.append({**row, "label": f"{kind}: {statistic}" if several else statistic})
 
     for kind, found in kinds.items():
         icc = found.get("icc") or {}

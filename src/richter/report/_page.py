@@ -28,6 +28,9 @@ from richter.store import RunLike
 
 __all__ = ["render_report", "write_report"]
 
+PAGE_BYTES = 14_500_000  # a page that mail and browsers still take; evidence gives way first
+LEAST_EVIDENCE_BYTES = 1_000_000
+CLAIM_BYTES = 900  # of a claim in the page, about
 FIRST = 8  # claims on the first screen; the rest unfold
 SECTIONS = {  # id: title, what it answers
     "severity": ("Severity", "How badly does it fail?"),
@@ -76,13 +79,16 @@ def render_report(
     and `{condition}` in it, to which each row of the evidence links where an app serves the page.
     """
     drawn = figures(document)
-    evidence = _evidence(document, run)
+    figures_json = _data({n: _in_page(f) for n, f in drawn.items()})
     settings = {"config": CONFIG, "item_url": item_url}
     css = Markup(_colours() + _part("report.css"))  # noqa: S704 (packaged text)
     script, bundle = _script(_part("report.js")), _script(_bundle())
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     template = environment.from_string(_part("report.html.j2"))
     findings = [_finding(f, k) for k, f in enumerate(document.get("findings") or [], start=1)]
+    others = len(bundle) + len(script) + len(css) + len(figures_json) + CLAIM_BYTES * len(findings)
+    kind = (document.get("run") or {}).get("ratings")
+    evidence = read_evidence(run, kind=kind, most_bytes=max(PAGE_BYTES - others, LEAST_EVIDENCE_BYTES))
     methods = document.get("methods") or {}
     plan = methods.get("plan") or {}
     return template.render(
@@ -109,7 +115,7 @@ def render_report(
         methods=_methods(document),
         plan_fields=_plan_fields(plan),
         docs=docs_pages(f.docs for f in drawn.values()),
-        figures_json=_data({n: _in_page(f) for n, f in drawn.items()}),
+        figures_json=figures_json,
         settings_json=_data(settings),
     )
 
@@ -174,10 +180,13 @@ def _colours() -> str:
 
 
 def _in_page(figure: Figure) -> dict[str, Any]:
+    """A figure for the script: the names of its fields once, not in every row."""
+    fields = list(dict.fromkeys(key for row in figure.rows for key in row))
     return {
         "title": figure.title,
         "spec": figure.spec,
-        "rows": figure.rows,
+        "fields": fields,
+        "values": [[row.get(key) for key in fields] for row in figure.rows],
         "columns": dict(figure.columns),
         "drills": figure.drills,
     }
@@ -385,10 +394,6 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
             for f in shown
         ],
     }
-
-
-def _evidence(document: Mapping[str, Any], run: RunLike) -> Evidence:
-    return read_evidence(run, kind=(document.get("run") or {}).get("ratings"))
 
 
 def _evidence_words(evidence: Evidence) -> str:

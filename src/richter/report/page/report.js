@@ -10,6 +10,10 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const figures = JSON.parse($("figures-data").textContent);
+  for (const figure of Object.values(figures)) {
+    figure.rows = figure.values.map((row) => Object.fromEntries(figure.fields.map((field, k) => [field, row[k]])));
+    delete figure.values;
+  }
   const settings = JSON.parse($("settings-data").textContent);
   const PAGE = 25, FEW = 200;
 
@@ -75,14 +79,15 @@
   const sized = ({ spec, rows }, width) => {
     const copy = JSON.parse(JSON.stringify(spec));
     const config = JSON.parse(JSON.stringify(settings.config));
-    config.axisY = { labelLimit: Math.max(70, Math.round(width * 0.32)) };
+    config.axisY = { labelLimit: Math.max(100, Math.round(width * (width < 500 ? 0.42 : 0.32))) };
     config.legend.columns = width < 480 ? (width < 360 ? 1 : 2) : 0;
     config.legend.labelLimit = Math.min(220, width - 40);
     copy.config = config;
     if (copy.facet) {
-      config.header.labelLimit = 170;
-      config.axisY.labelLimit = Math.min(130, Math.round(width * 0.3)) - 12;
-      const room = width - Math.min(130, Math.round(width * 0.3));  // what the labels on the left need
+      const side = Math.min(150, Math.round(width * 0.4));  // what the labels on the left may take
+      config.header.labelLimit = 190;
+      config.axisY.labelLimit = side - 12;
+      const room = width - side;
       const facets = new Set(rows.map((row) => row[copy.facet.field])).size;
       const columns = Math.max(1, Math.min(Math.floor(room / (facets > 6 ? 135 : 170)), facets));
       copy.columns = columns;
