@@ -24,13 +24,16 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import SampleScore, Score
 
+import richter
 from richter.bench import read_gazetteer
 from richter.errors import InputError
 from richter.judge import RuleJudge
 from richter.plugins import inspect as extension
+from richter.plugins.inspect._metrics import resampled_tail_means
 from richter.plugins.inspect._stopping import PATIENCE, StopWhen
 from richter.records import Item
 from richter.severity import estimate_b
+from richter.tail import tvar
 
 # Inspect itself calls what warns of its end
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
@@ -95,6 +98,10 @@ def test_facts_scores_severity_as_the_rule_judge_does(bench: Any, tmp_path: Path
     assert found["mean_severity"] == pytest.approx(np.mean(list(severities.values())))
     worst = sorted(severities.values())[-6:]  # a tenth of 60
     assert found["tail_mean"] == pytest.approx(np.mean(worst))
+    opened = richter.open(str(log.location))  # and the log, read back without Inspect, says the same
+    matrix = opened.grades
+    assert matrix.severity is not None
+    assert dict(zip(matrix.items, matrix.severity[:, 0].tolist(), strict=True)) == severities
 
 
 def scored(rows: list[tuple[str, float]]) -> list[SampleScore]:
@@ -108,6 +115,15 @@ def test_metrics_take_every_epoch_by_hand() -> None:
     assert extension.mean_severity()(rows)["mean_severity"] == 1.0
     assert extension.tail_mean(share=0.25)(rows)["tail_mean"] == 4.0
     assert math.isnan(extension.slope_b()(rows)["b"])  # too few errors: undefined, not 0
+
+
+def test_resampled_tail_means_are_those_of_the_resamples_by_hand(rng: np.random.Generator) -> None:
+    """Against `tvar` of the resample written out, with the same draws, epochs going with their sample."""
+    values = rng.integers(0, 9, 60) / 2
+    samples = np.repeat(np.arange(20), 3)
+    drawn = np.random.default_rng(0).multinomial(20, np.full(20, 1 / 20), size=100)
+    direct = [tvar(np.repeat(values, weights[samples]), q=0.9) for weights in drawn[:20]]
+    assert resampled_tail_means(values, samples, 0.1)[:20] == pytest.approx(direct)
 
 
 def test_unscored_answers_are_left_out_and_zero_errors_are_bounded() -> None:
