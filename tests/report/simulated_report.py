@@ -173,9 +173,9 @@ def _severity(names: tuple[str, ...]) -> dict[str, Any]:
             "family_comparison": {"decisive": k == 0},
         }
         for s, n, after in zip(LEVELS, exceed, [*exceed[1:], 0], strict=True):
-            fitted = 0.3 * math.exp(1 - s) if s >= 1 else None
+            fitted = 40 * 0.3 * math.exp(1 - s) if s >= 1 else None
             point = {"condition": name, "severity": s, "count": n - after}
-            curve.append({**point, "exceed": n / 40, "fitted_exceed": fitted})
+            curve.append({**point, "exceed": n, "fitted_exceed": fitted})
             mechanisms.append(
                 {"condition": name, "mechanism": ("retrieval", "format")[k % 2], "severity": s, "count": n}
             )

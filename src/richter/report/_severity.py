@@ -45,6 +45,7 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
         row["condition"] = name(row["condition"])
         row["n"] = n
         for key in ("exceed", "fitted_exceed"):
+            row[key] = row[key] / n if n and row[key] is not None else None  # the document counts answers
             row[f"drawn_{key}"] = row[key] or None  # a logarithm has no place for 0
         rows.append(row)
     if not rows:

@@ -1,0 +1,55 @@
+"""Figures of a run that was really measured (on simulated answers): what they draw is what counting gives."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers.simulated import simulated_run
+from richter.audit import measure_run
+from richter.report import Figure, figures
+from richter.store import open_ledger
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return simulated_run(tmp_path_factory.mktemp("measured") / "run", conditions=2, items=300)
+
+
+@pytest.fixture(scope="module")
+def drawn(run: Path) -> dict[str, Figure]:
+    return figures(measure_run(run).to_dict())
+
+
+def severities(run: Path) -> dict[str, Counter[float]]:
+    counts: dict[str, Counter[float]] = {}
+    with open_ledger(run) as ledger:
+        for rating in ledger.ratings(kind="rule"):
+            if rating.severity is not None and rating.draw == 0:
+                counts.setdefault(rating.condition, Counter())[rating.severity] += 1
+    return counts
+
+
+def test_magnitude_and_frequency_by_counting(run: Path, drawn: dict[str, Figure]) -> None:
+    counts = severities(run)
+    rows: list[dict[str, Any]] = list(drawn["severity-curve"].rows)
+    assert {r["condition"] for r in rows} == set(counts)
+    for row in rows:
+        of = counts[row["condition"]]
+        above = sum(n for level, n in of.items() if level >= row["severity"])
+        assert row["exceed"] == pytest.approx(above / of.total())
+        assert row["fitted_exceed"] is None or 0 <= row["fitted_exceed"] <= 1
+
+
+def test_shares_lie_between_0_and_1(drawn: dict[str, Figure]) -> None:
+    """Whatever is called a share, a rate, a confidence or an accuracy is one, in every figure."""
+    words = ("share", "rate", "confidence", "accuracy", "exceed")
+    seen = 0
+    for name, figure in drawn.items():
+        for row in figure.rows:
+            for key, value in row.items():
+                if isinstance(value, float) and key.rpartition("_")[2] in words:
+                    seen += 1
+                    assert 0 <= value <= 1, (name, key, value)
+    assert seen > 100
