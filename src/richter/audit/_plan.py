@@ -24,6 +24,7 @@ from typing import Any, Literal
 from richter import __version__
 from richter.errors import InputError, PlanError, StorageError
 from richter.interop import Source
+from richter.store import is_database, run_place
 
 __all__ = [
     "KINDS",
@@ -256,6 +257,11 @@ def open_data(
 def plan_file(source: Source, opened: str | Path | None = None) -> str | Path:
     """The file whose opening a plan records: the source itself, or the one that a frame was made from."""
     file = source if isinstance(source, str | Path) else opened
+    if is_database(source):
+        raise PlanError(
+            f"A plan records the file that it opens, and {run_place(source)} is none.",
+            remedy="Export the ratings (richter export RUN --table ratings -o ratings.csv) and use the file.",
+        )
     if file is None:
         raise PlanError(
             "A plan records which file was opened, and a frame in memory is none.",
