@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from richter.errors import InputError
-from richter.knowledge import find_similar, top_k
+from richter.knowledge import find_similar, measure_recall, top_k
 
 
 def by_sorting(queries, matrix, k, exclude=None):
@@ -80,3 +80,14 @@ def test_two_levels_take_more_documents_when_the_nearest_are_used_up_by_hand():
 def test_queries_of_another_model_are_refused():
     with pytest.raises(InputError, match="same model"):
         top_k(np.ones((1, 3), np.float32), np.ones((4, 5), np.float32), 1)
+
+
+def test_recall_by_hand(rng):
+    """Rows a, b | c, d, each nearest to one of the other document: with one document looked at half is found."""
+    vectors = np.array([[1, 0, 0.1], [0, 1, 0.1], [1, 0, -0.1], [0, 1, -0.1]], dtype=np.float32)
+    abstracts = np.array([[1, 1, 0.5], [1, 1, -0.5]], dtype=np.float32)
+    first = np.array([0, 2, 4])
+    half = measure_recall(vectors, abstracts, first, queries=4, k=2, documents=1, rng=rng)
+    assert (half.recall, half.interval.low, half.interval.high) == (0.5, 0.5, 0.5)
+    assert (half.queries, half.k) == (4, 2)
+    assert measure_recall(vectors, abstracts, first, queries=9, k=2, documents=2, rng=rng).recall == 1

@@ -98,6 +98,12 @@ def run_search(
         if generator is None:
             raise InputError("The strategy tasks needs a model that proposes them.", remedy="Give --generator.")
         embedder = embedder_of(base.info.embedding, embedder)
+    per_paragraph = _calls_a_paragraph(settings, generated=generator is not None)
+    if budget.calls is not None and budget.calls < per_paragraph:
+        raise InputError(
+            f"A budget of {budget} cannot pay for one paragraph of {per_paragraph} calls.",
+            remedy="Raise --budget, or lower --questions or --phrasings.",
+        )
     prices = read_prices() if prices is None else prices
     to_open = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
     priced = check_models([name for name in to_open if isinstance(name, str)], budget, prices)
@@ -183,9 +189,7 @@ async def _ascend(
     order = random_order(askable, settings.seed)
     field = Field(vectors=base.vectors, codes=codes, free=askable, find=make_find(base, settings))
     field.take([row for row, _, _ in ledger.picks()])
-    per_paragraph = settings.questions * settings.phrasings
-    if generator is not None:
-        per_paragraph += 1 + settings.questions * (settings.phrasings > 1)
+    per_paragraph = _calls_a_paragraph(settings, generated=generator is not None)
     tried: set[str] = set()
     while True:
         try:
@@ -206,11 +210,6 @@ async def _ascend(
             left = asker.budget.calls - asker.budget.spent.calls - (settings.strategy == "tasks" and bool(batches))
             size = min(size, left // per_paragraph)
         if size < 1:
-            if not batches:
-                raise InputError(
-                    f"A budget of {asker.budget} cannot pay for one paragraph of {per_paragraph} questions.",
-                    remedy="Raise --budget, or lower --questions or --phrasings.",
-                )
             return
         found = outcomes(ledger.items(), ledger.answers(condition.name), condition)
         field.errors = _errors(found)
@@ -247,6 +246,12 @@ async def _new_tasks(
     texts, dropped = read_tasks(reply)
     fresh, vectors = new_tasks(texts, [task.text for task in archive], embedder)
     return Proposed(texts=tuple(fresh), vectors=vectors, dropped=dropped + len(texts) - len(fresh))
+
+
+def _calls_a_paragraph(settings: SearchSettings, *, generated: bool) -> int:
+    """The most calls that one paragraph takes: its questions in all wordings, and writing them."""
+    asked = settings.questions * settings.phrasings
+    return asked + (1 + settings.questions * (settings.phrasings > 1) if generated else 0)
 
 
 def _errors(found: Mapping[int, Outcome]) -> dict[int, float]:

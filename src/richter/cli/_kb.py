@@ -7,11 +7,20 @@ from itertools import islice
 from pathlib import Path
 
 import click
+import numpy as np
 from rich.table import Table
 
 from richter.bench import FACT_PARTS
 from richter.cli._output import console, json_option, progress_console, write_json
-from richter.knowledge import BaseInfo, open_base, open_embedder, read_documents, write_base
+from richter.knowledge import (
+    BaseInfo,
+    Recall,
+    measure_recall,
+    open_base,
+    open_embedder,
+    read_documents,
+    write_base,
+)
 from richter.records import printable
 
 __all__ = ["kb"]
@@ -109,11 +118,17 @@ def ingest(source: Path, path: Path, documents: int | None, model_path: Path | N
 @kb.command("show")
 @click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
 @click.option("--head", type=click.IntRange(0), default=3, show_default=True, help="Paragraphs shown.")
+@click.option("--recall", type=click.IntRange(1), help="Measure two-level retrieval against exact on N paragraphs.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For --recall.")
 @json_option
-def show(path: Path, head: int, json_path: str | None) -> None:
+def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | None) -> None:
     """Show what a base holds."""
     base = open_base(path)
-    _print(path, base.info, json_path, names=len(base.categories[0]))
+    found = None
+    if recall is not None:
+        rng = np.random.default_rng(seed)
+        found = measure_recall(base.vectors, base.abstracts, base.first_rows, queries=recall, rng=rng)
+    _print(path, base.info, json_path, names=len(base.categories[0]), recall=found)
     count = min(head, len(base))
     rows = [i * len(base) // count for i in range(count)]
     table = Table("row", "category", "questions", "text")
@@ -124,7 +139,9 @@ def show(path: Path, head: int, json_path: str | None) -> None:
         console(json_path).print(table)
 
 
-def _print(path: Path, info: BaseInfo, json_path: str | None, *, names: int | None = None) -> None:
+def _print(
+    path: Path, info: BaseInfo, json_path: str | None, *, names: int | None = None, recall: Recall | None = None
+) -> None:
     out = console(json_path)
     categories = f" in {names:,} categories" if names is not None else ""
     out.print(
@@ -133,5 +150,12 @@ def _print(path: Path, info: BaseInfo, json_path: str | None, *, names: int | No
     )
     if info.duplicates or info.empty:
         out.print(f"Left out: {info.duplicates:,} duplicates, {info.empty:,} empty.")
+    if recall is not None:
+        limits = f"{recall.interval.low:.0%} to {recall.interval.high:.0%}"
+        out.print(
+            f"Two-level retrieval finds {recall.recall:.0%} (95%: {limits}) of the {recall.k} nearest that exact "
+            f"search finds, over {recall.queries} paragraphs."
+        )
     payload = info.to_dict() | ({"categories": names} if names is not None else {})
+    payload |= {"recall": recall} if recall is not None else {}
     write_json({"base": str(path), **payload}, json_path)

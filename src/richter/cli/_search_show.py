@@ -216,7 +216,10 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
     )
     rate, limits = _rate_cells(s.population)
     if s.population.error_rate is None:
-        out.print("The error rate of the whole base is unknown: no paragraph was drawn at random (--uniform 0).")
+        drawn = (
+            "no paragraph is drawn at random (--uniform 0)" if s.settings.uniform == 0 else "none drawn has an answer"
+        )
+        out.print(f"The error rate of the whole base is unknown: {drawn}.")
     else:
         out.print(
             f"The whole base: {rate} wrong (95%: {limits}), from {s.population.n:,} of {s.population.size:,} "

@@ -1,6 +1,7 @@
 """Neighbours of a paragraph: exact, or by document first and paragraph second."""
 
-from typing import Literal
+import dataclasses
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,8 +9,9 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.knowledge._device import top_k_on_accelerator
 from richter.knowledge._topk import top_k
+from richter.records import Interval
 
-__all__ = ["Retrieval", "find_similar"]
+__all__ = ["Recall", "Retrieval", "find_similar", "measure_recall"]
 
 Retrieval = Literal["two-level", "exact"]
 
@@ -68,3 +70,44 @@ def _held(chosen: NDArray[np.int64], first_rows: NDArray[np.int64], free_rows: N
     """How many rows the chosen documents hold, those left out aside."""
     ends, starts = first_rows[chosen + 1], first_rows[chosen]
     return int((ends - starts).sum() if free_rows is None else (free_rows[ends] - free_rows[starts]).sum())
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """The share of exact neighbours that two levels find: its mean over paragraphs drawn at random, and an interval."""
+
+    recall: float
+    interval: Interval
+    queries: int
+    k: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+def measure_recall(
+    vectors: NDArray[np.floating],
+    abstracts: NDArray[np.floating],
+    first_rows: NDArray[np.int64],
+    *,
+    queries: int = 100,
+    k: int = 50,
+    documents: int = 50,
+    level: float = 0.95,
+    n_resamples: int = 2000,
+    rng: np.random.Generator,
+) -> Recall:
+    """How much of the exact k nearest two-level retrieval finds on this base, from paragraphs drawn at random.
+
+    The interval is the bootstrap's percentile interval over the drawn paragraphs.
+    """
+    rows = rng.choice(len(vectors), min(queries, len(vectors)), replace=False)
+    asked, k = np.asarray(vectors[rows], dtype=np.float32), min(k, len(vectors))
+    exact = find_similar(asked, vectors, k)
+    found = find_similar(asked, vectors, k, abstracts=abstracts, first_rows=first_rows, documents=documents)
+    shares = np.array([len(set(a) & set(b)) / k for a, b in zip(exact.tolist(), found.tolist(), strict=True)])
+    means = shares[rng.integers(len(shares), size=(n_resamples, len(shares)))].mean(axis=1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    interval = Interval(low=float(low), high=float(high), level=level, method="percentile bootstrap")
+    return Recall(recall=float(shares.mean()), interval=interval, queries=len(rows), k=k)
