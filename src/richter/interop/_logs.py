@@ -211,7 +211,10 @@ def _assemble(
 ) -> Logs:
     names = _name_conditions(readings, found, given)
     tasks = {s.task for _, s in found}
-    chosen = [_choose_scorer(k, readings[k], found, options) for k in range(len(readings))]
+    given_scores: list[Counter[str]] = [Counter() for _ in readings]
+    for k, sample in found:
+        given_scores[k].update(sample.scores.keys())
+    chosen = [_choose_scorer(*pair, options) for pair in zip(readings, given_scores, strict=True)]
     items: dict[str, Item] = {}
     rows: list[Row] = []
     seen: set[tuple[str, str, int]] = set()
@@ -260,12 +263,8 @@ def _register(items: dict[str, Item], name: str, sample: Sample, reading: Readin
     return True
 
 
-def _choose_scorer(k: int, reading: Reading, found: list[tuple[int, Sample]], options: Options) -> str:
+def _choose_scorer(reading: Reading, counts: Counter[str], options: Options) -> str:
     """The scorer that grades a file: the user's, else the log's own first; a part of it where it has several."""
-    counts: Counter[str] = Counter()
-    for at, sample in found:
-        if at == k:
-            counts.update(dict.fromkeys(sample.scores, 1))
     if options.scorer is not None:
         match = [n for n in counts if n == options.scorer] or [n for n in counts if n.startswith(f"{options.scorer}/")]
         if not match:
@@ -392,9 +391,12 @@ def _apart(names: dict[tuple[int, Setup], str], *, clashing: bool) -> dict[tuple
 
 def summary(logs: Logs) -> dict[str, Any]:
     """Counts for people and machines."""
+    by_condition: dict[str, list[Row]] = {name: [] for name in logs.conditions}
+    for row in logs.rows:
+        by_condition[row.condition].append(row)
     conditions = {}
     for name, setup in logs.conditions.items():
-        rows = [r for r in logs.rows if r.condition == name]
+        rows = by_condition[name]
         conditions[name] = {
             "model": setup.model,
             "settings": dict(setup.settings),

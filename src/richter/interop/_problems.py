@@ -1,7 +1,7 @@
 """What is wrong with what was read, in sentences, and what to do with it next."""
 
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from richter.interop._logs import Logs, Row
@@ -18,13 +18,13 @@ def problems(logs: Logs) -> list[str]:
 
 
 def _of_files(logs: Logs) -> Iterator[str]:
-    for reading in logs.readings:
+    found = Counter(row.file for row in logs.rows)
+    for k, reading in enumerate(logs.readings):
         name = printable(reading.path.name, limit=60)
         if reading.interrupted:
             yield f"{name} was interrupted ({printable(reading.interrupted, limit=160)}); what it holds is kept."
-        found = sum(logs.readings[row.file] is reading for row in logs.rows)
-        if reading.expected is not None and found < reading.expected:
-            yield f"{name} holds {found:,} of the {reading.expected:,} answers it set out to get."
+        if reading.expected is not None and found[k] < reading.expected:
+            yield f"{name} holds {found[k]:,} of the {reading.expected:,} answers it set out to get."
         yield from (f"{name}: {printable(note)}" for note in reading.notes)
 
 
