@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import richter
 from helpers.foreign_logs import inspect_header, inspect_sample, lm_eval_choice, write_inspect, write_lm_eval
 from richter.cli import main
 
@@ -85,6 +86,7 @@ def test_calibration_of_a_run_of_likelihoods(tmp_path: Path, capsys: pytest.Capt
     code, out, _ = run(capsys, "calibration", str(tmp_path / "run"), "--json", "-")
     assert code == 0
     assert json.loads(out)["conditions"]["org/tiny"]["n"] == 60
+    assert richter.open(tmp_path / "run").calibration().to_dict() == json.loads(out)
 
 
 @pytest.mark.slow

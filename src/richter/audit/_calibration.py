@@ -42,7 +42,7 @@ from richter.calibration import (
 )
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import passive_floor
-from richter.interop import Source, check_table, is_log, read_frame, read_logs, run_grades, source_name
+from richter.interop import Source, check_table, grades_or_draws, is_log, read_frame, read_logs, run_grades, source_name
 from richter.records import Verdict, jsonable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 from richter.store import LEDGER_NAME, is_database, run_folder
@@ -221,7 +221,7 @@ def _table(source: Source) -> pl.DataFrame:
         imported = run_grades(path) if (path / LEDGER_NAME).exists() else read_logs([path]).grades()
         if imported is None:
             raise InputError(f"{path} holds neither draws nor grades.", remedy="Draw answers: richter draw")
-        return imported if imported["draw"].max() else imported.drop("draw")
+        return grades_or_draws(imported)
     return read_frame(path)
 
 

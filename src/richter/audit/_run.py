@@ -21,7 +21,7 @@ from richter.audit._plan_tail import tail_plan
 from richter.audit._severity import SeverityReport, weigh_scores
 from richter.audit._tail import TailReport, study_column
 from richter.errors import InputError, TooFewErrors
-from richter.interop import EXPORTS, Source, is_frame, is_log, read_frame, source_name
+from richter.interop import EXPORTS, Source, grades_or_draws, is_frame, is_log, read_frame, run_grades, source_name
 from richter.records import Finding, picture
 from richter.store import LEDGER_NAME, Place, is_database, open_ledger, run_folder, run_place
 
@@ -168,10 +168,10 @@ class Run:
         if self.place is not None:
             folder = run_folder(self.place)
             places = [folder / DRAWS_NAME, folder / "draws" / DRAWS_NAME]
-            found = next((p for p in places if p.exists()), None)
+            found: Source | None = next((p for p in places if p.exists()), run_grades(self.place))
             if found is None:
                 raise InputError(f"{self.place} holds no repeated draws.", remedy="Make them with `richter draw`.")
-            source = found
+            source = grades_or_draws(found) if isinstance(found, pl.DataFrame) else found
         rng = np.random.default_rng(seed)
         return measure_calibration(source, rng=rng, bins=bins, binning=binning, level=level, splits=splits)
 

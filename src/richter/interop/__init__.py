@@ -11,7 +11,7 @@ from richter.interop._logs import summary as logs_summary
 from richter.interop._problems import next_command, problems
 from richter.interop._ratings import RatingsFile, read_ratings
 from richter.interop._record import Options as LogOptions
-from richter.interop._run import RatingKind, run_grades, run_ratings, write_run
+from richter.interop._run import RatingKind, grades_or_draws, run_grades, run_ratings, write_run
 from richter.interop._scores import read_scores
 from richter.interop._tables import TABLES, check_table, read_frame, read_table
 
@@ -32,6 +32,7 @@ __all__ = [
     "evidence_of",
     "export_dataset",
     "export_table",
+    "grades_or_draws",
     "hub_header",
     "hub_size",
     "is_frame",

@@ -12,7 +12,7 @@ from richter.interop._record import Options, Setup
 from richter.records import Answer, Condition, Confidence, Decoding, Grade, Rating
 from richter.store import Call, Ledger, RunLike, has_ledger, open_ledger, run_place
 
-__all__ = ["IMPORT_NOTE", "RatingKind", "run_grades", "run_ratings", "write_run"]
+__all__ = ["IMPORT_NOTE", "RatingKind", "grades_or_draws", "run_grades", "run_ratings", "write_run"]
 
 IMPORT_NOTE = "import"  # the ledger's note on where its answers came from
 RatingKind = Literal["human", "judge", "rule"]
@@ -139,6 +139,11 @@ def _imported_grades(ledger: Ledger) -> pl.DataFrame:
     schema = {**texts, "draw": pl.Int64, "correct": pl.Float64, "confidence": pl.Float64}
     frame = pl.DataFrame(rows, schema=schema)
     return frame.drop("confidence") if frame["confidence"].null_count() == len(frame) else frame
+
+
+def grades_or_draws(frame: pl.DataFrame) -> pl.DataFrame:
+    """An imported table as draws if an item has several answers, else as grades."""
+    return frame if frame["draw"].max() else frame.drop("draw")
 
 
 def run_ratings(run: RunLike, *, ratings: RatingKind | None = None) -> pl.DataFrame:
