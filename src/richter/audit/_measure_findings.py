@@ -16,8 +16,9 @@ from richter.audit._measure_floors import gap_findings
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
 from richter.records import Finding, Interval, Verdict
+from richter.stats import EceResult
 
-__all__ = ["ECE_MARGIN", "Measured", "findings_of"]
+__all__ = ["ECE_MARGIN", "Measured", "calibration_labels", "findings_of"]
 
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
 POWER = 0.8
@@ -109,6 +110,17 @@ def _stopped(note: Mapping[str, Any], exploratory: bool) -> Finding:
     )
 
 
+def calibration_labels(result: EceResult, *, margin: float = ECE_MARGIN) -> int:
+    """Labels that show an ECE of the margin, or that it is below, with 80% power: n ((z_a/2 + z_b) s / margin)^2.
+
+    The standard error s comes from the upper end of the interval alone, (high - debiased) / z_a/2: the lower end is cut
+    off at 0, and half the width would promise a third of the labels it takes.
+    """
+    z = float(ndtri(0.5 + result.interval.level / 2))
+    ask = (z + float(ndtri(POWER))) * (result.interval.high - result.debiased) / z
+    return math.ceil(result.n * (ask / margin) ** 2)
+
+
 def _calibrated(condition: GradesCondition | DrawsCondition, exploratory: bool) -> Finding:
     """Whether a condition is shown to be miscalibrated, and how many labels would show an ECE of the margin."""
     result = calibration_result(condition)
@@ -116,9 +128,7 @@ def _calibrated(condition: GradesCondition | DrawsCondition, exploratory: bool) 
     if result is not None:
         verdict = Verdict.VERIFIED if result.interval.low > 0 else Verdict.UNDECIDED
         if verdict is Verdict.UNDECIDED:
-            z = float(ndtri(0.5 + result.interval.level / 2))
-            ask = (z + float(ndtri(POWER))) * result.interval.half_width / z
-            needed = math.ceil(result.n * (ask / ECE_MARGIN) ** 2)
+            needed = calibration_labels(result)
     return Finding(
         claim=f"{condition.name} is miscalibrated",
         verdict=verdict,

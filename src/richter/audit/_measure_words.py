@@ -7,7 +7,7 @@ from typing import Any
 
 from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._measure_conditions import SIMULATED
-from richter.audit._measure_findings import ECE_MARGIN, Measured
+from richter.audit._measure_findings import ECE_MARGIN, Measured, findings_of
 from richter.audit._measure_floors import gap_findings
 from richter.audit._measure_judges import self_judging
 from richter.audit._measure_run import BASES, RunRecords
@@ -220,8 +220,6 @@ def _undecided_gaps(measured: Measured) -> list[str]:
 
 
 def _undecided_calibration(measured: Measured) -> list[str]:
-    from richter.audit._measure_findings import findings_of  # one source of the numbers
-
     rows = [
         f
         for f in findings_of(Measured(exploratory=True, draws=measured.draws, grades=measured.grades))
