@@ -75,6 +75,7 @@ def test_summary_outputs_and_exit_status(action: dict[str, Any], tmp_path: Path)
     assert "outcome=verified" in output
 
 
+@pytest.mark.slow
 def test_a_violation_stops_the_job_after_the_summary(action: dict[str, Any], tmp_path: Path) -> None:
     data(tmp_path, 150)
     code, summary, output = check(action, tmp_path, "old=old.csv\nnew=new.csv")

@@ -156,6 +156,7 @@ def test_tail_shape_refuses_the_grid_and_fits_continuous_scores(rng: np.random.G
     assert found["xi_low"] < 0 < found["xi_high"]  # exponential exceedances have shape 0
 
 
+@pytest.mark.slow
 def test_semantic_calibration_of_a_sure_and_wrong_model(tmp_path: Path) -> None:
     """Ten items, four draws, always the same wrong answer: confidence 1, accuracy 0, so both ECEs are 1."""
     path = tmp_path / "sure.jsonl"
