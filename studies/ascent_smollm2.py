@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from richter.ascent import SearchSettings, run_search
+from richter.ascent import SearchSettings, rate_ratio, run_search
 from richter.knowledge import open_base
 from richter.llm import parse_budget
 from richter.records import Condition, Decoding
@@ -53,16 +53,13 @@ def main():
                 f"base {found.population.error_rate:.3f}",
                 flush=True,
             )
-    rng = np.random.default_rng(0)
     baseline = np.asarray(rates.get("random", []))
     for strategy, values in rates.items():
         line = f"{strategy:7} errors per query {np.mean(values):.3f}, categories {np.mean(categories[strategy]):.0f}"
-        if strategy != "random" and len(baseline):
-            ratio = np.mean(values) / baseline.mean()
-            draws = rng.integers(len(values), size=(4000, len(values)))  # seeds are the units
-            again = np.asarray(values)[draws].mean(axis=1) / baseline[draws].mean(axis=1)
-            low, high = np.quantile(again, [0.025, 0.975])
-            line += f", {ratio:.2f} x random (95% over seeds: {low:.2f} to {high:.2f})"
+        if strategy != "random" and len(baseline) > 1:
+            found = rate_ratio(values, baseline)
+            limits = f"{found.interval.low:.2f} to {found.interval.high:.2f}"
+            line += f", {found.ratio:.2f} x random (95% over seeds: {limits})"
         print(line)
 
 

@@ -199,12 +199,22 @@ def test_show_of_another_run_says_so(tmp_path, capsys):
 
 
 def test_compare_gives_the_ratio_to_random(tmp_path, base, capsys):
-    go(tmp_path / "one", base, SearchSettings(**SMALL), "200calls")
-    go(tmp_path / "two", base, SearchSettings(strategy="random", **SMALL), "200calls")
+    for strategy in ("sea", "random"):
+        for seed in (0, 1):
+            go(tmp_path / f"{strategy}{seed}", base, SearchSettings(strategy=strategy, seed=seed, **SMALL), "120calls")
+    runs = [str(tmp_path / name) for name in ("sea0", "sea1", "random0", "random1")]
     with pytest.raises(SystemExit):
-        main(["search", "compare", str(tmp_path / "one"), str(tmp_path / "two"), "--json", "-"])
-    one, two = json.loads(capsys.readouterr().out)["runs"]
-    assert one["ratio_to_random"] == pytest.approx(one["errors_per_answer"] / two["errors_per_answer"])
+        main(["search", "compare", *runs, "--json", "-"])
+    found = json.loads(capsys.readouterr().out)
+    one, other, first, second = found["runs"]
+    assert one["ratio_to_random"] == pytest.approx(one["errors_per_answer"] / first["errors_per_answer"])
+    (ratio,) = found["ratios_to_random"].values()
+    means = [(a["errors_per_answer"] + b["errors_per_answer"]) / 2 for a, b in ((one, other), (first, second))]
+    assert ratio["ratio"] == pytest.approx(means[0] / means[1])
+    assert ratio["interval"]["low"] <= ratio["ratio"] <= ratio["interval"]["high"]
+    with pytest.raises(SystemExit):  # one of each: no interval, and it is not made up
+        main(["search", "compare", runs[0], runs[2], "--json", "-"])
+    assert json.loads(capsys.readouterr().out)["ratios_to_random"] == {}
 
 
 def test_a_paragraph_cannot_be_chosen_twice_even_by_mistake(tmp_path):

@@ -12,6 +12,7 @@ from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
 from richter.ascent._predict import FailurePrediction, predict_failures
 from richter.ascent._propose import StepPlan, plan_step, random_order
+from richter.ascent._ratio import RateRatio, rate_ratio
 from richter.ascent._retest import Retest, prepare_retest, score_retest
 from richter.ascent._search import run_search
 from richter.ascent._settings import STRATEGIES, SearchSettings, Strategy
@@ -43,6 +44,7 @@ __all__ = [
     "Outcome",
     "Pattern",
     "PopulationRate",
+    "RateRatio",
     "Retest",
     "SearchSettings",
     "SearchSummary",
@@ -72,6 +74,7 @@ __all__ = [
     "predict_failures",
     "prepare_retest",
     "random_order",
+    "rate_ratio",
     "read_answers",
     "read_search",
     "read_subset",

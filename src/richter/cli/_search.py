@@ -1,11 +1,13 @@
 """`richter search run|compare`; `show`, `retest`, `cross` and `explain` have files of their own."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
 
-from richter.ascent import STRATEGIES, SearchSettings, StepSummary, read_search, run_search
+from richter.ascent import STRATEGIES, RateRatio, SearchSettings, StepSummary, rate_ratio, read_search, run_search
 from richter.audit import name_conditions
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._progress import downloading, money
@@ -161,7 +163,7 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
     """Compare searches: errors per answer, sources, categories and cost, side by side.
 
     One run of each says nothing of chance: wordings of a question and neighbours of a paragraph fail together. Compare
-    several seeds.
+    several seeds: with at least two searches of a strategy and two random ones the ratio has an interval.
     """
     found = [(path, read_search(path)) for path in runs]
     out = console(json_path)
@@ -187,7 +189,25 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
                 row["ratio_to_random"] = row["errors_per_answer"] / base["errors_per_answer"]
                 name = printable(row["run"].rpartition("/")[2], limit=24)
                 out.print(f"{name} ({row['strategy']}) finds {row['ratio_to_random']:.2f} x the errors per answer.")
-    write_json({"runs": rows}, json_path)
+    ratios = _ratios(rows) if len({(s.model, s.base["name"]) for _, s in found}) == 1 else {}
+    for strategy, ratio in ratios.items():
+        limits = f"{ratio.interval.low:.2f} to {ratio.interval.high:.2f}"
+        out.print(
+            f"Over {ratio.n} searches {strategy} finds {ratio.ratio:.2f} x the errors per answer of "
+            f"{ratio.n_baseline} random ones (95%: {limits})."
+        )
+    write_json({"runs": rows, "ratios_to_random": ratios}, json_path)
+
+
+def _ratios(rows: Sequence[Mapping[str, Any]]) -> dict[str, RateRatio]:
+    """Each strategy against random, where there are at least two searches of both."""
+    rates: dict[str, list[float]] = {}
+    for row in rows:
+        rates.setdefault(row["strategy"], []).append(row["errors_per_answer"])
+    baseline = rates.pop("random", [])
+    if len(baseline) < 2 or not any(baseline):
+        return {}
+    return {s: rate_ratio(values, baseline) for s, values in rates.items() if len(values) > 1 and any(values)}
 
 
 def _step_line(step: StepSummary) -> str:
