@@ -1,7 +1,6 @@
 """A run's tables in a schema of a PostgreSQL database, which several machines may write."""
 
 import asyncio
-import contextlib
 import re
 import threading
 import time
@@ -225,9 +224,11 @@ class PostgresDatabase:
 
         async def beat() -> None:
             while True:
-                with contextlib.suppress(Exception):  # the next beat tries again; writing says what is wrong
+                try:
                     connection = await self._connected("lease")
-                    await connection.execute(_numbered(sql), *values)
+                    await connection.execute(_numbered(sql), *values, timeout=every_s)
+                except Exception:  # the next beat tries again on a new connection; writing says what is wrong
+                    self._drop("lease")
                 await asyncio.sleep(every_s)
 
         self._loop.call_soon_threadsafe(lambda: self._beats.append(self._loop.create_task(beat())))
@@ -240,8 +241,10 @@ class PostgresDatabase:
                 beat.cancel()
             await asyncio.gather(*self._beats, return_exceptions=True)
             for connection in self._connections.values():
-                with contextlib.suppress(Exception):
+                try:
                     await connection.close(timeout=2.0)
+                except Exception:  # its server is gone, or it was left in the middle of something
+                    connection.terminate()
 
         if self._closed:
             return
