@@ -233,7 +233,6 @@ __all__ = [
     "read_grades",
     "read_plan",
     "results_schema",
-    "run_demo",
     "run_gate",
     "run_stages",
     "score_rows",
