@@ -9,7 +9,7 @@ from helpers.small_base import Killed, SimulatedTestee, small_base
 from richter.ascent import Field, SearchSettings, plan_step, random_order, run_search
 from richter.cli import main
 from richter.errors import BudgetExhausted, InputError
-from richter.knowledge import find_similar
+from richter.knowledge import build_index, find_similar
 from richter.llm import Price, parse_budget
 from richter.records import Condition, Decoding
 from richter.store import open_ledger
@@ -150,6 +150,24 @@ def test_a_money_budget_is_held_over_tested_model_and_generator(tmp_path):
                 prices={},
                 generator=api.model,
             )
+
+
+def test_a_search_by_an_index_that_finds_all_is_the_exact_search(tmp_path):
+    pytest.importorskip("lancedb")
+    base = small_base(tmp_path / "kb", documents=30)
+    with pytest.raises(InputError, match="has no index"):
+        go(tmp_path / "early", base, SearchSettings(retrieval="index", **SMALL), "100calls")
+    assert not (tmp_path / "early").exists()
+    info = build_index(base, target=0.9999, rng=np.random.default_rng(0))
+    found = {}
+    for retrieval in ("exact", "index"):
+        run = tmp_path / retrieval
+        found[retrieval], _ = go(run, base, SearchSettings(retrieval=retrieval, **SMALL), "200calls")
+        with open_ledger(run) as ledger:
+            found[retrieval, "picks"] = ledger.picks()
+    assert found["exact", "picks"] == found["index", "picks"]
+    assert found["index"].to_dict()["base"]["index"] == info.to_dict()
+    assert "index" not in found["exact"].base
 
 
 def test_the_sample_is_the_random_order_whoever_asked_about_its_members(tmp_path, base):

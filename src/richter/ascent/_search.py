@@ -22,7 +22,7 @@ from richter.ascent._outcome import Outcome, outcomes, paragraph_items
 from richter.ascent._propose import plan_step, random_order
 from richter.ascent._session import check_models, replies, with_models
 from richter.ascent._settings import SearchSettings
-from richter.ascent._summary import BASE_NOTE, DROPPED_NOTE, SearchSummary, StepSummary, summarise
+from richter.ascent._summary import BASE_NOTE, DROPPED_NOTE, INDEX_NOTE, SearchSummary, StepSummary, summarise
 from richter.ascent._tasks import (
     TASKS,
     TASKS_NOTE,
@@ -35,7 +35,7 @@ from richter.ascent._tasks import (
     task_messages,
 )
 from richter.errors import BudgetExhausted, InputError
-from richter.knowledge import Embedder, KnowledgeBase, find_similar
+from richter.knowledge import Embedder, KnowledgeBase, find_similar, open_index
 from richter.llm import Asker, Budget, Job, Model, Price, messages_for, read_prices
 from richter.records import Condition, Paragraph
 from richter.store import Ledger, RunLike, open_ledger
@@ -47,6 +47,14 @@ NOTE = "search"
 
 def make_find(base: KnowledgeBase, settings: SearchSettings) -> Find:
     """The base's retrieval as a search uses it."""
+    if settings.retrieval == "index":
+        index = open_index(base)
+
+        def find_by_index(rows: NDArray[np.int64], k: int, exclude: NDArray[np.bool_]) -> NDArray[np.int64]:
+            queries = np.asarray(base.mapped[rows], dtype=np.float32)
+            return find_similar(queries, base.mapped, k, index=index, exclude=exclude)
+
+        return find_by_index
 
     def find(rows: NDArray[np.int64], k: int, exclude: NDArray[np.bool_]) -> NDArray[np.int64]:
         queries = np.asarray(base.vectors[rows], dtype=np.float32)
@@ -107,12 +115,15 @@ def run_search(
     prices = read_prices() if prices is None else prices
     to_open = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
     priced = check_models([name for name in to_open if isinstance(name, str)], budget, prices)
+    index = open_index(base).info if settings.retrieval == "index" else None  # refused before anything is written
     with open_ledger(run, mode="write", alone=True) as ledger:
         writer = generator if generator is None or isinstance(generator, str) else generator.name
         _agree(ledger, base, condition, settings, writer)
         ledger.add_conditions([condition])
         ledger.set_note("search budget", {"text": str(budget)})
         ledger.set_note(BASE_NOTE, {"path": str(base.folder.resolve())})
+        if index is not None:
+            ledger.set_note(INDEX_NOTE, index.to_dict())
 
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
             tested = model or opened[condition.model]
@@ -187,7 +198,8 @@ async def _ascend(
     names, codes = base.categories
     askable = base.askable.copy() if generator is None else np.ones(len(base), dtype=np.bool_)
     order = random_order(askable, settings.seed)
-    field = Field(vectors=base.vectors, codes=codes, free=askable, find=make_find(base, settings))
+    vectors = base.mapped if settings.retrieval == "index" else base.vectors
+    field = Field(vectors=vectors, codes=codes, free=askable, find=make_find(base, settings))
     field.take([row for row, _, _ in ledger.picks()])
     per_paragraph = _calls_a_paragraph(settings, generated=generator is not None)
     tried: set[str] = set()

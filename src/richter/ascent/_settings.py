@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from richter.errors import InputError
+from richter.knowledge import Retrieval
 
 __all__ = ["STRATEGIES", "SearchSettings", "Strategy"]
 
@@ -29,7 +30,7 @@ class SearchSettings:
     phrasings: int = 5
     uniform: float = 0.2
     start: Literal["categories", "random"] = "categories"
-    retrieval: Literal["two-level", "exact"] = "two-level"
+    retrieval: Retrieval = "two-level"
     seed: int = 0
 
     def __post_init__(self) -> None:

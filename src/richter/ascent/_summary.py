@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-BASE_NOTE, DROPPED_NOTE = "search base path", "search dropped"
+BASE_NOTE, DROPPED_NOTE, INDEX_NOTE = "search base path", "search dropped", "search index"
 UNASKED = Outcome(category="", error=None, questions=0, answered=0, wrong=0, refused=0, failed=0, missing=0)
 
 
@@ -195,7 +195,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         strategy=settings.strategy,
         settings=settings,
         model=condition.model,
-        base=note["base"],
+        base=note["base"] | ({"index": index} if (index := ledger.note(INDEX_NOTE)) else {}),
         budget=(ledger.note("search budget") or {"text": "unlimited"})["text"],
         spent=ledger.spent(),
         costs=_costs(ledger, condition.model, note["generator"]),

@@ -1,4 +1,4 @@
-"""`richter kb build|ingest|show`."""
+"""`richter kb build|ingest|add|index|show`."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,13 +12,19 @@ from rich.table import Table
 
 from richter.bench import FACT_PARTS
 from richter.cli._output import console, json_option, progress_console, write_json
+from richter.errors import InputError, MissingPart
 from richter.knowledge import (
     BaseInfo,
+    IndexInfo,
+    KnowledgeBase,
     Recall,
+    add_documents,
+    build_index,
     measure_recall,
     open_base,
     open_embedder,
     read_documents,
+    read_index_info,
     write_base,
 )
 from richter.records import printable
@@ -34,6 +40,8 @@ def kb() -> None:
     Examples:
       richter kb build facts -o facts.kb
       richter kb ingest enwiki-latest-pages-articles.xml.bz2 -o wiki.kb
+      richter kb add wiki.kb notes/
+      richter kb index wiki.kb --at s3://bucket/wiki
       richter kb show facts.kb
     """
 
@@ -113,6 +121,101 @@ def ingest(source: Path, path: Path, documents: int | None, model_path: Path | N
     _print(path, info, json_path)
     if not info.askable:
         console(json_path).print("No paragraph has a question yet: a search of this base needs a generator model.")
+    _index_if_large(open_base(path), json_path)
+
+
+@kb.command("add")
+@click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
+@click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
+@embedding_option
+@json_option
+def add(path: Path, source: Path, model_path: Path | None, json_path: str | None) -> None:
+    """Add texts to a finished base, and to its index where it has one.
+
+    Takes what `kb ingest` takes. Paragraphs that the base already holds are left out, so that adding a file twice adds
+    nothing, and an addition that was stopped goes on with the same command.
+    """
+    model, before = open_embedder(model_path), open_base(path)
+    with _building() as watch:
+        info = add_documents(
+            path,
+            read_documents(source),
+            source=source.name,
+            embedding=model.name,
+            vectors=model.embed,
+            watch=watch,
+        )
+    base, out = open_base(path), console(json_path)
+    out.print(f"Added {len(base) - len(before):,} paragraphs.")
+    found = read_index_info(base)
+    if found is not None:
+        found = _index(base)
+        out.print(found.sentence())
+    else:
+        _index_if_large(base, json_path)
+    _print(path, info, json_path, index=found)
+
+
+@kb.command("index")
+@click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
+@click.option("--at", "url", help="A folder or s3://, gs://, az:// address; default: inside the base, or where it is.")
+@click.option(
+    "--recall",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.97,
+    show_default=True,
+    help="Share of the exact 200 nearest to aim at.",
+)
+@click.option("--rebuild", is_flag=True, help="Make it anew, whatever lies there.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Draws the paragraphs measured on.")
+@json_option
+def index(path: Path, url: str | None, recall: float, rebuild: bool, seed: int, json_path: str | None) -> None:
+    """Index a base that outgrows memory, on disk or in an object store, and measure what the index finds.
+
+    Needs LanceDB (pip install 'richter[lance]'), which reads an object store's credentials from the environment. Again
+    on a base that has grown, only the new paragraphs are added. `richter search run --retrieval index` uses it, and a
+    search of a base of more than 2 GiB of vectors does so by itself.
+    """
+    if url is not None and "://" in url and url.partition("://")[0] not in ("s3", "gs", "az"):
+        raise InputError(
+            f"{printable(url)} is not an address of a store.", remedy="Use a folder, s3://, gs:// or az://."
+        )
+    base = open_base(path)
+    found = _index(base, url=url, target=recall, rebuild=rebuild, seed=seed)
+    out = console(json_path)
+    out.print(found.sentence())
+    out.print(
+        f"{found.rows:,} vectors in {found.partitions:,} partitions, {found.probes:,} read for a query, at "
+        f"{printable(found.url)}."
+    )
+    write_json({"base": str(path), "index": found.to_dict()}, json_path)
+
+
+def _index(
+    base: KnowledgeBase, *, url: str | None = None, target: float = 0.97, rebuild: bool = False, seed: int = 0
+) -> IndexInfo:
+    out, started = progress_console(), time.monotonic()
+    return build_index(
+        base,
+        url=url,
+        target=target,
+        rebuild=rebuild,
+        rng=np.random.default_rng(seed),
+        watch=lambda line: out.print(f"{line}, {time.monotonic() - started:.0f} s", soft_wrap=True),
+    )
+
+
+def _index_if_large(base: KnowledgeBase, json_path: str | None) -> None:
+    """Index a base that outgrows memory, or say how to where LanceDB is missing."""
+    if base.fits_memory or read_index_info(base) is not None:
+        return
+    try:
+        console(json_path).print(_index(base).sentence())
+    except MissingPart:
+        console(json_path).print(
+            f"It outgrows memory: `richter kb index {base.folder}` speeds up its searches "
+            "(pip install 'richter[lance]')."
+        )
 
 
 @kb.command("show")
@@ -128,7 +231,14 @@ def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | 
     if recall is not None:
         rng = np.random.default_rng(seed)
         found = measure_recall(base.vectors, base.abstracts, base.first_rows, queries=recall, rng=rng)
-    _print(path, base.info, json_path, names=len(base.categories[0]), recall=found)
+    index = read_index_info(base)
+    _print(path, base.info, json_path, names=len(base.categories[0]), recall=found, index=index)
+    if index is not None:
+        console(json_path).print(index.sentence())
+        if index.rows != len(base):
+            console(json_path).print(
+                f"It covers {index.rows:,} paragraphs: bring it up to date with `richter kb index`."
+            )
     count = min(head, len(base))
     rows = [i * len(base) // count for i in range(count)]
     table = Table("row", "category", "questions", "text")
@@ -140,7 +250,13 @@ def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | 
 
 
 def _print(
-    path: Path, info: BaseInfo, json_path: str | None, *, names: int | None = None, recall: Recall | None = None
+    path: Path,
+    info: BaseInfo,
+    json_path: str | None,
+    *,
+    names: int | None = None,
+    recall: Recall | None = None,
+    index: IndexInfo | None = None,
 ) -> None:
     out = console(json_path)
     categories = f" in {names:,} categories" if names is not None else ""
@@ -158,4 +274,5 @@ def _print(
         )
     payload = info.to_dict() | ({"categories": names} if names is not None else {})
     payload |= {"recall": recall} if recall is not None else {}
+    payload |= {"index": index.to_dict()} if index is not None else {}
     write_json({"base": str(path), **payload}, json_path)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 from rich.table import Table
@@ -14,7 +14,7 @@ from richter.cli._progress import downloading, money
 from richter.cli._search_again import cross, explain, retest
 from richter.cli._search_show import print_search, show
 from richter.errors import InputError
-from richter.knowledge import open_base, open_embedder
+from richter.knowledge import Retrieval, open_base, open_embedder, usual_retrieval
 from richter.llm import parse_budget, read_prices, resolve
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
@@ -56,7 +56,12 @@ def search() -> None:
     "--uniform", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="Share drawn for the base's rate."
 )
 @click.option("--start", type=click.Choice(["categories", "random"]), default="categories", show_default=True)
-@click.option("--retrieval", type=click.Choice(["two-level", "exact"]), default="two-level", show_default=True)
+@click.option(
+    "--retrieval",
+    type=click.Choice(get_args(Retrieval)),
+    default=None,
+    help="Default: index where the base outgrows memory and has one (`richter kb index`), else two-level.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--steps", type=click.IntRange(1), default=None, help="Stop after this many steps.")
 @click.option("--max-tokens", type=click.IntRange(1), default=64, show_default=True, help="Of an answer.")
@@ -88,7 +93,7 @@ def run_command(
     phrasings: int,
     uniform: float,
     start: str,
-    retrieval: str,
+    retrieval: str | None,
     seed: int,
     steps: int | None,
     max_tokens: int,
@@ -101,6 +106,7 @@ def run_command(
     json_path: str | None,
 ) -> None:
     """Search the base KB for errors of a model; everything goes into the folder RUN."""
+    base = open_base(base_path)
     settings = SearchSettings.from_dict(
         {
             "strategy": strategy,
@@ -112,12 +118,11 @@ def run_command(
             "phrasings": phrasings,
             "uniform": uniform,
             "start": start,
-            "retrieval": retrieval,
+            "retrieval": retrieval or usual_retrieval(base),
             "seed": seed,
         }
     )
     budget = parse_budget(budget_text)
-    base = open_base(base_path)
     style = style or ("cloze" if resolve(model).backend == "local" else "chat")
     (condition,) = name_conditions([model], decoding=Decoding(max_tokens=max_tokens), style=style)
     out = console(json_path)

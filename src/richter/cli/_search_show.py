@@ -26,7 +26,7 @@ from richter.ascent import (
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, StorageError, TooFewErrors
-from richter.knowledge import KnowledgeBase, open_base
+from richter.knowledge import IndexInfo, KnowledgeBase, open_base
 from richter.records import printable
 from richter.store import Place, run_place
 
@@ -225,6 +225,8 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
             f"The whole base: {rate} wrong (95%: {limits}), from {s.population.n:,} of {s.population.size:,} "
             "paragraphs drawn at random; the steps' errors say nothing of it."
         )
+    if "index" in s.base:
+        out.print(IndexInfo.from_dict(s.base["index"]).sentence())
     cost = money(s.spent.money_usd, s.spent.unpriced)
     out.print(f"Spent {s.spent.calls:,} calls, {s.spent.tokens:,} tokens, {cost} of {s.budget}.")
     if s.failed or s.unfinished or s.refused:

@@ -17,7 +17,7 @@ from richter.errors import InputError, StorageError
 from richter.knowledge._embed import EMBEDDING, Embed, embed
 from richter.records import Document, Paragraph, Question
 
-__all__ = ["BaseInfo", "KnowledgeBase", "open_base", "write_base"]
+__all__ = ["BaseInfo", "KnowledgeBase", "add_documents", "open_base", "write_base"]
 
 DIM = 256
 FORMAT = 1
@@ -42,6 +42,7 @@ class BaseInfo:
     consumed: int = 0
     complete: bool = False
     sources: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    added: tuple[str, ...] = ()  # what was added after the base was finished
     format: int = FORMAT
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,6 +93,38 @@ def write_base(
     return info
 
 
+def add_documents(
+    path: str | Path,
+    documents: Iterable[Document],
+    *,
+    source: str,
+    embedding: str = EMBEDDING,
+    vectors: Embed = embed,
+    watch: Callable[[BaseInfo], None] | None = None,
+) -> BaseInfo:
+    """Add documents to the end of a finished base. `source` names them.
+
+    Paragraphs that the base already holds are dropped and counted, so that adding the same twice adds nothing, and
+    an addition that was stopped goes on when it is made again. Rows that were there keep their numbers.
+    """
+    folder = Path(path)
+    info = open_base(folder, embedding=embedding).info
+    try:
+        _trim(folder, info)
+        seen = _seen(folder, info)
+        stream = iter(documents)
+        while shard := list(_shard(stream)):
+            info = dataclasses.replace(_write_shard(folder, info, shard, seen, vectors), consumed=info.consumed)
+            if source not in info.added:
+                info = dataclasses.replace(info, added=(*info.added, source))
+            _save(folder, info)
+            if watch is not None:
+                watch(info)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Free room or rights.") from error
+    return info
+
+
 def _continue(folder: Path, wanted: BaseInfo) -> BaseInfo:
     found = _load(folder)
     for what in ("name", "embedding", "sources"):
@@ -100,10 +133,15 @@ def _continue(folder: Path, wanted: BaseInfo) -> BaseInfo:
                 f"{folder} already holds a base with another {what}: {getattr(found, what)}.",
                 remedy="Choose another folder, or delete it.",
             )
-    for file, rows in (("paragraphs.f16", found.paragraphs), ("abstracts.f16", found.documents)):
-        with (folder / file).open("r+b") as handle:  # rows of a shard that was not finished go
-            handle.truncate(rows * found.dim * 2)
+    _trim(folder, found)
     return found
+
+
+def _trim(folder: Path, info: BaseInfo) -> None:
+    """Rows of a shard that was not finished go."""
+    for file, rows in (("paragraphs.f16", info.paragraphs), ("abstracts.f16", info.documents)):
+        with (folder / file).open("r+b") as handle:
+            handle.truncate(rows * info.dim * 2)
 
 
 def _shard(source: Iterator[Document]) -> Iterator[Document]:
@@ -143,6 +181,13 @@ def _write_shard(folder: Path, info: BaseInfo, shard: list[Document], seen: set[
                 paragraphs.append(paragraph)
         if paragraphs:
             kept.append((document, paragraphs))
+    if not kept and info.shards:
+        return dataclasses.replace(
+            info,
+            duplicates=info.duplicates + duplicates,
+            empty=info.empty + empty,
+            consumed=info.consumed + len(shard),
+        )
     flat = [(info.documents + i, p) for i, (_, ps) in enumerate(kept) for p in ps]
     pl.DataFrame(
         {
@@ -214,7 +259,7 @@ def _load(folder: Path) -> BaseInfo:
             f"{folder} has the format {row.get('format')}; this Richter reads {FORMAT}.",
             remedy="Build the base again with this version.",
         )
-    return BaseInfo(**row)
+    return BaseInfo(**(row | {"added": tuple(row.get("added", ()))}))
 
 
 def open_base(path: str | Path, *, embedding: str | None = None) -> "KnowledgeBase":
@@ -243,22 +288,32 @@ class KnowledgeBase:
     def __len__(self) -> int:
         return self.info.paragraphs
 
-    def _vectors(self, file: str, rows: int) -> NDArray[np.floating]:
+    def _mapped(self, file: str, rows: int) -> NDArray[np.float16]:
         path, dim = self.folder / file, self.info.dim
-        if path.stat().st_size != rows * dim * 2:
+        if path.stat().st_size < rows * dim * 2:  # more is an addition that was stopped, or is under way
             raise InputError(f"{path} does not hold {rows} vectors of {dim}.", remedy="Build the base again.")
-        mapped = np.memmap(path, dtype=np.float16, mode="r", shape=(rows, dim))
-        return mapped if rows * dim * 4 > RESIDENT_BYTES else np.asarray(mapped, dtype=np.float32)
+        return np.memmap(path, dtype=np.float16, mode="r", shape=(rows, dim))
+
+    @property
+    def fits_memory(self) -> bool:
+        """Whether the paragraphs' vectors are held in memory, all of them."""
+        return self.info.paragraphs * self.info.dim * 4 <= RESIDENT_BYTES
+
+    @cached_property
+    def mapped(self) -> NDArray[np.float16]:
+        """The paragraphs' unit vectors as they lie on disk."""
+        return self._mapped("paragraphs.f16", self.info.paragraphs)
 
     @cached_property
     def vectors(self) -> NDArray[np.floating]:
         """The paragraphs' unit vectors: in memory as float32 where they fit, else mapped from disk."""
-        return self._vectors("paragraphs.f16", self.info.paragraphs)
+        return np.asarray(self.mapped, dtype=np.float32) if self.fits_memory else self.mapped
 
     @cached_property
     def abstracts(self) -> NDArray[np.floating]:
-        """The documents' unit vectors."""
-        return self._vectors("abstracts.f16", self.info.documents)
+        """The documents' unit vectors, in memory where they fit."""
+        mapped = self._mapped("abstracts.f16", self.info.documents)
+        return mapped if mapped.size * 4 > RESIDENT_BYTES else np.asarray(mapped, dtype=np.float32)
 
     def _table(self, kind: str, *columns: str) -> pl.DataFrame:
         files = [_file(self.folder, kind, i) for i in range(self.info.shards)]

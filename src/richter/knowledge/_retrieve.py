@@ -1,6 +1,7 @@
-"""Neighbours of a paragraph: exact, or by document first and paragraph second."""
+"""Neighbours of a paragraph: exact, by document first and paragraph second, or among the candidates of an index."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +12,12 @@ from richter.knowledge._device import top_k_on_accelerator
 from richter.knowledge._topk import top_k
 from richter.records import Interval
 
-__all__ = ["Recall", "Retrieval", "find_similar", "measure_recall"]
+__all__ = ["SPARE", "Candidates", "Recall", "Retrieval", "find_similar", "measure_recall", "nearest_of"]
 
-Retrieval = Literal["two-level", "exact"]
+Retrieval = Literal["two-level", "exact", "index"]
+Candidates = Callable[[NDArray[np.float32], int], NDArray[np.int64]]  # queries, how many -> rows, -1 where fewer
+SPARE = 2  # candidates for each neighbour: an index orders them by rounded vectors
+PATIENCE = 8  # candidates for each neighbour beyond which, most being left out, the whole base is read
 
 
 def find_similar(
@@ -24,6 +28,7 @@ def find_similar(
     abstracts: NDArray[np.floating] | None = None,
     first_rows: NDArray[np.int64] | None = None,
     documents: int = 50,
+    index: Candidates | None = None,
     exclude: NDArray[np.bool_] | None = None,
     accelerator: bool = True,
 ) -> NDArray[np.int64]:
@@ -32,9 +37,12 @@ def find_similar(
     With `abstracts` and `first_rows` (document d holds the rows first_rows[d] to first_rows[d + 1]) in two levels, as
     section 2.1 has it: the `documents` nearest abstracts, then the nearest rows within them. Where those hold fewer
     than k rows outside `exclude`, more documents are taken, so that a search does not run dry beside full documents.
-    Missing neighbours are -1. On an accelerator that torch can use, and that the vectors fit on, whole matrices are
-    searched there (the same rows, to rounding) unless `accelerator` is False.
+    With `index` among the candidates that it gives, ordered by their cosines; where too many of them are in `exclude`
+    the query is answered by exact search. Missing neighbours are -1. On an accelerator that torch can use, and that the
+    vectors fit on, whole matrices are searched there (the same rows, to rounding) unless `accelerator` is False.
     """
+    if index is not None:
+        return _among(queries, vectors, k, exclude, index, accelerator)
     if abstracts is None:
         return _nearest(queries, vectors, k, exclude, accelerator)
     if first_rows is None or len(first_rows) != len(abstracts) + 1:
@@ -49,9 +57,45 @@ def find_similar(
         rows = np.concatenate([np.arange(first_rows[d], first_rows[d + 1]) for d in np.sort(chosen)])
         if exclude is not None:
             rows = rows[~exclude[rows]]
-        scores = np.asarray(vectors[rows], dtype=np.float32) @ query
-        order = np.lexsort((rows, -scores))[:k]
-        found[q, : len(order)] = rows[order]
+        best = nearest_of(query, vectors, rows, k)
+        found[q, : len(best)] = best
+    return found
+
+
+def nearest_of(
+    query: NDArray[np.float32], vectors: NDArray[np.floating], rows: NDArray[np.int64], k: int
+) -> NDArray[np.int64]:
+    """The k of the given rows with the largest products, best first, ties to the lower row."""
+    scores = np.asarray(vectors[rows], dtype=np.float32) @ query
+    best: NDArray[np.int64] = rows[np.lexsort((rows, -scores))[:k]]
+    return best
+
+
+def _among(
+    queries: NDArray[np.float32],
+    vectors: NDArray[np.floating],
+    k: int,
+    exclude: NDArray[np.bool_] | None,
+    index: Candidates,
+    accelerator: bool,
+) -> NDArray[np.int64]:
+    found = np.full((len(queries), k), -1, dtype=np.int64)
+    left, wanted = np.arange(len(queries)), SPARE * k
+    while len(left):
+        if wanted > PATIENCE * k:
+            found[left] = _nearest(queries[left], vectors, k, exclude, accelerator)
+            break
+        short = []
+        for q, rows in zip(left, index(queries[left], wanted), strict=True):
+            rows = rows[rows >= 0]
+            if exclude is not None:
+                rows = rows[~exclude[rows]]
+            if len(rows) < min(k, len(vectors)):
+                short.append(q)
+            else:
+                best = nearest_of(queries[q], vectors, rows, k)
+                found[q, : len(best)] = best
+        left, wanted = np.asarray(short, dtype=np.int64), 2 * wanted
     return found
 
 
@@ -74,7 +118,7 @@ def _held(chosen: NDArray[np.int64], first_rows: NDArray[np.int64], free_rows: N
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """The share of exact neighbours that two levels find: its mean over paragraphs drawn at random, and an interval."""
+    """The share of the exact k nearest that a retrieval finds: its mean over random paragraphs, and an interval."""
 
     recall: float
     interval: Interval

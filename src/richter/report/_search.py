@@ -57,6 +57,11 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f"; of the whole base {percent(population['error_rate'])} is wrong by its random sample "
             f"(dashed, n = {number(population.get('n'))}), of which the steps say nothing"
         )
+    for recall in ((first.get("base") or {}).get("index") or {}).get("recall", ())[:1]:
+        sentence += (
+            f". Neighbours come from a disk index that finds {percent(recall['recall'])} of the exact "
+            f"{number(recall['k'])}, measured on {number(recall['queries'])} random paragraphs"
+        )
     base = chart(height=220).encode(x=alt.X("step:Q", title="step", axis=alt.Axis(tickMinStep=1)), color=colour(names))
     share = alt.Axis(format="~%", tickCount=5)
     each = base.mark_line(strokeWidth=1, opacity=0.6, point=True).encode(

@@ -10,18 +10,18 @@ from richter.records import Interval
 __all__ = ["clopper_pearson", "wilson"]
 
 
-def _check(k: int, n: int, level: float) -> None:
+def _check(k: float, n: float, level: float) -> None:
     if not 0 <= k <= n or n < 1:
         raise InputError(f"A proportion of {k} out of {n} is not one.", remedy="Give 0 <= k <= n with n >= 1.")
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
 
 
-def wilson(k: int, n: int, *, level: float = 0.95) -> Interval:
+def wilson(k: float, n: float, *, level: float = 0.95) -> Interval:
     """Wilson's score interval for k successes in n independent trials.
 
     Inverts the normal test of p with the variance p(1-p)/n taken at the hypothesised p, so that it never leaves
-    [0, 1] and keeps about its level at small n and extreme p.
+    [0, 1] and keeps about its level at small n and extreme p. An effective sample size need not be whole.
     """
     _check(k, n, level)
     z = float(ndtri(0.5 + level / 2))
