@@ -471,6 +471,20 @@ def test_ratings_without_a_severity_are_no_ratings(tmp_path: Path) -> None:
     assert "missing" in found["sections"]["floors"]
 
 
+def test_damaged_files_beside_the_ledger_take_only_their_own_section(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "damaged"
+    shutil.copytree(run, copy)
+    (copy / "scores.csv").write_text("")
+    (copy / "draws" / "draws.jsonl").write_text("{no json")
+    found = measured(copy)
+    assert found["sections"]["tail"]["missing"]["reason"] == "damaged/scores.csv is empty."  # and no path
+    calibration = found["sections"]["calibration"]
+    assert calibration["draws"] is None
+    assert calibration["grades"]["conditions"]["simulated 01"]["n"] == 240
+    assert calibration["draws_missing"]["reason"].startswith("damaged/draws/draws.jsonl cannot be read")
+    assert str(tmp_path) not in json.dumps(found)
+
+
 def test_one_condition_and_one_error(tmp_path: Path) -> None:
     rated = Rating(item="i", condition="c0", rater="rules", kind="rule", severity=2.0)
     found = measured(_small(tmp_path, [rated]))

@@ -28,7 +28,7 @@ from richter.audit._measure_words import checks_of, next_steps, question_of, sig
 from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
 from richter.audit._sequential import STOP_NOTE
-from richter.errors import InputError, TooFewErrors
+from richter.errors import InputError
 from richter.records import jsonable
 from richter.store import RunLike
 
@@ -163,10 +163,13 @@ class _Measuring:
             return why
         try:
             return getattr(self, f"_{name}")()
-        except TooFewErrors as few:
-            return _missing(few.what, few.remedy)
         except InputError as fault:
-            return _missing(fault.what, fault.remedy)
+            return _missing(*self._said(fault))
+
+    def _said(self, fault: InputError) -> tuple[str, str]:
+        """A fault's reason and remedy, without the path of the folder: results do not depend on where a run lies."""
+        here, name = str(self.records.folder), self.records.name
+        return fault.what.replace(here, name), fault.remedy.replace(here, name)
 
     def _nothing(self, name: str) -> dict[str, Any] | None:
         """What every section needs: answers, and (but for searches and tails) ratings."""
@@ -214,14 +217,18 @@ class _Measuring:
         return floors_section(report, seed=self.seed)
 
     def _calibration(self) -> dict[str, Any]:
-        run = self.records.command
-        draws = measure_draws(self.records, level=self.level, seed=self.seed)
+        draw = f"richter draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
         grades = measure_run_grades(self.frame, level=self.level, seed=self.seed)
+        draws, why = None, ("No answer was drawn repeatedly.", draw)
+        try:
+            draws = measure_draws(self.records, level=self.level, seed=self.seed)
+        except InputError as fault:
+            why = self._said(fault)
         self.measured.draws, self.measured.grades = draws, grades
         if draws is None and grades is None:
-            reason = "No answer was drawn repeatedly, and no graded answer carries a confidence."
-            return _missing(reason, f"richter draw {run}/draws --bench ITEMS --model MODEL --draws 20 --limit 60")
-        return calibration_section(self.records, draws, grades)
+            return _missing(f"{why[0]} No graded answer carries a confidence.", why[1])
+        missing = None if draws is not None else _missing(*why)["missing"]
+        return calibration_section(self.records, draws, grades) | {"draws_missing": missing}
 
     def _judges(self) -> dict[str, Any]:
         raters = {(r.kind, r.rater) for r in self.records.ratings}

@@ -185,6 +185,9 @@ def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, A
     for name, section in sections.items():
         if isinstance(section, dict) and "missing" in section and "not asked for" not in section["missing"]["reason"]:
             steps.append(f"no {name}: {section['missing']['reason']} Get it with: {section['missing']['remedy']}")
+    lacking = sections["calibration"].get("draws_missing")
+    if lacking:
+        steps.append(f"no draws: {lacking['reason']} Get them with: {lacking['remedy']}")
     if records.basis is not None and "human" not in records.rated:
         by = BASES[records.basis]
         steps.append(
