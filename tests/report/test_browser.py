@@ -59,8 +59,7 @@ def test_a_facet_shows_its_own_rows_only(browser: Browser) -> None:
 
 
 @pytest.mark.slow  # axe-core looks at every element
-@pytest.mark.parametrize("width", [360, 1440])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(("width", "dark"), [(360, True), (1440, False)])
 def test_no_sideways_scroll_and_accessible(browser: Browser, width: int, dark: bool) -> None:
     browser.size(width, 900)
     browser.dark(dark)
@@ -69,7 +68,11 @@ def test_no_sideways_scroll_and_accessible(browser: Browser, width: int, dark: b
     assert browser.script("return document.documentElement.scrollWidth") <= width
     paper = browser.script("return getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") is not dark
-    browser.script("for (const d of document.querySelectorAll('details')) d.open = true")
+    browser.script(
+        "for (const name of ['severity-heatmap', 'tail-gates', 'floors-forest'])"
+        "document.querySelector(`details[data-table=${name}]`).open = true;"
+        "for (const d of document.querySelectorAll('#verdict details, #rows details, .docs details')) d.open = true"
+    )
     axe = importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     browser.script(axe)
     found = browser.promise(

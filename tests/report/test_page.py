@@ -2,6 +2,8 @@
 
 import html
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,23 @@ def own(page: str) -> str:
 def test_same_ledger_same_bytes(run: Path, page: str) -> None:
     again = render_report(document(), run, built_at="2027-02-02T00:00:00Z")
     assert again.replace("2027-02-02T00:00:00Z", "2026-01-01T00:00:00Z") == page
+
+
+@pytest.mark.slow
+def test_same_bytes_whatever_the_order_of_sets(run: Path) -> None:
+    code = (
+        "import hashlib, sys; from report.simulated_report import document; from richter.report import render_report;"
+        "names = tuple(f'simulated {k}' for k in range(9));"
+        "print(hashlib.sha256(render_report(document(names), sys.argv[1]).encode()).hexdigest())"
+    )
+    root = Path(__file__).parents[2]
+    seen = set()
+    for seed in ("1", "2"):
+        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": f"{root / 'src'}:{root / 'tests'}"}
+        done = subprocess.run([sys.executable, "-c", code, str(run)], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        seen.add(done.stdout)
+    assert len(seen) == 1
 
 
 def test_first_screen(page: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from richter.records import Answer, Item, Rating, printable
 from richter.store import RunLike, open_ledger
 
-__all__ = ["CUT", "IN_FULL", "Evidence", "read_evidence"]
+__all__ = ["CUT", "IN_FULL", "WHOLE", "Evidence", "read_evidence"]
 
 CUT = 200  # characters of an answer, question or reason
 IN_FULL = 2_000  # the most severe answers come whole

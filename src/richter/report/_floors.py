@@ -320,7 +320,10 @@ def _flips(flips: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         rows.append({**common, "change": "broken", "items": flip["broken"], "drawn": -flip["broken"]})
     if not any(r["items"] for r in rows):
         return
-    order = sorted({r["pair"] for r in rows}, key=lambda p: -max(r["items"] for r in rows if r["pair"] == p))
+    most_of: dict[str, int] = {}
+    for row in rows:
+        most_of[row["pair"]] = max(most_of.get(row["pair"], 0), row["items"])
+    order = sorted(most_of, key=lambda p: -most_of[p])
     pairs, more = leading(order if len(order) > 30 else list(dict.fromkeys(r["pair"] for r in rows)), "pairs")
     most = max(rows, key=lambda r: r["items"])
     drawing = (

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from richter.errors import InputError, StorageError
 from richter.records import Verdict, printable
 from richter.report._docs import docs_id, docs_pages
-from richter.report._evidence import Evidence, read_evidence
+from richter.report._evidence import IN_FULL, WHOLE, Evidence, read_evidence
 from richter.report._figure import COLOURS, CONFIG, Figure
 from richter.report._figures import figures
 from richter.report._words import among, count, interval_words, name, number, percent
@@ -215,7 +215,7 @@ def _warning(document: Mapping[str, Any]) -> str:
     if state == "in progress":
         said.append("This run is still in progress: the numbers cover what has been answered and rated so far.")
     if state == "empty":
-        said.append("This run holds no answers yet. Ask a model with `richter ask`, or run `richter audit`.")
+        said.append("This run holds no answers yet. Ask a model with richter ask, or run richter audit.")
     if simulated:
         said.append(f"Simulated, and no statement about any model: {among(simulated)}.")
     return " ".join(said)
@@ -398,12 +398,16 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
 
 def _evidence_words(evidence: Evidence) -> str:
     if evidence.kind is None:
-        return "No answer of this run is rated yet. Rate them with `richter judge` or `richter rate`."
+        return "No answer of this run is rated yet. Rate them with richter judge or richter rate."
     if not evidence.errors:
         return f"The {evidence.kind} ratings of this run find no error."
     said = f"Every answer that the {evidence.kind} ratings find wrong, gravest first: {count(evidence.errors, 'error')}"
     said += f", of which the gravest {number(evidence.shown)} are here. " if evidence.shown < evidence.errors else ". "
-    said += f"The 2,000 gravest are in full, others cut to {evidence.cut} characters; `richter view` shows all."
+    if evidence.errors > IN_FULL:
+        said += f"The {IN_FULL:,} gravest are in full, the others cut to {evidence.cut} characters; "
+    else:
+        said += f"Answers are in full up to {WHOLE:,} characters; "
+    said += "richter view shows everything."
     return said
 
 

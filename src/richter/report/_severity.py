@@ -1,5 +1,6 @@
 """How badly: magnitude-frequency curves, exceedances per million, where, by which mechanism, and which law fits."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -269,7 +270,7 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
             y=alt.Y("mechanism:N", title=None, sort=ranked, axis=alt.Axis(grid=False)),
             x=alt.X("count:Q", title="errors", axis=alt.Axis(tickCount=4)),
             color=alt.Color(
-                "severity:O", scale=alt.Scale(domain=levels, range=ramp), legend=alt.Legend(title="severity")
+                "severity:O", scale=alt.Scale(domain=levels, range=ramp), legend=alt.Legend(title="severity", columns=4)
             ),
             order=alt.Order("severity:Q"),
             tooltip=["condition:N", "mechanism:N", "severity:O", "count:Q"],
@@ -315,7 +316,7 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         f"How much worse each law fits than the best, by BIC (0 is best, over 10 is strong). The best law is decisive "
         f"for {len(decided)} of {len(best_rows)} "
         + ("condition" if len(best_rows) == 1 else "conditions")
-        + f"; most often best: {max({r['family'] for r in best_rows}, key=[r['family'] for r in best_rows].count)}."
+        + f"; most often best: {Counter(r['family'] for r in best_rows).most_common(1)[0][0]}."
     )
     names = shown_names(rows)
     drawing = (

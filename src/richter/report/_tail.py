@@ -65,7 +65,7 @@ def _ladder(study: Mapping[str, Any]) -> Iterator[Figure]:
     if blocked:
         often = max(sorted(set(blocked)), key=blocked.count)
         sentence += f"; most often the first gate to fail is {often} ({GATES.get(often, often)})"
-    order = sorted({r["pair"] for r in rows}, key=lambda p: [r["pair"] for r in rows].index(p))
+    order = list(dict.fromkeys(r["pair"] for r in rows))
     drawn, more = leading(order, "pairs")
     gates = [g for g in GATES if any(r["gate"] == g for r in rows)]
     meaning = "; ".join(f"{g} {GATES[g]}" for g in gates)
