@@ -146,7 +146,7 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         drawing=drawing if len(names) == 1 else facets(drawing, "condition", order=names),
         rows=rows,
         columns={"condition": "search", "category": "category", "wrong": "share wrong", "x": "x", "y": "y"},
-        docs="estimators/error-ascent",
+        docs="estimators/error-map",
     )
 
 
