@@ -74,3 +74,14 @@ def test_a_matrix_that_does_not_fit_or_is_small_stays_with_the_processor(acceler
     monkeypatch.setattr(_device, "SMALLEST_ROWS", 2000)
     assert find_similar(vectors[:3].astype(np.float32), vectors, 5).shape == (3, 5)
     assert not _device._resident
+
+
+def test_an_accelerator_that_others_have_filled_is_left_alone(accelerator, rng, monkeypatch):
+    def full(*_, **__):
+        raise torch.OutOfMemoryError("no room")
+
+    vectors, _, _ = base(rng, np.float16)
+    monkeypatch.setattr("richter.knowledge._topk_gpu.top_k_on_device", full)
+    found = find_similar(vectors[:3].astype(np.float32), vectors, 5)
+    np.testing.assert_array_equal(found[:, 0], [0, 1, 2])
+    assert not _device._resident

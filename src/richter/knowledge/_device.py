@@ -37,16 +37,20 @@ def top_k_on_accelerator(
     """
     if len(matrix) < max(SMALLEST_ROWS, k) or not len(queries) or _device() is None:
         return None
-    held = _hold(matrix)
-    if held is None:
-        return None
     import torch
 
     from richter.knowledge._topk_gpu import top_k_on_device
 
-    left_out = None if exclude is None else torch.from_numpy(np.ascontiguousarray(exclude)).to(_device())
-    asked = torch.from_numpy(np.ascontiguousarray(queries, dtype=np.float32)).to(_device())
-    rows, scores = top_k_on_device(asked, held, k, exclude=left_out, longest=LONGEST)
+    try:
+        held = _hold(matrix)
+        if held is None:
+            return None
+        left_out = None if exclude is None else torch.from_numpy(np.ascontiguousarray(exclude)).to(_device())
+        asked = torch.from_numpy(np.ascontiguousarray(queries, dtype=np.float32)).to(_device())
+        rows, scores = top_k_on_device(asked, held, k, exclude=left_out, longest=LONGEST)
+    except torch.OutOfMemoryError:  # others use the accelerator too
+        _resident.pop(id(matrix), None)
+        return None
     found: NDArray[np.int64] = torch.where(scores.isneginf(), -1, rows).cpu().numpy()
     return found
 
