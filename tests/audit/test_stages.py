@@ -81,6 +81,7 @@ def test_every_stage_runs_and_a_second_time_asks_nothing(tmp_path: Path) -> None
     assert len([r for r in rated if r.kind == "judge"]) == 20
     assert (tmp_path / "run" / "scores.csv").read_text().startswith("item,condition,severity")
     assert (tmp_path / "run" / "draws" / "draws.jsonl").exists()
+    assert len(list((tmp_path / "run").glob("search-*/ledger.sqlite"))) == 1
 
 
 class Killed(BaseException):
@@ -194,6 +195,9 @@ def test_what_would_fail_later_is_said_before_the_first_call(tmp_path: Path) -> 
         own = tuple(name_conditions([api.model], decoding=judge_decoding()))
         with pytest.raises(InputError, match="No judge is left"):
             run_stages(tmp_path, ITEMS, settings_for(api, judges=own))
+        bare = [Item(id="a", prompt="question 1", reference="")]
+        with pytest.raises(InputError, match="No item can be drawn"):
+            run_stages(tmp_path, bare, settings_for(api))
         with pytest.raises(InputError, match="price of"):
             run_stages(tmp_path, ITEMS, settings_for(api), budget=parse_budget("1usd"))
         with pytest.raises(InputError, match="no section 'tails'"):

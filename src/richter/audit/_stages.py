@@ -6,7 +6,9 @@ all of them together. Doing the same again pays only for what is missing.
 
 import dataclasses
 import functools
+import re
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -238,6 +240,12 @@ class _Audit:
                     f"The price of {model} is unknown, so a budget in money cannot be held.",
                     remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
                 )
+        if "draw" in stages and not drawn_items(self.items, settings):
+            raise InputError(
+                "No item can be drawn repeatedly: none has a reference answer"
+                + (", a cloze stem and options." if any(c.style == "cloze" for c in settings.draw_conditions) else "."),
+                remedy="Give --draws 0, or a benchmark with them.",
+            )
         if "search" in stages and settings.base is not None:
             open_base(settings.base)
 
@@ -394,8 +402,8 @@ class _Audit:
         settings = self.settings
         base = open_base(str(settings.base))
         models = list(dict.fromkeys(c.model for c in settings.conditions))
-        for number, model in enumerate(models, 1):
-            folder = self.run / ("search" if len(models) == 1 else f"search-{number}")
+        for model in models:
+            folder = self.run / f"search-{re.sub(r'[^A-Za-z0-9.]+', '-', model)}"
             style = "cloze" if resolve(model).backend == "local" else "chat"
             (condition,) = name_conditions([model], decoding=Decoding(max_tokens=64), style=style)
             left = self.budget(folder)
@@ -420,6 +428,7 @@ class _Audit:
 
 def _steps(folder: Path, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
     """Steps of a search as progress in calls."""
+    before, started = _spent(folder).answers, time.monotonic()
 
     def watch(step: StepSummary) -> None:
         spent = _spent(folder)
@@ -427,10 +436,10 @@ def _steps(folder: Path, calls: int, tell: Progress) -> Callable[[StepSummary], 
             AskProgress(
                 total=calls,
                 done=min(spent.calls, calls),
-                answered=0,
+                answered=spent.answers - before,
                 failed=spent.calls - spent.answers,
                 retries=0,
-                elapsed_s=0.0,
+                elapsed_s=time.monotonic() - started,
                 tokens=spent.tokens,
                 money_usd=spent.money_usd,
                 unpriced=spent.unpriced,
