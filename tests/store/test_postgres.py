@@ -1,6 +1,7 @@
 """What only a ledger in a database must do: share calls and budget, survive its server, keep the password."""
 
 import asyncio
+import random
 import subprocess
 import sys
 import threading
@@ -97,6 +98,29 @@ def test_two_processes_never_make_the_same_call(url: str) -> None:
         assert claim(one, 3) == ["ours"]  # `other` has ended and let go
     with open_ledger(url, mode="write") as later:
         assert claim(later, 1, 2, 3) == ["text 1", "ours", "ours"]  # resuming asks again what failed
+
+
+def test_under_a_rush_each_call_is_ours_to_one_process_only(url: str) -> None:
+    open_ledger(url, mode="write").close()
+    made: list[int] = []
+
+    def rush(seed: int) -> None:
+        order = random.Random(seed).sample(range(120), 120)
+        with open_ledger(url, mode="write") as ledger:
+            while order:
+                group, order = order[:12], order[12:]
+                found = dict(zip(group, claim(ledger, *group), strict=True))
+                ours = [n for n, who in found.items() if who == "ours"]
+                made.extend(ours)
+                record(ledger, *(call(n) for n in ours))  # claims are let go of while others reach for them
+                order += [n for n, who in found.items() if who == "theirs"]
+
+    threads = [threading.Thread(target=rush, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(made) == list(range(120))
 
 
 def test_an_answer_found_is_linked_to_the_item_that_asked(url: str) -> None:
