@@ -37,6 +37,7 @@ def browser(driver: Browser, page: Path) -> Browser:
     driver.requests()
     driver.logged()
     driver.go(page.as_uri())
+    driver.wait("window.RICHTER_REPORT && document.readyState === 'complete'")
     driver.promise("RICHTER_REPORT.drawAll().then(() => RICHTER_REPORT.unpack()).then(() => 1)")
     return driver
 
@@ -174,6 +175,7 @@ def test_a_measured_run(driver: Browser, tmp_path: Path) -> None:
     driver.go("about:blank")
     driver.logged()
     driver.go(write_report(measured, run, tmp_path / "report.html").as_uri())
+    driver.wait("window.RICHTER_REPORT && document.readyState === 'complete'")
     driver.promise("RICHTER_REPORT.drawAll().then(() => RICHTER_REPORT.unpack()).then(() => 1)")
     assert driver.script("return RICHTER_REPORT.drawn.size") == len(names)
     assert driver.script("return document.documentElement.scrollWidth") <= 360
