@@ -328,7 +328,7 @@ def _candidates(table: Any, url: str, queries: NDArray[np.float32], count: int, 
 def _measure(
     base: KnowledgeBase, table: Any, url: str, partitions: int, target: float, rng: np.random.Generator
 ) -> tuple[int, tuple[Recall, ...]]:
-    """The fewest partitions of a doubling scale that reach the target, and the recall on queries not used for that."""
+    """The fewest partitions, to a quarter, that reach the target, and the recall on queries not used for that."""
     drawn = rng.permutation(len(base))[: 2 * QUERIES]
     widest = min(max(MEASURED), len(base) - 1)
     if widest < 1:
@@ -348,7 +348,7 @@ def _measure(
 
     probes = min(partitions, 4)
     while probes < partitions and shares(chooses, probes, widest).mean() < target:
-        probes = min(2 * probes, partitions)
+        probes = min(math.ceil(1.25 * probes), partitions)
     sizes = dict.fromkeys(min(k, widest) for k in MEASURED)
     return probes, tuple(_recall(k, shares(tells, probes, k)) for k in sizes)
 
