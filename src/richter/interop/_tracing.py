@@ -1,6 +1,7 @@
 """Exports of tracing services: Langfuse traces, LangSmith runs and Braintrust experiments, as JSON, JSONL or CSV.
 
-From their documentation of exports and records; none of the services was used.
+The shapes are those of a whole trace, run or experiment row as the services' interfaces return it. They were not held
+against a real export, and bulk exports that split a trace over several files (Langfuse to object storage) are not read.
 """
 
 import json
