@@ -18,7 +18,7 @@ from richter.interop._openai_evals import read_openai_evals
 from richter.interop._promptfoo import read_promptfoo, read_promptfoo_lines
 from richter.interop._record import Reading, Sample
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
-from richter.interop._tracing import read_braintrust, read_langfuse, read_langsmith
+from richter.interop._tracing import PAGES, read_braintrust, read_langfuse, read_langsmith
 from richter.interop._uqlm import UQLM_SCORERS, read_uqlm
 
 __all__ = ["FORMATS", "Format", "Look", "look", "recognise"]
@@ -66,18 +66,33 @@ def _is_promptfoo(seen: Look) -> bool:
     return "results" in inner and bool(inner.keys() & {"stats", "prompts", "table", "version"})
 
 
+def _traced(seen: Look) -> set[str]:
+    """The fields of a tracing service's records, also where the file is a page of them as its interface answers."""
+    page = next((seen.names[k] for k in PAGES if seen.shape == "object" and k in seen.names), None)
+    if page is None or seen.names.keys() & {"input", "inputs"}:
+        return set(seen.names)
+    try:
+        return set(decode(decode(page, list[msgspec.Raw])[0], dict[str, msgspec.Raw]))
+    except (Unreadable, IndexError):
+        return set()
+
+
 def _is_langfuse(seen: Look) -> bool:
-    names = seen.names.keys()
-    return {"id", "input", "output"} <= names and bool(
-        names & {"htmlPath", "observations", "traceId", "sessionId", "totalCost"}
-    )
+    names = _traced(seen)
+    marks = {"htmlPath", "observations", "traceId", "sessionId", "totalCost", "trace_id", "session_id"}
+    return {"id", "input", "output"} <= names and bool(names & marks)
 
 
 def _is_langsmith(seen: Look) -> bool:
-    names = seen.names.keys()
+    names = _traced(seen)
     nested = {"inputs", "outputs"} <= names and bool(names & {"run_type", "feedback_stats", "reference_example_id"})
-    flat = any(n.startswith("inputs.") for n in names) and any(n.startswith(("outputs.", "feedback.")) for n in names)
-    return nested or flat
+    asked = any(n.startswith(("inputs.", "input.")) for n in names)
+    return nested or (asked and any(n.startswith(("outputs.", "feedback.")) for n in names))
+
+
+def _is_braintrust(seen: Look) -> bool:
+    names = _traced(seen)
+    return {"input", "output"} <= names and bool(names & {"root_span_id", "span_attributes", "experiment_id"})
 
 
 def _is_uqlm(seen: Look) -> bool:
@@ -146,10 +161,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         name="Braintrust experiment",
         shapes=(*_TABLE, "object"),
-        told_by=lambda seen: (
-            {"input", "output"} <= seen.names.keys()
-            and bool(seen.names.keys() & {"root_span_id", "span_attributes", "experiment_id"})
-        ),
+        told_by=_is_braintrust,
         read=read_braintrust,
     ),
     Format(name="Langfuse traces", shapes=(*_TABLE, "object"), told_by=_is_langfuse, read=read_langfuse),

@@ -1,14 +1,29 @@
-"""Exports of tracing services: Langfuse traces, LangSmith runs and Braintrust experiments, as JSON, JSONL or CSV.
+"""Exports of tracing services: Langfuse, LangSmith and Braintrust, as JSON, JSONL, CSV or Parquet.
 
-The shapes are those of a whole trace, run or experiment row as the services' interfaces return it. They were not held
-against a real export, and bulk exports that split a trace over several files (Langfuse to object storage) are not read.
+No service was used, and no file that one wrote was at hand: the shapes are those that the services publish.
+
+- Langfuse: the "Blob Storage Export Field Reference" of its documentation (`observations_v2/`, `scores/`, and the
+  older `traces/` and `observations/`); the models of its API description (trace with details, observation, observation
+  v2, experiment item, score); the rows that the batch export of its published code writes for the tables of its pages,
+  where each score is a column that holds a list.
+- LangSmith: "Run (span) data format" of its documentation; `Run` and the table of `Client.get_test_results` in its
+  Python SDK. The columns of the page's own CSV download are not documented.
+- Braintrust: `ExperimentEvent` of its published API client. The columns of the page's own CSV download are not
+  documented.
+
+Only whole traces are answers. The steps inside one say which model answered and what it cost; the steps of a judge
+(a Langfuse evaluator, a Braintrust score span) are left out of both.
 """
 
+import datetime
+import functools
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from richter.errors import InputError
 from richter.interop._record import (
     DOMAIN_KEYS,
     Reading,
@@ -25,117 +40,304 @@ from richter.interop._record import (
 from richter.interop._rows import json_rows, table_rows
 from richter.interop._safe import Unreadable, decode
 
-__all__ = ["read_braintrust", "read_langfuse", "read_langsmith"]
+__all__ = ["PAGES", "read_braintrust", "read_langfuse", "read_langsmith"]
+
+PAGES = ("data", "events", "runs")  # under which the three interfaces answer with a page of records
+_DEPTH = 1000  # steps that are walked up inside a trace
+# Langfuse's own fields that are read here or hold lists, as its bulk export spells them; other lists are scores
+_LANGFUSE = frozenset(
+    {
+        "calculated_total_cost",
+        "comments",
+        "completion_tokens",
+        "cost_details",
+        "data_type",
+        "dataset_item_id",
+        "end_time",
+        "expected_output",
+        "experiment_item_id",
+        "experiment_name",
+        "input",
+        "is_root_observation",
+        "metadata",
+        "model_parameters",
+        "observation_id",
+        "observations",
+        "output",
+        "parent_observation_id",
+        "prompt_tokens",
+        "provided_model_name",
+        "scores",
+        "start_time",
+        "status_message",
+        "string_value",
+        "tags",
+        "tool_call_names",
+        "tool_calls",
+        "tool_definitions",
+        "total_cost",
+        "trace_id",
+        "trace_tags",
+        "usage",
+        "usage_details",
+    }
+)
 
 
 def read_langfuse(path: Path, reading: Reading) -> Iterator[Sample]:
-    """Traces with their scores; the model, its usage and its failure stand in a trace's generation."""
-    for row in _records(path, reading):
-        kinds = row.get("observations")
-        made = [mapping(o) for o in kinds if mapping(o).get("type") == "GENERATION"] if isinstance(kinds, list) else []
-        call: Mapping[str, Any] = made[-1] if made else row
-        scores = {}
-        listed = row.get("scores")
-        for given in map(mapping, listed if isinstance(listed, list) else []):
-            if given.get("name"):
-                value = pick(given, "value", "stringValue")
-                scores[flat_text(given["name"])] = count_number(value, reading)
-        usage = mapping(call.get("usageDetails")) or mapping(call.get("usage"))
-        metadata = mapping(row.get("metadata"))
-        failed = call.get("level") == "ERROR"
-        yield _sample(
-            row,
-            item=pick(row, "datasetItemId", "dataset_item_id") or pick(metadata, "dataset_item_id", "item_id"),
-            model=pick(call, "model", "providedModelName") or pick(metadata, "model"),
-            settings=mapping(call.get("modelParameters")),
-            prompt=row.get("input"),
-            answer=row.get("output"),
-            expected=pick(row, "expectedOutput", "expected_output") or metadata.get("expected_output"),
-            scores=scores,
-            usage=(pick(usage, "input", "promptTokens"), pick(usage, "output", "completionTokens")),
-            money=pick(call, "calculatedTotalCost", "totalCost") or row.get("totalCost"),
-            seconds=pick(call, "latency") or row.get("latency"),
-            error=(pick(call, "statusMessage") or "ERROR") if failed else "",
-            metadata=metadata,
-        )
+    """Traces, or observations put together by their trace, with the scores inside them or in `scores/` beside them."""
+    given, lost = _by_trace(_beside(path, "scores"))
+    traces: list[Mapping[str, Any]] = []
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in map(_langfuse, _records(path, reading, packed=True)):
+        if row.get("trace_id"):
+            groups.setdefault(flat_text(row["trace_id"]), []).append(row)
+        else:
+            traces.append(row)
+    if groups and path.parent.name == "observations" and (path.parent.parent / "traces").is_dir():
+        reading.unread["observation: it is read with its trace, from traces/"] += sum(map(len, groups.values()))
+        return
+    steps, missed = _by_trace(_beside(path, "observations") if traces and path.parent.name == "traces" else ())
+    if lost + missed:
+        reading.unread["file: of the same export, and cannot be read"] += lost + missed
+    for trace in traces:
+        name = flat_text(trace.get("id"))
+        inside = _listed(trace.get("observations"), reading, "observation") or steps.get(name, ())
+        scores = [*_listed(trace.get("scores"), reading, "score"), *given.get(name, ())]
+        yield _langfuse_sample(trace, inside, scores, reading)
+    for name, group in groups.items():
+        parents = {flat_text(s.get("id")): flat_text(s.get("parent_observation_id")) for s in group}
+        tops = _tops(group, parents)
+        for top in tops:
+            at = flat_text(top.get("id"))
+            inside = [s for s in group if len(tops) == 1 or _beneath(flat_text(s.get("id")), parents, {at})]
+            scores = [*_listed(top.get("scores"), reading, "score"), *given.get(name, ())]
+            if len(tops) > 1:  # a score of the whole trace says nothing of one of several answers
+                scores = [s for s in scores if s.get("observation_id")]
+            yield _langfuse_sample(top, inside, scores, reading)
+
+
+def _langfuse_sample(
+    row: Mapping[str, Any],
+    steps: Sequence[Mapping[str, Any]],
+    given: Iterable[Mapping[str, Any]],
+    reading: Reading,
+) -> Sample:
+    parents = {flat_text(s.get("id")): flat_text(s.get("parent_observation_id")) for s in steps}
+    judges = {flat_text(s.get("id")) for s in steps if s.get("type") == "EVALUATOR"}
+    own = [s for s in steps if not _beneath(flat_text(s.get("id")), parents, judges)] or [row]
+    calls = [s for s in own if s.get("type") == "GENERATION"]
+    call = sorted(calls, key=lambda s: str(s.get("start_time") or ""))[-1] if calls else row
+    usage = [_object(pick(s, "usage_details", "usage")) or s for s in calls or [row]]
+    ids = {flat_text(row.get("id")), flat_text(call.get("id"))}
+    scores = {k: [*v] for k, v in row.items() if k not in _LANGFUSE and _is_scores(v)}
+    for score in given:
+        if score.get("observation_id") and flat_text(score["observation_id"]) not in ids:
+            reading.unread["score: of a step inside a trace"] += 1
+            continue
+        # the number of a category is its place in a list, and that of a text is always 0: only the words say something
+        worded = flat_text(score.get("data_type")) not in ("", "NUMERIC", "BOOLEAN")
+        value = score.get("string_value") if worded else pick(score, "value", "string_value")
+        scores.setdefault(flat_text(score.get("name")), []).append(value)
+    metadata = _object(row.get("metadata"))
+    output = pick(row, "output") or pick(call, "output")
+    total = None if any(s is row for s in own) else pick(row, "total_cost")
+    failed = call.get("level") == "ERROR" or (row.get("level") == "ERROR" and output is None)
+    return _sample(
+        row,
+        item=pick(row, "experiment_item_id", "dataset_item_id") or pick(metadata, "dataset_item_id", "item_id"),
+        model=pick(call, "provided_model_name", "model") or pick(metadata, "model") or pick(row, "experiment_name"),
+        settings=_object(call.get("model_parameters")),
+        prompt=pick(row, "input") or call.get("input"),
+        answer=output,
+        expected=pick(row, "expected_output") or metadata.get("expected_output"),
+        scores={name: _mean(values, reading) for name, values in scores.items() if name},
+        usage=(
+            _sum(pick(u, "input", "promptTokens", "prompt_tokens") for u in usage),
+            _sum(pick(u, "output", "completionTokens", "completion_tokens") for u in usage),
+        ),
+        money=total or _sum(pick(s, "total_cost", "calculated_total_cost") for s in own),
+        # bulk exports set up before April 2026 give milliseconds as `latency`: the times are surer
+        seconds=_took(row) or row.get("latency") or call.get("latency"),
+        error=(pick(call, "status_message") or pick(row, "status_message") or "ERROR") if failed else "",
+        metadata=metadata,
+    )
+
+
+def _langfuse(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Langfuse's own fields in one spelling (`traceId` as `trace_id`), all others as they are."""
+    out: dict[str, Any] = {}
+    for key, value in row.items():
+        snake = re.sub(r"(?<=[a-z0-9])[A-Z]", lambda m: f"_{m[0].lower()}", key)
+        out[snake if snake in _LANGFUSE else key] = value
+    return out
+
+
+def _tops(group: list[Mapping[str, Any]], parents: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """The observations of a trace that stand for it: its root, or where there are several, their model calls."""
+    marked = [s for s in group if _yes(s.get("is_root_observation"))]
+    tops = marked or [s for s in group if not s.get("parent_observation_id")]
+    tops = tops or [s for s in group if flat_text(s.get("parent_observation_id")) not in parents] or group[:1]
+    return tops if len(tops) == 1 else [s for s in tops if s.get("type") == "GENERATION"] or tops[:1]
+
+
+def _listed(value: object, reading: Reading, what: str) -> list[Mapping[str, Any]]:
+    """The objects of a list; a list of traces as the API gives it names them by their ids alone."""
+    found = value if isinstance(value, list) else []
+    if lone := sum(not isinstance(v, Mapping) for v in found):
+        reading.unread[f"{what}: only its id is given"] += lone
+    return [_langfuse(v) for v in found if isinstance(v, Mapping)]
+
+
+def _beside(path: Path, table: str) -> tuple[tuple[Path, int], ...]:
+    """The files of an export's other table: in its own folder beside `observations_v2/` or `traces/`, else beside."""
+    place = path.resolve().parent
+    apart = place.name in ("observations_v2", "observations", "traces")
+    found = (place.parent / table).glob("*") if apart else place.glob(f"{table}*")
+    return tuple(sorted((f, f.stat().st_mtime_ns) for f in found if f.is_file() and (apart or f.name != path.name)))
+
+
+@functools.lru_cache(maxsize=2)  # an export has a file an hour, each of which may need all scores
+def _by_trace(files: tuple[tuple[Path, int], ...]) -> tuple[Mapping[str, list[Mapping[str, Any]]], int]:
+    """The rows of these files by their trace, and how many of the files cannot be read."""
+    out: dict[str, list[Mapping[str, Any]]] = {}
+    lost = 0
+    for file, _ in files:
+        try:
+            for row in map(_langfuse, _records(file, Reading(path=file, format=""), packed=True)):
+                if row.get("trace_id"):
+                    out.setdefault(flat_text(row["trace_id"]), []).append(row)
+        except (Unreadable, InputError, OSError):
+            lost += 1
+    return out, lost
 
 
 def read_langsmith(path: Path, reading: Reading) -> Iterator[Sample]:
     """Root runs with their feedback, nested as the API gives them or flat as an experiment's table is saved."""
-    for raw in _records(path, reading):
-        row = _nested(raw)
-        if row.get("parent_run_id"):
-            reading.unread["run: a step inside another"] += 1
+    roots: list[Mapping[str, Any]] = []
+    calls: dict[str, list[Mapping[str, Any]]] = {}
+    for row in map(_nested, _records(path, reading)):
+        inner = bool(row.get("parent_run_id") or row.get("parent_run_ids")) or _no(row.get("is_root"))
+        if not inner:
+            roots.append(row)
             continue
-        feedback = row.get("feedback")
-        scores = {str(k): v for k, v in mapping(feedback).items()}
-        for entry in feedback if isinstance(feedback, list) else []:
-            scores[flat_text(mapping(entry).get("key"))] = pick(mapping(entry), "score", "value")
-        for name, stats in mapping(row.get("feedback_stats")).items():
-            scores.setdefault(str(name), mapping(stats).get("avg"))
-        extra = mapping(row.get("extra"))
+        reading.unread["run: a step inside another"] += 1
+        if row.get("run_type") == "llm":
+            calls.setdefault(flat_text(row.get("trace_id")), []).append(row)
+    for row in roots:
+        inside = row.get("child_runs")
+        below = [mapping(r) for r in inside] if isinstance(inside, list) else []
+        own = calls.get(flat_text(pick(row, "trace_id", "id")), []) + [r for r in below if r.get("run_type") == "llm"]
+        call = own[-1] if own else row
+        extra, called = mapping(row.get("extra")), mapping(call.get("extra"))
         metadata = mapping(extra.get("metadata")) or mapping(row.get("metadata"))
-        settings = {k.removeprefix("ls_"): v for k, v in metadata.items() if k in ("ls_temperature", "ls_max_tokens")}
+        said = {**metadata, **mapping(called.get("metadata"))}
+        settings = {k.removeprefix("ls_"): v for k, v in said.items() if k in ("ls_temperature", "ls_max_tokens")}
         yield _sample(
             row,
             item=pick(row, "reference_example_id", "example_id"),
-            model=pick(metadata, "ls_model_name", "model", "models") or pick(row, "session_name", "model"),
-            settings={**settings, **mapping(extra.get("invocation_params"))},
+            model=pick(said, "ls_model_name", "model", "models") or pick(row, "session_name", "model"),
+            settings={**settings, **mapping(called.get("invocation_params"))},
             prompt=row.get("inputs"),
             answer=row.get("outputs"),
             expected=pick(row, "reference", "reference_outputs"),
-            scores={k: count_number(v, reading) for k, v in scores.items() if not isinstance(v, Mapping | list)},
-            usage=(row.get("prompt_tokens"), row.get("completion_tokens")),
-            money=row.get("total_cost"),
-            seconds=pick(row, "execution_time", "latency"),
-            error=row.get("error"),
+            scores={k: count_number(v, reading) for k, v in _feedback(row).items() if k},
+            usage=tuple(
+                pick(row, name) or _sum(r.get(name) for r in own) for name in ("prompt_tokens", "completion_tokens")
+            ),
+            money=pick(row, "total_cost") or _sum(r.get("total_cost") for r in own),
+            seconds=pick(row, "execution_time", "latency_seconds", "latency") or _took(row),
+            error=pick(row, "error") or ("error" if row.get("status") == "error" else ""),
             metadata=metadata,
         )
 
 
+def _feedback(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Each key's score; its one label where a feedback has no number."""
+    feedback = row.get("feedback")
+    out = {str(k): v for k, v in mapping(feedback).items() if not isinstance(v, Mapping | list)}
+    for entry in map(mapping, feedback if isinstance(feedback, list) else []):
+        out[flat_text(entry.get("key"))] = pick(entry, "score", "value")
+    for name, stats in mapping(row.get("feedback_stats")).items():
+        labels = list(mapping(mapping(stats).get("values")))
+        average = mapping(stats).get("avg")
+        out.setdefault(str(name), labels[0] if average is None and len(labels) == 1 else average)
+    return out
+
+
 def read_braintrust(path: Path, reading: Reading) -> Iterator[Sample]:
-    """Rows of an experiment: root spans with `scores` between 0 and 1."""
-    for raw in _records(path, reading):
-        row = _nested(raw)
-        if row.get("is_root") is False or (row.get("span_parents") and row.get("span_id") != row.get("root_span_id")):
+    """Rows of an experiment: root spans with `scores` between 0 and 1; tokens and model stand in their llm spans."""
+    roots: list[Mapping[str, Any]] = []
+    spans: dict[str, list[Mapping[str, Any]]] = {}
+    for row in map(_nested, _records(path, reading)):
+        inner = row.get("span_parents") and row.get("span_id") != row.get("root_span_id")
+        if inner or _no(row.get("is_root")):
             reading.unread["span: a step inside another"] += 1
-            continue
+            spans.setdefault(flat_text(row.get("root_span_id")), []).append(row)
+        else:
+            roots.append(row)
+    for row in roots:
+        calls = _llm_spans(spans.get(flat_text(row.get("root_span_id")), []))
         metadata, metrics = mapping(row.get("metadata")), mapping(row.get("metrics"))
-        start, end = real(metrics.get("start")), real(metrics.get("end"))
-        took = metrics.get("duration") if start is None or end is None else end - start
+        said = {**(mapping(calls[-1].get("metadata")) if calls else {}), **metadata}
+        start, end = _figure(metrics.get("start")), _figure(metrics.get("end"))
+        used = {
+            name: pick(metrics, name) or _sum(mapping(s.get("metrics")).get(name) for s in calls)
+            for name in ("prompt_tokens", "completion_tokens", "estimated_cost")
+        }
         yield _sample(
             row,
-            item=pick(mapping(row.get("origin")), "id") or pick(metadata, "item_id", "id"),
-            model=pick(metadata, "model") or pick(row, "experiment_name", "experiment_id"),
-            settings={k: v for k, v in metadata.items() if k in ("temperature", "max_tokens", "prompt")},
+            item=pick(mapping(row.get("origin")), "id") or pick(row, "dataset_record_id") or pick(metadata, "item_id"),
+            model=pick(said, "model") or pick(row, "experiment_name", "experiment_id"),
+            settings={k: v for k, v in said.items() if k in ("temperature", "max_tokens", "prompt")},
             prompt=row.get("input"),
             answer=row.get("output"),
             expected=row.get("expected"),
             scores={str(k): count_number(v, reading) for k, v in mapping(row.get("scores")).items()},
-            usage=(metrics.get("prompt_tokens"), metrics.get("completion_tokens")),
-            money=metrics.get("estimated_cost"),
-            seconds=took,
+            usage=(used["prompt_tokens"], used["completion_tokens"]),
+            money=used["estimated_cost"],
+            seconds=metrics.get("duration") if start is None or end is None else end - start,
             error=row.get("error"),
             metadata=metadata,
         )
 
 
-def _records(path: Path, reading: Reading) -> Iterator[Mapping[str, Any]]:
-    """JSON records (perhaps under `data`, as the services' interfaces answer), or the rows of a table."""
+def _llm_spans(spans: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The model calls of a trace, without those of its scorers."""
+    kinds = {flat_text(s.get("span_id")): mapping(s.get("span_attributes")).get("type") for s in spans}
+    parents = {flat_text(s.get("span_id")): flat_text((_items(s.get("span_parents")) or [""])[0]) for s in spans}
+    judges = {name for name, kind in kinds.items() if kind == "score"}
+    own = [s for s in spans if not _beneath(flat_text(s.get("span_id")), parents, judges)]
+    return [s for s in own if kinds[flat_text(s.get("span_id"))] == "llm"]
+
+
+def _beneath(name: str, parents: Mapping[str, str], marks: set[str]) -> bool:
+    """Whether a step is one of these or stands below one."""
+    for _ in range(_DEPTH):
+        if name in marks or name not in parents:
+            break
+        name = parents[name]
+    return bool(name) and name in marks
+
+
+def _records(path: Path, reading: Reading, *, packed: bool = False) -> Iterator[Mapping[str, Any]]:
+    """JSON records (perhaps a page of them, as the interfaces answer), or the rows of a table.
+
+    A table's cells that hold JSON are opened, and so are the texts of JSON records where a service packs them.
+    """
     with path.open("rb") as file:
         head = file.read(4).lstrip(b"\xef\xbb\xbf \r\n\t")
     if head[:1] not in (b"{", b"["):
         yield from ({k: _cell(v) for k, v in row.items()} for row in table_rows(path, reading)[1])
         return
     for row in json_rows(path, reading):
-        if isinstance(row.get("data"), list) and "input" not in row and "inputs" not in row:
-            yield from (mapping(part) for part in row["data"])
-        else:
-            yield row
+        page = next((row[k] for k in PAGES if isinstance(row.get(k), list)), None)
+        for part in [row] if page is None or row.keys() & {"input", "inputs"} else map(mapping, page):
+            yield {k: _cell(v) for k, v in part.items()} if packed else part
 
 
 def _cell(value: object) -> object:
-    """A cell of a table that holds JSON, as its value."""
+    """A text that holds a JSON object or list, as its value."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             return decode(value.encode("utf-8", "replace"))
@@ -149,6 +351,7 @@ def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in row.items():
         head, dot, rest = key.partition(".")
+        head = "inputs" if dot and head == "input" else head  # as LangSmith's table of an experiment has it
         if dot and head in ("inputs", "outputs", "reference", "feedback", "scores", "metadata", "metrics"):
             place = out.setdefault(head, {})
             if isinstance(place, dict):
@@ -156,6 +359,58 @@ def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
         else:
             out[key] = value
     return out
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    """An object, also where Parquet keeps it as a list of keys and values."""
+    if isinstance(value, list) and value and all(mapping(v).keys() == {"key", "value"} for v in value):
+        return {str(v["key"]): v["value"] for v in value}
+    return mapping(value)
+
+
+def _is_scores(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str | int | float) for v in value)
+
+
+def _items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _yes(value: object) -> bool:
+    return value is True or str(value).lower() == "true"
+
+
+def _no(value: object) -> bool:
+    return value is False or str(value).lower() == "false"
+
+
+def _figure(value: object) -> float | None:
+    """A number, also where it is written as text (decimals in JSON, anything in CSV)."""
+    try:
+        return real(float(value) if isinstance(value, str) else value)
+    except ValueError:
+        return None
+
+
+def _sum(values: Iterable[object]) -> float | None:
+    found = [v for value in values if (v := _figure(value)) is not None]
+    return sum(found) if found else None
+
+
+def _mean(values: Sequence[object], reading: Reading) -> float | None:
+    """The mean of the scores of one name; None if none is a number."""
+    found = [v for value in values if (v := count_number(value, reading)) is not None]
+    return sum(found) / len(found) if found else None
+
+
+def _took(row: Mapping[str, Any]) -> float | None:
+    """Seconds between a record's times, where it has both."""
+    times = [v if isinstance(v, datetime.datetime) else str(v) for v in (row.get("start_time"), row.get("end_time"))]
+    try:
+        start, end = (datetime.datetime.fromisoformat(v) if isinstance(v, str) else v for v in times)
+        return (end - start).total_seconds()
+    except (ValueError, TypeError):
+        return None
 
 
 def _sample(
@@ -168,7 +423,7 @@ def _sample(
     answer: Any,
     expected: Any,
     scores: Mapping[str, float | None],
-    usage: tuple[Any, Any],
+    usage: tuple[Any, ...],
     money: Any,
     seconds: Any,
     error: Any,
@@ -186,11 +441,11 @@ def _sample(
         domain=flat_text(pick(metadata, *DOMAIN_KEYS)),
         answer=_said(answer),
         scores=scores,
-        tokens_in=whole(usage[0]),
-        tokens_out=whole(usage[1]),
-        money_usd=real(money),
-        latency_s=real(seconds),
-        error=flat_text(error),
+        tokens_in=whole(_figure(usage[0])),
+        tokens_out=whole(_figure(usage[1])),
+        money_usd=_figure(money),
+        latency_s=_figure(seconds),
+        error=flat_text(error) or (json.dumps(error, ensure_ascii=False, default=str) if error else ""),
     )
 
 
