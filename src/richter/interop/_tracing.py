@@ -102,7 +102,7 @@ def read_langfuse(path: Path, reading: Reading) -> Iterator[Sample]:
         reading.unread["file: of the same export, and cannot be read"] += lost + missed
     for trace in traces:
         name = flat_text(trace.get("id"))
-        inside = _listed(trace.get("observations"), reading, "observation") or steps.get(name, ())
+        inside = _listed(trace.get("observations"), reading, "observation") or steps.get(name, [])
         scores = [*_listed(trace.get("scores"), reading, "score"), *given.get(name, ())]
         yield _langfuse_sample(trace, inside, scores, reading)
     for name, group in groups.items():
@@ -214,7 +214,7 @@ def _by_trace(files: tuple[tuple[Path, int], ...]) -> tuple[Mapping[str, list[Ma
 
 def read_langsmith(path: Path, reading: Reading) -> Iterator[Sample]:
     """Root runs with their feedback, nested as the API gives them or flat as an experiment's table is saved."""
-    roots: list[Mapping[str, Any]] = []
+    roots: list[dict[str, Any]] = []
     calls: dict[str, list[Mapping[str, Any]]] = {}
     for row in map(_nested, _records(path, reading)):
         inner = bool(row.get("parent_run_id") or row.get("parent_run_ids")) or _no(row.get("is_root"))
@@ -267,7 +267,7 @@ def _feedback(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_braintrust(path: Path, reading: Reading) -> Iterator[Sample]:
     """Rows of an experiment: root spans with `scores` between 0 and 1; tokens and model stand in their llm spans."""
-    roots: list[Mapping[str, Any]] = []
+    roots: list[dict[str, Any]] = []
     spans: dict[str, list[Mapping[str, Any]]] = {}
     for row in map(_nested, _records(path, reading)):
         inner = row.get("span_parents") and row.get("span_id") != row.get("root_span_id")
