@@ -138,7 +138,10 @@ FORMATS: tuple[Format, ...] = (
     Format(
         name="lighteval details",
         shapes=("parquet",),
-        told_by=_has("doc", "model_response", "metric"),
+        told_by=lambda seen: (
+            seen.names.keys() >= {"doc", "model_response", "metric"}
+            or seen.names.keys() >= {"full_prompt", "predictions", "gold", "gold_index", "metrics"}
+        ),
         read=read_lighteval,
     ),
     Format(
