@@ -182,6 +182,7 @@ VERSIONS = {
     "pygments": "2.21.0",
     "reverse_geocode": "1.6.6",
 }
+ALL_10_000 = "eb11b89361a3bcdc5d214efcceca04827fbf93db228d124869644b8748aea0f1"
 FIRST_400 = "6fa4eead6dccf257c7b3d0f2709257eb3e0cf5c025b6ccfd47806c2560e89ee2"
 
 
@@ -190,6 +191,16 @@ def test_first_items_unchanged(tmp_path: Path) -> None:
         pytest.skip("the hash is stated for other versions of the sources")
     write_items(bench().items[:400], tmp_path / "f.jsonl")
     assert hashlib.sha256((tmp_path / "f.jsonl").read_bytes()).hexdigest() == FIRST_400
+
+
+@pytest.mark.slow
+def test_the_whole_benchmark_unchanged(tmp_path: Path) -> None:
+    """The 10,000 items of the public card, byte for byte, on whatever machine this runs."""
+    whole = build_facts(items=10_000, seed=0)
+    if whole.versions != VERSIONS:
+        pytest.skip("the hash is stated for other versions of the sources")
+    write_items(whole.items, tmp_path / "f.jsonl")
+    assert hashlib.sha256((tmp_path / "f.jsonl").read_bytes()).hexdigest() == ALL_10_000
 
 
 def test_asking_for_too_much_or_nothing() -> None:

@@ -105,6 +105,8 @@ def write_card(
             f"{path} is not a facts benchmark as built, so its card cannot know whose it is.",
             remedy="Give --name, --license and --creator.",
         )
+    content = card_rows(items)
+    digest = hashlib.sha256(content).hexdigest()
     terms = sorted({term for d in {i.domain for i in items} for _, term in SOURCES.get(d, ())}) if facts else []
     known = [LICENSES[t] for t in ("Apache-2.0", *terms) if t in LICENSES] if facts else []
     about = About(
@@ -112,14 +114,14 @@ def write_card(
         description=_description(items, facts=facts),
         licenses=tuple(url for url, _ in known) or (LICENSES.get(str(license_name), (str(license_name),))[0],),
         creator=creator or "The Richter developers",
-        version=f"1.0.0+{hashlib.sha256(card_rows(items)).hexdigest()[:12]}",
-        url=url or "https://pypi.org/project/richter/",
+        version=f"1.0.0+{digest[:12]}",
+        url=url or f"urn:sha256:{digest}",
         cite=f"{creator or 'The Richter developers'}. {name or 'Richter facts'}, {len(items):,} items.",
         keywords=("language models", "evaluation", "error severity", "questions"),
         published=published,
     )
     files = [
-        DataFile(path="data/test.jsonl", content=card_rows(items), description="The items.", columns=COLUMNS),
+        DataFile(path="data/test.jsonl", content=content, description="The items.", columns=COLUMNS),
     ]
     gazetteer = beside(path)
     if gazetteer.is_file():
