@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import importlib.resources
 import json
 import shutil
 import socket
@@ -95,6 +96,15 @@ class Browser:
     def picture(self, path: Path, *, whole: bool = False) -> None:
         reply = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(reply["data"]))
+
+    def barriers(self) -> list[Any]:
+        """What axe-core calls serious or critical on the page as it is."""
+        self.script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
+        found = self.promise(
+            "axe.run().then((r) => r.violations.map((v) => [v.impact, v.id, v.nodes.slice(0, 3)"
+            ".map((n) => n.html.slice(0, 200) + n.failureSummary.slice(0, 200))]))"
+        )
+        return [violation for violation in found if violation[0] in ("serious", "critical")]
 
     def logged(self) -> list[str]:
         return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})]

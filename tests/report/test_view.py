@@ -265,6 +265,29 @@ def test_runs_are_found_in_folders_and_by_name(run: Path, tmp_path: Path) -> Non
         find_runs([str(tmp_path / "nowhere")])
 
 
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize(("width", "dark"), [(360, True), (1440, False)])
+def test_no_barriers(run: Path, tmp_path: Path, width: int, dark: bool) -> None:
+    app = app_of(run)
+    pages = {
+        "#/": ".card",
+        "#/run/0/items": "tbody tr",
+        "#/run/0/item?item=item-014": ".side + .side",
+        "#/run/0/rate": "input[name=rater]",
+    }
+    with served(app) as base, open_browser(tmp_path) as browser:
+        browser.size(width, 900)
+        browser.dark(dark)
+        browser.go(f"{base}/?token={app.guard.token}")
+        for address, part in pages.items():
+            browser.script("location.hash = arguments[0]", address)
+            browser.wait(f"document.querySelector('{part}')")
+            assert browser.script("return document.documentElement.scrollWidth") <= width, address
+            assert browser.barriers() == [], address
+
+
 @pytest.mark.browser
 @pytest.mark.xdist_group("browser")
 def test_in_a_browser(tmp_path: Path) -> None:
