@@ -190,7 +190,7 @@ def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
         chart(height=200)
         .mark_point(filled=True, opacity=0.75)
         .encode(
-            x=alt.X("margin:Q", title="lead of the first answer over the second", scale=alt.Scale(domain=[0, 1])),
+            x=alt.X("margin:Q", title="lead of the first answer", scale=alt.Scale(domain=[0, 1])),
             y=alt.Y("top_share:Q", title="share of the first answer", scale=alt.Scale(domain=[0, 1])),
             color=alt.Color(
                 "answer:N",

@@ -112,13 +112,16 @@ def _forest(gaps: Sequence[Row]) -> Iterator[Figure]:
     )
     base = chart(height=alt.Step(20)).transform_filter(alt.FieldOneOfPredicate(field="pair", oneOf=pairs))
     y = alt.Y("pair:N", sort=pairs, title=None, axis=alt.Axis(grid=False))
+    difference = "difference"  # the pair's name says of which from which
     shade = base.mark_bar(color="var(--shade)", height=alt.RelativeBandSize(band=1)).encode(
-        x=alt.X("margin_low:Q", title="second minus first"), x2="margin:Q", y=y
+        x=alt.X("margin_low:Q", title=difference), x2="margin:Q", y=y
     )
-    zero = base.mark_tick(color="var(--muted)", thickness=1, height=20).encode(x="zero:Q", y=y)
-    bars = base.mark_rule(strokeWidth=2.5).encode(x="low:Q", x2="high:Q", y=y, color=_verdict_colour(rows))
+    zero = base.mark_tick(color="var(--muted)", thickness=1, height=20).encode(x=alt.X("zero:Q", title=difference), y=y)
+    bars = base.mark_rule(strokeWidth=2.5).encode(
+        x=alt.X("low:Q", title=difference), x2="high:Q", y=y, color=_verdict_colour(rows)
+    )
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x="delta:Q",
+        x=alt.X("delta:Q", title=difference),
         y=y,
         color=_verdict_colour(rows),
         tooltip=[
