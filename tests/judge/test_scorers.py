@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from richter.audit import ask_run, name_conditions
-from richter.audit._score import answers_of, own_nll, score_nll
+from richter.audit._score import answers_of, own_nll, score_nll, write_scored
 from richter.cli import main
 from richter.errors import InputError, MissingPart, ModelError, RichterError
 from richter.judge._scorers import check_nll_model, read_nll, toxicity
@@ -134,3 +134,22 @@ def test_an_answer_is_as_likely_to_its_own_model_as_when_it_was_given(tmp_path: 
     known = score_nll(answers_of(tmp_path), "smollm2", tmp_path / "nothing", known=own)
     assert known["nll"].to_list() == [own[i, c] for i, c in known.select("item", "condition").iter_rows()]
     assert not (tmp_path / "nothing").exists()
+
+
+def test_scores_join_a_table_that_is_there_and_run_in_no_spreadsheet(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    old = {"item": ["b", "a", "c"], "condition": ["m", "m", "m"], "severity": [2.0, 0.0, 4.0], "nll": [9.0, 9.0, 9.0]}
+    pl.DataFrame(old).write_csv(path)
+    answers = ["=1+1", "plain"]
+    new = pl.DataFrame({"item": ["a", "b"], "condition": ["m", "m"], "answer": answers, "nll": [0.5, 1.5]})
+    write_scored(new, path)
+    back = pl.read_csv(path)
+    assert back["item"].to_list() == ["a", "b"]
+    assert back["severity"].to_list() == [0.0, 2.0]  # kept
+    assert back["nll"].to_list() == [0.5, 1.5]  # new
+    assert back["answer"].to_list() == ["'=1+1", "plain"]
+    other = tmp_path / "other.csv"
+    other.write_text("x,y\n1,2\n")
+    with pytest.raises(InputError, match="no table of answers"):
+        write_scored(new, other)
+    assert other.read_text() == "x,y\n1,2\n"

@@ -9,7 +9,7 @@ import polars as pl
 
 from richter.audit._ask import AskProgress
 from richter.errors import InputError
-from richter.interop import read_frame
+from richter.interop import export_table, read_frame
 from richter.judge._scorers import check_nll_model, nll_job, read_nll, toxicity
 from richter.llm import Asker, Job, open_model, resolve
 from richter.store import RunLike, is_database, open_ledger, run_place
@@ -41,6 +41,25 @@ def answers_of(source: RunLike) -> pl.DataFrame:
     if frame.is_empty():
         raise InputError(f"{source} holds no answers.", remedy="Ask first: richter ask")
     return frame
+
+
+def write_scored(frame: pl.DataFrame, output: Path) -> None:
+    """Write scored answers; columns that a table already there has for them, such as severities, are kept.
+
+    What models wrote goes out as `export_table` writes it: a spreadsheet runs no cell of it.
+    """
+    keys = ["item", "condition"]
+    if output.exists():
+        old = read_frame(output)
+        if not set(keys) <= set(old.columns):
+            raise InputError(
+                f"{output} exists and is no table of answers (`item`, `condition`).",
+                remedy="Choose another path with -o.",
+            )
+        kept = [name for name in old.columns if name not in frame.columns]
+        old = old.with_columns(pl.col(keys).cast(pl.String)).unique(keys, keep="first", maintain_order=True)
+        frame = frame.join(old.select(*keys, *kept), on=keys, how="left", maintain_order="left")
+    export_table(frame, output)
 
 
 def score_toxicity(frame: pl.DataFrame) -> pl.DataFrame:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from richter.audit._score import answers_of, own_nll, score_nll, score_toxicity
+from richter.audit._score import answers_of, own_nll, score_nll, score_toxicity, write_scored
 from richter.cli._output import console
 from richter.cli._progress import asking, downloading
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.store import is_database
 
 __all__ = ["score"]
@@ -24,7 +24,8 @@ def score(source: str, scorer: str, output: Path, model: str, max_tokens: int, s
     """Give every answer of a RUN folder or a FILE (`item`, `condition`, `prompt`, `answer`) a continuous severity.
 
     nll: the mean negative log-likelihood per token under a judge model that runs here. toxicity: a probability by
-    alt-profanity-check, bounded in [0, 1]. Neither says that an answer is wrong. Then: richter tail test OUTPUT.
+    alt-profanity-check, bounded in [0, 1]. Neither says that an answer is wrong.
+    Other columns of a table that is already at OUTPUT are kept. Then: richter tail test OUTPUT.
 
     \b
     richter tail score run1 --scorer nll -o scores.csv
@@ -50,10 +51,7 @@ def score(source: str, scorer: str, output: Path, model: str, max_tokens: int, s
                 watch=watch,
                 download=download,
             )
-    try:
-        (frame.write_csv if output.suffix == ".csv" else frame.write_parquet)(output)
-    except OSError as error:
-        raise StorageError(f"{output} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+    write_scored(frame, output)
     empty = int(frame[scorer].null_count())
     out = console()
     out.print(f"Scored {len(frame) - empty:,} answers by {scorer}" + (f"; {empty:,} have none." if empty else "."))
