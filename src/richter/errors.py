@@ -10,6 +10,7 @@ RichterError                    everything below; the command line prints it in 
 │   ├── LedgerCorrupt           not a ledger, or damaged
 │   └── LedgerUnreachable       the database that holds it does not answer
 ├── StorageError                the disk is full or the folder cannot be written
+├── EngineError                 a cluster cannot be used
 ├── ModelError                  a model cannot be asked at all
 │   ├── UnknownProvider         no such provider prefix
 │   ├── MissingKey              the environment holds no key for the provider
@@ -22,10 +23,12 @@ RichterError                    everything below; the command line prints it in 
 """
 
 import re
+from typing import Any
 
 __all__ = [
     "BudgetExhausted",
     "CallFailed",
+    "EngineError",
     "InputError",
     "LedgerCorrupt",
     "LedgerError",
@@ -53,6 +56,15 @@ class RichterError(Exception):
         self.what = _without_passwords(what)
         self.remedy = remedy
         super().__init__(f"{self.what} {remedy}".strip())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)  # it crosses from one process to another whole
+
+
+def _again(kind: type[RichterError], args: tuple[Any, ...], state: dict[str, Any]) -> RichterError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 def _without_passwords(text: str) -> str:
@@ -100,6 +112,10 @@ class LedgerUnreachable(LedgerError):
 
 class StorageError(RichterError):
     """The disk is full or the folder cannot be written."""
+
+
+class EngineError(RichterError):
+    """A cluster cannot be used."""
 
 
 class ModelError(RichterError):

@@ -1,0 +1,173 @@
+"""A Ray cluster: one that runs already, or one on this machine that lives as long as the work."""
+
+import dataclasses
+import os
+import re
+import secrets
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from richter.errors import EngineError, InputError, MissingPart, RichterError, StorageError
+
+__all__ = ["RayEngine", "connected"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+REACH_S = 5.0  # Ray itself tries for minutes
+RETRIES = 5  # of a task whose node was lost
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RayEngine:
+    """A cluster that this process is connected to. `ray` is the package, `remote` whether by Ray's client protocol."""
+
+    ray: Any
+    address: str
+    workers: int
+    remote: bool
+
+    @property
+    def nodes(self) -> int:
+        """Machines that are up."""
+        return sum(node["Alive"] for node in self.ray.nodes())
+
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        """The results in the order of the tasks. A task whose machine is lost is done again elsewhere."""
+        task = self.ray.remote(num_cpus=1, max_retries=RETRIES)(_apply)
+        waiting: deque[Any] = deque()
+        try:
+            kept = self.ray.put(function)
+            for given in tasks:
+                waiting.append(task.remote(kept, given))
+                if len(waiting) >= 2 * self.workers:
+                    yield self.ray.get(waiting.popleft())
+            while waiting:
+                yield self.ray.get(waiting.popleft())
+        except self.ray.exceptions.RayError as error:
+            raise self.explain(error) from error
+        finally:
+            for left in waiting:
+                self.ray.cancel(left)
+
+    def explain(self, error: BaseException) -> RichterError:
+        """What a fault of the cluster, or one raised on it, means to the user."""
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, RichterError):
+            return cause
+        text = " ".join(str(cause or error).split())
+        if isinstance(error, self.ray.exceptions.OutOfDiskError) or "No space left on device" in text:
+            return StorageError(
+                "The disk of a machine of the cluster is full.",
+                remedy="Free room there and run the same command again: it goes on where it stopped.",
+            )
+        if "No module named 'richter" in text:
+            return EngineError(
+                "Richter is not installed on a machine of the cluster.",
+                remedy="Install the same version on all of them: pip install 'richter[ray]'.",
+            )
+        kind = type(cause or error).__name__
+        return EngineError(
+            f"The cluster failed: {kind}: {text[:300]}",
+            remedy="What is done is kept; run the same command again when the cluster is well.",
+        )
+
+
+def _apply(function: Callable[[T], R], given: T) -> R:
+    return function(given)
+
+
+@contextmanager
+def connected(spec: str, *, workers: int | None = None) -> Iterator[RayEngine]:
+    """Connect to the cluster that `spec` names, and leave it at the end; a cluster started here ends with the work."""
+    if find_spec("ray") is None:
+        raise MissingPart("The package ray is not installed.", remedy="Install it: pip install 'richter[ray]'.")
+    if workers is not None and workers < 1:
+        raise InputError(f"{workers} workers cannot do anything.", remedy="Give at least 1.")
+    address = os.environ.get("RAY_ADDRESS", "") if spec == "ray" else spec
+    if not address and "ray" not in sys.modules:
+        _keep_to_this_machine()
+    ray = _import_ray()
+    if ray.is_initialized():  # a program that uses Ray already, and us
+        yield _engine(ray, address or "ray", workers)
+        return
+    if address and address != "auto":
+        _reach(address)
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # leave GPUs visible to workers that ask for none
+    try:
+        if address:
+            ray.init(address, log_to_driver=False, logging_level="ERROR")
+        else:
+            ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise _refused(address or "this machine", error) from error
+    try:
+        yield _engine(ray, address or "this machine", workers)
+    finally:
+        ray.shutdown()
+
+
+def _import_ray() -> Any:
+    import ray
+
+    return ray
+
+
+def _engine(ray: Any, address: str, workers: int | None) -> RayEngine:
+    processors = int(ray.cluster_resources().get("CPU", 1))
+    remote = bool(ray.util.client.ray.is_connected())
+    return RayEngine(ray=ray, address=address, workers=workers or max(1, processors), remote=remote)
+
+
+def _keep_to_this_machine() -> None:
+    """A cluster of our own listens on loopback only, and to those who know its token; Ray would use every interface.
+
+    Ray reads these when it is imported.
+    """
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # its name aside: nodes keep to 127.0.0.1
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if "RAY_AUTH_MODE" not in os.environ:
+        os.environ["RAY_AUTH_MODE"] = "token"
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
+
+def _reach(address: str) -> None:
+    where = urlsplit(address if "://" in address else f"ray://{address}")
+    try:
+        host, port = where.hostname, where.port
+    except ValueError:
+        host, port = None, None
+    if host is None or port is None:
+        raise InputError(
+            f"{address} is not the address of a cluster.", remedy="Write ray://host:port; Ray's port is 10001."
+        )
+    try:
+        socket.create_connection((host, port), timeout=REACH_S).close()
+    except OSError as error:
+        raise EngineError(
+            f"No cluster answers at {address}: {error.strerror or error}.",
+            remedy="Check the address and that `ray start --head` runs there, with its client port open.",
+        ) from error
+
+
+def _refused(address: str, error: BaseException) -> EngineError:
+    text = " ".join(str(error).split())
+    if re.search(r"[Vv]ersion mismatch|different (Ray|Python) version|must be the same version", text):
+        return EngineError(
+            f"The cluster at {address} runs another version: {text[:300]}",
+            remedy="Install the same versions of Ray and Python here and there.",
+        )
+    if "token" in text.lower() or "authentic" in text.lower():
+        return EngineError(
+            f"The cluster at {address} asks for a token.",
+            remedy="Set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) as on the cluster.",
+        )
+    return EngineError(
+        f"The cluster at {address} cannot be used: {text[:300]}", remedy="See `ray status` there, and its logs."
+    )

@@ -1,0 +1,67 @@
+"""A real Ray cluster of several nodes on this machine, on loopback only, behind a token."""
+
+import os
+import secrets
+import socket
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+SETTINGS = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # nodes keep to 127.0.0.1
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    "RAY_health_check_initial_delay_ms": "0",  # a killed node is missed in a second, not in fifteen
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_failure_threshold": "2",
+}
+
+
+def need_ray() -> None:
+    """Skip where Ray is not installed; else set what Ray reads when it is imported."""
+    if find_spec("ray") is None:
+        pytest.skip("ray is not installed (pip install 'richter[ray]')")
+    assert "ray" not in sys.modules or os.environ.get("RAY_AUTH_TOKEN") == SETTINGS["RAY_AUTH_TOKEN"]
+    os.environ.update(SETTINGS)
+    root = Path(__file__).resolve().parents[2]  # what pytest finds by itself, the cluster's processes must find too
+    os.environ["PYTHONPATH"] = os.pathsep.join(str(p) for p in (root / "src", root / "tests", root))
+    programs = str(Path(sys.executable).parent)  # Ray's client server is started as `python`
+    if programs not in os.environ["PATH"].split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([programs, os.environ["PATH"]])
+
+
+class RayCluster:
+    """A head without processors and `workers` nodes with `cpus` each. `address` is what RAY_ADDRESS takes."""
+
+    def __init__(self, *, workers: int = 2, cpus: int = 1, client: bool = False, **head: Any) -> None:
+        need_ray()
+        from ray.cluster_utils import Cluster
+
+        options: dict[str, Any] = {"num_cpus": 0, "node_ip_address": "127.0.0.1", "include_dashboard": False} | head
+        self.client_address = ""
+        if client:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                options["ray_client_server_port"] = free.getsockname()[1]
+            self.client_address = f"ray://127.0.0.1:{options['ray_client_server_port']}"
+        self._cluster = Cluster(initialize_head=True, head_node_args=options)
+        self.address: str = self._cluster.address
+        self.nodes = [self._cluster.add_node(num_cpus=cpus, node_ip_address="127.0.0.1") for _ in range(workers)]
+
+    def kill(self, node: Any) -> None:
+        """A machine is lost, at once."""
+        self._cluster.remove_node(node, allow_graceful=False)
+        self.nodes.remove(node)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import ray
+
+        ray.shutdown()
+        self._cluster.shutdown()
