@@ -10,6 +10,8 @@ from rich.table import Table
 
 from richter.audit import TailReport, read_plan, study_column
 from richter.audit._plan_tail import tail_plan
+from richter.cli._engine import engine_options
+from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._tail_score import score
 from richter.errors import StorageError
@@ -158,6 +160,7 @@ def write_paper(report: TailReport, folder: Path) -> None:
 @click.option("--trials", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--n-resamples", type=click.IntRange(100), default=500, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
+@engine_options
 @json_option
 def power(
     deltas: tuple[float, ...],
@@ -169,6 +172,8 @@ def power(
     trials: int,
     n_resamples: int,
     seed: int,
+    engine: str,
+    workers: int | None,
     json_path: str | None,
 ) -> None:
     """Simulate how often a pair of known truth passes, and which gates fall. All data are simulated.
@@ -177,6 +182,7 @@ def power(
     richter tail power --delta-xi 0.1 --delta-xi 0.2 --n-exc 1570
     richter tail power --generator gpd --n-exc 500 --n-exc 1000 --trials 500
     richter tail power --generator G5 --delta-xi 0.2
+    richter tail power --trials 2000 --engine ray
     """
     rng = np.random.default_rng(seed)
     deltas = deltas or (0.0, 0.05, 0.10, 0.15, 0.20)
@@ -185,29 +191,12 @@ def power(
         plan = TailPlan(tolerance_mean=0.10, tolerance_tvar=0.20)
     else:
         plan = tail_plan(read_plan(plan_path, kind="tail"))
-    if generator == "gpd":
-        study = simulate_criteria(
-            deltas,
-            n_excs,
-            rng=rng,
-            trials=trials,
-            n_resamples=n_resamples,
-            xi=xi,
-            floor=plan.delta,
-            level=1 - plan.alpha,
-        )
-    else:
-        study = simulate_protocol(
-            deltas,
-            n_excs,
-            plan,
-            rng=rng,
-            generator=generator,
-            size=size,
-            xi=xi,
-            trials=trials,
-            n_resamples=n_resamples,
-        )
+    options: dict[str, Any] = {"rng": rng, "trials": trials, "n_resamples": n_resamples, "xi": xi}
+    with open_mapper(engine, workers=workers, label="simulating") as mapper:
+        if generator == "gpd":
+            study = simulate_criteria(deltas, n_excs, floor=plan.delta, level=1 - plan.alpha, mapper=mapper, **options)
+        else:
+            study = simulate_protocol(deltas, n_excs, plan, generator=generator, size=size, mapper=mapper, **options)
     write_json(study, json_path)
     out = console(json_path)
     best = max(study.cells, key=lambda c: c.pass_rate)
@@ -224,6 +213,8 @@ def _power_table(study: PowerStudy) -> Table:
         title=f"pass rates, and the share of trials in which each gate fails (simulated, generator {study.generator})",
         title_justify="left",
         box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
     )
     gates = [g for g in GATES if g in study.cells[0].failed]
     for heading in ("delta xi", "exceed", "items", "pass", "95% interval", "P1, P2", "undecided"):

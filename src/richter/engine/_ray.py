@@ -80,6 +80,9 @@ class RayEngine:
 
 
 def _apply(function: Callable[[T], R], given: T) -> R:
+    numba = sys.modules.get("numba")  # Ray holds OpenMP to the one processor of the task, but not numba
+    if numba is not None:
+        numba.set_num_threads(1)
     return function(given)
 
 

@@ -13,6 +13,7 @@ from richter.stats._multiplicity import benjamini_hochberg, holm
 from richter.stats._ppi import Corrected, difference_of, ppi_difference, ppi_mean, ppi_rate, ppi_rates
 from richter.stats._proportion import clopper_pearson, wilson
 from richter.stats._screening import Screening, Share, ThresholdRow, overcall_rate, screen
+from richter.stats._trials import Mapper, run_tasks, run_trials
 from richter.stats._weighted_rate import weighted_rate
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Kappa",
     "LeaveOneOut",
     "Leniency",
+    "Mapper",
     "Missingness",
     "Screening",
     "Share",
@@ -53,6 +55,8 @@ __all__ = [
     "ppi_mean",
     "ppi_rate",
     "ppi_rates",
+    "run_tasks",
+    "run_trials",
     "screen",
     "weighted_kappa",
     "weighted_rate",

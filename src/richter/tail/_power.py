@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from richter.errors import InputError
 from richter.records import Interval, Verdict
-from richter.stats import wilson
+from richter.stats import Mapper, run_trials, wilson
 from richter.tail import _kernels
 from richter.tail._condition import ConditionTail, exceedances_above, stability_of
 from richter.tail._gates import GATES, evaluate_gates, verdict_of
@@ -79,32 +79,52 @@ def simulate_criteria(
     xi: float = 0.0,
     floor: float = 0.10,
     level: float = 0.95,
+    mapper: Mapper = map,
 ) -> PowerStudy:
     """Appendix E: P1 and P2 on pure GPD exceedances, xi against xi + delta with sigma = 1 (figure 5).
 
     The other gates have nothing to look at there. P2 is looked at first: where it fails the trial is lost whatever the
     intervals say, so that they are bootstrapped only where it holds. The lighter sample of a trial is shared by all
-    deltas of its n, so cells of one n are dependent, each with the right marginal.
+    deltas of its n, so cells of one n are dependent, each with the right marginal. Trials have seeds of their own:
+    `mapper` says where they run and changes no rate.
     """
     _check_runs(trials, n_resamples)
+    settings = [
+        _Criteria(deltas=tuple(deltas), n=n, xi=xi, floor=floor, level=level, n_resamples=n_resamples) for n in n_excs
+    ]
     cells = []
-    for n in n_excs:
-        small, passed = np.zeros((2, len(deltas)), dtype=np.int64)
-        for _ in range(trials):
-            light = draw_gpd(n, xi, 1.0, rng)
-            shape, interval = _shape_of(light), None
-            for k, delta in enumerate(deltas):
-                heavy = draw_gpd(n, xi + delta, 1.0, rng)
-                if abs(_shape_of(heavy) - shape) <= floor:
-                    small[k] += 1
-                    continue
-                interval = interval or _interval_of(light, level, n_resamples, rng)[1]
-                other = _interval_of(heavy, level, n_resamples, rng)[1]
-                passed[k] += other.low > interval.high or interval.low > other.high
-        cells += [
-            _criteria_cell(delta, n, trials, int(s), int(p)) for delta, s, p in zip(deltas, small, passed, strict=True)
-        ]
+    for n, results in zip(n_excs, run_trials(_criteria_trial, settings, trials, rng=rng, mapper=mapper), strict=True):
+        for delta, outcomes in zip(deltas, zip(*results, strict=True), strict=True):
+            cells.append(_criteria_cell(delta, n, trials, outcomes.count("small"), outcomes.count("passed")))
     return PowerStudy(generator="gpd", size=0.0, xi=xi, cells=tuple(cells), n_resamples=n_resamples)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Criteria:
+    deltas: tuple[float, ...]
+    n: int
+    xi: float
+    floor: float
+    level: float
+    n_resamples: int
+
+
+def _criteria_trial(setting: _Criteria, rng: np.random.Generator) -> list[str]:
+    """What became of each delta: `small` (P2 fails), `overlap` (P1 fails) or `passed`."""
+    n, level, n_resamples = setting.n, setting.level, setting.n_resamples
+    light = draw_gpd(n, setting.xi, 1.0, rng)
+    shape, interval = _shape_of(light), None
+    outcomes = []
+    for delta in setting.deltas:
+        heavy = draw_gpd(n, setting.xi + delta, 1.0, rng)
+        if abs(_shape_of(heavy) - shape) <= setting.floor:
+            outcomes.append("small")
+            continue
+        interval = interval or _interval_of(light, level, n_resamples, rng)[1]
+        other = _interval_of(heavy, level, n_resamples, rng)[1]
+        apart = other.low > interval.high or interval.low > other.high
+        outcomes.append("passed" if apart else "overlap")
+    return outcomes
 
 
 def _criteria_cell(delta: float, n: int, trials: int, small: int, passed: int) -> PowerCell:
@@ -133,17 +153,19 @@ def simulate_protocol(
     xi: float = 0.0,
     trials: int = 200,
     n_resamples: int = 1_000,
+    mapper: Mapper = map,
 ) -> PowerStudy:
     """Pass rates with all gates exercised, on severities whose mean and TVaR_0.9 are equal and whose shapes differ.
 
     The gates are those of `compare_tails` for independent conditions. To be quick, the intervals of G1 and G2 use the
     normal limit of mean and TVaR instead of the bootstrap (tens of thousands of items: the two agree), and G4 the
-    eigenvalues at the shape rounded to 0.01. Intervals of xi are bootstrapped with `n_resamples`.
+    eigenvalues at the shape rounded to 0.01. Intervals of xi are bootstrapped with `n_resamples`. Trials have seeds of
+    their own: `mapper` says where they run and changes no rate.
     """
     _check_runs(trials, n_resamples)
     if generator not in GENERATORS:
         raise InputError(f"The generator {generator!r} is not known.", remedy=f"Use one of {', '.join(GENERATORS)}.")
-    cells = []
+    settings = []
     for delta in deltas:
         for n_exc in n_excs:
             n = math.ceil(round(n_exc / (1 - plan.q), 6))
@@ -151,21 +173,45 @@ def simulate_protocol(
             if generator == "G3":  # the same items under a threshold too high for them, as the paper's q = 0.99
                 kept = math.floor(plan.floor_exceedances * (1 - 0.1 * size))
                 used = dataclasses.replace(plan, q=1 - kept / n)
-            results = [_trial(n, delta, used, rng, generator, size, xi, n_resamples) for _ in range(trials)]
-            cells.append(_cell(delta, kept, n, results))
-    return PowerStudy(generator=generator, size=size, xi=xi, cells=tuple(cells), n_resamples=n_resamples)
+            settings.append(
+                _Setting(
+                    delta=delta,
+                    n_exc=kept,
+                    n_items=n,
+                    plan=used,
+                    generator=generator,
+                    size=size,
+                    xi=xi,
+                    n_resamples=n_resamples,
+                )
+            )
+    results = run_trials(_trial, settings, trials, rng=rng, mapper=mapper)
+    cells = tuple(_cell(setting, found) for setting, found in zip(settings, results, strict=True))
+    return PowerStudy(generator=generator, size=size, xi=xi, cells=cells, n_resamples=n_resamples)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Setting:
+    delta: float
+    n_exc: int
+    n_items: int
+    plan: TailPlan
+    generator: str
+    size: float
+    xi: float
+    n_resamples: int
 
 
 _Trial = tuple[tuple[bool | None, ...], Verdict, str | None]
 
 
-def _cell(delta: float, n_exc: int, n_items: int, results: Sequence[_Trial]) -> PowerCell:
+def _cell(setting: _Setting, results: Sequence[_Trial]) -> PowerCell:
     trials = len(results)
     passed = sum(verdict is Verdict.VERIFIED for _, verdict, _ in results)
     return PowerCell(
-        delta=delta,
-        n_exc=n_exc,
-        n_items=n_items,
+        delta=setting.delta,
+        n_exc=setting.n_exc,
+        n_items=setting.n_items,
         trials=trials,
         pass_rate=passed / trials,
         interval=wilson(passed, trials),
@@ -199,18 +245,14 @@ def _interval_of(
     return xi, Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile")
 
 
-def _trial(
-    n: int,
-    delta: float,
-    plan: TailPlan,
-    rng: np.random.Generator,
-    generator: str,
-    size: float,
-    xi: float,
-    n_resamples: int,
-) -> _Trial:
-    samples = draw_pair(n, delta, rng, generator=generator, size=size, xi=xi)
-    (a, var_a), (b, var_b) = (_side(name, x, plan, n_resamples, rng) for name, x in zip("ab", samples, strict=True))
+def _trial(setting: _Setting, rng: np.random.Generator) -> _Trial:
+    plan = setting.plan
+    samples = draw_pair(
+        setting.n_items, setting.delta, rng, generator=setting.generator, size=setting.size, xi=setting.xi
+    )
+    (a, var_a), (b, var_b) = (
+        _side(name, x, plan, setting.n_resamples, rng) for name, x in zip("ab", samples, strict=True)
+    )
     z = float(ndtri(1 - plan.alpha / 2))
 
     def difference(estimate: float, variance: float) -> Interval:

@@ -6,6 +6,7 @@ logit scale (G4), or the same shape beyond the 0.995 quantile (G5).
 
 import dataclasses
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.special import expit
 
 from richter.errors import InputError
 from richter.records import Interval
-from richter.stats import wilson
+from richter.stats import Mapper, run_trials, wilson
 from richter.tail._generators import draw_gpd, draw_severities
 from richter.tail._plan import TailPlan
 from richter.tail._study import compare_conditions
@@ -68,40 +69,48 @@ def draw_trap(gate: str, rng: np.random.Generator) -> dict[str, NDArray[np.float
     raise InputError(f"There is no trap {gate!r}.", remedy=f"Use one of {', '.join(TRAPS)}.")
 
 
-def simulate_trap(gate: str, *, rng: np.random.Generator, trials: int = 50, n_resamples: int = 200) -> TrapStudy:
+def simulate_trap(
+    gate: str, *, rng: np.random.Generator, trials: int = 50, n_resamples: int = 200, mapper: Mapper = map
+) -> TrapStudy:
     """How often the naive analysis of a trap has a claim to publish, and what the protocol says of it.
 
     The analyst of 6.1 accepts a difference of xi above the floor 0.10 if Anderson-Darling passes; that of 6.2 disjoint
     95% intervals and a difference above the floor; that of 6.3 everything but G5, at the threshold of the band that
     shows the largest difference. The tolerances of G1 and G2 are those of the generator in 6.3; in 6.1 and 6.2 they
-    play no part (the paper calls them preconditions) and are infinite.
+    play no part (the paper calls them preconditions) and are infinite. Studies have seeds of their own: `mapper` says
+    where they run and changes no rate.
     """
     if trials < 1:
         raise InputError(f"{trials} trials give no rate.", remedy="Use at least 1.")
-    tolerances = (0.1, 0.2) if gate == "G5" else (math.inf, math.inf)
-    plan = TailPlan(tolerance_mean=tolerances[0], tolerance_tvar=tolerances[1], n_resamples=n_resamples)
-    counts: dict[str, int] = {}
-    for _ in range(trials):
-        study = compare_conditions(draw_trap(gate, rng), plan, rng=rng, band=gate == "G5")
-        claims = [
-            pair
-            for pairs in study.band.values()
-            for pair in pairs
-            if all(g.passed is not False for g in pair.gates if g.name in _LOOKS_AT[gate])
-        ]
-        if claims:
-            best = max(claims, key=lambda pair: abs(pair.delta_xi))
-            outcome = best.blocked_by or best.verdict.value
-            counts[outcome] = counts.get(outcome, 0) + 1
-    killed = counts.get(gate, 0)
+    (outcomes,) = run_trials(_walk_into, [(gate, n_resamples)], trials, rng=rng, mapper=mapper, batch=1)
+    counts = Counter(outcome for outcome in outcomes if outcome is not None)
+    killed = counts[gate]
     return TrapStudy(
         gate=gate,
         trials=trials,
-        naive_rate=sum(counts.values()) / trials,
+        naive_rate=counts.total() / trials,
         killed_rate=killed / trials,
         interval=wilson(killed, trials),
         outcomes={name: n / trials for name, n in sorted(counts.items())},
     )
+
+
+def _walk_into(trap: tuple[str, int], rng: np.random.Generator) -> str | None:
+    """One study: what the protocol says of the naive analyst's claim; None where he has none."""
+    gate, n_resamples = trap
+    tolerances = (0.1, 0.2) if gate == "G5" else (math.inf, math.inf)
+    plan = TailPlan(tolerance_mean=tolerances[0], tolerance_tvar=tolerances[1], n_resamples=n_resamples)
+    study = compare_conditions(draw_trap(gate, rng), plan, rng=rng, band=gate == "G5")
+    claims = [
+        pair
+        for pairs in study.band.values()
+        for pair in pairs
+        if all(g.passed is not False for g in pair.gates if g.name in _LOOKS_AT[gate])
+    ]
+    if not claims:
+        return None
+    best = max(claims, key=lambda pair: abs(pair.delta_xi))
+    return best.blocked_by or best.verdict.value
 
 
 def _bent(n: int, rng: np.random.Generator) -> NDArray[np.float64]:

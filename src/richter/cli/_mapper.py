@@ -1,0 +1,46 @@
+"""Where the tasks of a study run, and how far they are, on stderr."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from richter.cli._output import progress_console
+from richter.cli._progress import LINE_EVERY_S
+from richter.engine import open_engine
+from richter.stats import Mapper
+
+__all__ = ["open_mapper"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@contextmanager
+def open_mapper(engine: str, *, workers: int | None, label: str) -> Iterator[Mapper]:
+    """The mapper of an engine, as `--engine` and `--workers` name it, with the tasks that are done on stderr."""
+    with open_engine(engine, workers=workers) as opened:
+
+        def mapper(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
+            given = list(tasks)
+            return _counted(opened.map(function, given), len(given), label)
+
+        yield mapper
+
+
+def _counted(results: Iterable[R], total: int, label: str) -> Iterator[R]:
+    """The results as they come: a bar on a terminal, a line now and then elsewhere."""
+    console = progress_console()
+    if console.is_terminal:
+        columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            yield from bar.track(results, total=total)
+        return
+    last = time.monotonic()
+    for done, result in enumerate(results, 1):
+        if time.monotonic() - last >= LINE_EVERY_S:
+            last = time.monotonic()
+            console.print(f"{label}: {done} of {total} tasks", soft_wrap=True)
+        yield result

@@ -1,0 +1,69 @@
+"""Work that is cut into tasks, each with its own randomness, so that where and in what order they run changes nothing.
+
+The pure rooms know no engine. They take a mapper: the builtin `map`, or `map` of an engine, which has more processors.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+__all__ = ["BATCH", "Mapper", "run_tasks", "run_trials"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+BATCH = 10  # trials a task: each costs tens of milliseconds, a task on a cluster about one
+
+
+class Mapper(Protocol):
+    """Applies a function to tasks and gives the results in the order of the tasks, as the builtin `map` does.
+
+    A function that is sent to other machines is defined at the top of a module, and it and its tasks can be pickled.
+    """
+
+    def __call__(self, function: Callable[[T], R], tasks: Iterable[T], /) -> Iterable[R]:
+        """The results in the order of the tasks."""
+        ...
+
+
+def run_tasks(
+    work: Callable[[T, np.random.Generator], R],
+    tasks: Sequence[T],
+    *,
+    rng: np.random.Generator,
+    mapper: Mapper = map,
+) -> list[R]:
+    """`work(task, rng)` for every task, each with a generator spawned from `rng`; results in the order of tasks."""
+    return list(mapper(functools.partial(_work, work), list(zip(tasks, rng.spawn(len(tasks)), strict=True))))
+
+
+def run_trials(
+    trial: Callable[[T, np.random.Generator], R],
+    settings: Sequence[T],
+    trials: int,
+    *,
+    rng: np.random.Generator,
+    mapper: Mapper = map,
+    batch: int = BATCH,
+) -> list[list[R]]:
+    """For every setting the results of `trials` calls of `trial(setting, rng)`, each with a generator of its own.
+
+    Trials travel in batches so that a task is worth sending. The seeds belong to the trials, so that the size of a
+    batch changes no result either.
+    """
+    sizes = [min(batch, trials - start) for start in range(0, trials, batch)]
+    tasks = [(setting, rng.spawn(size)) for setting in settings for size in sizes]
+    done = list(mapper(functools.partial(_batch, trial), tasks))
+    each = len(sizes)
+    return [[found for part in done[k * each : (k + 1) * each] for found in part] for k in range(len(settings))]
+
+
+def _work(work: Callable[[Any, np.random.Generator], R], task: tuple[Any, np.random.Generator]) -> R:
+    return work(*task)
+
+
+def _batch(trial: Callable[[Any, np.random.Generator], R], task: tuple[Any, Sequence[np.random.Generator]]) -> list[R]:
+    setting, generators = task
+    return [trial(setting, rng) for rng in generators]
