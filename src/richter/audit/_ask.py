@@ -8,6 +8,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from richter.engine import Engine
 from richter.errors import InputError
 from richter.llm import (
     Asker,
@@ -164,11 +165,13 @@ def ask_run(
     bench: str = "",
     watch: Callable[[AskProgress], None] | None = None,
     download: Callable[[int, int], None] | None = None,
+    engine: Engine | None = None,
 ) -> Spent:
     """Ask every condition every item, `draws` times each, through the run's ledger.
 
     Everything that can be checked is checked before the folder is touched: names, keys, prices for a money budget,
-    items that a style cannot ask. Items are asked across conditions, so that a run that stops early is paired.
+    items that a style cannot ask. Items are asked across conditions, so that a run that stops early is paired. With
+    the engine of a cluster its workers ask, and this process alone writes the ledger.
     """
     if not items or not conditions or draws < 1:
         raise InputError(
@@ -179,7 +182,7 @@ def ask_run(
     budget = budget or Budget()
     names = dict.fromkeys(c.model for c in conditions)
     for name in names:
-        check_model(name)
+        check_model(name, engine=engine)
         if budget.money_usd is not None and price_of(name, prices) is None:
             raise InputError(
                 f"The price of {name} is unknown, so a budget in money cannot be held.",
@@ -206,6 +209,7 @@ def ask_run(
                         timeout_s=timeout_s,
                         prices=prices,
                         progress=download,
+                        engine=engine,
                     )
                 asker = Asker(
                     ledger,

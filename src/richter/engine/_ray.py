@@ -26,27 +26,37 @@ RETRIES = 5  # of a task whose node was lost
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RayEngine:
-    """A cluster that this process is connected to. `ray` is the package, `remote` whether by Ray's client protocol."""
+    """A cluster that this process is connected to.
+
+    `ray` is the package, `wanted` the number of workers the user asked for, `remote` whether the connection is by Ray's
+    client protocol.
+    """
 
     ray: Any
     address: str
-    workers: int
+    wanted: int | None
     remote: bool
 
     @property
+    def workers(self) -> int:
+        """How much is done at a time: as was asked for, else what there are processors for."""
+        return self.wanted or max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+
+    @property
     def nodes(self) -> int:
-        """Machines that are up."""
-        return sum(node["Alive"] for node in self.ray.nodes())
+        """Machines that are up and work."""
+        return max(1, len([n for n in self.ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) > 0]))
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """The results in the order of the tasks. A task whose machine is lost is done again elsewhere."""
         task = self.ray.remote(num_cpus=1, max_retries=RETRIES)(_apply)
         waiting: deque[Any] = deque()
+        most = 2 * self.workers
         try:
             kept = self.ray.put(function)
             for given in tasks:
                 waiting.append(task.remote(kept, given))
-                if len(waiting) >= 2 * self.workers:
+                if len(waiting) >= most:
                     yield self.ray.get(waiting.popleft())
             while waiting:
                 yield self.ray.get(waiting.popleft())
@@ -123,9 +133,7 @@ def _import_ray() -> Any:
 
 
 def _engine(ray: Any, address: str, workers: int | None) -> RayEngine:
-    processors = int(ray.cluster_resources().get("CPU", 1))
-    remote = bool(ray.util.client.ray.is_connected())
-    return RayEngine(ray=ray, address=address, workers=workers or max(1, processors), remote=remote)
+    return RayEngine(ray=ray, address=address, wanted=workers, remote=bool(ray.util.client.ray.is_connected()))
 
 
 def _keep_to_this_machine() -> None:

@@ -113,14 +113,14 @@ class _Slots:
 class LocalModel:
     """A GGUF model with `slots` answers in progress at a time, each with `context_tokens` for prompt and answer."""
 
-    def __init__(self, name: str, path: Path, *, slots: int, context_tokens: int) -> None:
+    def __init__(self, name: str, path: Path, *, slots: int, context_tokens: int, threads: int | None = None) -> None:
         self.name = name
         check_gguf(path)
         self._cancelled = threading.Event()
         self._pool = ThreadPoolExecutor(slots, thread_name_prefix="local-model")
         self._slots = _Slots(slots)
         self._key = secrets.token_urlsafe(32)
-        self._server: Any = _serve(path, slots=slots, context_tokens=context_tokens, key=self._key)
+        self._server: Any = _serve(path, slots=slots, context_tokens=context_tokens, threads=threads, key=self._key)
 
     async def ask(self, messages: Sequence[Message], decoding: Decoding, draw: int) -> Answer:
         """One attempt. See `Model`. Runs in a thread; cancelling the task stops the generation at the next token."""
@@ -248,7 +248,7 @@ def _request(messages: Sequence[Message], decoding: Decoding, draw: int, *, raw:
     return request
 
 
-def _serve(path: Path, *, slots: int, context_tokens: int, key: str) -> Any:
+def _serve(path: Path, *, slots: int, context_tokens: int, threads: int | None, key: str) -> Any:
     try:
         import xllamacpp
     except ImportError as error:
@@ -257,7 +257,7 @@ def _serve(path: Path, *, slots: int, context_tokens: int, key: str) -> Any:
     params.model.path = str(path)
     params.n_parallel = slots
     params.n_ctx = slots * context_tokens
-    params.cpuparams.n_threads = os.cpu_count() or 2
+    params.cpuparams.n_threads = threads or os.cpu_count() or 2
     params.cache_ram_mib = 0  # else memory grows by gigabytes over a run
     params.verbosity = -1
     params.api_keys = [key]  # it opens a loopback port; nobody else may use it

@@ -1,7 +1,7 @@
 """The protocol every backend speaks: one attempt at one answer."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from richter.records import Answer, Decoding
 
@@ -48,6 +48,13 @@ class TryAgain(Exception):
         self.slow_down = slow_down  # the server asks for fewer calls at a time
         self.connected = connected  # something answered at the address
         self.maybe_billed = maybe_billed  # the request may have been worked on, and charged for
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _try_again, (dict(self.__dict__),)  # a worker on another machine may have made the attempt
+
+
+def _try_again(said: dict[str, Any]) -> TryAgain:
+    return TryAgain(said.pop("reason"), **said)
 
 
 def draw_seed(decoding: Decoding, draw: int) -> int:

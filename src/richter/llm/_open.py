@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from richter.engine import Engine, RayEngine
 from richter.errors import InputError
 from richter.llm._http import HttpModel
 from richter.llm._inspect import InspectModel
@@ -10,13 +11,19 @@ from richter.llm._local import LocalModel, check_gguf, smollm2_path
 from richter.llm._model import Model
 from richter.llm._prices import Price, price_of, read_prices
 from richter.llm._providers import BUILT_IN, endpoint, resolve
+from richter.llm._remote import RemoteModel
 
 __all__ = ["check_model", "open_local", "open_model"]
 
 
-def check_model(name: str) -> None:
-    """Raise what can be known without contacting anyone: no such provider, no key, no such file."""
+def check_model(name: str, *, engine: Engine | None = None) -> None:
+    """Raise what can be known without contacting anyone: no such provider, no key, no such file.
+
+    On a cluster keys and files are on the workers, which look themselves.
+    """
     spec = resolve(name)
+    if isinstance(engine, RayEngine):
+        return
     if spec.backend == "http":
         endpoint(spec)
     elif spec.backend == "local" and spec.name != BUILT_IN:
@@ -31,22 +38,36 @@ def open_model(
     timeout_s: float = 120.0,
     prices: Mapping[str, Price] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    threads: int | None = None,
+    engine: Engine | None = None,
 ) -> Model:
-    """Open a model by name. `slots` and `context_tokens` matter to local models, `timeout_s` to the others."""
+    """Open a model by name; with the engine of a cluster, on its workers.
+
+    `slots`, `context_tokens` and `threads` (default: all processors) matter to local models, `timeout_s` to the others.
+    """
     spec = resolve(name)
+    prices = read_prices() if prices is None and spec.backend != "local" else prices
+    if isinstance(engine, RayEngine):
+        options = {"slots": slots, "context_tokens": context_tokens, "timeout_s": timeout_s, "prices": prices}
+        return RemoteModel(engine, spec.name, **options)
     if spec.backend == "local":
-        return open_local(name, slots=slots, context_tokens=context_tokens, progress=progress)
-    price = price_of(name, read_prices() if prices is None else prices)
+        return open_local(name, slots=slots, context_tokens=context_tokens, progress=progress, threads=threads)
+    price = price_of(name, prices or {})
     backend = HttpModel if spec.backend == "http" else InspectModel
     return backend(spec, price=price, timeout_s=timeout_s)
 
 
 def open_local(
-    name: str, *, slots: int, context_tokens: int, progress: Callable[[int, int], None] | None = None
+    name: str,
+    *,
+    slots: int,
+    context_tokens: int,
+    progress: Callable[[int, int], None] | None = None,
+    threads: int | None = None,
 ) -> LocalModel:
     """Open the built-in model or a GGUF file in this process."""
     spec = resolve(name)
     if spec.backend != "local":
         raise InputError(f"{name} is no local model.", remedy="Use smollm2, or the path of a .gguf file.")
     path = smollm2_path(progress) if spec.name == BUILT_IN else Path(spec.model)
-    return LocalModel(spec.name, path, slots=slots, context_tokens=context_tokens)
+    return LocalModel(spec.name, path, slots=slots, context_tokens=context_tokens, threads=threads)
