@@ -34,6 +34,7 @@ from richter.ascent._tasks import (
     read_tasks,
     task_messages,
 )
+from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
 from richter.knowledge import Embedder, KnowledgeBase, find_similar, open_index
 from richter.llm import Asker, Budget, Job, Model, Price, messages_for, read_prices
@@ -85,6 +86,7 @@ def run_search(
     embedder: Embedder | None = None,
     watch: Callable[[StepSummary], None] | None = None,
     download: Callable[[int, int], None] | None = None,
+    engine: Engine | None = None,
 ) -> SearchSummary:
     """Search a base for a condition's errors until the budget, `steps`, or the base is used up (algorithm 1).
 
@@ -114,7 +116,7 @@ def run_search(
         )
     prices = read_prices() if prices is None else prices
     to_open = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
-    priced = check_models([name for name in to_open if isinstance(name, str)], budget, prices)
+    priced = check_models([name for name in to_open if isinstance(name, str)], budget, prices, engine=engine)
     index = open_index(base).info if settings.retrieval == "index" else None  # refused before anything is written
     with open_ledger(run, mode="write", alone=True) as ledger:
         writer = generator if generator is None or isinstance(generator, str) else generator.name
@@ -141,6 +143,7 @@ def run_search(
             context_tokens=context_tokens,
             timeout_s=timeout_s,
             download=download,
+            engine=engine,
         )
         return summarise(ledger)
 

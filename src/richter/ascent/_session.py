@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
+from richter.engine import Engine
 from richter.errors import InputError
 from richter.llm import Asker, Budget, Job, Message, Model, Price, check_model, open_model, price_of
 from richter.records import Answer, Decoding
@@ -14,11 +15,13 @@ __all__ = ["check_models", "replies", "with_models"]
 T = TypeVar("T")
 
 
-def check_models(names: Sequence[str], budget: Budget, prices: Mapping[str, Price]) -> dict[str, Price | None]:
+def check_models(
+    names: Sequence[str], budget: Budget, prices: Mapping[str, Price], *, engine: Engine | None = None
+) -> dict[str, Price | None]:
     """Each model's price, after what can be known without asking: no such model, no key, no price for a budget."""
     priced = {}
     for name in names:
-        check_model(name)
+        check_model(name, engine=engine)
         priced[name] = price_of(name, prices)
         if budget.money_usd is not None and priced[name] is None:
             raise InputError(
@@ -40,6 +43,7 @@ def with_models(
     context_tokens: int = 1024,
     timeout_s: float = 120.0,
     download: Callable[[int, int], None] | None = None,
+    engine: Engine | None = None,
 ) -> T:
     """Run `work` with an asker over the ledger and the models open by name."""
 
@@ -54,6 +58,7 @@ def with_models(
                     timeout_s=timeout_s,
                     prices=prices,
                     progress=download,
+                    engine=engine,
                 )
             asker = Asker(ledger, budget=budget, prices=dict(priced), concurrency=concurrency)
             return await work(asker, opened)

@@ -11,6 +11,7 @@ import polars as pl
 from richter.audit._ask import AskProgress, ask_run
 from richter.bench import matches_reference
 from richter.calibration import mode_is_certain
+from richter.engine import Engine
 from richter.errors import InputError, StorageError
 from richter.llm import Asker, Budget, Price, check_model, open_model, price_of, read_prices
 from richter.records import Answer, Condition, Item, jsonable
@@ -64,6 +65,7 @@ def draw_run(
     budget: Budget | None = None,
     prices: Mapping[str, Price] | None = None,
     watch: Callable[[AskProgress], None] | None = None,
+    engine: Engine | None = None,
     **asking: Any,
 ) -> DrawsResult:
     """Draw, group and grade: `draws` answers per item and condition through the ledger, then the table.
@@ -82,7 +84,7 @@ def draw_run(
         raise InputError("Classes by a judge need a judge model.", remedy="Name one with --judge, or use offline.")
     limit = budget or Budget()
     if judge is not None:  # what would fail after the draws are paid for is said before
-        check_model(judge)
+        check_model(judge, engine=engine)
         if limit.money_usd is not None and price_of(judge, read_prices() if prices is None else prices) is None:
             raise InputError(
                 f"The price of the judge {judge} is unknown, so a budget in money cannot be held.",
@@ -90,14 +92,21 @@ def draw_run(
             )
 
     def ask(those: Sequence[Item], under: Sequence[Condition], up_to: int) -> None:
-        ask_run(run, those, under, draws=up_to, budget=limit, prices=prices, watch=watch, **asking)
+        ask_run(run, those, under, draws=up_to, budget=limit, prices=prices, watch=watch, engine=engine, **asking)
 
     if adaptive:
         _draw_adaptively(run, items, conditions, draws, ask)
     else:
         ask(items, conditions, draws)
     return tabulate_draws(
-        run, [i.id for i in items], [c.name for c in conditions], draws, judge=judge, budget=limit, prices=prices
+        run,
+        [i.id for i in items],
+        [c.name for c in conditions],
+        draws,
+        judge=judge,
+        budget=limit,
+        prices=prices,
+        engine=engine,
     )
 
 
@@ -141,6 +150,7 @@ def tabulate_draws(
     judge: str | None = None,
     budget: Budget | None = None,
     prices: Mapping[str, Price] | None = None,
+    engine: Engine | None = None,
 ) -> DrawsResult:
     """Write the answers of a run as a draws table: confidence parsed, classes formed, answers graded.
 
@@ -168,7 +178,7 @@ def tabulate_draws(
             )
             classes = dict(zip(keys, found, strict=True))
         else:
-            judged = asyncio.run(_judged(ledger, judge, known, texts, budget, prices))
+            judged = asyncio.run(_judged(ledger, judge, known, texts, budget, prices, engine))
             classes = {key: list(part.classes) for key, (part, _) in judged.items()}
             grades = {key: given for key, (_, given) in judged.items()}
             repaired = sum(part.repaired for part, _ in judged.values())
@@ -231,10 +241,11 @@ async def _judged(
     texts: Mapping[Key, list[str]],
     budget: Budget | None,
     prices: Mapping[str, Price] | None,
+    engine: Engine | None,
 ) -> dict[Key, tuple[Partition, list[int | None]]]:
     """Groups by the judge, and its grade of each; ungraded where the item has no reference."""
     priced = read_prices() if prices is None else prices
-    model = open_model(judge, prices=priced, context_tokens=4096)
+    model = open_model(judge, prices=priced, context_tokens=4096, engine=engine)
     asker = Asker(ledger, budget=budget, prices={model.name: price_of(judge, priced)})
     limit = asyncio.Semaphore(32)
 

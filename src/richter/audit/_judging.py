@@ -12,6 +12,7 @@ import numpy as np
 
 from richter.audit._ask import BYTES_PER_TOKEN, AskProgress
 from richter.bench import read_gazetteer
+from richter.engine import Engine
 from richter.errors import InputError
 from richter.judge import (
     REPLY_TOKENS,
@@ -130,6 +131,7 @@ def judge_run(
     seed: int = 0,
     watch: Callable[[AskProgress], None] | None = None,
     download: Callable[[int, int], None] | None = None,
+    engine: Engine | None = None,
 ) -> JudgingResult:
     """Rate a run's answers by rules, by a panel of judge conditions, or both, into its ledger.
 
@@ -141,7 +143,7 @@ def judge_run(
     if len({judge.name for judge in judges}) < len(judges):
         raise InputError("Two judges have the same name.", remedy="Give each judge condition its own name.")
     for judge in judges:
-        check_model(judge.model)
+        check_model(judge.model, engine=engine)
     with open_ledger(run, mode="write") as ledger:
         items = {item.id: item for item in ledger.items()}
         conditions = {c.name: c for c in ledger.conditions()}
@@ -162,7 +164,13 @@ def judge_run(
             facts = {"judges": list(known.values()), "pool": pool, "self_allowed": allow_self}
             ledger.set_note(NOTE, {**facts, "rubric": rubric().version})
             budget = budget or Budget()
-            options = {"concurrency": concurrency, "slots": slots, "timeout_s": timeout_s, "download": download}
+            options = {
+                "concurrency": concurrency,
+                "slots": slots,
+                "timeout_s": timeout_s,
+                "download": download,
+                "engine": engine,
+            }
             asyncio.run(_ask_panel(ledger, items, dealt, judges, budget, watch, options))
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
 
@@ -259,6 +267,7 @@ async def _ask_panel(
                 context_tokens=context,
                 timeout_s=options["timeout_s"],
                 progress=options["download"],
+                engine=options["engine"],
             )
         async with asyncio.TaskGroup() as group:
             for _ in range(min(options["concurrency"], len(dealt))):

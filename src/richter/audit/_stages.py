@@ -24,6 +24,7 @@ from richter.audit._plan import check_plan, read_plan
 from richter.audit._score import answers_of, own_nll, score_nll
 from richter.audit._sequential import STOP_NOTE, Outcome, SequentialAudit, ask_until
 from richter.bench import read_gazetteer
+from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import Claim, Decision
 from richter.interop import export_table, read_frame
@@ -167,6 +168,7 @@ def run_stages(
     watch: Watch | None = None,
     on_batch: Callable[[Decision], None] | None = None,
     download: Callable[[int, int], None] | None = None,
+    engine: Engine | None = None,
 ) -> StagesResult:
     """Run the stages that the wanted sections need, one after another, each where it stopped the last time.
 
@@ -175,7 +177,7 @@ def run_stages(
     """
     wanted = stages_for(settings, only=only)
     prices = read_prices() if prices is None else prices
-    audit = _Audit(Path(run), list(items), settings, budget or Budget(), prices, watch, download)
+    audit = _Audit(Path(run), list(items), settings, budget or Budget(), prices, watch, download, engine)
     audit.check(wanted)
     sequential, stopped = None, None
     try:
@@ -204,8 +206,10 @@ class _Audit:
         prices: Mapping[str, Price],
         watch: Watch | None,
         download: Callable[[int, int], None] | None,
+        engine: Engine | None,
     ) -> None:
-        self.run, self.items, self.settings, self.prices, self.download = run, items, settings, prices, download
+        self.run, self.items, self.settings, self.prices = run, items, settings, prices
+        self.download, self.engine = download, engine
         self.limits = budget
         self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
         self.gazetteer = settings.gazetteer or find_gazetteer(run, settings.bench)
@@ -281,6 +285,7 @@ class _Audit:
             bench=settings.bench,
             watch=tell,
             download=self.download,
+            engine=self.engine,
         )
 
     def _kept(self) -> set[str] | None:
@@ -361,6 +366,7 @@ class _Audit:
             timeout_s=self.settings.timeout_s,
             watch=tell,
             download=self.download,
+            engine=self.engine,
         )
 
     def draw(self) -> None:
@@ -380,6 +386,7 @@ class _Audit:
                 bench=settings.bench,
                 watch=tell,
                 download=self.download,
+                engine=self.engine,
             )
 
     def score(self) -> None:
@@ -423,6 +430,7 @@ class _Audit:
                     timeout_s=settings.timeout_s,
                     watch=_steps(folder, calls, tell),
                     download=self.download,
+                    engine=self.engine,
                 )
 
 

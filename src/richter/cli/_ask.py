@@ -8,8 +8,10 @@ from rich.table import Table
 
 from richter.audit import ask_run, estimate_run, name_conditions
 from richter.bench import read_items
+from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import asking, downloading, money
+from richter.engine import open_engine
 from richter.errors import InputError
 from richter.llm import parse_budget, read_prices
 from richter.records import Decoding, printable
@@ -50,6 +52,7 @@ The same command again resumes: only what is missing is asked.
 @click.option(
     "--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds."
 )
+@engine_options
 @click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
 @json_option
 def ask(
@@ -71,6 +74,8 @@ def ask(
     slots: int,
     context_tokens: int | None,
     timeout_s: float,
+    engine: str,
+    workers: int | None,
     dry_run: bool,
     json_path: str | None,
 ) -> None:
@@ -96,7 +101,7 @@ def ask(
         out.print(table)
         write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return
-    with downloading("fetching SmolLM2") as download, asking() as watch:
+    with open_engine(engine, workers=workers) as where, downloading("fetching SmolLM2") as download, asking() as watch:
         spent = ask_run(
             run,
             items,
@@ -111,6 +116,7 @@ def ask(
             bench=str(bench),
             watch=watch,
             download=download,
+            engine=where,
         )
     out.print(
         f"{run}: {spent.answers} answers to {len(items)} items under {len(conditions)} conditions; "

@@ -21,9 +21,11 @@ from richter.audit import (
 )
 from richter.bench import read_items
 from richter.cli._ask import read_system
+from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._progress import asking, downloading, money
 from richter.cli._summary import summarise
+from richter.engine import open_engine
 from richter.floors import Decision, parse_claim
 from richter.judge import judge_decoding
 from richter.llm import parse_budget, read_prices, resolve
@@ -80,6 +82,7 @@ The same command again resumes: only what is missing is asked.
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
 @click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@engine_options
 @click.option("--dry-run", is_flag=True, help="Price every stage and ask nothing.")
 @json_option
 @click.pass_context
@@ -109,6 +112,8 @@ def audit(
     seed: int,
     concurrency: int,
     slots: int,
+    engine: str,
+    workers: int | None,
     dry_run: bool,
     json_path: str | None,
 ) -> None:
@@ -159,6 +164,8 @@ def audit(
         stop_when=stop_when,
         budget_text=budget_text,
         prices_path=prices_path,
+        engine=engine,
+        workers=workers,
     )
     ctx.exit(finish(run, result, only=wanted, seed=seed, json_path=json_path))
 
@@ -177,6 +184,8 @@ def run_audit(
     stop_when: str | None = None,
     budget_text: str | None = None,
     prices_path: Path | None = None,
+    engine: str = "local",
+    workers: int | None = None,
 ) -> StagesResult:
     """The stages, with their progress on stderr."""
     claim = None if stop_when is None else parse_claim(stop_when)
@@ -188,7 +197,10 @@ def run_audit(
     def on_batch(decision: Decision) -> None:
         progress.print(printable(decision.sentence), soft_wrap=True)
 
-    with downloading("fetching SmolLM2-135M-Instruct") as download:
+    with (
+        open_engine(engine, workers=workers) as where,
+        downloading("fetching SmolLM2-135M-Instruct") as download,
+    ):
         return run_stages(
             run,
             items,
@@ -200,6 +212,7 @@ def run_audit(
             watch=watch,
             on_batch=on_batch,
             download=download,
+            engine=where,
         )
 
 

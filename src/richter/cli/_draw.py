@@ -7,8 +7,10 @@ import click
 
 from richter.audit import draw_run, estimate_run, name_conditions
 from richter.bench import read_items
+from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import asking, downloading, money
+from richter.engine import open_engine
 from richter.llm import parse_budget, read_prices
 from richter.records import Decoding, printable
 from richter.sampling import CONFIDENCE_REQUEST
@@ -53,6 +55,7 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
 @click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
 @click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@engine_options
 @click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
 @json_option
 def draw(
@@ -74,6 +77,8 @@ def draw(
     prices_path: Path | None,
     concurrency: int,
     slots: int,
+    engine: str,
+    workers: int | None,
     dry_run: bool,
     json_path: str | None,
 ) -> None:
@@ -104,7 +109,11 @@ def draw(
             out.print(f"The judge {printable(judge)} comes on top: at most {most:,} calls.")
         write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return
-    with downloading("fetching SmolLM2") as download, asking("drawing") as watch:
+    with (
+        open_engine(engine, workers=workers) as where,
+        downloading("fetching SmolLM2") as download,
+        asking("drawing") as watch,
+    ):
         result = draw_run(
             run,
             items,
@@ -120,6 +129,7 @@ def draw(
             bench=str(bench),
             watch=watch,
             download=download,
+            engine=where,
         )
     spent = result.spent
     out.print(

@@ -9,8 +9,10 @@ from rich.table import Table
 
 from richter.audit import JudgingResult, estimate_judging, judge_run, name_conditions, score_rows
 from richter.cli._agreement_text import print_agreement, print_judges
+from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import asking, downloading, money
+from richter.engine import open_engine
 from richter.errors import InputError
 from richter.interop import export_table
 from richter.judge import RULES, judge_decoding
@@ -43,6 +45,7 @@ The same command again asks only what is missing.
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok: never exceeded.")
 @click.option("--rule", type=click.Choice(RULES), default="mean", show_default=True, help="How two scores become one.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
+@engine_options
 @click.option("--dry-run", is_flag=True, help="Count and price the calls; ask nothing.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the intervals.")
 @json_option
@@ -57,6 +60,8 @@ def judge(
     budget_text: str | None,
     rule: str,
     output: Path | None,
+    engine: str,
+    workers: int | None,
     dry_run: bool,
     seed: int,
     json_path: str | None,
@@ -80,7 +85,11 @@ def judge(
         )
         write_json({"dry_run": estimate}, json_path)
         return
-    with downloading("fetching SmolLM2") as download, asking("judging") as watch:
+    with (
+        open_engine(engine, workers=workers) as where,
+        downloading("fetching SmolLM2") as download,
+        asking("judging") as watch,
+    ):
         result = judge_run(
             run,
             judges=judges,
@@ -92,6 +101,7 @@ def judge(
             seed=seed,
             watch=watch,
             download=download,
+            engine=where,
         )
     _print(out, result)
     if output is not None:

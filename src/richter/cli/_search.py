@@ -9,10 +9,12 @@ from rich.table import Table
 
 from richter.ascent import STRATEGIES, RateRatio, SearchSettings, StepSummary, rate_ratio, read_search, run_search
 from richter.audit import name_conditions
+from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._progress import downloading, money
 from richter.cli._search_again import cross, explain, retest
 from richter.cli._search_show import print_search, show
+from richter.engine import open_engine
 from richter.errors import InputError
 from richter.knowledge import Retrieval, open_base, open_embedder, usual_retrieval
 from richter.llm import parse_budget, read_prices, resolve
@@ -75,6 +77,7 @@ def search() -> None:
 @click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
 @click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
 @click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@engine_options
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def run_command(
@@ -102,6 +105,8 @@ def run_command(
     prices_path: Path | None,
     concurrency: int,
     slots: int,
+    engine: str,
+    workers: int | None,
     dry_run: bool,
     json_path: str | None,
 ) -> None:
@@ -139,7 +144,7 @@ def run_command(
     def watch(step: StepSummary) -> None:
         progress.print(f"step {_step_line(step)}", soft_wrap=True)
 
-    with downloading("fetching SmolLM2") as download:
+    with open_engine(engine, workers=workers) as where, downloading("fetching SmolLM2") as download:
         summary = run_search(
             run,
             base,
@@ -155,6 +160,7 @@ def run_command(
             context_tokens=4096 if generator else 1024,
             watch=watch,
             download=download,
+            engine=where,
         )
     print_search(summary, json_path, table=False)
     out.print(f"Next: richter search show {run}", style="dim")

@@ -2,16 +2,22 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Protocol, TypeVar
 
 from richter.engine._ray import RayEngine, connected
 from richter.errors import InputError
 from richter.records import printable
 
-__all__ = ["Engine", "LocalEngine", "open_engine"]
+__all__ = ["Engine", "LocalEngine", "open_engine", "own_version"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+def own_version() -> str:
+    """The version of Richter here: workers must have the same."""
+    return str(import_module("richter").__version__)  # the package's root, which knows every room
 
 
 class Engine(Protocol):

@@ -11,8 +11,7 @@ import socket
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
-from richter import __version__
-from richter.engine import RayEngine
+from richter.engine import RayEngine, own_version
 from richter.errors import CallFailed, EngineError, RichterError
 from richter.llm._model import Message, Model, TryAgain
 from richter.records import Answer, Decoding
@@ -49,7 +48,7 @@ class Worker:
                 self._model = open_model(self._name, threads=self._threads, **self._options)
         except RichterError as error:
             problem = error
-        return socket.gethostname(), __version__, problem
+        return socket.gethostname(), own_version(), problem
 
     async def take(self, batch: list[Asked]) -> bool:
         """Begin to ask these, unless this is a new process that has no model yet."""
@@ -181,9 +180,9 @@ class RemoteModel:
             ) from None
         if problem is not None:
             raise type(problem)(f"On {machine}: {problem.what}", remedy=problem.remedy)
-        if version != __version__:
+        if version != own_version():
             raise EngineError(
-                f"{machine} runs Richter {version}, this is {__version__}.", remedy="Install one version everywhere."
+                f"{machine} runs Richter {version}, this is {own_version()}.", remedy="Install one version everywhere."
             )
         place.up = True
         homeless, self._homeless = self._homeless, []
