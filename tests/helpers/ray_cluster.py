@@ -4,6 +4,7 @@ import os
 import secrets
 import socket
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
@@ -48,9 +49,18 @@ class RayCluster:
                 free.bind(("127.0.0.1", 0))
                 options["ray_client_server_port"] = free.getsockname()[1]
             self.client_address = f"ray://127.0.0.1:{options['ray_client_server_port']}"
-        self._cluster = Cluster(initialize_head=True, head_node_args=options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # Ray leaves the client server's log files open
+            self._cluster = Cluster(initialize_head=True, head_node_args=options)
         self.address: str = self._cluster.address
-        self.nodes = [self._cluster.add_node(num_cpus=cpus, node_ip_address="127.0.0.1") for _ in range(workers)]
+        self.nodes: list[Any] = []
+        for _ in range(workers):
+            self.add(cpus=cpus)
+
+    def add(self, *, cpus: int = 1) -> Any:
+        """One more machine."""
+        self.nodes.append(self._cluster.add_node(num_cpus=cpus, node_ip_address="127.0.0.1"))
+        return self.nodes[-1]
 
     def kill(self, node: Any) -> None:
         """A machine is lost, at once."""

@@ -6,7 +6,7 @@ import pytest
 from helpers.small_base import DIM, Killed, small_base, small_documents, vectors_of
 from richter.errors import InputError
 from richter.knowledge import _base as module
-from richter.knowledge import open_base, write_base
+from richter.knowledge import _prepare, open_base, write_base
 from richter.records import Document, Paragraph, Question
 
 WRITE = {"name": "small", "embedding": "by hand", "vectors": vectors_of, "dim": DIM}
@@ -37,6 +37,7 @@ def test_duplicates_and_empty_paragraphs_are_left_out_and_counted(tmp_path):
 
 def test_a_build_that_was_killed_goes_on_and_ends_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SHARD_PARAGRAPHS", 50)
+    monkeypatch.setattr(_prepare, "BLOCK_CHARACTERS", 1)
     whole = write_base(tmp_path / "whole", small_documents(), **WRITE)
 
     def broken():
@@ -45,6 +46,8 @@ def test_a_build_that_was_killed_goes_on_and_ends_the_same(tmp_path, monkeypatch
                 raise Killed
             yield document
 
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "paragraphs.f16").write_bytes(b"torn")  # a first shard that did not get as far as the list
     with pytest.raises(Killed):
         write_base(tmp_path / "kb", broken(), **WRITE)
     with pytest.raises(InputError, match="not finished"):

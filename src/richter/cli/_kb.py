@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 
 import click
@@ -11,7 +10,9 @@ import numpy as np
 from rich.table import Table
 
 from richter.bench import FACT_PARTS
+from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
+from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
 from richter.knowledge import (
     BaseInfo,
@@ -69,8 +70,17 @@ def _building() -> Iterator[Callable[[BaseInfo], None]]:
 @click.option("-o", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
 @click.option("--part", "parts", multiple=True, type=click.Choice(FACT_PARTS), help="Only these; default all.")
 @embedding_option
+@engine_options
 @json_option
-def build(source: str, path: Path, parts: tuple[str, ...], model_path: Path | None, json_path: str | None) -> None:
+def build(
+    source: str,
+    path: Path,
+    parts: tuple[str, ...],
+    model_path: Path | None,
+    engine: str,
+    workers: int | None,
+    json_path: str | None,
+) -> None:
     """Build the built-in base of facts: places, airfields, divisions, languages and isotopes.
 
     The facts come from public data packages (pip install 'richter[facts]'), the sentences are Richter's own. The
@@ -79,7 +89,7 @@ def build(source: str, path: Path, parts: tuple[str, ...], model_path: Path | No
     from richter.bench import World, fact_documents  # the sources take seconds to read
 
     world, model = World(), open_embedder(model_path)
-    with _building() as watch:
+    with open_engine(engine, workers=workers) as where, _building() as watch:
         info = write_base(
             path,
             fact_documents(world, parts=parts or FACT_PARTS),
@@ -88,6 +98,7 @@ def build(source: str, path: Path, parts: tuple[str, ...], model_path: Path | No
             embedding=model.name,
             vectors=model.embed,
             dim=model.dim,
+            engine=where,
             watch=watch,
         )
     _print(path, info, json_path)
@@ -98,8 +109,17 @@ def build(source: str, path: Path, parts: tuple[str, ...], model_path: Path | No
 @click.option("-o", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
 @click.option("--documents", type=click.IntRange(1), default=None, help="Only the first N documents.")
 @embedding_option
+@engine_options
 @json_option
-def ingest(source: Path, path: Path, documents: int | None, model_path: Path | None, json_path: str | None) -> None:
+def ingest(
+    source: Path,
+    path: Path,
+    documents: int | None,
+    model_path: Path | None,
+    engine: str,
+    workers: int | None,
+    json_path: str | None,
+) -> None:
     """Make a base of your own texts: JSONL, Parquet, a folder of .txt and .md, or a MediaWiki dump (.xml, .xml.bz2).
 
     Rows of JSONL and Parquet have `text`, and may have `title`, `category`, `abstract` and `qas` (questions with the
@@ -107,15 +127,16 @@ def ingest(source: Path, path: Path, documents: int | None, model_path: Path | N
     """
     made_of = {"file": source.name} | ({"documents": str(documents)} if documents else {})
     model = open_embedder(model_path)
-    with _building() as watch:
+    with open_engine(engine, workers=workers) as where, _building() as watch:
         info = write_base(
             path,
-            islice(read_documents(source), documents),
+            read_documents(source).first(documents),
             name=source.stem,
             sources=made_of,
             embedding=model.name,
             vectors=model.embed,
             dim=model.dim,
+            engine=where,
             watch=watch,
         )
     _print(path, info, json_path)
@@ -128,21 +149,25 @@ def ingest(source: Path, path: Path, documents: int | None, model_path: Path | N
 @click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
 @click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
 @embedding_option
+@engine_options
 @json_option
-def add(path: Path, source: Path, model_path: Path | None, json_path: str | None) -> None:
+def add(
+    path: Path, source: Path, model_path: Path | None, engine: str, workers: int | None, json_path: str | None
+) -> None:
     """Add texts to a finished base, and to its index where it has one.
 
     Takes what `kb ingest` takes. Paragraphs that the base already holds are left out, so that adding a file twice adds
     nothing, and an addition that was stopped goes on with the same command.
     """
     model, before = open_embedder(model_path), open_base(path)
-    with _building() as watch:
+    with open_engine(engine, workers=workers) as where, _building() as watch:
         info = add_documents(
             path,
             read_documents(source),
             source=source.name,
             embedding=model.name,
             vectors=model.embed,
+            engine=where,
             watch=watch,
         )
     base, out = open_base(path), console(json_path)

@@ -1,7 +1,6 @@
 """A knowledge base on disk: Parquet for texts, a memory-mapped matrix for vectors, written shard by shard."""
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -13,8 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from richter.engine import LocalEngine, RayEngine
 from richter.errors import InputError, StorageError
 from richter.knowledge._embed import EMBEDDING, Embed, embed
+from richter.knowledge._ingest import as_documents
+from richter.knowledge._pipeline import prepared_blocks
+from richter.knowledge._prepare import Prepared, key_of
 from richter.records import Document, Paragraph, Question
 
 __all__ = ["BaseInfo", "KnowledgeBase", "add_documents", "open_base", "write_base"]
@@ -59,6 +62,7 @@ def write_base(
     embedding: str = EMBEDDING,
     vectors: Embed = embed,
     dim: int = DIM,
+    engine: LocalEngine | RayEngine | None = None,
     watch: Callable[[BaseInfo], None] | None = None,
 ) -> BaseInfo:
     """Write documents as a base; the same call on an unfinished base goes on where it stopped.
@@ -66,6 +70,9 @@ def write_base(
     `documents` must come in the same order each time: the ones already taken in are skipped. A paragraph whose text
     (case and white space aside) is already there is dropped and counted, and so is an empty one; a document left
     without paragraphs is not kept. `vectors` turns texts into unit vectors of `dim` entries, and `embedding` names it.
+
+    Documents are read and embedded in blocks, on the engine's machines; this process alone writes, in the order of the
+    source, so that the engine changes no byte. After each shard what is done is on disk.
     """
     folder = Path(path)
     info = BaseInfo(name=name, embedding=embedding, dim=dim, sources=dict(sources or {}))
@@ -75,12 +82,15 @@ def write_base(
             info = _continue(folder, info)
             if info.complete:
                 return info
-        seen = _seen(folder, info)
-        source = iter(documents)
-        for _ in islice(source, info.consumed):
+        _trim(folder, info)
+        source, seen = as_documents(documents), _seen(folder, info)
+        for _ in islice(source.pieces, info.consumed):
             pass
-        while shard := list(_shard(source)):
-            info = _write_shard(folder, info, shard, seen, vectors)
+        blocks = prepared_blocks(
+            source, embedding=embedding, vectors=vectors, engine=engine or LocalEngine(), known=seen
+        )
+        for shard in _shards(blocks):
+            info = _write_shard(folder, info, shard, seen)
             _save(folder, info)
             if watch is not None:
                 watch(info)
@@ -100,6 +110,7 @@ def add_documents(
     source: str,
     embedding: str = EMBEDDING,
     vectors: Embed = embed,
+    engine: LocalEngine | RayEngine | None = None,
     watch: Callable[[BaseInfo], None] | None = None,
 ) -> BaseInfo:
     """Add documents to the end of a finished base. `source` names them.
@@ -112,9 +123,11 @@ def add_documents(
     try:
         _trim(folder, info)
         seen = _seen(folder, info)
-        stream = iter(documents)
-        while shard := list(_shard(stream)):
-            info = dataclasses.replace(_write_shard(folder, info, shard, seen, vectors), consumed=info.consumed)
+        blocks = prepared_blocks(
+            as_documents(documents), embedding=embedding, vectors=vectors, engine=engine or LocalEngine(), known=seen
+        )
+        for shard in _shards(blocks):
+            info = dataclasses.replace(_write_shard(folder, info, shard, seen), consumed=info.consumed)
             if source not in info.added:
                 info = dataclasses.replace(info, added=(*info.added, source))
             _save(folder, info)
@@ -133,110 +146,94 @@ def _continue(folder: Path, wanted: BaseInfo) -> BaseInfo:
                 f"{folder} already holds a base with another {what}: {getattr(found, what)}.",
                 remedy="Choose another folder, or delete it.",
             )
-    _trim(folder, found)
     return found
 
 
 def _trim(folder: Path, info: BaseInfo) -> None:
     """Rows of a shard that was not finished go."""
     for file, rows in (("paragraphs.f16", info.paragraphs), ("abstracts.f16", info.documents)):
-        with (folder / file).open("r+b") as handle:
+        with (folder / file).open("ab") as handle:
             handle.truncate(rows * info.dim * 2)
 
 
-def _shard(source: Iterator[Document]) -> Iterator[Document]:
-    """Whole documents up to the size of a shard."""
-    count = 0
-    while count < SHARD_PARAGRAPHS and (document := next(source, None)) is not None:
-        count += max(1, len(document.paragraphs))
-        yield document
-
-
-def _key(text: str) -> int:
-    plain = " ".join(text.casefold().split())
-    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "big")
+def _shards(blocks: Iterable[Prepared]) -> Iterator[list[Prepared]]:
+    """Whole blocks up to the size of a shard."""
+    shard, count = [], 0
+    for block in blocks:
+        shard.append(block)
+        count += max(block.pieces, len(block.paragraphs))
+        if count >= SHARD_PARAGRAPHS:
+            yield shard
+            shard, count = [], 0
+    if shard:
+        yield shard
 
 
 def _seen(folder: Path, info: BaseInfo) -> set[int]:
     texts = (t for i in range(info.shards) for t in pl.read_parquet(_file(folder, "paragraphs", i))["text"])
-    return {_key(t) for t in texts}
+    return {key_of(t) for t in texts}
 
 
 def _file(folder: Path, kind: str, shard: int) -> Path:
     return folder / f"{kind}-{shard:05d}.parquet"
 
 
-def _write_shard(folder: Path, info: BaseInfo, shard: list[Document], seen: set[int], vectors: Embed) -> BaseInfo:
-    kept: list[tuple[Document, list[Paragraph]]] = []
-    duplicates = empty = 0
-    for document in shard:
-        paragraphs = []
-        for paragraph in document.paragraphs:
-            if not paragraph.text.strip():
-                empty += 1
-            elif (key := _key(paragraph.text)) in seen:
-                duplicates += 1
-            else:
-                seen.add(key)
-                paragraphs.append(paragraph)
-        if paragraphs:
-            kept.append((document, paragraphs))
-    if not kept and info.shards:
-        return dataclasses.replace(
-            info,
-            duplicates=info.duplicates + duplicates,
-            empty=info.empty + empty,
-            consumed=info.consumed + len(shard),
-        )
-    flat = [(info.documents + i, p) for i, (_, ps) in enumerate(kept) for p in ps]
-    pl.DataFrame(
-        {
-            "document": [d for d, _ in flat],
-            "text": [p.text for _, p in flat],
-            "category": [p.category for _, p in flat],
-            "attributes": [json.dumps(dict(p.attributes), ensure_ascii=False) for _, p in flat],
-            "questions": [json.dumps([q.to_dict() for q in p.questions], ensure_ascii=False) for _, p in flat],
-            "asks": [len(p.questions) for _, p in flat],
-        },
-        schema={
-            "document": pl.Int32,
-            "text": pl.String,
-            "category": pl.String,
-            "attributes": pl.String,
-            "questions": pl.String,
-            "asks": pl.Int32,
-        },
-    ).write_parquet(_file(folder, "paragraphs", info.shards))
-    pl.DataFrame(
-        {
-            "title": [d.title for d, _ in kept],
-            "abstract": [d.abstract for d, _ in kept],
-            "paragraphs": [len(ps) for _, ps in kept],
-        },
-        schema={"title": pl.String, "abstract": pl.String, "paragraphs": pl.Int32},
-    ).write_parquet(_file(folder, "documents", info.shards))
-    _append(folder / "paragraphs.f16", vectors([p.text for _, p in flat]), info)
-    _append(folder / "abstracts.f16", vectors([d.abstract or d.title for d, _ in kept]), info)
+def _write_shard(folder: Path, info: BaseInfo, shard: Sequence[Prepared], seen: set[int]) -> BaseInfo:
+    """Write what is new in a shard; `seen` grows by it."""
+    fresh = [_fresh(block.paragraphs["key"].to_list(), seen) for block in shard]
+    counts = [
+        np.bincount(block.paragraphs["document"].to_numpy()[new], minlength=len(block.documents))
+        for block, new in zip(shard, fresh, strict=True)
+    ]
+    count, new = np.concatenate(counts), np.concatenate(fresh)
+    info = dataclasses.replace(
+        info,
+        duplicates=info.duplicates + int(np.sum(~new)),
+        empty=info.empty + sum(block.empty for block in shard),
+        consumed=info.consumed + sum(block.pieces for block in shard),
+    )
+    if not new.any() and info.shards:
+        return info
+    count = count[count > 0]
+    paragraphs = pl.concat([block.paragraphs for block in shard]).filter(new)
+    number = np.repeat(np.arange(info.documents, info.documents + len(count), dtype=np.int32), count)
+    paragraphs.drop("key").with_columns(document=number).rechunk().write_parquet(
+        _file(folder, "paragraphs", info.shards)
+    )
+    documents = pl.concat([b.documents.filter(c > 0) for b, c in zip(shard, counts, strict=True)])
+    documents.with_columns(paragraphs=count.astype(np.int32)).rechunk().write_parquet(
+        _file(folder, "documents", info.shards)
+    )
+    _append(folder / "paragraphs.f16", [b.vectors[n] for b, n in zip(shard, fresh, strict=True) if n.any()], info)
+    _append(folder / "abstracts.f16", [b.abstracts[c > 0] for b, c in zip(shard, counts, strict=True) if c.any()], info)
     return dataclasses.replace(
         info,
-        documents=info.documents + len(kept),
-        paragraphs=info.paragraphs + len(flat),
-        askable=info.askable + sum(bool(p.questions) for _, p in flat),
-        duplicates=info.duplicates + duplicates,
-        empty=info.empty + empty,
+        documents=info.documents + len(count),
+        paragraphs=info.paragraphs + len(paragraphs),
+        askable=info.askable + int((paragraphs["asks"] > 0).sum()),
         shards=info.shards + 1,
-        consumed=info.consumed + len(shard),
     )
 
 
-def _append(path: Path, rows: NDArray[np.float32], info: BaseInfo) -> None:
-    if rows.shape[1] != info.dim:
-        raise InputError(
-            f"{info.embedding} gave vectors of {rows.shape[1]} dimensions, not {info.dim}.",
-            remedy="Use one embedding for the whole base.",
-        )
+def _fresh(keys: Sequence[int], seen: set[int]) -> NDArray[np.bool_]:
+    """Which keys were not seen before; now they are."""
+    fresh = np.zeros(len(keys), dtype=np.bool_)
+    for i, key in enumerate(keys):
+        if key not in seen:
+            seen.add(key)
+            fresh[i] = True
+    return fresh
+
+
+def _append(path: Path, blocks: Sequence[NDArray[np.float16]], info: BaseInfo) -> None:
     with path.open("ab") as handle:
-        handle.write(rows.astype(np.float16).tobytes())
+        for rows in blocks:
+            if rows.shape[1] != info.dim:
+                raise InputError(
+                    f"{info.embedding} gave vectors of {rows.shape[1]} dimensions, not {info.dim}.",
+                    remedy="Use one embedding for the whole base.",
+                )
+            handle.write(rows.tobytes())
 
 
 def _save(folder: Path, info: BaseInfo) -> None:

@@ -42,15 +42,33 @@ def open_embedder(folder: str | Path | None = None) -> Embedder:
             f"{path} is not a folder with a sentence-transformers model.",
             remedy="Give the folder it was saved to; models are not fetched by name.",
         )
-    model = _sentence_transformer(str(path.resolve()))
+    encoder = SentenceEncoder(str(path.resolve()))
+    return Embedder(name=encoder.name, dim=encoder.dim, embed=encoder)
 
-    def encode(texts: Sequence[str]) -> NDArray[np.float32]:
+
+class SentenceEncoder:
+    """A sentence-transformers model. Sent to another machine it is opened there, from the same folder on that one.
+
+    It uses the GPU where there is one. The last bits of a text's vector depend on the texts that are embedded with it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.model = _sentence_transformer(path)
+        self.dim = int(np.asarray(self.model.encode(["a"], show_progress_bar=False)).shape[1])
+        self.name = f"st:{Path(path).name}@{_hash(Path(path))}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _opened, (self.path,)
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not len(texts):
-            return np.zeros((0, dim), dtype=np.float32)
-        return _unit(np.asarray(model.encode(list(texts), show_progress_bar=False), dtype=np.float32))
+            return np.zeros((0, self.dim), dtype=np.float32)
+        return _unit(np.asarray(self.model.encode(list(texts), show_progress_bar=False), dtype=np.float32))
 
-    dim = int(np.asarray(model.encode(["a"], show_progress_bar=False)).shape[1])
-    return Embedder(name=f"st:{path.resolve().name}@{_hash(path)}", dim=dim, embed=encode)
+
+def _opened(path: str) -> Embed:
+    return open_embedder(path).embed
 
 
 @cache

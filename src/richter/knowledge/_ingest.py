@@ -1,27 +1,67 @@
 """Documents from files: JSONL, Parquet, folders of text, and MediaWiki dumps, streamed."""
 
 import bz2
+import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import nsmallest
 from importlib import import_module
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 import polars as pl
 
 from richter.errors import InputError, MissingPart
 from richter.records import Document, Paragraph, Question
 
-__all__ = ["read_documents"]
+__all__ = ["Documents", "read_documents"]
 
+T = TypeVar("T")
+Titled = tuple[str, list[Mapping[str, Any]]]  # rows under one title
 TEXT_SUFFIXES = (".txt", ".md")
 SHORTEST = 40  # characters: what is shorter in a dump is a caption, a list mark or a leftover of markup
 ABSTRACT_CHARACTERS = 600
 
 
-def read_documents(path: str | Path) -> Iterator[Document]:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Documents(Generic[T]):
+    """Documents one at a time, each read from a raw piece of its source, so that the slow part can be done elsewhere.
+
+    `parse` is a function that can be sent to another process, `size` the characters of text in a piece, roughly.
+    """
+
+    pieces: Iterator[T]
+    parse: Callable[[T], Document]
+    size: Callable[[T], int]
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Document:
+        return self.parse(next(self.pieces))
+
+    def first(self, count: int | None) -> Self:
+        """Only so many of them; all with None."""
+        return dataclasses.replace(self, pieces=islice(self.pieces, count))
+
+
+def as_documents(documents: Iterable[Document]) -> Documents[Any]:
+    """Documents that were made already are pieces themselves."""
+    if isinstance(documents, Documents):
+        return documents
+    return Documents(pieces=iter(documents), parse=_same, size=_characters)
+
+
+def _same(document: Document) -> Document:
+    return document
+
+
+def _characters(document: Document) -> int:
+    return sum(len(p.text) for p in document.paragraphs)
+
+
+def read_documents(path: str | Path) -> Documents[Any]:
     """The documents of a file or folder, one at a time, always in the same order.
 
     JSONL and Parquet: one paragraph a row with `text`, and optionally `title` (rows that follow each other under one
@@ -33,14 +73,15 @@ def read_documents(path: str | Path) -> Iterator[Document]:
     if not source.exists():
         raise InputError(f"{source} does not exist.", remedy="Give a JSONL, Parquet or MediaWiki file, or a folder.")
     if source.is_dir():
-        return _folder(source)
+        return Documents(pieces=_files(source), parse=_file, size=_last)
     name = source.name.lower()
     if name.endswith((".jsonl", ".ndjson")):
-        return _grouped(_json_lines(source), source)
+        return Documents(pieces=_grouped(_json_lines(source), source), parse=_titled, size=_row_characters)
     if name.endswith(".parquet"):
-        return _grouped(_parquet(source), source)
+        return Documents(pieces=_grouped(_parquet(source), source), parse=_titled, size=_row_characters)
     if name.endswith((".xml", ".xml.bz2")):
-        return _wiki(source)
+        _part("mwparserfromhell")
+        return Documents(pieces=_pages(source), parse=_article, size=_last)
     raise InputError(
         f"{source} is of no kind that can be read.", remedy="Give .jsonl, .parquet, .xml, .xml.bz2 or a folder."
     )
@@ -75,24 +116,31 @@ def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
         offset += step
 
 
-def _grouped(rows: Iterable[Mapping[str, Any]], path: Path) -> Iterator[Document]:
+def _grouped(rows: Iterable[Mapping[str, Any]], path: Path) -> Iterator[Titled]:
     for title, group in groupby(rows, key=lambda row: str(row.get("title") or path.stem)):
-        own = list(group)
-        abstract = str(own[0].get("abstract") or own[0]["text"])[:ABSTRACT_CHARACTERS]
-        pairs = [_pairs(row.get("qas")) for row in own]
-        everything = {answers[0]: answers[0].casefold() for row in pairs for _, answers in row}
-        yield Document(
-            title=title.replace("_", " "),
-            abstract=abstract,
-            paragraphs=tuple(
-                Paragraph(
-                    text=row["text"],
-                    category=str(row.get("category") or title).replace("_", " "),
-                    questions=tuple(_written(q, answers, everything) for q, answers in asked),
-                )
-                for row, asked in zip(own, pairs, strict=True)
-            ),
-        )
+        yield title, list(group)
+
+
+def _row_characters(piece: Titled) -> int:
+    return sum(len(row["text"]) for row in piece[1])
+
+
+def _titled(piece: Titled) -> Document:
+    title, own = piece
+    pairs = [_pairs(row.get("qas")) for row in own]
+    everything = {answers[0]: answers[0].casefold() for row in pairs for _, answers in row}
+    return Document(
+        title=title.replace("_", " "),
+        abstract=str(own[0].get("abstract") or own[0]["text"])[:ABSTRACT_CHARACTERS],
+        paragraphs=tuple(
+            Paragraph(
+                text=row["text"],
+                category=str(row.get("category") or title).replace("_", " "),
+                questions=tuple(_written(q, answers, everything) for q, answers in asked),
+            )
+            for row, asked in zip(own, pairs, strict=True)
+        ),
+    )
 
 
 def _pairs(qas: Any) -> list[tuple[str, list[str]]]:
@@ -128,7 +176,8 @@ def _form(text: str) -> tuple[bool, bool]:
     return not text.isalpha() and any(ch.isdigit() for ch in text), text[:1].isupper()
 
 
-def _folder(folder: Path) -> Iterator[Document]:
+def _files(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Of each file its title, category and text."""
     files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in TEXT_SUFFIXES and p.is_file())
     if not files:
         raise InputError(f"{folder} holds no .txt or .md file.", remedy="Give a folder with text files.")
@@ -137,14 +186,22 @@ def _folder(folder: Path) -> Iterator[Document]:
             text = file.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"{file} is not UTF-8 text: {error.reason}.", remedy="Convert or remove it.") from error
-        paragraphs = [" ".join(p.split()) for p in text.replace("\r\n", "\n").split("\n\n")]
-        paragraphs = [p for p in paragraphs if p]
-        category = file.parent.name if file.parent != folder else folder.name
-        yield Document(
-            title=file.stem.replace("_", " "),
-            abstract=paragraphs[0][:ABSTRACT_CHARACTERS] if paragraphs else file.stem,
-            paragraphs=tuple(Paragraph(text=p, category=category) for p in paragraphs),
-        )
+        yield file.stem.replace("_", " "), file.parent.name if file.parent != folder else folder.name, text
+
+
+def _last(piece: tuple[str, ...]) -> int:
+    return len(piece[-1])
+
+
+def _file(piece: tuple[str, str, str]) -> Document:
+    title, category, text = piece
+    paragraphs = [" ".join(p.split()) for p in text.replace("\r\n", "\n").split("\n\n")]
+    paragraphs = [p for p in paragraphs if p]
+    return Document(
+        title=title,
+        abstract=paragraphs[0][:ABSTRACT_CHARACTERS] if paragraphs else title,
+        paragraphs=tuple(Paragraph(text=p, category=category) for p in paragraphs),
+    )
 
 
 def _part(package: str) -> Any:
@@ -157,9 +214,9 @@ def _part(package: str) -> Any:
         ) from error
 
 
-def _wiki(path: Path) -> Iterator[Document]:
-    # a dump is somebody else's file: defusedxml refuses entity bombs, mwparserfromhell reads the markup
-    parser, events = _part("mwparserfromhell"), _part("defusedxml.ElementTree").iterparse
+def _pages(path: Path) -> Iterator[tuple[str, str]]:
+    """The articles of a dump as they were written: title and markup."""
+    events = _part("defusedxml.ElementTree").iterparse  # a dump is somebody else's file: this refuses entity bombs
     with (bz2.open if path.suffix == ".bz2" else open)(path, "rb") as stream:
         page: dict[str, str] = {}
         root: Any = None
@@ -172,7 +229,7 @@ def _wiki(path: Path) -> Iterator[Document]:
                     continue
                 if tag == "page":
                     if page.get("ns") == "0" and "redirect" not in page:
-                        yield _article(parser, page.get("title", ""), page.get("text", ""))
+                        yield page.get("title", ""), page.get("text", "")
                     root.clear()  # the pages read so far: a dump never lies in memory whole
                 elif tag in ("title", "ns", "text", "redirect"):
                     page[tag] = element.text or ""
@@ -181,9 +238,10 @@ def _wiki(path: Path) -> Iterator[Document]:
             raise InputError(f"{path} is not a whole MediaWiki dump: {error}.", remedy="Fetch it again.") from error
 
 
-def _article(parser: Any, title: str, text: str) -> Document:
+def _article(page: tuple[str, str]) -> Document:
     """An article's paragraphs without markup, each under the section it stands in; its lead is its abstract."""
-    code = parser.parse(text)
+    title, text = page
+    code = _part("mwparserfromhell").parse(text)
     names = [str(link.title) for link in code.filter_wikilinks(recursive=False)]
     categories = [n.split(":", 1)[1].split("|")[0].strip() for n in names if n.lower().startswith("category:")]
     found: list[tuple[str, str]] = []
