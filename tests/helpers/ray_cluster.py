@@ -1,5 +1,6 @@
 """A real Ray cluster of several nodes on this machine, on loopback only, behind a token."""
 
+import gc
 import os
 import secrets
 import socket
@@ -50,8 +51,9 @@ class RayCluster:
                 options["ray_client_server_port"] = free.getsockname()[1]
             self.client_address = f"ray://127.0.0.1:{options['ray_client_server_port']}"
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)  # Ray leaves the client server's log files open
+            warnings.simplefilter("ignore", ResourceWarning)  # Ray leaves its client server's logs open
             self._cluster = Cluster(initialize_head=True, head_node_args=options)
+            gc.collect()
         self.address: str = self._cluster.address
         self.nodes: list[Any] = []
         for _ in range(workers):

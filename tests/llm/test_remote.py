@@ -1,7 +1,11 @@
 """Asking through workers on a real cluster of several nodes: same answers, nothing paid twice, losses survived."""
 
 import asyncio
+import json
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -14,7 +18,7 @@ from helpers.ray_cluster import RayCluster
 from helpers.server import FakeApi
 from richter.audit import ask_run, name_conditions
 from richter.engine import RayEngine, open_engine
-from richter.errors import BudgetExhausted, InputError, MissingKey, ModelError
+from richter.errors import BudgetExhausted, EngineError, InputError, MissingKey, ModelError
 from richter.llm import open_model, parse_budget, smollm2_cached
 from richter.llm._model import TryAgain
 from richter.records import Answer, Decoding, Item
@@ -27,7 +31,7 @@ ITEMS = [Item(id=f"i{n}", prompt=f"Question {n}?", reference="x") for n in range
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RayCluster]:
-    with RayCluster(workers=4) as found:
+    with RayCluster(workers=4, client=True) as found:
         yield found
 
 
@@ -49,7 +53,18 @@ def test_a_refusal_crosses_processes_whole():
     assert vars(pickle.loads(pickle.dumps(error))) == vars(error)
 
 
-def test_workers_give_what_one_process_gives(engine: RayEngine, tmp_path: Path):
+@pytest.mark.parametrize("way", ["beside", "by ray://"])
+def test_workers_give_what_one_process_gives(
+    cluster: RayCluster, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    with open_engine("ray" if way == "beside" else cluster.client_address) as engine:
+        assert isinstance(engine, RayEngine)
+        assert engine.remote == (way == "by ray://")
+        _same_answers(engine, tmp_path)
+
+
+def _same_answers(engine: RayEngine, tmp_path: Path) -> None:
     with FakeApi(fault_share=0.1, slow_s=0.2, seed=3) as api:
         conditions = name_conditions([api.model])
         options = {"concurrency": 32, "timeout_s": 1.0}
@@ -108,6 +123,48 @@ def test_a_worker_without_the_model_or_the_key_says_so(
 def test_a_fatal_refusal_stops_the_run(engine: RayEngine, tmp_path: Path):
     with FakeApi(status=404) as api, pytest.raises(ModelError, match="knows no model"):
         ask_run(tmp_path / "run", ITEMS[:20], name_conditions([api.model]), engine=engine)
+
+
+def test_other_versions_are_refused(cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    import ray
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ray, "__version__", "2.0.0")
+        with pytest.raises(EngineError, match=r"runs another version: .*2\.0\.0"), open_engine(cluster.client_address):
+            pass
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    monkeypatch.setattr("richter.llm._remote.own_version", lambda: "9.9")
+    with (
+        FakeApi() as api,
+        open_engine("ray") as engine,
+        pytest.raises(EngineError, match=r"runs Richter .*this is 9\.9"),
+    ):
+        ask_run(tmp_path / "run", ITEMS[:2], name_conditions([api.model]), engine=engine)
+
+
+def test_a_killed_driver_goes_on_with_the_same_command(cluster: RayCluster, tmp_path: Path):
+    """And though a machine is lost on the way, what it prints is what it was asked to print."""
+    bench, run, concurrency = tmp_path / "bench.jsonl", tmp_path / "run", 24
+    bench.write_text("".join(json.dumps({"id": i.id, "prompt": i.prompt, "reference": "x"}) + "\n" for i in ITEMS))
+    with FakeApi(delay_s=0.2) as api:
+        command = [sys.executable, "-m", "richter", "ask", str(run), "--bench", str(bench), "--model", api.model]
+        command += ["--engine", "ray", "--workers", "3", "--concurrency", str(concurrency)]
+        environment = os.environ | {"RAY_ADDRESS": cluster.address}
+        first = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while sum(api.answered.values()) < 150:
+            assert first.poll() is None
+            time.sleep(0.01)
+        first.kill()
+        first.wait()
+        again = subprocess.Popen([*command, "--json", "-"], env=environment, stdout=subprocess.PIPE, text=True)
+        while sum(api.answered.values()) < 260:
+            assert again.poll() is None
+            time.sleep(0.01)
+        cluster.kill(cluster.nodes[0])
+        printed, _ = again.communicate(timeout=120)
+        asked = Counter(api.requests)
+    assert json.loads(printed)["spent"]["answers"] == len(answers_of(run)) == len(ITEMS)
+    assert sum(asked.values()) - len(ITEMS) <= 2 * concurrency  # in flight at the driver's end, and at the machine's
 
 
 @pytest.mark.local_model

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import re
 import secrets
 import socket
 import sys
@@ -104,8 +103,10 @@ def connected(spec: str, *, workers: int | None = None) -> Iterator[RayEngine]:
     if workers is not None and workers < 1:
         raise InputError(f"{workers} workers cannot do anything.", remedy="Give at least 1.")
     address = os.environ.get("RAY_ADDRESS", "") if spec == "ray" else spec
-    if not address and "ray" not in sys.modules:
-        _keep_to_this_machine()
+    if "ray" not in sys.modules:
+        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")  # it would print lost machines into our output
+        if not address:
+            _keep_to_this_machine()
     ray = _import_ray()
     if ray.is_initialized():  # a program that uses Ray already, and us
         yield _engine(ray, address or "ray", workers)
@@ -119,6 +120,7 @@ def connected(spec: str, *, workers: int | None = None) -> Iterator[RayEngine]:
         else:
             ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        ray.util.disconnect()  # half a connection would be in the way of the next
         raise _refused(address or "this machine", error) from error
     try:
         yield _engine(ray, address or "this machine", workers)
@@ -169,16 +171,12 @@ def _reach(address: str) -> None:
 
 def _refused(address: str, error: BaseException) -> EngineError:
     text = " ".join(str(error).split())
-    if re.search(r"[Vv]ersion mismatch|different (Ray|Python) version|must be the same version", text):
+    if "ersion mismatch" in text:
         return EngineError(
             f"The cluster at {address} runs another version: {text[:300]}",
             remedy="Install the same versions of Ray and Python here and there.",
         )
-    if "token" in text.lower() or "authentic" in text.lower():
-        return EngineError(
-            f"The cluster at {address} asks for a token.",
-            remedy="Set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) as on the cluster.",
-        )
     return EngineError(
-        f"The cluster at {address} cannot be used: {text[:300]}", remedy="See `ray status` there, and its logs."
+        f"The cluster at {address} lets nobody in: {text[:300]}",
+        remedy="Check that a Ray head runs there, that RAY_AUTH_MODE and RAY_AUTH_TOKEN are its own, and `ray status`.",
     )

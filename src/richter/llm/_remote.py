@@ -18,7 +18,9 @@ from richter.records import Answer, Decoding
 
 __all__ = ["RemoteModel"]
 
-GATHER_S = 0.004  # answers that arrive within this time travel together
+# what comes within these times travels together: a message of Ray's costs about as much as five calls
+GATHER_ANSWERS_S = 0.02
+GATHER_QUESTIONS_S = 0.005
 START_S = 300.0  # for a worker to be placed and to open its model, which may have to be fetched first
 RESTARTS = 5  # of one worker in a row that end before it answers anything
 CLOSE_S = 5.0
@@ -74,7 +76,8 @@ class Worker:
     async def give(self) -> list[Given]:
         """Wait for answers, and hand over those that are there."""
         await self._any.wait()
-        await asyncio.sleep(GATHER_S)
+        if self._asking:
+            await asyncio.wait(self._asking, timeout=GATHER_ANSWERS_S)
         given, self._given = self._given, []
         self._any.clear()
         return given
@@ -191,6 +194,7 @@ class RemoteModel:
     async def _send(self, place: _Place) -> None:
         while True:
             await place.more.wait()
+            await asyncio.sleep(GATHER_QUESTIONS_S)
             place.more.clear()
             numbers = [n for n in place.waiting if n in self._questions]  # others were cancelled
             place.waiting.clear()
