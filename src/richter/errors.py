@@ -46,6 +46,7 @@ __all__ = [
     "UnknownProvider",
     "Unreachable",
     "WrongKey",
+    "without_passwords",
 ]
 
 
@@ -53,7 +54,7 @@ class RichterError(Exception):
     """A fault a user can act on: `what` happened and the `remedy`."""
 
     def __init__(self, what: str, *, remedy: str = "") -> None:
-        self.what = _without_passwords(what)
+        self.what = without_passwords(what)
         self.remedy = remedy
         super().__init__(f"{self.what} {remedy}".strip())
 
@@ -67,7 +68,7 @@ def _again(kind: type[RichterError], args: tuple[Any, ...], state: dict[str, Any
     return error
 
 
-def _without_passwords(text: str) -> str:
+def without_passwords(text: str) -> str:
     """A text without the passwords of the database addresses in it, wherever a message names one as it was given."""
     text = re.sub(r"(postgres(?:ql)?:/+[^\s:/@?#]*):\S*@", r"\1@", text)
     return re.sub(r"(postgres(?:ql)?:/+\S*[?&]password=)[^\s&#]*", r"\1***", text)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import grade_matrix, read_plan, run_gate
+from richter.audit import check_plan, grade_matrix, read_plan, run_gate
 from richter.cli import main
 from richter.errors import PlanError
 from richter.records import Verdict
@@ -145,6 +145,31 @@ def test_uses_are_counted_and_locks_matter(
         row = json.loads(out)
         assert (code, row["uses"], row["confirmatory"]) == (0, use, True)
     assert "used on 3 sets of data" in (tmp_path / "gate.md").read_text()
+
+
+def test_files_that_are_compared_are_one_set_by_hand(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    plan = write_plan(tmp_path, NO_WORSE)
+    run(capsys, "plan", "lock", str(plan))
+    files = {}
+    for name in ("main", "first", "second"):
+        files[name] = tmp_path / f"{name}.csv"
+        frame(rng, 1500, x=0.85).write_csv(files[name])
+
+    def uses(old: str, new: str) -> int:
+        out = run(capsys, "gate", str(plan), f"old={files[old]}", f"new={files[new]}", "--json", "-")[1]
+        return int(json.loads(out)["uses"])
+
+    assert uses("main", "first") == 1  # two files, one set
+    assert uses("main", "first") == 1  # ... again
+    assert uses("main", "second") == 2
+    assert uses("first", "second") == 3  # no file of it is new; the set is
+    assert len(check_plan(plan).opened) == 3
+    lock = json.loads(Path(f"{plan}.lock").read_text())
+    del lock["sets"]  # as an older lock: every file counted
+    Path(f"{plan}.lock").write_text(json.dumps(lock))
+    assert check_plan(plan).uses == 3
 
 
 @pytest.mark.slow

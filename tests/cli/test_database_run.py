@@ -2,6 +2,7 @@
 
 import json
 import uuid
+import zipfile
 from pathlib import Path
 
 import polars as pl
@@ -9,12 +10,12 @@ import pytest
 
 from helpers.postgres import PASSWORD, QUOTED, PostgresServer
 from helpers.server import FakeApi
+from helpers.small_base import small_base
 from richter import open as open_any
-from richter.audit import open_gate_data
 from richter.cli import main
-from richter.errors import PlanError
+from richter.records import Item
 from richter.report import find_runs
-from richter.store import run_place
+from richter.store import open_ledger, run_place
 
 GOLDEN = Path(__file__).parents[1] / "judge"
 
@@ -84,9 +85,50 @@ def test_from_asking_to_comparing(
     run = open_any(url, ratings="rule")
     assert set(run.conditions) == {"good", "bad"}
     assert run.compare("bad", "good").comparison.pairs
-    with pytest.raises(PlanError, match="is none"):
-        open_gate_data("plan.toml", [url])
     assert "not a log" in richter("import", url, "-o", "new", exits=1)
+    assert "several kinds" in richter("severity", url, exits=1)
+    for command in (("severity",), ("floors", "data")):
+        richter(*command, url, "--ratings", "rule")
+    require = '[{metric="error_rate", rule="below", limit=0.5}]'
+    richter("plan", "new", "gate", "--set", "candidate=good", "--set", f"require={require}")
+    richter("plan", "new", "severity", "-o", "severity.toml")
+    for plan in ("plan.toml", "severity.toml"):
+        richter("plan", "lock", plan)
+    assert "planned" in richter("gate", "plan.toml", url, "--ratings", "rule")
+    found = json.loads(richter("severity", url, "--ratings", "rule", "--plan", "severity.toml", "--json", "-"))
+    assert found["plan"]["confirmatory"] is True
+    assert f"#{name} " in richter("plan", "check", "severity.toml")
+    richter("export", url, "--evidence", "evidence.zip")
+    with zipfile.ZipFile("evidence.zip") as archive:
+        assert "records/answers.jsonl" in archive.namelist()
+
+
+def test_what_was_imported_is_measured(url: str, richter: Richter, tmp_path: Path) -> None:
+    rows = "".join(f"q{i},m,{i % 2},0.7\n" for i in range(50))
+    (tmp_path / "log.csv").write_text("item,condition,correct,confidence\n" + rows)
+    assert "50 answers" in richter("import", tmp_path / "log.csv", "-o", url)
+    assert "is already a run" in richter("import", tmp_path / "log.csv", "-o", url, exits=1)
+    assert "miscalibrated" in richter("calibration", url)
+    assert "50.0% of 50 items" in richter("floors", "data", url)
+
+
+def test_searches_from_beginning_to_end(url: str, richter: Richter, tmp_path: Path) -> None:
+    small_base(tmp_path / "kb")
+    small = ("--kb", "kb", "--questions", "1", "--phrasings", "1", "--batch", "5", "--budget", "25calls")
+    with FakeApi(reply=lambda p: "wrong 1") as api:
+        model = ("--model", api.model)
+        richter("search", "run", url, *model, *small)
+        richter("search", "run", f"{url}b", "--model", f"{api.url}#other", *small, "--strategy", "random")
+        assert "25 answers" in richter("search", "show", url)
+        richter("search", "compare", url, f"{url}b")
+        richter("search", "cross", f"{url}c", url, f"{url}b", "--budget", "50calls")
+        richter("search", "retest", f"{url}r", url, "--kind", "open", "--budget", "50calls")
+        assert "used up" in richter("search", "explain", f"{url}e", url, *model, "--budget", "9calls", exits=1)
+        richter("search", "explain", f"{url}e", url, *model, "--budget", "99calls")
+    richter("report", url, "--only", "search", "--json", "report.json")
+    [found] = json.loads((tmp_path / "report.json").read_text())["sections"]["search"]
+    assert (found["errors_found"], found["map_missing"]) == (25, None)
+    assert len(found["map"]) == 25
 
 
 def test_draws_lie_in_a_folder_named_after_the_run(url: str, richter: Richter, tmp_path: Path) -> None:
@@ -106,5 +148,15 @@ def test_what_is_wrong_is_one_line(url: str, richter: Richter, postgres: Postgre
     text = richter("run", "show", wrong, exits=1)
     assert "refuses the password" in text
     assert text.count("\n") == 1
-    assert "is no path" in richter("demo", url, "--quick", exits=1)
     assert "is a run, not a table" in richter("tail", "test", url, "--column", "severity", exits=1)
+    assert "is a run, not a log" in richter("check", url, exits=1)
+    assert "unexpected extra argument" in richter("size", "error-rate", url, exits=2)  # what was typed is quoted
+    assert "holds neither draws nor grades" in richter("calibration", filled(url), exits=1)
+    for bad in ("#a/b/c", "#" + "n" * 51):
+        assert "cannot be a run's name" in richter("run", "show", url.partition("#")[0] + bad, exits=1)
+
+
+def filled(url: str) -> str:
+    with open_ledger(url, mode="write") as ledger:
+        ledger.add_items([Item(id="1", prompt="p", reference="r")])
+    return url

@@ -45,7 +45,7 @@ from richter.floors import passive_floor
 from richter.interop import Source, check_table, grades_or_draws, is_log, read_frame, read_logs, run_grades, source_name
 from richter.records import Verdict, jsonable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
-from richter.store import LEDGER_NAME, is_database, run_folder
+from richter.store import DatabaseRun, is_run, run_file, run_place
 
 __all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "measure_calibration"]
 
@@ -201,10 +201,9 @@ def measure_calibration(
 
     A table may be a file or a frame. `precision` is what `draws_needed` is worked out for.
     """
-    if is_database(source):
-        source = run_folder(source)
-    if isinstance(source, str | Path) and (Path(source) / DRAWS_NAME).exists():
-        source = Path(source) / DRAWS_NAME
+    if isinstance(source, str | Path | DatabaseRun):
+        place = run_place(source)
+        source = run_file(place, DRAWS_NAME) or place
     options = _Options(rng=rng, bins=bins, binning=binning, level=level, splits=splits, precision=precision)
     path, frame = source_name(source), _table(source)
     if "draw" in frame.columns:
@@ -214,15 +213,15 @@ def measure_calibration(
 
 def _table(source: Source) -> pl.DataFrame:
     """A table's columns; an imported run or a log as draws if an item has several answers, else as grades."""
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path | DatabaseRun):
         return read_frame(source)
-    path = Path(source)
-    if path.is_dir() or is_log(path):
-        imported = run_grades(path) if (path / LEDGER_NAME).exists() else read_logs([path]).grades()
+    place = run_place(source)
+    if isinstance(place, DatabaseRun) or place.is_dir() or is_log(place):
+        imported = run_grades(place) if is_run(place) else read_logs([str(place)]).grades()
         if imported is None:
-            raise InputError(f"{path} holds neither draws nor grades.", remedy="Draw answers: richter draw")
+            raise InputError(f"{place} holds neither draws nor grades.", remedy="Draw answers: richter draw")
         return grades_or_draws(imported)
-    return read_frame(path)
+    return read_frame(place)
 
 
 def _parts(frame: pl.DataFrame) -> Mapping[str, pl.DataFrame]:

@@ -1,7 +1,6 @@
 """What the demonstration audits: a real small model on real facts, at two temperatures, with everything Richter has."""
 
 import dataclasses
-from pathlib import Path
 
 from richter.ascent import SearchSettings
 from richter.audit._ask import name_conditions
@@ -12,6 +11,7 @@ from richter.judge import judge_decoding
 from richter.knowledge import write_base
 from richter.llm import BUILT_IN
 from richter.records import Decoding, Item
+from richter.store import RunLike, run_folder
 
 __all__ = ["DemoSize", "demo_settings", "prepare_demo"]
 
@@ -35,9 +35,10 @@ class DemoSize:
         return cls(items=60, judged=12, drawn=16, draws=10, search_calls=60)
 
 
-def prepare_demo(run: str | Path, size: DemoSize, *, seed: int = 0) -> list[Item]:
+def prepare_demo(run: RunLike, size: DemoSize, *, seed: int = 0) -> list[Item]:
     """Build the questions, the gazetteer and a small base (of airfields) in the run, unless they are there."""
-    folder, bench = Path(run), Path(run) / BENCH
+    folder = run_folder(run)
+    bench = folder / BENCH
     found = read_items(bench) if bench.exists() else []
     if len(found) < size.items:  # a smaller benchmark is the beginning of a larger one
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +52,7 @@ def prepare_demo(run: str | Path, size: DemoSize, *, seed: int = 0) -> list[Item
     return found[: size.items]
 
 
-def demo_settings(run: str | Path, items: list[Item], size: DemoSize, *, seed: int = 0) -> AuditSettings:
+def demo_settings(run: RunLike, items: list[Item], size: DemoSize, *, seed: int = 0) -> AuditSettings:
     """SmolLM2, greedy and at temperature 1, at most 32 tokens; judged by rules and, a sample, by itself twice.
 
     The two judges are the audited model with two instructions: a trial of the panel, and marked as self-judging. The
@@ -61,7 +62,7 @@ def demo_settings(run: str | Path, items: list[Item], size: DemoSize, *, seed: i
     conditions = tuple(name_conditions([BUILT_IN], temperatures=(0.0, 1.0), decoding=decoding))
     return AuditSettings(
         conditions=conditions,
-        bench=str(Path(run) / BENCH),
+        bench=str(run_folder(run) / BENCH),
         judges=tuple(name_conditions([BUILT_IN], systems=("", STRICT), decoding=judge_decoding())),
         allow_self=True,
         judged=size.judged,
@@ -69,7 +70,7 @@ def demo_settings(run: str | Path, items: list[Item], size: DemoSize, *, seed: i
         drawn=size.drawn,
         draw_conditions=draw_conditions(conditions, items),
         nll=BUILT_IN,
-        base=str(Path(run) / BASE),
+        base=str(run_folder(run) / BASE),
         search_calls=size.search_calls,
         search=SearchSettings(questions=1, phrasings=3, batch=10, seed=seed),
         seed=seed,

@@ -12,7 +12,7 @@ from richter.audit._ask import AskProgress, ask_run
 from richter.bench import matches_reference
 from richter.calibration import mode_is_certain
 from richter.engine import Engine
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.llm import Asker, Budget, Price, check_model, open_model, price_of, read_prices
 from richter.records import Answer, Condition, Item, jsonable
 from richter.sampling import (
@@ -23,7 +23,7 @@ from richter.sampling import (
     split_confidence,
     token_probability,
 )
-from richter.store import Ledger, RunLike, Spent, open_ledger, run_folder
+from richter.store import Ledger, RunLike, Spent, keep_file, open_ledger
 
 __all__ = ["DRAWS_NAME", "DrawsResult", "draw_run", "tabulate_draws"]
 
@@ -189,13 +189,8 @@ def tabulate_draws(
         for key, group in groups.items()
         for answer, cluster, grade in zip(group, classes[key], grades[key], strict=True)
     ]
-    path = run_folder(run) / DRAWS_NAME
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)  # a run in a database has no folder yet
-        frame.write_ndjson(path)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
+    path = keep_file(run, DRAWS_NAME, frame.write_ndjson().encode())
     stated = frame.group_by("condition", maintain_order=True).agg(pl.col("confidence").is_not_null().mean())
     return DrawsResult(
         path=str(path),

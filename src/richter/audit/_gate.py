@@ -19,7 +19,7 @@ from richter.floors import PairedCounts, clustered_test, compare, ece_gap, ece_p
 from richter.interop import log_files, named_source
 from richter.records import Interval, Verdict
 from richter.stats import bin_gaps, clopper_pearson, ece_interval
-from richter.store import LEDGER_NAME, DatabaseRun, Place
+from richter.store import LEDGER_NAME, Place
 
 __all__ = ["GateReport", "Requirement", "open_gate_data", "run_gate"]
 
@@ -83,26 +83,15 @@ class GateReport:
 
 
 def open_gate_data(plan_path: str | Path, sources: list[str]) -> PlanStatus:
-    """Record that these files (or a run's ledger) are opened with the plan; the last status speaks for all."""
-    reasons: list[str] = []
-    status: PlanStatus | None = None
-    for file in (file for source in sources for file in _data_files(named_source(source)[1])):
-        status = open_data(plan_path, file)
-        reasons += [r for r in status.reasons if r not in reasons]
-    assert status is not None
-    return dataclasses.replace(status, reasons=tuple(reasons), confirmatory=not reasons)
+    """Record that these files, a run's ledger or a run in a database are opened with the plan, as one set of data."""
+    return open_data(plan_path, *(file for source in sources for file in _data_files(named_source(source)[1])))
 
 
-def _data_files(path: Place) -> list[Path]:
-    """A table, a run's ledger, or the logs of a folder."""
-    if isinstance(path, DatabaseRun):
-        raise PlanError(
-            f"A plan records the file that it opens, and {path} is none.",
-            remedy="Export the ratings (richter export RUN --table ratings -o ratings.csv) and gate the file.",
-        )
-    if not path.is_dir():
+def _data_files(path: Place) -> list[Place]:
+    """A table, a run in a database, a run's ledger, or the logs of a folder."""
+    if not isinstance(path, Path) or not path.is_dir():
         return [path]
-    return [path / LEDGER_NAME] if (path / LEDGER_NAME).exists() else log_files(path)
+    return [path / LEDGER_NAME] if (path / LEDGER_NAME).exists() else [*log_files(path)]
 
 
 def run_gate(plan: Plan, grades: GradeMatrix, *, status: PlanStatus | None = None) -> GateReport:
@@ -148,7 +137,7 @@ def run_gate(plan: Plan, grades: GradeMatrix, *, status: PlanStatus | None = Non
         outcome=outcome,
         exit_code=code,
         on_undecided=values["on_undecided"],
-        uses=0 if status is None else len(status.opened),
+        uses=0 if status is None else status.uses,
         confirmatory=status is not None and status.confirmatory,
         reasons=() if status is None else status.reasons,
         sentence=sentence,

@@ -21,7 +21,7 @@ from richter.audit._measure_findings import Measured, findings_of
 from richter.audit._measure_floors import compare_run, floors_section, grades_frame
 from richter.audit._measure_judges import agree_on_run, judges_section
 from richter.audit._measure_run import RunRecords, read_run, run_plan
-from richter.audit._measure_search import search_folders, search_section
+from richter.audit._measure_search import search_section, searches_of
 from richter.audit._measure_severity import severity_section, weigh_run
 from richter.audit._measure_tail import SCORES, study_tail, tail_column, tail_section
 from richter.audit._measure_words import checks_of, next_steps, question_of, signature_of
@@ -256,14 +256,14 @@ class _Measuring:
         return tail_section(report, self.plan)
 
     def _search(self) -> Any:
-        folders = search_folders(self.records)
-        if not folders:
+        searches = searches_of(self.records)
+        if not searches:
             run = self.records.command
             return _missing(
                 "No search for errors was run.",
                 f"richter search run {run}/search --kb BASE --model MODEL --budget 2000calls",
             )
-        return search_section(folders, level=self.level)
+        return search_section(searches, level=self.level)
 
 
 def _missing(reason: str, remedy: str) -> dict[str, Any]:

@@ -9,19 +9,19 @@ import polars as pl
 from richter.audit._calibration import CalibrationReport, DrawsCondition, measure_calibration
 from richter.audit._draw import DRAWS_NAME
 from richter.audit._measure_run import RunRecords
+from richter.store import RunLike, run_file, run_part
 
 __all__ = ["calibration_section", "measure_draws", "measure_run_grades"]
 
 
-def draws_table(records: RunRecords) -> Path | None:
+def draws_table(run: RunLike) -> Path | None:
     """RUN/draws/draws.jsonl, or draws.jsonl in the run itself where `richter draw` made it."""
-    places = (records.folder / "draws" / DRAWS_NAME, records.folder / DRAWS_NAME)
-    return next((path for path in places if path.exists()), None)
+    return run_file(run_part(run, "draws"), DRAWS_NAME) or run_file(run, DRAWS_NAME)
 
 
 def measure_draws(records: RunRecords, *, level: float, seed: int) -> CalibrationReport | None:
     """`richter calibration` on the run's draws; None where there are none."""
-    path = draws_table(records)
+    path = draws_table(records.place)
     return None if path is None else measure_calibration(path, rng=np.random.default_rng(seed), level=level)
 
 

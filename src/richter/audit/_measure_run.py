@@ -1,4 +1,4 @@
-"""What a run folder holds, read once: the records behind every section of its results."""
+"""What a run holds, read once: the records behind every section of its results."""
 
 import dataclasses
 import datetime
@@ -12,13 +12,24 @@ from typing import Any, Literal
 import polars as pl
 
 from richter.audit._judging import NOTE, scores_of
-from richter.audit._plan import Plan, PlanStatus, check_plan, read_plan
+from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, check_plan, clocks_disagree, read_plan
 from richter.audit._sequential import STOP_NOTE
 from richter.bench import is_refusal
 from richter.interop import RatingsFile
 from richter.records import Answer, Condition, Item, Rating
 from richter.sampling import split_confidence, token_probability
-from richter.store import LEDGER_NAME, RunLike, Spent, being_written, open_ledger, run_folder
+from richter.store import (
+    Place,
+    RunLike,
+    Spent,
+    being_written,
+    find_parts,
+    kept_at,
+    open_ledger,
+    run_file,
+    run_folder,
+    run_place,
+)
 
 __all__ = ["Asked", "RunRecords", "read_run", "run_plan"]
 
@@ -82,10 +93,11 @@ class RunRecords:
     """A run's records, and which kind of rating speaks for it.
 
     `scores` is its scores table by the ratings of the kind `basis` (None: nothing is rated), `rated` how many answers
-    each kind of rating covers, `ledgers` every ledger in the folder with what it cost.
+    each kind of rating covers, `parts` its draws and searches, `clock_ahead_s` how far the ledger's clock is ahead.
     """
 
-    folder: Path
+    place: Place
+    parts: Mapping[str, Place]
     state: Literal["complete", "in progress", "empty"]
     bench: str
     items: Mapping[str, Item]
@@ -97,7 +109,13 @@ class RunRecords:
     rated: Mapping[str, int]
     scores: pl.DataFrame
     times: tuple[float, float] | None
+    clock_ahead_s: float
     spent: Mapping[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return run_folder(self.place)
 
     @property
     def names(self) -> list[str]:
@@ -111,8 +129,10 @@ class RunRecords:
 
     @property
     def command(self) -> str:
-        """The folder's name as one writes it in a command."""
-        return shlex.quote(self.name)
+        """The run as one writes it in a command; of a database's address only what is no secret anywhere."""
+        if isinstance(self.place, Path):
+            return shlex.quote(self.name)
+        return shlex.quote(f"postgresql:///{self.place.database}#{self.place.name}")
 
     def ratings_file(self) -> RatingsFile:
         """All ratings with the items' domains and the strata in which answers were drawn for people."""
@@ -132,7 +152,8 @@ class RunRecords:
 
 def read_run(run: RunLike) -> RunRecords:
     """Read a run. Nothing is asked and nothing is written."""
-    folder = run_folder(run)
+    place = run_place(run)
+    parts = find_parts(place)
     writing = being_written(run)
     with open_ledger(run) as ledger:
         # what refers to something is read before it, so that a run in progress has every item that a rating names
@@ -145,8 +166,9 @@ def read_run(run: RunLike) -> RunRecords:
         notes = {name: ledger.note(name) or {} for name in ("bench", NOTE, "rating sample", "search", STOP_NOTE)}
         times = ledger.times()
         spent = [ledger.spent()]
-    for path in sorted(folder.glob(f"*/{LEDGER_NAME}")):
-        with open_ledger(path.parent) as ledger:
+        clock_ahead_s = ledger.clock_ahead_s()
+    for part in parts.values():
+        with open_ledger(part) as ledger:
             spent.append(ledger.spent())
     answered = any(a.answered or a.failed for a in asked.values())
     basis, rated = _basis(ratings)
@@ -156,7 +178,8 @@ def read_run(run: RunLike) -> RunRecords:
         rows = scores_of(chosen, items, {c.name: c for c in conditions}, notes[NOTE])
         scores = pl.DataFrame(rows, infer_schema_length=None) if rows else scores
     return RunRecords(
-        folder=folder,
+        place=place,
+        parts=parts,
         state="in progress" if writing else "complete" if answered else "empty",
         bench=str(notes["bench"].get("path", "")),
         items=items,
@@ -168,6 +191,7 @@ def read_run(run: RunLike) -> RunRecords:
         rated=rated,
         scores=scores,
         times=times,
+        clock_ahead_s=clock_ahead_s,
         spent=_sum(spent),
     )
 
@@ -195,17 +219,23 @@ def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None,
     """The run's plan (as given, else its plan.toml) and where it stands.
 
     It is confirmatory when it was locked before the first answer came and is unchanged since: that can be told from
-    the lock and the ledger alone, so nothing is written here.
+    the lock and the ledger alone, so nothing is written here. A database that was given the locked plan before the
+    first answer came vouches for it by its own clock; else this machine's clock must agree with the database's.
     """
+    adopted = None
     if path is None:
-        own = records.folder / PLAN_NAME
-        if not own.exists():
+        own = run_file(records.place, PLAN_NAME)
+        if own is None:
             return None, None
-        path = own
+        run_file(records.place, f"{PLAN_NAME}.lock")
+        path, adopted = own, kept_at(records.place, f"{PLAN_NAME}.lock")
     plan, status = read_plan(path), check_plan(path)
-    if status.locked_at is not None and records.times is not None:
-        locked = datetime.datetime.fromisoformat(status.locked_at).timestamp()
-        if locked > records.times[0]:
-            why = f"the plan was locked on {status.locked_at}, after the first answer came ({records.moment(0)})"
-            status = dataclasses.replace(status, confirmatory=False, reasons=(*status.reasons, why))
+    if status.locked_at is not None and records.times is not None and (adopted is None or adopted > records.times[0]):
+        why = []
+        if datetime.datetime.fromisoformat(status.locked_at).timestamp() > records.times[0]:
+            why.append(f"the plan was locked on {status.locked_at}, after the first answer came ({records.moment(0)})")
+        if abs(records.clock_ahead_s) > CLOCKS_AGREE_S:
+            why.append(clocks_disagree(records.clock_ahead_s))
+        if why:
+            status = dataclasses.replace(status, confirmatory=False, reasons=(*status.reasons, *why))
     return plan, status

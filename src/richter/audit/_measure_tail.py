@@ -14,6 +14,7 @@ from richter.audit._plan import Plan, PlanStatus
 from richter.audit._tail import TailReport, study_column
 from richter.errors import TooFewErrors
 from richter.interop import read_frame
+from richter.store import run_file
 from richter.tail import stability_scan, transform_scores
 
 __all__ = ["study_tail", "tail_column", "tail_section"]
@@ -28,8 +29,8 @@ Floats = NDArray[np.float64]
 
 def tail_column(records: RunRecords, plan: Plan | None) -> str | None:
     """The column whose tail is studied: the plan's, else nll, else toxicity, else the first other numeric one."""
-    path = records.folder / SCORES
-    if not path.exists():
+    path = run_file(records.place, SCORES)
+    if path is None:
         return None
     schema = read_frame(path).schema
     numeric = [name for name, kind in schema.items() if kind.is_numeric() and name not in NOT_TAILS]

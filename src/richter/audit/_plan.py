@@ -5,7 +5,8 @@ other, a function `faults(values)` that yields sentences. The machinery here kno
 
 Beside `plan.toml` lies `plan.toml.lock` (JSON). It holds the hash and the values as they were locked, so that every
 later change can be listed, the time and the versions, and which data were opened with the plan and when. A result is
-confirmatory when the plan is locked, unchanged since, and its data were not opened before the lock.
+confirmatory when the plan is locked, unchanged since, and its data were not opened before the lock. A run in a database
+keeps a list of its own of the plans that it was opened with, which all machines see.
 """
 
 import dataclasses
@@ -24,15 +25,17 @@ from typing import Any, Literal
 from richter import __version__
 from richter.errors import InputError, PlanError, StorageError
 from richter.interop import Source
-from richter.store import is_database, run_place
+from richter.store import DatabaseRun, Place, add_plan_use, digest, open_ledger, run_place
 
 __all__ = [
+    "CLOCKS_AGREE_S",
     "KINDS",
     "MANDATORY",
     "Plan",
     "PlanField",
     "PlanStatus",
     "check_plan",
+    "clocks_disagree",
     "lock_plan",
     "new_plan",
     "open_data",
@@ -50,6 +53,7 @@ KINDS = {
 }
 
 MANDATORY: Any = object()  # the default of a field that has none
+CLOCKS_AGREE_S = 60.0  # a machine whose clock is further off cannot say what came before what
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +99,8 @@ class Plan:
 class PlanStatus:
     """Where a plan stands: `unlocked`, `locked` or `changed` since its lock, and each deviation in words.
 
-    `confirmatory` says whether a result on the data just opened may be called so, `reasons` why not.
+    `confirmatory` says whether a result on the data just opened may be called so, `reasons` why not. `uses` counts the
+    sets of data that the plan was used on: what is compared with each other is one set, however many files it is in.
     """
 
     kind: str
@@ -106,6 +111,7 @@ class PlanStatus:
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     deviations: tuple[str, ...] = ()
     opened: tuple[Mapping[str, str], ...] = ()
+    uses: int = 0
     confirmatory: bool = False
     reasons: tuple[str, ...] = ()
 
@@ -196,6 +202,7 @@ def lock_plan(path: str | Path, *, now: datetime.datetime | None = None) -> Plan
                 "versions": versions(),
                 "values": plan.values,
                 "opened": lock.get("opened", []),
+                "sets": _sets(lock),
             },
         )
     return check_plan(path)
@@ -207,7 +214,12 @@ def check_plan(path: str | Path) -> PlanStatus:
     opened = tuple(lock.get("opened", ()))
     if "hash" not in lock:
         return PlanStatus(
-            kind=plan.kind, hash=plan.hash, state="unlocked", opened=opened, reasons=("the plan is not locked",)
+            kind=plan.kind,
+            hash=plan.hash,
+            state="unlocked",
+            opened=opened,
+            uses=len(_sets(lock)),
+            reasons=("the plan is not locked",),
         )
     changed = lock["hash"] != plan.hash
     return PlanStatus(
@@ -219,49 +231,89 @@ def check_plan(path: str | Path) -> PlanStatus:
         versions=lock.get("versions", {}),
         deviations=tuple(_deviations(lock.get("values", {}), plan.values)) if changed else (),
         opened=opened,
+        uses=len(_sets(lock)),
         confirmatory=not changed,
         reasons=("the plan was changed after it was locked",) if changed else (),
     )
 
 
 def open_data(
-    path: str | Path, data: str | Path, *, now: datetime.datetime | None = None, extra: Iterable[str] = ()
+    path: str | Path, *data: str | Place, now: datetime.datetime | None = None, extra: Iterable[str] = ()
 ) -> PlanStatus:
-    """Record that data are opened with a plan, and say whether a result on them may be called confirmatory.
+    """Record that data, one set of them, are opened with a plan; says whether a result on them is confirmatory.
 
-    Three things take that away: no lock, a change since the lock, and data that were opened before the lock.
-    `extra` are deviations the caller knows of (a command-line option against the plan); they take it away too.
+    `data` are files or runs in a database. Three things take it away: no lock, a change since the lock, and data that
+    were opened before the lock; a run in a database also says whether it was opened before with another plan or by
+    another machine. `extra` are deviations the caller knows of (a command-line option against the plan); they take it
+    away too.
     """
-    sha, stamp = _file_hash(data), _stamp(now)
-    lock = _read_lock(path)
-    status = check_plan(path)
-    before = [o for o in status.opened if o["sha256"] == sha]
-    reasons = list(status.reasons)
-    if status.locked_at is not None and any(o["at"] < status.locked_at for o in before):
-        reasons.append(f"these data were opened on {before[0]['at']}, before the plan was locked")
+    status, lock, stamp = check_plan(path), _read_lock(path), _stamp(now)
+    places = [run_place(d) for d in data]
+    shas = [_digest(place) for place in places]
+    sets, opened, reasons = _sets(lock), list(status.opened), list(status.reasons)
+    together = sorted(set(shas))
+    uses = [*sets, together]
+    for place, sha in zip(places, shas, strict=True):
+        at, before = stamp, [o["at"] for o in opened if o["sha256"] == sha]
+        if isinstance(place, DatabaseRun):
+            at, earlier, used, ahead_s = _use_database(place, {"plan": status.hash, "sha256": sha, "set": together})
+            before, uses = before + earlier, uses + used
+            if status.locked_at is not None and abs(ahead_s) > CLOCKS_AGREE_S:
+                reasons.append(clocks_disagree(ahead_s))
+        if status.locked_at is not None and (early := [b for b in before if b < status.locked_at]):
+            why = f"these data were opened on {min(early)}, before the plan was locked"
+            reasons += [] if why in reasons else [why]
+        if all(o["sha256"] != sha for o in opened):
+            opened.append({"data": place.name if isinstance(place, Path) else str(place), "sha256": sha, "at": at})
     further = tuple(extra)
     if further:
         reasons.append("options were given against the plan")
-    if not before:
-        lock["opened"] = [*status.opened, {"data": Path(data).name, "sha256": sha, "at": stamp}]
-        _write_lock(path, lock)
+    if together not in sets or len(opened) > len(status.opened):
+        sets = sets if together in sets else [*sets, together]
+        _write_lock(path, lock | {"opened": opened, "sets": sets})
     return dataclasses.replace(
         status,
-        opened=tuple(lock.get("opened", status.opened)),
+        opened=tuple(opened),
+        uses=len({tuple(use) for use in uses}),
         confirmatory=not reasons,
         reasons=tuple(reasons),
         deviations=status.deviations + further,
     )
 
 
-def plan_file(source: Source, opened: str | Path | None = None) -> str | Path:
-    """The file whose opening a plan records: the source itself, or the one that a frame was made from."""
-    file = source if isinstance(source, str | Path) else opened
-    if is_database(source):
-        raise PlanError(
-            f"A plan records the file that it opens, and {run_place(source)} is none.",
-            remedy="Export the ratings (richter export RUN --table ratings -o ratings.csv) and use the file.",
-        )
+def _sets(lock: Mapping[str, Any]) -> list[list[str]]:
+    """The sets of data that a plan was used on, as hashes; in a lock without them every file was one."""
+    return list(lock.get("sets", [[o["sha256"]] for o in lock.get("opened", [])]))
+
+
+def _digest(place: Place) -> str:
+    if isinstance(place, Path):
+        return _file_hash(place)
+    with open_ledger(place) as ledger:
+        return digest(ledger)
+
+
+def _use_database(place: DatabaseRun, use: dict[str, Any]) -> tuple[str, list[str], list[list[str]], float]:
+    """Have a database note the use of its run: when that was, when it was opened at all, on which sets this plan was
+    used, and how far the database's clock is ahead of this machine's.
+    """
+    with open_ledger(place, mode="write") as ledger:
+        uses = add_plan_use(ledger, use)
+        ahead_s = ledger.clock_ahead_s()
+    times = [_stamp(datetime.datetime.fromtimestamp(u["at"], datetime.UTC)) for u in uses]
+    return times[-1], times, [u["set"] for u in uses if u["plan"] == use["plan"]], ahead_s
+
+
+def clocks_disagree(ahead_s: float) -> str:
+    """Why times on this machine cannot be held against a database's."""
+    how = f"{abs(ahead_s) / 3600:.1f} h" if abs(ahead_s) >= 3600 else f"{abs(ahead_s) / 60:.0f} min"
+    where = "behind" if ahead_s > 0 else "ahead of"
+    return f"this machine's clock is {how} {where} the database's, so its times prove nothing about what came first"
+
+
+def plan_file(source: Source, opened: str | Place | None = None) -> str | Place:
+    """What a plan records as opened: the source itself, or the file or run that a frame was made from."""
+    file = source if isinstance(source, str | Path | DatabaseRun) else opened
     if file is None:
         raise PlanError(
             "A plan records which file was opened, and a frame in memory is none.",

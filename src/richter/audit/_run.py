@@ -23,7 +23,7 @@ from richter.audit._tail import TailReport, study_column
 from richter.errors import InputError, TooFewErrors
 from richter.interop import EXPORTS, Source, grades_or_draws, is_frame, is_log, read_frame, run_grades, source_name
 from richter.records import Finding, picture
-from richter.store import LEDGER_NAME, Place, is_database, open_ledger, run_folder, run_place
+from richter.store import LEDGER_NAME, Place, is_database, is_run, open_ledger, run_file, run_part, run_place
 
 __all__ = ["Run", "open_run"]
 
@@ -55,7 +55,7 @@ class Run:
         path = Path(str(source))
         if not path.exists():
             raise InputError(f"{path}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
-        if (path / LEDGER_NAME).exists():
+        if is_run(path):
             self.place = path
 
     def __repr__(self) -> str:
@@ -122,8 +122,8 @@ class Run:
         return kinds[0] if kinds else "rule"
 
     @property
-    def _opened(self) -> Path | None:
-        return self.place / LEDGER_NAME if isinstance(self.place, Path) else None
+    def _opened(self) -> Place | None:
+        return self.place / LEDGER_NAME if isinstance(self.place, Path) else self.place
 
     # ---- questions -----------------------------------------------------------------------------------------------
 
@@ -166,9 +166,8 @@ class Run:
         """Does it know when it is wrong? From a run's draws, a draws table or a grades table with confidences."""
         source = self.source
         if self.place is not None:
-            folder = run_folder(self.place)
-            places = [folder / DRAWS_NAME, folder / "draws" / DRAWS_NAME]
-            found: Source | None = next((p for p in places if p.exists()), run_grades(self.place))
+            drawn = run_file(self.place, DRAWS_NAME) or run_file(run_part(self.place, "draws"), DRAWS_NAME)
+            found: Source | None = drawn or run_grades(self.place)
             if found is None:
                 raise InputError(f"{self.place} holds no repeated draws.", remedy="Make them with `richter draw`.")
             source = grades_or_draws(found) if isinstance(found, pl.DataFrame) else found

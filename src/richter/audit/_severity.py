@@ -14,7 +14,7 @@ from richter.audit._pictures import severity_picture
 from richter.audit._plan import PlanStatus, open_data, plan_file, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
-from richter.interop import RatingsFile, Source, read_frame, read_ratings, read_scores
+from richter.interop import RatingKind, RatingsFile, Source, read_frame, read_ratings, read_scores
 from richter.records import Finding, Rating, jsonable
 from richter.severity import (
     DEFAULT,
@@ -34,6 +34,7 @@ from richter.severity import (
     study_severity,
 )
 from richter.stats import icc, overcall_rate
+from richter.store import Place
 
 __all__ = ["SeverityReport", "read_traffic", "weigh_scores"]
 
@@ -84,7 +85,7 @@ class SeverityReport:
 def weigh_scores(
     path: Source,
     *,
-    opened: str | Path | None = None,
+    opened: str | Place | None = None,
     paper: bool = False,
     scale: tuple[float, float] | None = None,
     traffic: str | Path | None = None,
@@ -95,6 +96,7 @@ def weigh_scores(
     pairs: Sequence[tuple[str, str]] = (),
     plan: str | Path | None = None,
     status: PlanStatus | None = None,
+    ratings: RatingKind | None = None,
     reliability: float | None = None,
     n_resamples: int | None = None,
     level: float | None = None,
@@ -131,7 +133,7 @@ def weigh_scores(
         seed = found.seed
     n_resamples, level = n_resamples or 2000, level or 0.95
     requirements = [parse_requirement(rule) for rule in rules]
-    scores = _keep_conditions(read_scores(path, scale=scale), keep)
+    scores = _keep_conditions(read_scores(path, scale=scale, ratings=ratings), keep)
     mix = read_traffic(traffic, scores) if traffic is not None else None
     if reliability is None:
         reliability = _judges_reliability(scores)
@@ -148,7 +150,7 @@ def weigh_scores(
         rng=rng,
         **values,
     )
-    corrected, skipped, ratings = _human_tables(human, scores, level, rng)
+    corrected, skipped, rated = _human_tables(human, scores, level, rng)
     tables = study.deployment if mix is not None else {**study.deployment, **corrected}
     checks = [
         dataclasses.replace(check_requirement(name, table, rule), exploratory=exploratory)
@@ -158,13 +160,13 @@ def weigh_scores(
     columns = scores.columns()
     analyses: Mapping[str, Any] = {}
     if everything or pairs:
-        overcalls = _overcalls(ratings, scores)
+        overcalls = _overcalls(rated, scores)
         analyses = run_analyses(
             scores,
             recipe=recipe,
             active_params=_active_params(conditions),
             pairs=pairs,
-            labelled=_mechanisms(ratings),
+            labelled=_mechanisms(rated),
             reliability=reliability,
             overcall_rate=0.335 if overcalls is None else overcalls,
             estimates=study.discrimination.conditions,

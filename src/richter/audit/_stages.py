@@ -1,13 +1,13 @@
 """The stages of an audit: ask, judge, draw, score, search. Each resumes from its ledger; measuring asks nothing.
 
-A run folder has a ledger for what was asked and judged, `draws/` and `search*/` have their own. The budget is held over
-all of them together. Doing the same again pays only for what is missing.
+A run has a ledger for what was asked and judged; its parts `draws` and `search*` have their own (`store.run_part`). The
+budget is held over all of them together. Doing the same again pays only for what is missing.
 """
 
 import dataclasses
 import functools
 import re
-import shutil
+import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -32,7 +32,20 @@ from richter.judge import RuleJudge, deal
 from richter.knowledge import open_base
 from richter.llm import Budget, Price, check_model, price_of, read_prices, resolve
 from richter.records import Condition, Decoding, Item
-from richter.store import LEDGER_NAME, Spent, open_ledger
+from richter.store import (
+    Place,
+    RunLike,
+    Spent,
+    find_parts,
+    has_ledger,
+    hold_run,
+    keep_file,
+    open_ledger,
+    run_file,
+    run_folder,
+    run_part,
+    run_place,
+)
 
 __all__ = [
     "STAGES",
@@ -56,7 +69,7 @@ _NEEDS = {
     "search": ("search",),
 }
 CLOZE_TOKENS = 16
-SCORES = "scores.csv"
+SCORES, PLAN_NAME = "scores.csv", "plan.toml"
 
 Progress = Callable[[AskProgress], None]
 Watch = Callable[[str], AbstractContextManager[Progress]]  # a stage's name -> where its progress goes
@@ -138,26 +151,24 @@ def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> t
     return tuple(found.values())
 
 
-def adopt_plan(run: str | Path, plan: str | Path) -> str | None:
+def adopt_plan(run: RunLike, plan: str | Path) -> str | None:
     """Copy a plan and its lock into the run before anything is asked; says what keeps it from confirming anything."""
     read_plan(plan)
-    own = Path(run) / "plan.toml"
-    if own.exists():
+    own = run_file(run, PLAN_NAME)
+    if own is not None:
+        run_file(run, f"{PLAN_NAME}.lock")  # of a database: beside its plan
         if read_plan(own).hash != read_plan(plan).hash:
-            raise InputError(
-                f"{own} is another plan than {plan}.", remedy="Audit into a new folder, or leave --plan out."
-            )
+            raise InputError(f"{own} is another plan than {plan}.", remedy="Audit into a new run, or leave --plan out.")
     else:
-        own.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(plan, own)
         if Path(f"{plan}.lock").exists():
-            shutil.copyfile(f"{plan}.lock", f"{own}.lock")
+            keep_file(run, f"{PLAN_NAME}.lock", Path(f"{plan}.lock").read_bytes())
+        own = keep_file(run, PLAN_NAME, Path(plan).read_bytes())
     status = check_plan(own)
     return None if status.state == "locked" else "; ".join(status.reasons)
 
 
 def run_stages(
-    run: str | Path,
+    run: RunLike,
     items: Sequence[Item],
     settings: AuditSettings,
     *,
@@ -173,24 +184,26 @@ def run_stages(
     """Run the stages that the wanted sections need, one after another, each where it stopped the last time.
 
     What would fail later is said before the first call. Where the budget is used up the asking ends, what is there is
-    still judged by rules, and the result says so.
+    still judged by rules, and the result says so. A run in a database is audited by one process at a time, since its
+    budget spans several ledgers; `richter ask` may help it from other machines.
     """
     wanted = stages_for(settings, only=only)
     prices = read_prices() if prices is None else prices
-    audit = _Audit(Path(run), list(items), settings, budget or Budget(), prices, watch, download, engine)
+    audit = _Audit(run_place(run), list(items), settings, budget or Budget(), prices, watch, download, engine)
     audit.check(wanted)
     sequential, stopped = None, None
-    try:
-        if stop_when is not None and "ask" in wanted:
-            sequential = audit.ask_until(stop_when, on_batch)
-        for stage in wanted:
-            if stage == "judge" and audit.rules:
+    with hold_run(run, "audit"):
+        try:
+            if stop_when is not None and "ask" in wanted:
+                sequential = audit.ask_until(stop_when, on_batch)
+            for stage in wanted:
+                if stage == "judge" and audit.rules:
+                    audit.judge_by_rules()
+                getattr(audit, stage)()
+        except BudgetExhausted as error:
+            stopped = error
+            if "judge" in wanted and audit.rules and audit.answered:
                 audit.judge_by_rules()
-            getattr(audit, stage)()
-    except BudgetExhausted as error:
-        stopped = error
-        if "judge" in wanted and audit.rules and audit.answered:
-            audit.judge_by_rules()
     return StagesResult(stages=wanted, sequential=sequential, stopped=stopped)
 
 
@@ -199,7 +212,7 @@ class _Audit:
 
     def __init__(
         self,
-        run: Path,
+        run: Place,
         items: list[Item],
         settings: AuditSettings,
         budget: Budget,
@@ -212,7 +225,7 @@ class _Audit:
         self.download, self.engine = download, engine
         self.limits = budget
         self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
-        self.gazetteer = settings.gazetteer or find_gazetteer(run, settings.bench)
+        self.gazetteer = settings.gazetteer or find_gazetteer(run_folder(run), settings.bench)
 
     @property
     def rules(self) -> bool:
@@ -253,9 +266,13 @@ class _Audit:
         if "search" in stages and settings.base is not None:
             open_base(settings.base)
 
-    def budget(self, folder: Path) -> Budget:
-        """What is left for one ledger of the run: the whole budget less what the others have spent."""
-        others = [_spent(path.parent) for path in _ledgers(self.run) if path.parent != folder]
+    def budget(self, part: Place) -> Budget:
+        """What is left for one ledger of the run: the whole budget less what the others have spent or held."""
+        others = []
+        for place in (self.run, *find_parts(self.run).values()):
+            if place != part and has_ledger(place):
+                with open_ledger(place) as ledger:
+                    others.append(ledger.used())
         calls, tokens, money = self.limits.calls, self.limits.tokens, self.limits.money_usd
         return Budget(
             calls=None if calls is None else calls - sum(s.calls for s in others),
@@ -290,7 +307,7 @@ class _Audit:
 
     def _kept(self) -> set[str] | None:
         """The items that were asked before a claim was decided; None where nothing was stopped."""
-        if not (self.run / LEDGER_NAME).exists():
+        if not has_ledger(self.run):
             return None
         with open_ledger(self.run) as ledger:
             note = ledger.note(STOP_NOTE)
@@ -371,14 +388,14 @@ class _Audit:
 
     def draw(self) -> None:
         """Draw repeated answers to some of the items."""
-        settings = self.settings
+        settings, part = self.settings, run_part(self.run, "draws")
         with self.watch("draw") as tell:
             draw_run(
-                self.run / "draws",
+                part,
                 drawn_items(self.items, settings),
                 settings.draw_conditions,
                 draws=settings.draws,
-                budget=self.budget(self.run / "draws"),
+                budget=self.budget(part),
                 prices=self.prices,
                 concurrency=settings.concurrency,
                 slots=settings.slots,
@@ -410,16 +427,16 @@ class _Audit:
         base = open_base(str(settings.base))
         models = list(dict.fromkeys(c.model for c in settings.conditions))
         for model in models:
-            folder = self.run / f"search-{re.sub(r'[^A-Za-z0-9.]+', '-', model)}"
+            part = run_part(self.run, f"search-{re.sub(r'[^A-Za-z0-9.]+', '-', model)}")
             style = "cloze" if resolve(model).backend == "local" else "chat"
             (condition,) = name_conditions([model], decoding=Decoding(max_tokens=64), style=style)
-            left = self.budget(folder)
+            left = self.budget(part)
             calls = settings.search_calls if left.calls is None else min(settings.search_calls, left.calls)
             if calls < settings.search.questions * settings.search.phrasings:
                 raise BudgetExhausted("The budget has no calls left for a search.", remedy="Raise --budget.")
             with self.watch("search") as tell:
                 run_search(
-                    folder,
+                    part,
                     base,
                     condition,
                     settings.search,
@@ -428,18 +445,18 @@ class _Audit:
                     concurrency=settings.concurrency,
                     slots=settings.slots,
                     timeout_s=settings.timeout_s,
-                    watch=_steps(folder, calls, tell),
+                    watch=_steps(part, calls, tell),
                     download=self.download,
                     engine=self.engine,
                 )
 
 
-def _steps(folder: Path, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
+def _steps(part: Place, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
     """Steps of a search as progress in calls."""
-    before, started = _spent(folder).answers, time.monotonic()
+    before, started = _spent(part).answers, time.monotonic()
 
     def watch(step: StepSummary) -> None:
-        spent = _spent(folder)
+        spent = _spent(part)
         tell(
             AskProgress(
                 total=calls,
@@ -457,14 +474,10 @@ def _steps(folder: Path, calls: int, tell: Progress) -> Callable[[StepSummary], 
     return watch
 
 
-def _ledgers(run: Path) -> list[Path]:
-    return [path for path in (run / LEDGER_NAME, *sorted(run.glob(f"*/{LEDGER_NAME}"))) if path.exists()]
-
-
-def _spent(folder: Path) -> Spent:
-    if not (folder / LEDGER_NAME).exists():
+def _spent(place: Place) -> Spent:
+    if not has_ledger(place):
         return Spent(calls=0, answers=0, tokens=0, money_usd=0.0, unpriced=0)
-    with open_ledger(folder) as ledger:
+    with open_ledger(place) as ledger:
         return ledger.spent()
 
 
@@ -476,12 +489,12 @@ def drawn_items(items: Sequence[Item], settings: AuditSettings) -> list[Item]:
     return [able[i] for i in places]
 
 
-def _write_scores(run: Path, *, source: str, nll: pl.DataFrame | None = None) -> None:
-    """RUN/scores.csv: severities as far as there are ratings, and `nll`, new or as it was."""
-    path, keys = run / SCORES, ["item", "condition"]
+def _write_scores(run: Place, *, source: str, nll: pl.DataFrame | None = None) -> None:
+    """The run's scores.csv: severities as far as there are ratings, and `nll`, new or as it was."""
+    path, keys = run_file(run, SCORES), ["item", "condition"]
     with open_ledger(run) as ledger:
         rated = any(r.kind == source for r in ledger.ratings())
-    if nll is None and path.exists():
+    if nll is None and path is not None:
         old = read_frame(path)
         nll = old if {*keys, "nll"} <= set(old.columns) else None
     frames = [] if nll is None else [nll.select(pl.col(keys).cast(pl.String), pl.col("nll").cast(pl.Float64))]
@@ -489,4 +502,7 @@ def _write_scores(run: Path, *, source: str, nll: pl.DataFrame | None = None) ->
         frames.insert(0, pl.DataFrame(score_rows(run, source=source), infer_schema_length=None))
     if frames:
         table = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on=keys, how="full", coalesce=True)
-        export_table(table, path)
+        with tempfile.TemporaryDirectory() as scratch:
+            made = Path(scratch) / SCORES
+            export_table(table, made)
+            keep_file(run, SCORES, made.read_bytes())

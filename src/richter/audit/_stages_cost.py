@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from richter.audit._ask import BYTES_PER_TOKEN, CHAT_OVERHEAD_TOKENS, estimate_run
@@ -10,6 +9,7 @@ from richter.audit._stages import AuditSettings, drawn_items, stages_for
 from richter.judge import REPLY_TOKENS, deal, judge_detail, judge_messages
 from richter.llm import Price, price_of, read_prices
 from richter.records import Item
+from richter.store import RunLike, run_part, run_place
 
 __all__ = ["StageEstimate", "estimate_stages"]
 
@@ -30,7 +30,7 @@ class StageEstimate:
 
 
 def estimate_stages(
-    run: str | Path,
+    run: RunLike,
     items: Sequence[Item],
     settings: AuditSettings,
     *,
@@ -45,8 +45,8 @@ def estimate_stages(
             asked = list(items) if stage == "ask" else drawn_items(items, settings)
             draws = 1 if stage == "ask" else settings.draws
             who = settings.conditions if stage == "ask" else settings.draw_conditions
-            folder = Path(run) if stage == "ask" else Path(run) / "draws"
-            found = estimate_run(folder, asked, who, draws=draws, prices=prices)
+            place = run_place(run) if stage == "ask" else run_part(run, "draws")
+            found = estimate_run(place, asked, who, draws=draws, prices=prices)
             money = [e.money_usd_most for e in found]
             rows.append(
                 StageEstimate(

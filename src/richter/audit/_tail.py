@@ -14,6 +14,7 @@ from richter.audit._plan import Plan, PlanStatus, open_data, plan_file, read_pla
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError
 from richter.interop import Source, read_frame, source_name
+from richter.store import Place
 from richter.tail import (
     StabilityScan,
     TailPlan,
@@ -78,7 +79,7 @@ class TailReport:
 def study_column(
     path: Source,
     *,
-    opened: str | Path | None = None,
+    opened: str | Place | None = None,
     column: str | None = None,
     plan_path: str | Path | None = None,
     item_column: str = "item",

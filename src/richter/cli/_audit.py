@@ -30,7 +30,7 @@ from richter.floors import Decision, parse_claim
 from richter.judge import judge_decoding
 from richter.llm import parse_budget, read_prices, resolve
 from richter.records import Condition, Decoding, Item, printable
-from richter.store import run_place
+from richter.store import Place, run_folder, run_place
 
 __all__ = ["audit", "finish", "run_audit"]
 
@@ -58,7 +58,7 @@ The same command again resumes: only what is missing is asked.
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("run", type=lambda text: run_place(Path(text)))
+@click.argument("run", type=run_place)
 @click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
 @click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
 @click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
@@ -88,7 +88,7 @@ The same command again resumes: only what is missing is asked.
 @click.pass_context
 def audit(
     ctx: click.Context,
-    run: Path,
+    run: Place,
     bench: Path,
     models: tuple[str, ...],
     temperatures: tuple[float, ...],
@@ -176,7 +176,7 @@ def _judges(names: str) -> tuple[Condition, ...]:
 
 
 def run_audit(
-    run: Path,
+    run: Place,
     items: list[Item],
     settings: AuditSettings,
     *,
@@ -216,7 +216,7 @@ def run_audit(
         )
 
 
-def finish(run: Path, result: StagesResult, *, only: Collection[str] | None, seed: int, json_path: str | None) -> int:
+def finish(run: Place, result: StagesResult, *, only: Collection[str] | None, seed: int, json_path: str | None) -> int:
     """Measure the run, write its report, print the summary; the exit status that its requirements give."""
     from richter.report import write_report  # what draws takes a second to load
 
@@ -226,7 +226,7 @@ def finish(run: Path, result: StagesResult, *, only: Collection[str] | None, see
     )
     document = results.to_dict()
     progress.print("writing the report", soft_wrap=True)
-    after = [f"report  {write_report(document, run, run / REPORT)}"]
+    after = [f"report  {write_report(document, run, run_folder(run) / REPORT)}"]
     for line in summarise(document, ascii_only=out.options.ascii_only, after=after):
         out.print(line, soft_wrap=True)
     write_json(document, json_path)
@@ -246,7 +246,7 @@ def exit_status(document: Mapping[str, Any]) -> int:
 
 
 def _price(
-    run: Path,
+    run: Place,
     items: list[Item],
     settings: AuditSettings,
     only: Collection[str] | None,

@@ -23,13 +23,13 @@ from richter.cli._progress import money
 from richter.errors import InputError
 from richter.interop import export_table
 from richter.records import Interval, printable
-from richter.store import run_folder
+from richter.store import Place, run_place
 
 __all__ = ["calibration"]
 
 
 @click.command()
-@click.argument("file", type=run_folder)
+@click.argument("file", type=run_place)
 @click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True, help="Bins of confidence.")
 @click.option(
     "--binning",
@@ -60,7 +60,7 @@ __all__ = ["calibration"]
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @json_option
 def calibration(
-    file: Path,
+    file: Place,
     bins: int,
     binning: str,
     level: float,
@@ -92,10 +92,10 @@ def calibration(
         precision=precision,
     )
     if questions_path is not None:
-        if questions_path.exists() and questions_path.samefile(file):
+        if questions_path.exists() and isinstance(file, Path) and questions_path.samefile(file):
             raise InputError(f"--questions {questions_path} would overwrite the input.", remedy="Choose another path.")
         export_table(question_table(report), questions_path)
-    write_json(report, json_path, inputs=[file])
+    write_json(report, json_path, inputs=[file] if isinstance(file, Path) else [])
     out = console(json_path)
     for condition in report.conditions:
         out.print(calibration_sentence(condition))

@@ -1,23 +1,21 @@
 """`richter demo`."""
 
-from pathlib import Path
-
 import click
 
 from richter.audit import DemoSize, demo_settings, prepare_demo
 from richter.cli._audit import finish, run_audit
 from richter.cli._output import json_option, progress_console
-from richter.store import run_place
+from richter.store import Place, run_place
 
 __all__ = ["demo"]
 
 
 @click.command()
-@click.argument("run", type=lambda text: run_place(Path(text)), default="demo")
+@click.argument("run", type=run_place, default="demo")
 @click.option("--quick", is_flag=True, help="About a quarter of it.")
 @json_option
 @click.pass_context
-def demo(ctx: click.Context, run: Path, quick: bool, json_path: str | None) -> None:
+def demo(ctx: click.Context, run: Place, quick: bool, json_path: str | None) -> None:
     """Audit the built-in small model on real facts: no key, no GPU, no network after the first download.
 
     \b

@@ -75,8 +75,6 @@ def export(
             rows = export_dataset(ledger, hub, name=name, license_name=license_name, creator=creator, force=force)
         say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
         return
-    if not isinstance(source, Path):
-        raise InputError(f"{source} is in a database, which {chosen[0]} cannot take.", remedy="Use -o or --hub.")
     if evidence is not None:
         from richter.cli._view import save_evidence
 

@@ -1,7 +1,7 @@
 """`richter floors`: what this much data can and cannot show."""
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import click
 import numpy as np
@@ -353,11 +353,14 @@ def presets(json_path: str | None) -> None:
 
 @floors.command()
 @click.argument("file", metavar="GRADES")
+@click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Which ratings of a run to use.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--level", type=float, default=0.95, show_default=True)
 @json_option
-def data(file: str, seed: int, level: float, json_path: str | None) -> None:
-    """What a grades file shows of each condition: measured first, floors beside it.
+def data(
+    file: str, ratings: Literal["human", "judge", "rule"] | None, seed: int, level: float, json_path: str | None
+) -> None:
+    """What a grades file, or a run, shows of each condition: measured first, floors beside it.
 
     \b
     richter floors data grades.csv
@@ -365,7 +368,7 @@ def data(file: str, seed: int, level: float, json_path: str | None) -> None:
     from richter.audit import measure_grades, read_grades
     from richter.cli._floors_text import show_floors
 
-    report = measure_grades(read_grades([file]), rng=np.random.default_rng(seed), level=level)
+    report = measure_grades(read_grades([file], ratings=ratings), rng=np.random.default_rng(seed), level=level)
     write_json(report, json_path, inputs=[file])
     show_floors(console(json_path), report)
 

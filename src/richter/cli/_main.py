@@ -1,12 +1,13 @@
 """The root command. Commands load when called, so that `richter --help` is quick."""
 
+import io
 import sys
 
 import click
 
 from richter import __version__
 from richter.cli._lazy import LazyGroup
-from richter.errors import RichterError
+from richter.errors import RichterError, without_passwords
 from richter.records import printable
 
 __all__ = ["COMMANDS", "main"]
@@ -62,7 +63,9 @@ def main(args: list[str] | None = None) -> None:
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(file=said)
+        click.echo(without_passwords(said.getvalue()), err=True, nl=False)  # it quotes what was typed
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted. What arrived is kept; run the same command again to go on.", err=True)

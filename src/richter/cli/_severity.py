@@ -7,7 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from richter.audit import SeverityReport, weigh_scores
+from richter.audit import RatingKind, SeverityReport, weigh_scores
 from richter.cli._output import console, json_option, write_json
 from richter.cli._severity_analyses import analysis_lines
 from richter.cli._severity_options import parse_costs, parse_pairs, parse_scale
@@ -37,6 +37,7 @@ _FAMILY = {
 )
 @click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
 @click.option("--scale", metavar="LOW:HIGH", help="The scores run from LOW (correct) to HIGH (worst), not 0..4.")
+@click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Which ratings of a run to use.")
 @click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
 @click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at LEVEL or above.")
 @click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
@@ -56,6 +57,7 @@ def severity(
     pairs: tuple[str, ...],
     plan: str | None,
     scale: str | None,
+    ratings: RatingKind | None,
     traffic: str | None,
     costs: tuple[str, ...],
     require: tuple[str, ...],
@@ -68,7 +70,8 @@ def severity(
     """How bad are the errors of FILE, and which claims about their shape hold?
 
     FILE is a scores table: item, condition, severity (0 correct .. 4 worst), optionally domain, tier, judge_1, judge_2,
-    judge_1_name, judge_2_name, length. With --require the exit status is 0 (shown), 3 (violated) or 4 (undecided).
+    judge_1_name, judge_2_name, length; or a run. With --require the exit status is 0 (shown), 3 (violated) or 4
+    (undecided).
 
     \b
     richter severity scores.csv
@@ -88,6 +91,7 @@ def severity(
         conditions=conditions,
         pairs=parse_pairs(pairs),
         plan=plan,
+        ratings=ratings,
         reliability=reliability,
         n_resamples=n_resamples,
         level=level,

@@ -9,6 +9,7 @@ import click
 
 from richter.cli._output import console
 from richter.errors import InputError
+from richter.store import RunLike
 
 __all__ = ["save_evidence", "view"]
 
@@ -52,7 +53,7 @@ def view(runs: tuple[str, ...], port: int, no_browser: bool) -> None:
     serve_runs(RunsApp(found, measure=measure, rating=open_rating, archive=save_evidence), port=port, ready=ready)
 
 
-def save_evidence(run: str | Path, path: Path) -> None:
+def save_evidence(run: RunLike, path: Path) -> None:
     """Write the evidence archive of a run: records, plan, versions, results and report."""
     import json
 

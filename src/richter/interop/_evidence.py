@@ -11,26 +11,24 @@ from pathlib import Path
 
 from richter.errors import StorageError
 from richter.interop._export import EXPORTS, export_table
-from richter.store import LEDGER_NAME, open_ledger
+from richter.store import RunLike, find_parts, open_ledger, run_file, run_place
 
 __all__ = ["evidence_of", "write_evidence"]
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
-CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv")  # what a run folder may hold beside its ledger
+CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv")  # what a run may hold beside its ledger
 VERSIONS = ("richter", "numpy", "scipy", "numba", "polars", "xllamacpp", "wordllama")
 
 
-def evidence_of(run: str | Path, *, scratch: Path) -> dict[str, bytes]:
-    """A run's records as files: the tables of its ledger and of those in its folders, and its plan and scores.
+def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
+    """A run's records as files: the tables of its ledger and of its parts' (draws, searches), its plan and scores.
 
     `scratch` is an empty folder to write tables in.
     """
     files: dict[str, bytes] = {}
-    folders = {"": str(run)}
-    if "://" not in str(run):
-        folders |= {f"{p.parent.name}/": str(p.parent) for p in sorted(Path(run).glob(f"*/{LEDGER_NAME}"))}
-    for prefix, folder in folders.items():
-        with open_ledger(folder) as ledger:
+    places = {"": run_place(run)} | {f"{name}/": part for name, part in find_parts(run).items()}
+    for prefix, place in places.items():
+        with open_ledger(place) as ledger:
             tables = {name: make(ledger) for name, make in EXPORTS.items()}
             conditions = [condition.to_dict() for condition in ledger.conditions()]
         files[f"records/{prefix}conditions.json"] = _json(conditions)
@@ -39,8 +37,8 @@ def evidence_of(run: str | Path, *, scratch: Path) -> dict[str, bytes]:
             export_table(table, path)
             files[f"records/{prefix}{name}.jsonl"] = path.read_bytes()
     for name in CARRIED:
-        if "://" not in str(run) and (path := Path(run) / name).is_file():
-            files[name] = path.read_bytes()
+        if (own := run_file(run, name)) is not None:
+            files[name] = own.read_bytes()
     files["versions.json"] = _json({"python": platform.python_version(), **_versions()})
     return files
 

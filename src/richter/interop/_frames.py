@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError
-from richter.store import run_place
+from richter.store import DatabaseRun, run_place
 
 __all__ = ["Frame", "Source", "as_frame", "is_frame", "source_name"]
 
@@ -24,17 +24,17 @@ class Frame(Protocol):
     def __getitem__(self, name: Any) -> Any: ...
 
 
-Source = str | Path | pl.DataFrame | Frame
+Source = str | Path | DatabaseRun | pl.DataFrame | Frame
 
 
 def is_frame(source: object) -> TypeGuard[pl.DataFrame | Frame]:
     """Whether this is a frame in memory and not the name of a file."""
-    return isinstance(source, Frame) and not isinstance(source, str | Path)
+    return isinstance(source, Frame) and not isinstance(source, str | Path | DatabaseRun)
 
 
 def source_name(source: Source) -> str:
     """What messages call it."""
-    return str(run_place(source)) if isinstance(source, str | Path) else "The frame"  # no password in it
+    return str(run_place(source)) if isinstance(source, str | Path | DatabaseRun) else "The frame"  # no password in it
 
 
 def as_frame(source: pl.DataFrame | Frame) -> pl.DataFrame:

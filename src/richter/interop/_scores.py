@@ -10,12 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.errors import InputError
-from richter.interop._frames import Source, is_frame, source_name
+from richter.interop._frames import Source, source_name
 from richter.interop._logs import is_log, read_logs
-from richter.interop._run import run_ratings
+from richter.interop._run import RatingKind, run_ratings
 from richter.interop._tables import check_table, read_table
 from richter.records import printable
-from richter.store import is_run, run_place
+from richter.store import DatabaseRun, is_run, run_place
 
 if TYPE_CHECKING:
     from richter.severity import Scores
@@ -23,15 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["read_scores"]
 
 
-def read_scores(source: Source, *, scale: tuple[float, float] | None = None) -> Scores:
+def read_scores(
+    source: Source, *, scale: tuple[float, float] | None = None, ratings: RatingKind | None = None
+) -> Scores:
     """Read a scores table (`item`, `condition`, `severity`; `domain`, `tier`, `judge_1`, ... where given), or a run.
 
     `scale=(low, high)` maps a scale that runs from low (correct) to high (worst) onto 0..4. A severity off the scale
     is refused with its row; an empty one is an answer not rated. Items and conditions keep the order of the file.
+    `ratings` says which kind of a run's ratings counts where it holds several.
     """
     from richter.severity import Scores, rescale  # here, since it loads numba, which other tables need not wait for
 
-    path, frame = source_name(source), _scores_frame(source)
+    path, frame = source_name(source), _scores_frame(source, ratings)
     columns = [c for c in ("severity", "judge_1", "judge_2") if c in frame.columns]
     if scale is not None:
         to_grid = rescale(*scale)
@@ -77,13 +80,13 @@ def read_scores(source: Source, *, scale: tuple[float, float] | None = None) -> 
     )
 
 
-def _scores_frame(source: Source) -> pl.DataFrame:
+def _scores_frame(source: Source, ratings: RatingKind | None) -> pl.DataFrame:
     """A scores table, a run's ratings, or a log's severities; of several draws the first."""
-    if is_frame(source):
+    if not isinstance(source, str | Path | DatabaseRun):
         return read_table(source, "scores")
-    path = run_place(str(source))
+    path = run_place(source)
     if not isinstance(path, Path) or is_run(path):
-        frame = run_ratings(path)
+        frame = run_ratings(path, ratings=ratings)
     elif is_log(path) or path.is_dir():
         frame = read_logs([path]).grades()
         if "severity" not in frame.columns:

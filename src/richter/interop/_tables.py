@@ -59,7 +59,8 @@ def read_frame(source: Source) -> pl.DataFrame:
         return as_frame(source)
     if is_database(source):
         raise InputError(
-            f"{run_place(source)} is a run, not a table.", remedy="Export it: richter export RUN -o answers.parquet"
+            f"{run_place(source)} is a run, not a table.",
+            remedy="Export it (richter export), or score its answers (richter tail score).",
         )
     path = Path(str(source))
     if not path.exists():

@@ -82,10 +82,14 @@ def _check(item: pytest.Item, plan: str | Path, *sources: Any, ratings: RatingKi
 
 
 def _placed(source: Any, root: Path) -> Any:
-    """A path, bare or after `NAME=`, from the root folder; a frame as it is."""
-    if not isinstance(source, str | Path):
+    """A path, bare or after `NAME=`, from the root folder; a frame, and a run in a database, as it is."""
+    from richter.store import is_database
+
+    if not isinstance(source, str | Path) or is_database(source):
         return source
     name, equals, path = str(source).partition("=")
+    if equals and is_database(path):
+        return source
     if equals and not (root / str(source)).exists():
         return f"{name}={root / path}"
     return str(root / source)

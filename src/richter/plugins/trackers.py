@@ -13,6 +13,7 @@ from typing import Any
 from richter.audit import measure_run
 from richter.errors import MissingPart
 from richter.report import write_report
+from richter.store import RunLike
 
 __all__ = ["Tracked", "log_to_mlflow", "log_to_wandb", "metrics_of", "params_of"]
 
@@ -91,7 +92,7 @@ def _named(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 @contextmanager
-def _artifacts(document: Mapping[str, Any], run: str | Path) -> Iterator[list[Path]]:
+def _artifacts(document: Mapping[str, Any], run: RunLike) -> Iterator[list[Path]]:
     """The report and the document as files, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="richter-") as folder:
         results = Path(folder) / "results.json"
@@ -99,7 +100,7 @@ def _artifacts(document: Mapping[str, Any], run: str | Path) -> Iterator[list[Pa
         yield [write_report(document, run, Path(folder) / "report.html"), results]
 
 
-def log_to_mlflow(run: str | Path, *, experiment: str, seed: int = 0) -> Tracked:
+def log_to_mlflow(run: RunLike, *, experiment: str, seed: int = 0) -> Tracked:
     """Log a run to MLflow, at the tracking address that MLflow itself is set to (MLFLOW_TRACKING_URI)."""
     try:
         import mlflow
@@ -118,7 +119,7 @@ def log_to_mlflow(run: str | Path, *, experiment: str, seed: int = 0) -> Tracked
     return Tracked(tracker="mlflow", id=found, metrics=metrics, artifacts=tuple(f.name for f in files))
 
 
-def log_to_wandb(run: str | Path, *, project: str, seed: int = 0) -> Tracked:
+def log_to_wandb(run: RunLike, *, project: str, seed: int = 0) -> Tracked:
     """Log a run to Weights & Biases, in the mode that it is set to (WANDB_MODE=offline keeps it here)."""
     try:
         import wandb

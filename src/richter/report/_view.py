@@ -20,7 +20,7 @@ from richter.judge import LoopbackGuard, RatingPage, error_reply, serve_loopback
 from richter.records import Answer, Item, Rating
 from richter.report._evidence import KINDS, visible
 from richter.report._page import render_report
-from richter.store import LEDGER_NAME, DatabaseRun, Ledger, being_written, open_ledger, run_folder, run_place
+from richter.store import LEDGER_NAME, DatabaseRun, Ledger, being_written, has_ledger, open_ledger, run_part, run_place
 from richter.store import find_runs as find_runs_in
 
 __all__ = ["RunsApp", "find_runs", "serve_runs"]
@@ -390,12 +390,12 @@ def _told(answer: Answer, ratings: Sequence[Rating]) -> dict[str, Any]:
 
 
 def _draws(run: str, item_id: str) -> list[dict[str, Any]]:
-    """The repeated draws of an item, where the run has a folder of them: answer texts with how often they came."""
-    folder = run_folder(run) / "draws"
-    if not (folder / LEDGER_NAME).exists():
+    """The repeated draws of an item, where the run has them as a part: answer texts with how often they came."""
+    part = run_part(run, "draws")
+    if not has_ledger(part):
         return []
     counts: dict[tuple[str, str], int] = defaultdict(int)
-    with open_ledger(folder) as ledger:
+    with open_ledger(part) as ledger:
         for answer in ledger.answers(item=item_id):
             if not answer.error:
                 counts[answer.condition, answer.text.strip()] += 1

@@ -1,7 +1,19 @@
 """The ledger: what was asked, answered, rated and paid, on disk; and the cache of fetched files."""
 
-from richter.store._ledger import Call, Ledger, ModelSpent, Spent, being_written, find_runs, has_ledger, open_ledger
-from richter.store._place import DatabaseRun, Place, RunLike, is_database, is_run, run_folder, run_place
+from richter.store._kept import add_plan_use, digest, keep_file, kept_at, run_file
+from richter.store._ledger import (
+    Call,
+    Ledger,
+    ModelSpent,
+    Spent,
+    being_written,
+    find_parts,
+    find_runs,
+    has_ledger,
+    hold_run,
+    open_ledger,
+)
+from richter.store._place import DatabaseRun, Place, RunLike, is_database, is_run, run_folder, run_part, run_place
 from richter.store._shared import Limits, Usage
 from richter.store._sqlite import LEDGER_NAME
 from richter.store._wheels import cache_folder, fetch_wheel_member
@@ -17,14 +29,22 @@ __all__ = [
     "RunLike",
     "Spent",
     "Usage",
+    "add_plan_use",
     "being_written",
     "cache_folder",
+    "digest",
     "fetch_wheel_member",
+    "find_parts",
     "find_runs",
     "has_ledger",
+    "hold_run",
     "is_database",
     "is_run",
+    "keep_file",
+    "kept_at",
     "open_ledger",
+    "run_file",
     "run_folder",
+    "run_part",
     "run_place",
 ]

@@ -1,8 +1,10 @@
 """A run's records over its tables. An answer is committed before it is used, so a killed process loses no paid call."""
 
 import asyncio
+import contextlib
 import dataclasses
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +19,18 @@ from richter.store._postgres import PostgresDatabase, database_runs
 from richter.store._shared import Hold, Limits, Room, Usage, Worker
 from richter.store._sqlite import LEDGER_NAME, SqliteDatabase, is_locked
 
-__all__ = ["Call", "Ledger", "ModelSpent", "Spent", "being_written", "find_runs", "has_ledger", "open_ledger"]
+__all__ = [
+    "Call",
+    "Ledger",
+    "ModelSpent",
+    "Spent",
+    "being_written",
+    "find_parts",
+    "find_runs",
+    "has_ledger",
+    "hold_run",
+    "open_ledger",
+]
 
 _NAMED = {  # what is there, and how to add to it
     "items": ("SELECT id, body FROM items", "INSERT INTO items VALUES (?1, ?2, ?3)"),
@@ -41,12 +54,16 @@ _FAILED = """
 """
 _STATE = """
     SELECT (SELECT count(*) FROM answers), (SELECT count(*) FROM failures), count(*), coalesce(sum(severity), 0.0),
-    max(ended_at) FROM ratings
+    CAST(coalesce(sum(CAST(ended_at * 1000 AS BIGINT) % 1000003), 0) AS BIGINT) FROM ratings
 """
 _SPENT = """
     SELECT count(*), (SELECT count(*) FROM failures),
     CAST(coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0) AS BIGINT),
     coalesce(sum(money_usd), 0.0), count(*) - count(money_usd) FROM calls
+"""
+_HELD = """
+    SELECT CAST(coalesce(sum(calls), 0) AS BIGINT), CAST(coalesce(sum(tokens), 0) AS BIGINT),
+    coalesce(sum(money_usd), 0.0) FROM workers
 """
 _SPENT_BY_MODEL = """
     SELECT model, CAST(sum(answers) AS BIGINT), CAST(sum(failed) AS BIGINT), CAST(sum(tokens_in) AS BIGINT),
@@ -155,10 +172,19 @@ def open_ledger(run: RunLike, *, mode: Literal["read", "write"] = "read", alone:
 
 
 def find_runs(where: Place) -> list[Place]:
-    """The runs in a folder, or in a database."""
+    """The runs in a folder, or in a database; parts of runs are not among them."""
     if isinstance(where, DatabaseRun):
-        return list(database_runs(where))
+        return [run for run in database_runs(where) if "/" not in run.name]
     return [path.parent for path in sorted(where.glob(f"*/{LEDGER_NAME}"))]
+
+
+def find_parts(run: RunLike) -> dict[str, Place]:
+    """A run's parts that have ledgers of their own (draws, searches) by name; see `run_part`."""
+    place = run_place(run)
+    if isinstance(place, Path):
+        return {path.parent.name: path.parent for path in sorted(place.glob(f"*/{LEDGER_NAME}"))}
+    prefix = f"{place.name}/"
+    return {run.name.removeprefix(prefix): run for run in database_runs(place) if run.name.startswith(prefix)}
 
 
 def has_ledger(run: RunLike) -> bool:
@@ -181,6 +207,21 @@ def being_written(run: RunLike) -> bool:
         return False
     with open_ledger(place) as ledger:
         return bool(ledger._rows("SELECT 1 FROM workers WHERE expires_at >= clock()"))
+
+
+@contextlib.contextmanager
+def hold_run(run: RunLike, purpose: str) -> Iterator[None]:
+    """Let nobody else do the same with a run in a database until the block ends. (A folder has one writer anyway.)"""
+    place = run_place(run)
+    if isinstance(place, Path):
+        yield
+        return
+    database = PostgresDatabase(place, writable=False)
+    try:
+        database.hold(purpose)
+        yield
+    finally:
+        database.close()
 
 
 class Ledger:
@@ -387,6 +428,21 @@ class Ledger:
         """Requests, tokens and money so far, over everything in the run."""
         answers, failed, tokens, money, unpriced = self._rows(_SPENT)[0]
         return Spent(calls=answers + failed, answers=answers, tokens=tokens, money_usd=money, unpriced=unpriced)
+
+    def used(self) -> Usage:
+        """What counts against a budget: what was spent, and what other processes hold or held when they were killed."""
+        spent = self.spent()
+        usage = Usage(calls=spent.calls, tokens=spent.tokens, money_usd=spent.money_usd)
+        if isinstance(self._database, PostgresDatabase):
+            calls, tokens, money = self._rows(_HELD)[0]
+            usage = Usage(max(usage.calls, calls), max(usage.tokens, tokens), max(usage.money_usd, money))
+        return usage
+
+    def clock_ahead_s(self) -> float:
+        """How far the ledger's clock is ahead of this machine's; 0 in a folder, where they are one."""
+        before = time.time()
+        (clock,) = self._rows("SELECT clock()")[0]
+        return float(clock - (before + time.time()) / 2)
 
     def spent_by_model(self) -> list[ModelSpent]:
         """The same for each model of the run, by name."""

@@ -1,6 +1,7 @@
 """Where a run is: a folder, or tables in a PostgreSQL database that several machines write."""
 
 import dataclasses
+import hashlib
 import re
 from pathlib import Path
 from typing import TypeGuard
@@ -9,10 +10,23 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 from richter.errors import InputError
 from richter.store._sqlite import LEDGER_NAME
 
-__all__ = ["DatabaseRun", "Place", "RunLike", "is_database", "is_run", "named_run", "run_folder", "run_place"]
+__all__ = [
+    "DatabaseRun",
+    "Place",
+    "RunLike",
+    "is_database",
+    "is_run",
+    "named_run",
+    "run_folder",
+    "run_part",
+    "run_place",
+]
 
 SCHEMES = ("postgresql://", "postgres://")
 DEFAULT_NAME = "richter"
+LONGEST_NAME = 50  # leaves room for /draws and the like ...
+LONGEST_WITH_PART = 63  # ... in what PostgreSQL keeps of a name
+_WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 REMEDY = "Write postgresql://user@host/database, or postgresql://user@host/database#run for one run of several."
 
 
@@ -65,10 +79,11 @@ def run_place(run: RunLike) -> Place:
     except ValueError as error:  # its text may hold the password
         raise InputError("The database's address cannot be read.", remedy=REMEDY) from error
     name = unquote(parts.fragment) or DEFAULT_NAME
-    if not re.fullmatch(r"(?!pg_)[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}", name):
+    short = len(name.partition("/")[0]) <= LONGEST_NAME and len(name) <= LONGEST_WITH_PART
+    if not short or not re.fullmatch(rf"(?!pg_){_WORD}(/{_WORD})?", name):
         raise InputError(
             "What follows # in the database's address cannot be a run's name.",  # it may be a part of the password
-            remedy="Use up to 63 letters, digits, '-', '_' and '.', not beginning with pg_; write # elsewhere as %23.",
+            remedy="Use up to 50 letters, digits, '-', '_' and '.', not beginning with pg_; write # elsewhere as %23.",
         )
     if "/" in parts.path.strip("/"):
         raise InputError(f"{run} names no database.", remedy=REMEDY)
@@ -96,4 +111,17 @@ def is_run(source: RunLike) -> bool:
 def run_folder(run: RunLike) -> Path:
     """Where a run's files go that are not in its ledger: its folder; for a database, DATABASE.RUN where you are."""
     place = run_place(run)
-    return place if isinstance(place, Path) else Path(f"{place.database or 'postgresql'}.{place.name}")
+    if isinstance(place, Path):
+        return place
+    return Path(f"{place.database.replace('/', '-') or 'postgresql'}.{place.name}")
+
+
+def run_part(run: RunLike, part: str) -> Place:
+    """A part of a run with a ledger of its own (draws, a search): a folder in its folder, RUN/PART in its database."""
+    place = run_place(run)
+    if isinstance(place, Path):
+        return place / part
+    name = f"{place.name}/{part}"
+    if len(name) > LONGEST_WITH_PART:  # told apart by a hash of what is cut
+        name = f"{name[: LONGEST_WITH_PART - 9]}-{hashlib.sha256(part.encode()).hexdigest()[:8]}"
+    return named_run(place, name)

@@ -27,6 +27,7 @@ CONNECT_S = 10.0
 COMMAND_S = 60.0  # a server that says nothing for so long is taken for lost
 RECONNECT_S = 60.0  # how long a lost server is waited for
 LONGEST_PAUSE_S = 2.0
+HOLD_S = 5.0
 CHUNK = 2_000  # rows fetched at a time when streaming
 
 T = TypeVar("T")
@@ -232,6 +233,21 @@ class PostgresDatabase:
                 await asyncio.sleep(every_s)
 
         self._loop.call_soon_threadsafe(lambda: self._beats.append(self._loop.create_task(beat())))
+
+    def hold(self, purpose: str) -> None:
+        """Keep a purpose to this process while the database is open; a connection that was lost takes it up again."""
+        sql = "SELECT pg_try_advisory_lock(hashtext(?1), hashtext(?2))"
+        values = (f"richter {purpose}", self._place.name)
+
+        async def take() -> Any:
+            return await (await self._connected("lease")).fetchval(_numbered(sql), *values)
+
+        if not self._persist(lambda: self._wait(take()), "lease"):
+            raise LedgerLocked(
+                f"Another process is at an {purpose} of {self.name}.",
+                remedy="Wait for it to end, or name another run.",
+            )
+        self.keep_doing(sql, values, every_s=HOLD_S)
 
     def close(self) -> None:
         """End the connections and the thread."""

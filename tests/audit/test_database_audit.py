@@ -1,0 +1,242 @@
+"""An audit into a database: its parts, its files and its plan are where every machine sees them."""
+
+import asyncio
+import datetime
+import json
+import shutil
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from audit.test_stages import GAZETTEER, ITEMS, judges_of, reply, settings_for
+from helpers.postgres import PostgresServer
+from helpers.server import FakeApi
+from helpers.small_base import small_base
+from richter.audit import (
+    adopt_plan,
+    lock_plan,
+    measure_run,
+    new_plan,
+    open_data,
+    open_gate_data,
+    read_grades,
+    read_plan,
+    run_gate,
+    run_stages,
+)
+from richter.errors import InputError, LedgerLocked, PlanError
+from richter.interop import evidence_of
+from richter.llm import parse_budget
+from richter.records import Answer
+from richter.store import (
+    Call,
+    Ledger,
+    Limits,
+    Usage,
+    find_parts,
+    find_runs,
+    hold_run,
+    keep_file,
+    open_ledger,
+    run_file,
+    run_folder,
+    run_part,
+    run_place,
+)
+
+RULE = {"metric": "error_rate", "rule": "below", "limit": 0.5}
+
+
+@pytest.fixture
+def url(postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return postgres.url(f"run-{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(new_plan("gate", {"candidate": "fake", "require": [RULE]}))
+    return path
+
+
+def move_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """To another machine: an empty folder."""
+    there = tmp_path / f"machine-{uuid.uuid4().hex[:4]}"
+    there.mkdir()
+    monkeypatch.chdir(there)
+    return there
+
+
+def test_every_stage_is_the_same_in_a_folder_and_in_a_database(
+    url: str, tmp_path: Path, plan: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_base(tmp_path / "kb")
+    folder = tmp_path / run_folder(url)  # of the same name: it is in the document
+    lock_plan(plan)
+    with FakeApi(reply=reply) as api:
+        judged = {"judges": judges_of(api), "judged": 10}
+        settings = settings_for(api, base=str(tmp_path / "kb"), search_calls=30, bench="by hand", **judged)
+        for place in (folder, url):
+            assert adopt_plan(place, plan) is None
+            done = run_stages(place, ITEMS, settings, budget=parse_budget("1000calls"))
+            assert done.stages == ("ask", "judge", "draw", "search")
+        asked = api.requests.total()
+        run_stages(url, ITEMS, settings, budget=parse_budget("1000calls"))
+        assert api.requests.total() == asked  # all of it was kept
+    assert sorted(find_parts(url)) == sorted(find_parts(folder))
+    assert len(find_parts(url)) == 2
+    assert [run.name for run in find_runs(run_place(postgres.url())) if run.name.startswith(run_place(url).name)] == [
+        run_place(url).name
+    ]  # parts are no runs of their own
+    there = move_on(tmp_path, monkeypatch)
+    one, other = (measure_run(place, n_resamples=200).to_dict() for place in (folder, url))
+    name, command = one["run"]["name"], f"postgresql:///postgres#{run_place(url).name}"
+    for part in ("question", "conditions", "findings", "checks", "signature", "sections", "next"):
+        said = json.dumps(other[part]).replace(f"'{command}'", name)  # in the commands that are advised
+        assert json.loads(said) == one[part], part
+    assert "draws" in other["sections"]["calibration"]
+    assert len(other["sections"]["search"]) == 1
+    assert other["methods"]["exploratory"] is False  # locked before the first answer, as the database saw
+    assert (there / run_folder(url) / "scores.csv").read_bytes() == (folder / "scores.csv").read_bytes()
+    for k, place in enumerate((folder, url)):
+        (tmp_path / f"scratch{k}").mkdir()
+        files = evidence_of(place, scratch=tmp_path / f"scratch{k}")
+        assert {"plan.toml", "plan.toml.lock", "scores.csv", "records/draws/answers.jsonl"} <= files.keys()
+
+
+def test_a_run_is_audited_by_one_process_at_a_time(url: str) -> None:
+    with FakeApi(reply=reply) as api, hold_run(url, "audit"):
+        with pytest.raises(LedgerLocked, match="Another process is at an audit"):
+            run_stages(url, ITEMS, settings_for(api))
+        assert api.requests.total() == 0
+        open_ledger(url, mode="write").close()  # whoever asks may help
+
+
+def test_what_a_killed_process_had_in_flight_counts_in_every_stage(url: str) -> None:
+    dead = open_ledger(run_part(url, "draws"), mode="write")
+    held(dead, 30)
+    dead._database.close()
+    with FakeApi(reply=reply) as api:
+        done = run_stages(url, ITEMS, settings_for(api), budget=parse_budget("60calls"))
+        assert done.stopped is not None
+        assert api.requests.total() <= 30
+
+
+def held(ledger: Ledger, calls: int) -> None:
+    async def main() -> None:
+        room = await ledger.hold(Usage(calls=calls), Limits())
+        assert room.granted
+
+    asyncio.run(main())
+
+
+def test_files_of_a_run_are_kept_in_its_database(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_file(url, "scores.csv") is None
+    keep_file(url, "scores.csv", b"one\n")
+    there = move_on(tmp_path, monkeypatch)
+    path = run_file(url, "scores.csv")
+    assert path == run_folder(url) / "scores.csv"
+    assert (there / path).read_bytes() == b"one\n"
+    keep_file(url, "scores.csv", b"two\n")
+    monkeypatch.chdir(tmp_path / "here")
+    assert run_file(url, "scores.csv").read_bytes() == b"two\n"  # not the copy of before
+
+
+@pytest.mark.parametrize("part", ["draws", "search-" + "x" * 80, "search-" + "x" * 79 + "y"])
+def test_a_part_has_a_name_that_fits_and_an_address_of_its_own(part: str) -> None:
+    run = run_place("postgresql://me:secret@host/db#" + "r" * 50)
+    place = run_part(run, part)
+    assert len(place.name) <= 63
+    assert place.name.startswith(run.name + "/")
+    assert run_place(f"{place.url}#{place.name}") == place
+    assert run_folder(place) == run_folder(run) / place.name.partition("/")[2]
+    with pytest.raises(InputError, match="cannot be a run's name"):
+        run_place("postgresql://host/db#" + "r" * 51)
+    with pytest.raises(InputError, match="cannot be a run's name"):
+        run_place("postgresql://host/db#run/../other")
+
+
+# ---- plans -----------------------------------------------------------------------------------------------------------
+
+
+def small(url: str) -> str:
+    """A run of 40 answers, rated by rules."""
+    with FakeApi(reply=reply) as api:
+        run_stages(url, ITEMS, settings_for(api, conditions=settings_for(api).conditions[:1]), only=["severity"])
+    return url
+
+
+def rate_again(url: str) -> None:
+    with open_ledger(url, mode="write") as ledger:
+        calls = [
+            Call(key="more", model="m", request="{}", answer=Answer(text="x", item="i0", condition="fake", draw=1))
+        ]
+        ledger.add_calls(calls)
+
+
+def test_a_database_knows_on_which_machines_a_plan_was_used(
+    url: str, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock_plan(plan)
+    small(url)
+    there = move_on(tmp_path, monkeypatch)
+    copies = [shutil.copytree(plan.parent, there / name, ignore=shutil.ignore_patterns("[!p]*")) for name in "ab"]
+    first, second = (copy / "plan.toml" for copy in copies)
+    status = open_gate_data(first, [url])
+    assert (status.confirmatory, status.uses) == (True, 1)
+    assert open_gate_data(first, [url]).uses == 1  # the same data again
+    assert run_place(url).password not in Path(f"{first}.lock").read_text()
+    assert open_gate_data(second, [f"fake={url}"]).uses == 1  # ... on another machine, too
+    rate_again(url)
+    assert open_gate_data(first, [url]).uses == 2
+    report = run_gate(read_plan(second), read_grades([url]), status=open_gate_data(second, [url]))
+    assert (report.uses, report.confirmatory, report.exit_code) == (2, True, 0)
+
+
+def test_data_that_another_machine_has_opened_before_the_lock_confirm_nothing(
+    url: str, plan: Path, tmp_path: Path
+) -> None:
+    small(url)
+    assert not open_gate_data(plan, [url]).confirmatory
+    copy = tmp_path / "copy.toml"
+    copy.write_text(plan.read_text().replace("0.5", "0.25"))  # another plan, made after a look at the data
+    lock_plan(copy)
+    status = open_gate_data(copy, [url])
+    assert not status.confirmatory
+    assert "before the plan was locked" in status.reasons[0]
+    rate_again(url)
+    assert not open_gate_data(copy, [url]).confirmatory  # what was seen is still among them
+
+
+def test_a_lock_by_a_clock_that_is_wrong_confirms_nothing(
+    url: str, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small(url)
+    late = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=3)
+    lock_plan(plan, now=late)  # after the answers, by a clock that is three hours behind
+    right = time.time
+    monkeypatch.setattr(time, "time", lambda: right() - 3 * 3600)
+    status = open_data(plan, url)
+    assert not status.confirmatory
+    assert "3.0 h behind the database's" in status.reasons[0]
+    keep_file(url, "plan.toml.lock", Path(f"{plan}.lock").read_bytes())
+    keep_file(url, "plan.toml", plan.read_bytes())
+    document = measure_run(url, only=["floors"]).to_dict()
+    assert document["methods"]["exploratory"] is True
+    assert "3.0 h behind" in document["methods"]["deviations"][0]
+    monkeypatch.setattr(time, "time", right)
+    with pytest.raises(PlanError, match="no such plan"):
+        open_data(tmp_path / "none.toml", url)
+
+
+def test_the_gazetteer_is_found_beside_the_run(url: str) -> None:
+    run_folder(url).mkdir()
+    shutil.copyfile(GAZETTEER, run_folder(url) / "facts.gazetteer.json.gz")
+    with FakeApi(reply=reply) as api:
+        run_stages(url, ITEMS, settings_for(api, gazetteer=None), only=["severity"])
+    with open_ledger(url) as ledger:
+        assert len(ledger.ratings(kind="rule")) == 80
