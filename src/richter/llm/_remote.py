@@ -171,7 +171,7 @@ class RemoteModel:
                     if place.restarts > RESTARTS:
                         raise self._engine.explain(error) from error
                     self._take_from(place)
-        except (RichterError, ray.exceptions.RayError) as error:
+        except Exception as error:  # Ray's client raises many kinds; those who wait for an answer must hear of any
             self._give_up(place, error)
 
     async def _open(self, place: _Place) -> None:
