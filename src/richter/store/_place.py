@@ -14,6 +14,7 @@ __all__ = [
     "DatabaseRun",
     "Place",
     "RunLike",
+    "can_name",
     "is_database",
     "is_run",
     "named_run",
@@ -79,8 +80,7 @@ def run_place(run: RunLike) -> Place:
     except ValueError as error:  # its text may hold the password
         raise InputError("The database's address cannot be read.", remedy=REMEDY) from error
     name = unquote(parts.fragment) or DEFAULT_NAME
-    short = len(name.partition("/")[0]) <= LONGEST_NAME and len(name) <= LONGEST_WITH_PART
-    if not short or not re.fullmatch(rf"(?!pg_){_WORD}(/{_WORD})?", name):
+    if not can_name(name):
         raise InputError(
             "What follows # in the database's address cannot be a run's name.",  # it may be a part of the password
             remedy="Use up to 50 letters, digits, '-', '_' and '.', not beginning with pg_; write # elsewhere as %23.",
@@ -88,6 +88,12 @@ def run_place(run: RunLike) -> Place:
     if "/" in parts.path.strip("/"):
         raise InputError(f"{run} names no database.", remedy=REMEDY)
     return named_run(DatabaseRun(url=run.partition("#")[0], name=name, shown=""), name)
+
+
+def can_name(name: str) -> bool:
+    """Whether a run, or a part of one, can have this name in a database."""
+    short = len(name.partition("/")[0]) <= LONGEST_NAME and len(name) <= LONGEST_WITH_PART
+    return short and re.fullmatch(rf"(?!pg_){_WORD}(/{_WORD})?", name) is not None
 
 
 def named_run(place: DatabaseRun, name: str) -> DatabaseRun:

@@ -18,7 +18,7 @@ from richter.errors import (
     StorageError,
 )
 from richter.store._database import Transaction, Values
-from richter.store._place import DatabaseRun, named_run
+from richter.store._place import DatabaseRun, can_name, named_run
 from richter.store._schema import CLOCK, MARK, MIGRATIONS, check_version, for_postgres
 
 __all__ = ["PostgresDatabase", "database_runs"]
@@ -344,7 +344,7 @@ class _Writing:
 
 
 def database_runs(place: DatabaseRun) -> list[DatabaseRun]:
-    """The runs in a database."""
+    """The runs in a database, and their parts; a schema of somebody else's with a name that no run can have is none."""
     database = PostgresDatabase(place, writable=False)
     try:
         names = database.rows(
@@ -354,7 +354,7 @@ def database_runs(place: DatabaseRun) -> list[DatabaseRun]:
         )
     finally:
         database.close()
-    return [named_run(place, name) for (name,) in names]
+    return [named_run(place, name) for (name,) in names if can_name(name)]
 
 
 def _numbered(sql: str) -> str:
