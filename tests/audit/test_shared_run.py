@@ -13,7 +13,7 @@ import pytest
 
 from helpers.postgres import PASSWORD, QUOTED, PostgresServer
 from helpers.server import FakeApi, answer_for
-from richter.store import open_ledger
+from richter.store import being_written, open_ledger
 
 SOURCE = Path(__file__).parents[2] / "src"
 ITEMS, PROCESSES, AT_ONCE = 5000, 8, 8
@@ -71,3 +71,47 @@ def test_eight_processes_one_killed_and_the_server_restarted(tmp_path: Path, pos
         assert twice <= AT_ONCE
         assert api.requests.total() - AT_ONCE <= spent.calls <= api.requests.total()
     assert not any(secret in text for text in outputs for secret in (PASSWORD, QUOTED))
+
+
+# A process whose clock is `hours` off. Leases are short: one by the wrong clock would have run out before the slow API
+# has answered.
+SKEWED = """
+import sys, time
+right, hours = time.time, float(sys.argv[1])
+time.time = lambda: right() + 3600 * hours
+from richter.store import _shared
+_shared.LEASE_S, _shared.BEAT_S = 1.0, 0.2
+from richter.cli import main
+main(sys.argv[2:])
+"""
+
+
+def test_writers_whose_clocks_are_hours_apart(postgres: PostgresServer, tmp_path: Path) -> None:
+    url = postgres.url(f"clocks-{uuid.uuid4().hex[:8]}")
+    bench = tmp_path / "bench.jsonl"
+    rows = [{"id": f"i{n}", "prompt": f"question {n}", "reference": "r"} for n in range(60)]
+    bench.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with FakeApi(delay_s=2.0) as api:
+        asking = ["ask", url, "--bench", str(bench), "--model", api.model, "--concurrency", "10", "--max-tokens", "8"]
+        command = [sys.executable, "-c", SKEWED]
+        env = os.environ | {"PYTHONPATH": str(SOURCE)}
+        before = time.time()
+        processes = [
+            subprocess.Popen(
+                [*command, hours, *asking, "--budget", "45calls"], env=env, stderr=subprocess.PIPE, text=True
+            )
+            for hours in ("-7", "0", "9000")
+        ]
+        said = [process.communicate(timeout=120)[1] for process in processes]
+        assert api.requests.total() == 45  # over all of them, and all of it
+        assert all("used up" in text for text in said), said
+        assert max(api.requests.values()) == 1  # nobody took a call for abandoned
+        again = subprocess.run([*command, "-7", *asking], env=env, capture_output=True, text=True, timeout=120)
+        assert again.returncode == 0, again.stderr
+        assert api.requests.total() == 60
+    with open_ledger(url) as ledger:
+        assert ledger.counts() == {"fake": (60, 0)}
+        times = ledger._rows("SELECT created_at FROM calls UNION ALL SELECT started_at FROM workers")
+        ends = ledger._rows("SELECT expires_at FROM workers")
+        assert not being_written(url)
+    assert all(before - 5 < at < time.time() + 5 for (at,) in times + ends)  # the server's clock alone

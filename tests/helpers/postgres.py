@@ -44,8 +44,7 @@ class PostgresServer:
     def __enter__(self) -> Self:
         secret = self._folder / "password"
         secret.write_text(PASSWORD)
-        if self._as:
-            os.chown(secret, self._as["user"], self._as["group"])
+        self.own(secret)
         subprocess.run(
             [
                 *(self._programs / "initdb", "-D", self._folder / "data", "-U", "richter", "-E", "UTF8"),
@@ -62,6 +61,16 @@ class PostgresServer:
     def __exit__(self, *_: object) -> None:
         self.stop(at_once=True)
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def folder(self, name: str) -> Path:
+        """A folder beside the server's data, to be given to the server with `own`."""
+        path = self._folder / name
+        path.mkdir(exist_ok=True)
+        return path
+
+    def own(self, path: Path) -> None:
+        if self._as:
+            os.chown(path, self._as["user"], self._as["group"])
 
     def start(self) -> None:
         log = (self._folder / "log").open("ab")

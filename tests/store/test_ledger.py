@@ -270,3 +270,42 @@ def test_what_each_model_cost_adds_up_to_what_the_run_cost(run: Path | str) -> N
     assert (two.model, two.answers, two.failed, two.money_usd) == ("two", 0, 1, 0.0)
     assert one.answers + one.failed + two.answers + two.failed == spent.calls
     assert one.tokens_in + one.tokens_out == spent.tokens
+
+
+def test_calls_made_elsewhere_and_what_is_known_of_them(run: Path | str) -> None:
+    before = time.time()
+    with open_ledger(run, mode="write") as ledger:
+        assert ledger.times() is None
+        ledger.add_items([Item(id=f"i{n}", prompt="p", reference="r") for n in range(3)])
+        ledger.add_conditions([Condition(name="c", model="m")])
+        lost = Answer(text="", item="i2", condition="c", error="no luck")
+        ledger.add_calls([call(0), call(1), Call(key="key2", model="m", request="{}", answer=lost)])
+        assert ledger.find("key0").text == "text 0"
+        assert ledger.find("key2") is None
+        assert ledger.answered("c") == {("i0", 0), ("i1", 0)}
+        assert ledger.counts() == {"c": (2, 1)}
+        ledger.link("i0", "other", 3, "key1")
+        assert [(a.condition, a.draw, a.text) for a in ledger.answers(item="i0")] == [
+            ("c", 0, "text 0"),
+            ("other", 3, "text 1"),
+        ]
+        assert asyncio.run(ledger.claim("key0", "i9", "c", 1)).text == "text 0"
+        assert asyncio.run(ledger.claim("key9", "i9", "c", 0)) == "ours"
+        first, last = ledger.times()
+        assert before - 5 < first <= last < time.time() + 5  # a server on this machine has this machine's clock
+        assert abs(ledger.clock_ahead_s()) < 5
+        used, spent = ledger.used(), ledger.spent()
+        assert (used.calls, used.tokens) == (spent.calls, spent.tokens) == (3, 10)
+
+
+def test_a_rating_that_replaces_another_shows_whatever_its_raters_clock_says(run: Path | str) -> None:
+    def rate(mechanism: str, ended_at: float) -> tuple:
+        with open_ledger(run, mode="write") as ledger:
+            where = {"item": "i", "condition": "c", "rater": "r", "kind": "human", "severity": 2.0}
+            other = {**where, "rater": "s"}
+            ledger.add_ratings([Rating(**where, mechanism=mechanism, ended_at=ended_at), Rating(**other, ended_at=2e9)])
+            return ledger.state()
+
+    first = rate("retrieval", 1.7e9)
+    assert rate("retrieval", 1.7e9) == first
+    assert rate("fabrication", 1.6e9) != first  # a clock that is years behind

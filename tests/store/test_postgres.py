@@ -1,13 +1,16 @@
 """What only a ledger in a database must do: share calls and budget, survive its server, keep the password."""
 
 import asyncio
+import base64
+import dataclasses
+import os
 import random
 import subprocess
 import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -402,3 +405,68 @@ def test_the_driver_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "asyncpg", None)
     with pytest.raises(MissingPart, match="richter\\[postgres\\]"):
         open_ledger("postgresql://host/db")
+
+
+# ---- who may do what, and a disk that is really full -----------------------------------------------------------------
+
+
+def test_one_who_may_only_read_reads(url: str, postgres: PostgresServer) -> None:
+    with open_ledger(url, mode="write") as ledger:
+        record(ledger, call(1))
+    run = run_place(url).name
+    sql(url, "DO $$ BEGIN CREATE ROLE reader LOGIN PASSWORD 'r'; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+    reader = postgres.url(run, user="reader", password="r")
+    with pytest.raises(LedgerError, match="GRANT"):
+        open_ledger(reader)
+    sql(url, f'GRANT USAGE ON SCHEMA "{run}" TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA "{run}" TO reader')
+    with open_ledger(reader) as ledger:
+        assert [a.text for a in ledger.answers()] == ["text 1"]
+        assert ledger.used().calls == 1
+    with pytest.raises(LedgerError, match="GRANT"), open_ledger(reader, mode="write") as ledger:
+        record(ledger, call(2))
+    with open_ledger(url) as ledger:
+        assert ledger.spent().calls == 1
+
+
+@pytest.fixture
+def small_disk(postgres: PostgresServer) -> Iterator[tuple[str, Callable[[], None]]]:
+    """A database on a disk of 16 MB, and what makes the disk larger."""
+    folder = postgres.folder("disk")
+    if os.getuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder]).returncode:
+        pytest.skip("a small disk cannot be mounted here")
+    try:
+        postgres.own(folder)
+        sql(postgres.url(), f"CREATE TABLESPACE small LOCATION '{folder}'")
+        sql(postgres.url(), "CREATE DATABASE small TABLESPACE small TEMPLATE template0")
+        larger = ["mount", "-o", "remount,size=64m", folder]
+        yield postgres.url("run", database="small"), lambda: subprocess.run(larger, check=True)
+        sql(postgres.url(), "DROP DATABASE small WITH (FORCE)")
+        sql(postgres.url(), "DROP TABLESPACE small")
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_disk_that_is_really_full(small_disk: tuple[str, Callable[[], None]]) -> None:
+    url, enlarge = small_disk
+    texts = [base64.b64encode(random.Random(n).randbytes(300_000)).decode() for n in range(60)]
+
+    def big(number: int) -> Call:
+        return dataclasses.replace(call(number), answer=dataclasses.replace(call(number).answer, text=texts[number]))
+
+    kept: list[int] = []
+
+    def fill(ledger: Ledger) -> None:
+        for number in range(60):
+            record(ledger, big(number))
+            kept.append(number)
+
+    with open_ledger(url, mode="write") as ledger, pytest.raises(StorageError, match=r"disk is full.*run the command"):
+        fill(ledger)
+    assert 0 < len(kept) < 60
+    with open_ledger(url) as ledger:
+        assert [a.text for a in ledger.answers()] == [texts[n] for n in sorted(kept, key=str)]
+    enlarge()
+    with open_ledger(url, mode="write") as ledger:
+        assert claim(ledger, 0, len(kept)) == [texts[0], "ours"]
+        record(ledger, *(big(n) for n in range(len(kept), 60)))
+        assert ledger.spent().calls == 60

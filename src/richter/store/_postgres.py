@@ -290,13 +290,18 @@ class PostgresDatabase:
         if await connection.fetchval("SHOW server_encoding") != "UTF8":
             raise LedgerError(f"{self.name} is not in UTF-8.", remedy="Make a database with ENCODING 'UTF8'.")
         name = self._place.name
-        tables = await connection.fetchval(
-            "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-            "WHERE n.nspname = $1 AND c.relkind = 'r'",
+        tables, usable = await connection.fetchrow(
+            "SELECT count(*), bool_and(has_schema_privilege(n.oid, 'USAGE')) "
+            "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'",
             name,
         )
         if not tables:
             return None
+        if not usable:
+            raise LedgerError(
+                f"{self.name} may not be used by this user.",
+                remedy=f'Ask its owner: GRANT USAGE ON SCHEMA "{name}", and SELECT on its tables.',
+            )
         mark = await connection.fetchval("SELECT obj_description(to_regclass('migrations'), 'pg_class')")
         if mark != MARK:
             raise LedgerCorrupt(
