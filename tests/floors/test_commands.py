@@ -347,3 +347,18 @@ def test_a_floor_is_never_zero(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     pl.DataFrame({"item": range(50), "condition": "a", "correct": 1}).write_csv(tmp_path / "all.csv")
     row = json.loads(run(capsys, "floors", "data", str(tmp_path / "all.csv"), "--json", "-")[1])
     assert row["conditions"]["a"]["accuracy_floor"] > 0
+
+
+def test_a_gap_that_is_shown_below_its_floor_is_explained_by_hand(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # of 2,000 items half are wrong; b fixes 40 and breaks none: +2 points, where unpaired accuracies have a floor of
+    # 2 sqrt(2 x 1/2 x 1/2 / 2000) = 3.2 points
+    rows = [f"{i},{name},{int(i < right)}" for name, right in (("a", 980), ("b", 1020)) for i in range(2000)]
+    path = tmp_path / "grades.csv"
+    path.write_text("item,condition,correct\n" + "\n".join(rows) + "\n")
+    code, out, _ = run(capsys, "compare", str(path), "a", "b")
+    assert code == 0
+    assert "(verified)" in out
+    assert "0.0316" in out
+    assert "A gap below its floor may be decided" in out

@@ -92,6 +92,7 @@ def viewing(*runs: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
             said.append(errors.read())
 
 
+@pytest.mark.slow
 def test_every_page_of_every_run(database: str, tmp_path: Path) -> None:
     async def look(address: str) -> dict[str, bytes]:
         base = address.partition("/?")[0]

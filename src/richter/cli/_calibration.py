@@ -157,7 +157,11 @@ def _span(interval: Interval) -> str:
 def _advice(advice: RecalibrationAdvice | None, floor: float | None) -> Iterator[str]:
     if advice is None:
         return
-    beside = "" if floor is None else f"; floor of this many labels {floor:.3f} (a rate, constant 1)"
+    beside = (
+        ""
+        if floor is None
+        else f"; floor of this many labels {floor:.3f} (a rate with constant 1; the interval decides)"
+    )
     if advice.advised is None:
         yield f"no recalibration (temperature, Platt, isotonic) is shown to help on held-out halves{beside}."
         return

@@ -121,6 +121,11 @@ def _pair_numbers(out: Console, report: CompareReport, pair: PairResult) -> None
             needed,
         )
     out.print(table)
+    decided = [f for f in findings_of(report, pair).values() if f.verdict is not Verdict.UNDECIDED]
+    if any(f.gap.floor is not None and abs(f.gap.delta) < f.gap.floor for f in decided):
+        out.print(
+            "  A gap below its floor may be decided: floors are rough figures from theory, the interval is measured."
+        )
     worth = detail.get("worth_unpaired")
     text = f"{pair.n_paired:,} items paired: {detail['fixed']} fixed, {detail['broken']} broken"
     if worth is not None:

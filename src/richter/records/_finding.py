@@ -66,7 +66,8 @@ class Finding:
     """A claim with a direction, what supports it, and its verdict. Prints as a sentence first.
 
     `sentence` states the outcome in words and must agree in sign with `estimate`; `needed` is the total n that
-    would settle an undecided claim; `blocked_by` names the first failed gate.
+    would settle an undecided claim; `blocked_by` names the first failed gate. `floor` is the theory's rough figure of
+    what this n can show, printed beside; `interval` is measured and decides, also where the estimate is below it.
     """
 
     claim: str

@@ -201,7 +201,7 @@ def _against_floor(gaps: Sequence[Row]) -> Iterator[Figure]:
         title="Gaps against what can be seen",
         sentence=(
             f"How large each difference is (bar), against the smallest that this many items can show (line) and the "
-            f"floor of the theory (diamond): {len(seen)} of {count(len(rows), 'difference')} "
+            f"theory's rough floor (diamond; it decides nothing): {len(seen)} of {count(len(rows), 'difference')} "
             + ("reaches" if len(seen) == 1 else "reach")
             + f" the line.{more}"
         ),
