@@ -80,7 +80,7 @@ def main() -> None:
         totals: dict[str, list[tuple[float, float, float, float]]] = {}
         p_null = []
         for _ in range(studies):
-            found = discriminate(simulate(laws, rng), n_resamples=n_resamples, threads=1, rng=rng)
+            found = discriminate(simulate(laws, rng), n_resamples=n_resamples, rng=rng, mapper=map)
             same = np.array(
                 [name in SAME_SLOPE or np.array_equal(laws[int(p.a[1:])], laws[int(p.b[1:])]) for p in found.pairs],
                 dtype=np.bool_,

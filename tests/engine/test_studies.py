@@ -1,38 +1,82 @@
 """Studies are cut into tasks with seeds of their own: neither order, nor process, nor machine changes a number."""
 
+import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from helpers.ray_cluster import RayCluster
+from helpers.simulated import simulated_run
+from richter.audit import measure_run
+from richter.cli._main import _root
 from richter.engine import open_engine
-from richter.stats import Mapper, run_tasks, run_trials
+from richter.floors import SIMULATIONS
+from richter.severity import Scores, hierarchical_bootstrap
+from richter.stats import Mapper, in_threads, run_tasks, run_trials
 from richter.tail import TailPlan, simulate_criteria, simulate_protocol, simulate_trap
 
 T = TypeVar("T")
 R = TypeVar("R")
-Study = Callable[[Mapper], Any]
+Study = Callable[[Mapper, Path], Any]
 
 
-def criteria(mapper: Mapper) -> Any:
+def criteria(mapper: Mapper, _: Path) -> Any:
     rng = np.random.default_rng(1)
     return simulate_criteria([0.0, 0.3], [60, 80], rng=rng, trials=23, n_resamples=100, mapper=mapper).to_dict()
 
 
-def protocol(mapper: Mapper) -> Any:
+def protocol(mapper: Mapper, _: Path) -> Any:
     plan = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2)
     rng = np.random.default_rng(2)
     return simulate_protocol([0.1], [400], plan, rng=rng, trials=23, n_resamples=100, mapper=mapper).to_dict()
 
 
-def trap(mapper: Mapper) -> Any:
+def trap(mapper: Mapper, _: Path) -> Any:
     return simulate_trap("G3", rng=np.random.default_rng(3), trials=4, n_resamples=200, mapper=mapper).to_dict()
 
 
-STUDIES: dict[str, Study] = {"criteria": criteria, "protocol": protocol, "trap": trap}
+def floors(name: str, runs: int, mapper: Mapper, _: Path) -> Any:
+    return SIMULATIONS[name](rng=np.random.default_rng(4), runs=runs, mapper=mapper).to_dict()
+
+
+def judge_noise(mapper: Mapper, _: Path) -> Any:
+    rng = np.random.default_rng(5)
+    judges = rng.choice(9, size=(2, 300, 4), p=[0.6, *[0.05] * 8]) / 2
+    scores = Scores(
+        items=tuple(map(str, range(300))),
+        conditions=tuple("abcd"),
+        severity=np.round(judges.sum(axis=0)) / 2,
+        judges=judges,
+    )
+    return hierarchical_bootstrap(scores, rng=rng, n_iterations=23, n_resamples=100, mapper=mapper).to_dict()
+
+
+def document(mapper: Mapper, run: Path) -> Any:
+    """Pairs of severities, calibration from grades and from draws."""
+    return measure_run(run, only=["severity", "calibration"], n_resamples=200, mapper=mapper).to_dict()
+
+
+STUDIES: dict[str, Study] = {
+    "criteria": criteria,
+    "protocol": protocol,
+    "trap": trap,
+    "slope": partial(floors, "slope", 3),
+    "active": partial(floors, "active", 11),
+    "composition": partial(floors, "composition", 3),
+    "judge noise": judge_noise,
+    "document": document,
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return simulated_run(tmp_path_factory.mktemp("run"), conditions=3, items=150, judged=40, drawn=12, draws=6)
 
 
 def backwards(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterable[R]:
@@ -46,8 +90,12 @@ def backwards(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterable[R]:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_tasks_are_independent(name: str) -> None:
-    assert STUDIES[name](backwards) == STUDIES[name](map)
+def test_tasks_are_independent(name: str, run: Path) -> None:
+    assert STUDIES[name](backwards, run) == STUDIES[name](map, run)
+
+
+def test_threads_change_no_number(run: Path) -> None:
+    assert document(in_threads, run) == document(map, run)
 
 
 def normal(mean: float, rng: np.random.Generator) -> float:
@@ -79,36 +127,60 @@ def cluster() -> Iterator[RayCluster]:
         yield found
 
 
-@pytest.mark.slow
-@pytest.mark.xdist_group("ray")
-@pytest.mark.parametrize("name", STUDIES)
-def test_one_worker_and_three_give_the_bits_of_one_process(
-    name: str, cluster: RayCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+@pytest.fixture(scope="module")
+def expected(run: Path) -> dict[str, Any]:
     with open_engine("local") as engine:
-        expected = STUDIES[name](engine.map)
-    for workers in (1, 3):
-        with open_engine("ray", workers=workers) as engine:
-            assert STUDIES[name](engine.map) == expected
+        return {name: study(engine.map, run) for name, study in STUDIES.items()}
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("ray")
-@pytest.mark.parametrize("name", ["protocol"])
-def test_a_machine_lost_midway_changes_no_number(
-    name: str, cluster: RayCluster, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("workers", [1, 3])
+def test_any_number_of_workers_gives_the_bits_of_one_process(
+    workers: int, run: Path, expected: dict[str, Any], cluster: RayCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-    lost = []
+    with open_engine("ray", workers=workers) as engine:
+        assert {name: study(engine.map, run) for name, study in STUDIES.items()} == expected
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ray")
+def test_commands_take_an_engine(run: Path, cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    commands = [
+        "tail power --generator gpd --n-exc 60 --delta-xi 0.3 --trials 11 --n-resamples 100",
+        "tail power --n-exc 400 --delta-xi 0.1 --trials 11 --n-resamples 100",
+        "floors simulate slope --runs 2",
+        f"severity {run / 'scores.csv'} --resamples 200 --full",
+        f"calibration {run / 'draws'}",
+        f"report {run} --only severity,calibration",
+    ]
+    with open_engine("ray", workers=2):  # one connection for all of them
+        for command in commands:
+            found = [
+                CliRunner().invoke(_root, [*command.split(), "--json", "-", *options])
+                for options in ([], ["--engine", "ray", "--workers", "2"])
+            ]
+            assert [(f.exit_code, f.exception) for f in found] == [(0, None)] * 2, command
+            assert found[0].stdout == found[1].stdout, command
+            json.loads(found[0].stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ray")
+def test_a_machine_lost_midway_changes_no_number(
+    run: Path, expected: dict[str, Any], cluster: RayCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
     with open_engine("ray") as engine:
 
         def losing(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
-            for result in engine.map(function, tasks):
-                if not lost:
-                    lost.append(cluster.nodes[-1])
-                    cluster.kill(lost[0])
-                yield result
+            results = engine.map(function, tasks)
+            yield next(results)
+            cluster.kill(cluster.nodes[-1])
+            yield from results
 
-        assert STUDIES[name](losing) == STUDIES[name](map)
-    assert lost
+        for name in ("protocol", "criteria"):
+            assert STUDIES[name](losing, run) == expected[name]
+    assert len(cluster.nodes) == 1

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -45,11 +45,13 @@ from richter.floors import passive_floor
 from richter.interop import Source, check_table, grades_or_draws, is_log, read_frame, read_logs, run_grades, source_name
 from richter.records import Verdict, jsonable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
+from richter.stats import Mapper, in_threads, run_tasks
 from richter.store import DatabaseRun, is_run, run_file, run_place
 
 __all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "measure_calibration"]
 
 Floats = NDArray[np.float64]
+Kind = Literal["grades", "draws"]
 
 COMPARED = 200  # questions on which other groupings are compared with the given one
 
@@ -196,19 +198,35 @@ def measure_calibration(
     level: float = 0.95,
     splits: int | None = None,
     precision: float = 0.02,
+    mapper: Mapper = in_threads,
 ) -> CalibrationReport:
     """Read a grades or draws table (told apart by the column `draw`), or a run's draws, and measure every condition.
 
-    A table may be a file or a frame. `precision` is what `draws_needed` is worked out for.
+    A table may be a file or a frame. `precision` is what `draws_needed` is worked out for. Every condition has a
+    generator of its own: `mapper` says where it is measured and changes no number.
     """
     if isinstance(source, str | Path | DatabaseRun):
         place = run_place(source)
         source = run_file(place, DRAWS_NAME) or place
-    options = _Options(rng=rng, bins=bins, binning=binning, level=level, splits=splits, precision=precision)
     path, frame = source_name(source), _table(source)
-    if "draw" in frame.columns:
-        return _draws(check_table(frame, "draws", path), options)
-    return _grades(check_table(frame, "grades", path), options)
+    kind: Kind = "draws" if "draw" in frame.columns else "grades"
+    frame = check_table(frame, kind, path)
+    if kind == "grades" and "confidence" not in frame.columns:
+        raise InputError(
+            "The table has no column `confidence`.",
+            remedy="Add one (0 to 1), or give a draws table (item, condition, draw, answer).",
+        )
+    settings = {"bins": bins, "binning": binning, "level": level, "splits": splits, "precision": precision}
+    tasks = [(kind, name, part, settings) for name, part in _parts(frame).items()]
+    return CalibrationReport(kind=kind, conditions=tuple(run_tasks(_condition, tasks, rng=rng, mapper=mapper)))
+
+
+def _condition(
+    task: tuple[Kind, str, pl.DataFrame, Mapping[str, Any]], rng: np.random.Generator
+) -> GradesCondition | DrawsCondition:
+    kind, name, part, settings = task
+    measure = _draws_condition if kind == "draws" else _grades_condition
+    return measure(name, part, _Options(rng=rng, **settings))
 
 
 def _table(source: Source) -> pl.DataFrame:
@@ -249,16 +267,6 @@ def _floor(a: Floats) -> float | None:
     return passive_floor(len(a), wrong).value if 0 < wrong < 1 else None
 
 
-def _grades(frame: pl.DataFrame, options: _Options) -> CalibrationReport:
-    if "confidence" not in frame.columns:
-        raise InputError(
-            "The table has no column `confidence`.",
-            remedy="Add one (0 to 1), or give a draws table (item, condition, draw, answer).",
-        )
-    rows = [_grades_condition(name, part, options) for name, part in _parts(frame).items()]
-    return CalibrationReport(kind="grades", conditions=tuple(rows))
-
-
 def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> GradesCondition:
     part, said = _probabilities(part)
     failed = np.zeros(len(part), dtype=bool)
@@ -290,11 +298,6 @@ def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> Grade
         notes=tuple(notes),
         **counts,
     )
-
-
-def _draws(frame: pl.DataFrame, options: _Options) -> CalibrationReport:
-    rows = [_draws_condition(name, part, options) for name, part in _parts(frame).items()]
-    return CalibrationReport(kind="draws", conditions=tuple(rows))
 
 
 def _arranged(part: pl.DataFrame) -> pl.DataFrame:

@@ -30,6 +30,7 @@ from richter.audit._plan_tail import tail_plan
 from richter.audit._sequential import STOP_NOTE
 from richter.errors import InputError
 from richter.records import jsonable
+from richter.stats import Mapper, in_threads
 from richter.store import RunLike
 
 __all__ = ["SECTIONS", "VERSION", "RunResults", "measure_run", "results_schema"]
@@ -65,11 +66,13 @@ def measure_run(
     level: float = 0.95,
     n_resamples: int = 2000,
     watch: Callable[[str], None] | None = None,
+    mapper: Mapper = in_threads,
 ) -> RunResults:
     """Measure a run: every section its ledgers allow, or `only` some. Asks nothing, writes nothing.
 
-    `plan` is the run's plan.toml unless another is given. `watch` is told the name of each section as it begins. The
-    same ledgers, plan and seed give the same document, byte for byte; the paths of the folder are not in it.
+    `plan` is the run's plan.toml unless another is given. `watch` is told the name of each section as it begins, and
+    `mapper` says where pairs are tested and calibrations measured. The same ledgers, plan and seed give the same
+    document, byte for byte, whatever the mapper; the paths of the folder are not in it.
     """
     unknown = [name for name in only or () if name not in SECTIONS]
     if unknown:
@@ -77,7 +80,15 @@ def measure_run(
     records = read_run(run)
     chosen, status = run_plan(records, plan)
     found = _Measuring(
-        records, chosen, status, set(only or SECTIONS), seed=seed, level=level, n_resamples=n_resamples, watch=watch
+        records,
+        chosen,
+        status,
+        set(only or SECTIONS),
+        seed=seed,
+        level=level,
+        n_resamples=n_resamples,
+        watch=watch,
+        mapper=mapper,
     )
     sections = {name: found.section(name) for name in ("severity", "floors", "calibration", "judges", "tail", "search")}
     measured = found.measured
@@ -144,9 +155,11 @@ class _Measuring:
         level: float,
         n_resamples: int,
         watch: Callable[[str], None] | None,
+        mapper: Mapper,
     ) -> None:
         self.records, self.plan, self.status, self.wanted = records, plan, status, wanted
         self.seed, self.level, self.n_resamples, self.watch = seed, level, n_resamples, watch
+        self.mapper = mapper
         self.measured = Measured(
             exploratory=status is None or not status.confirmatory, stopping=records.notes[STOP_NOTE]
         )
@@ -188,6 +201,7 @@ class _Measuring:
             n_resamples=self.n_resamples,
             level=self.level,
             seed=self.seed,
+            mapper=self.mapper,
         )
         self.measured.severity = report
         return severity_section(self.records, report)
@@ -218,10 +232,10 @@ class _Measuring:
 
     def _calibration(self) -> dict[str, Any]:
         draw = f"richter draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
-        grades = measure_run_grades(self.frame, level=self.level, seed=self.seed)
+        grades = measure_run_grades(self.frame, level=self.level, seed=self.seed, mapper=self.mapper)
         draws, why = None, ("No answer was drawn repeatedly.", draw)
         try:
-            draws = measure_draws(self.records, level=self.level, seed=self.seed)
+            draws = measure_draws(self.records, level=self.level, seed=self.seed, mapper=self.mapper)
         except InputError as fault:
             why = self._said(fault)
         self.measured.draws, self.measured.grades = draws, grades

@@ -9,6 +9,7 @@ import polars as pl
 from richter.audit._calibration import CalibrationReport, DrawsCondition, measure_calibration
 from richter.audit._draw import DRAWS_NAME
 from richter.audit._measure_run import RunRecords
+from richter.stats import Mapper
 from richter.store import RunLike, run_file, run_part
 
 __all__ = ["calibration_section", "measure_draws", "measure_run_grades"]
@@ -19,17 +20,19 @@ def draws_table(run: RunLike) -> Path | None:
     return run_file(run_part(run, "draws"), DRAWS_NAME) or run_file(run, DRAWS_NAME)
 
 
-def measure_draws(records: RunRecords, *, level: float, seed: int) -> CalibrationReport | None:
+def measure_draws(records: RunRecords, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
     """`richter calibration` on the run's draws; None where there are none."""
     path = draws_table(records.place)
-    return None if path is None else measure_calibration(path, rng=np.random.default_rng(seed), level=level)
+    if path is None:
+        return None
+    return measure_calibration(path, rng=np.random.default_rng(seed), level=level, mapper=mapper)
 
 
-def measure_run_grades(grades: pl.DataFrame, *, level: float, seed: int) -> CalibrationReport | None:
+def measure_run_grades(grades: pl.DataFrame, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
     """`richter calibration` on the run's grades; None where no graded answer carries a confidence."""
     if grades.is_empty() or grades["confidence"].null_count() == len(grades):
         return None
-    return measure_calibration(grades, rng=np.random.default_rng(seed), level=level)
+    return measure_calibration(grades, rng=np.random.default_rng(seed), level=level, mapper=mapper)
 
 
 def calibration_section(

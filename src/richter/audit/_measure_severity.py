@@ -11,6 +11,7 @@ from richter.audit._measure_run import RunRecords
 from richter.audit._plan import Plan, PlanStatus
 from richter.audit._severity import SeverityReport, weigh_scores
 from richter.severity import BValue
+from richter.stats import Mapper
 
 __all__ = ["severity_section", "weigh_run"]
 
@@ -18,7 +19,14 @@ LEVELS = np.arange(1, 9) / 2
 
 
 def weigh_run(
-    records: RunRecords, *, plan: Plan | None, status: PlanStatus | None, n_resamples: int, level: float, seed: int
+    records: RunRecords,
+    *,
+    plan: Plan | None,
+    status: PlanStatus | None,
+    n_resamples: int,
+    level: float,
+    seed: int,
+    mapper: Mapper,
 ) -> SeverityReport:
     """`weigh_scores` on the run's scores; a severity plan's values hold, another kind's do not concern it.
 
@@ -28,11 +36,18 @@ def weigh_run(
     drawn = records.basis != "human" and "human" in records.rated and records.notes["rating sample"]
     human = records.ratings_file() if drawn else None
     if plan is not None and plan.kind == "severity":
-        return weigh_scores(records.scores, plan=plan.path, status=status, human=human)
+        return weigh_scores(records.scores, plan=plan.path, status=status, human=human, mapper=mapper)
     own = plan.values.get("require", []) if plan is not None else []
     rules = [rule for rule in own if isinstance(rule, str)]
     return weigh_scores(
-        records.scores, require=rules, human=human, n_resamples=n_resamples, level=level, seed=seed, status=status
+        records.scores,
+        require=rules,
+        human=human,
+        n_resamples=n_resamples,
+        level=level,
+        seed=seed,
+        status=status,
+        mapper=mapper,
     )
 
 

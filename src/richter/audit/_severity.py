@@ -33,7 +33,7 @@ from richter.severity import (
     snap,
     study_severity,
 )
-from richter.stats import icc, overcall_rate
+from richter.stats import Mapper, icc, in_threads, overcall_rate
 from richter.store import Place
 
 __all__ = ["SeverityReport", "read_traffic", "weigh_scores"]
@@ -102,12 +102,14 @@ def weigh_scores(
     level: float | None = None,
     everything: bool = False,
     seed: int = 0,
+    mapper: Mapper = in_threads,
 ) -> SeverityReport:
     """Run the room `severity` on a scores table, in a file or a frame, with whatever else was given.
 
     With a plan its values hold, its hash is the seed, and options given against it are listed as deviations. The
     scores' reliability, unless given, is ICC(2,2) of the judges' two columns where the table has them. `opened` is the
-    file that a frame came from, for the plan's record; with `status` it is already known where the plan stands.
+    file that a frame came from, for the plan's record; with `status` it is already known where the plan stands. The
+    pairs and the iterations of the hierarchical bootstrap have seeds of their own: `mapper` says where they run.
     """
     values: dict[str, Any] = {"max_error_gap": 0.05, "min_gap": 0.15, "alpha": 0.05}
     recipe = PAPER if paper else DEFAULT
@@ -148,6 +150,7 @@ def weigh_scores(
         level=level,
         exploratory=exploratory,
         rng=rng,
+        mapper=mapper,
         **values,
     )
     corrected, skipped, rated = _human_tables(human, scores, level, rng)
@@ -174,6 +177,7 @@ def weigh_scores(
             n_resamples=n_resamples,
             level=level,
             rng=rng,
+            mapper=mapper,
         )
     return SeverityReport(
         study=study,

@@ -63,7 +63,7 @@ class SemGap:
         return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _resample_pairs(
     d1: Floats,
     bin_1: NDArray[np.int32],

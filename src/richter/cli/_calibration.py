@@ -18,11 +18,14 @@ from richter.audit import (
     question_table,
 )
 from richter.calibration import EceResult, RecalibrationAdvice
+from richter.cli._engine import engine_options
+from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError
 from richter.interop import export_table
 from richter.records import Interval, printable
+from richter.stats import in_threads
 from richter.store import Place, run_place
 
 __all__ = ["calibration"]
@@ -58,6 +61,7 @@ __all__ = ["calibration"]
     help="Draws: write margin, regime, Sem1, Sem2 and their gap per question to PATH (.csv, .parquet, .jsonl).",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@engine_options
 @json_option
 def calibration(
     file: Place,
@@ -68,6 +72,8 @@ def calibration(
     precision: float,
     questions_path: Path | None,
     seed: int,
+    engine: str,
+    workers: int | None,
     json_path: str | None,
 ) -> None:
     """Does the model know when it is wrong?
@@ -82,15 +88,17 @@ def calibration(
     richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
     richter calibration draws.jsonl --questions hardest.csv
     """
-    report = measure_calibration(
-        file,
-        rng=np.random.default_rng(seed),
-        bins=bins,
-        binning=binning,
-        level=level,
-        splits=splits,
-        precision=precision,
-    )
+    with open_mapper(engine, workers=workers, label="measuring", local=in_threads) as mapper:
+        report = measure_calibration(
+            file,
+            rng=np.random.default_rng(seed),
+            bins=bins,
+            binning=binning,
+            level=level,
+            splits=splits,
+            precision=precision,
+            mapper=mapper,
+        )
     if questions_path is not None:
         if questions_path.exists() and isinstance(file, Path) and questions_path.samefile(file):
             raise InputError(f"--questions {questions_path} would overwrite the input.", remedy="Choose another path.")

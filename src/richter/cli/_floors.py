@@ -7,6 +7,8 @@ import click
 import numpy as np
 from rich.table import Table
 
+from richter.cli._engine import engine_options
+from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.floors import (
     PRESETS,
@@ -429,8 +431,11 @@ def next_items(
 @click.argument("experiment", type=click.Choice(sorted(SIMULATIONS)))
 @click.option("--runs", type=click.IntRange(min=2), help="Simulated audits a figure; the default takes seconds.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@engine_options
 @json_option
-def simulate(experiment: str, runs: int | None, seed: int, json_path: str | None) -> None:
+def simulate(
+    experiment: str, runs: int | None, seed: int, engine: str, workers: int | None, json_path: str | None
+) -> None:
     """Redo a synthetic experiment of the paper with Richter's estimators.
 
     \b
@@ -438,9 +443,11 @@ def simulate(experiment: str, runs: int | None, seed: int, json_path: str | None
     richter floors simulate slope         the rate -1/3 and what it takes to see it
     richter floors simulate active        chosen labels against random ones
     richter floors simulate composition   the cost of depth
+    richter floors simulate active --runs 5000 --engine ray
     """
     options = {} if runs is None else {"runs": runs}
-    result = SIMULATIONS[experiment](rng=np.random.default_rng(seed), **options)
+    with open_mapper(engine, workers=workers, label="simulating") as mapper:
+        result = SIMULATIONS[experiment](rng=np.random.default_rng(seed), mapper=mapper, **options)
     write_json(result.to_dict() | {"seed": seed}, json_path)
     out = console(json_path)
     out.print(result.sentence)

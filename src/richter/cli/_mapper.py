@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from richter.cli._output import progress_console
 from richter.cli._progress import LINE_EVERY_S
-from richter.engine import open_engine
+from richter.engine import RayEngine, open_engine
 from richter.stats import Mapper
 
 __all__ = ["open_mapper"]
@@ -19,15 +19,19 @@ R = TypeVar("R")
 
 
 @contextmanager
-def open_mapper(engine: str, *, workers: int | None, label: str) -> Iterator[Mapper]:
-    """The mapper of an engine, as `--engine` and `--workers` name it, with the tasks that are done on stderr."""
+def open_mapper(engine: str, *, workers: int | None, label: str | None, local: Mapper = map) -> Iterator[Mapper]:
+    """The mapper of an engine, as `--engine` and `--workers` name it; with a label, the tasks that are done on stderr.
+
+    In this process it is `local`: one task after the other, or, for tasks that allow it, in threads.
+    """
     with open_engine(engine, workers=workers) as opened:
+        plain: Mapper = opened.map if isinstance(opened, RayEngine) else local
 
-        def mapper(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
+        def counted(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
             given = list(tasks)
-            return _counted(opened.map(function, given), len(given), label)
+            return _counted(plain(function, given), len(given), label or "")
 
-        yield mapper
+        yield plain if label is None else counted
 
 
 def _counted(results: Iterable[R], total: int, label: str) -> Iterator[R]:

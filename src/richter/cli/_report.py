@@ -9,11 +9,14 @@ from typing import Any, Literal
 import click
 
 from richter.audit import SECTIONS, measure_run
+from richter.cli._engine import engine_options
+from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._summary import summarise
 from richter.errors import InputError, StorageError
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
+from richter.stats import in_threads
 from richter.store import Place, run_folder, run_place
 
 __all__ = ["check_target", "is_report", "report"]
@@ -35,6 +38,7 @@ HEAD = 8192  # characters in which a report says that it is one
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
+@engine_options
 @json_option
 def report(
     run: Place,
@@ -46,6 +50,8 @@ def report(
     plan: Path | None,
     seed: int,
     force: bool,
+    engine: str,
+    workers: int | None,
     json_path: str | None,
 ) -> None:
     """What a run shows: one page that opens offline, and the same as JSON, Markdown and figures.
@@ -70,10 +76,9 @@ def report(
         check_target(output, mark=PAGE_MARK, inputs=inputs, force=force)
     if md_path not in (None, "-"):
         check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
-    with _measuring() as watch:
-        document = measure_run(
-            run, only=None if only is None else _sections(only), plan=plan, seed=seed, watch=watch
-        ).to_dict()
+    sections = None if only is None else _sections(only)
+    with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
+        document = measure_run(run, only=sections, plan=plan, seed=seed, watch=watch, mapper=mapper).to_dict()
         if output is not None:
             watch("the page")
             write_report(document, run, output, built_at=_now())

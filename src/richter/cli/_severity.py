@@ -8,11 +8,14 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.audit import RatingKind, SeverityReport, weigh_scores
+from richter.cli._engine import engine_options
+from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._severity_analyses import analysis_lines
 from richter.cli._severity_options import parse_costs, parse_pairs, parse_scale
 from richter.records import Verdict, printable
 from richter.severity import BValue, DeploymentTable, SeverityStudy
+from richter.stats import in_threads
 
 __all__ = ["headlines", "severity"]
 
@@ -45,6 +48,7 @@ _FAMILY = {
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=200), help="[default: 2000]")
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Without a plan; with one, its hash is the seed.")
+@engine_options
 @json_option
 @click.pass_context
 def severity(
@@ -65,6 +69,8 @@ def severity(
     n_resamples: int | None,
     level: float | None,
     seed: int,
+    engine: str,
+    workers: int | None,
     json_path: str | None,
 ) -> None:
     """How bad are the errors of FILE, and which claims about their shape hold?
@@ -80,24 +86,26 @@ def severity(
     richter severity scores.csv --human ratings.csv --full --conditions models.csv
     richter severity mqm.csv --scale 0:-25
     """
-    report = weigh_scores(
-        file,
-        paper=paper,
-        scale=parse_scale(scale),
-        traffic=traffic,
-        costs=parse_costs(costs),
-        require=require,
-        human=human,
-        conditions=conditions,
-        pairs=parse_pairs(pairs),
-        plan=plan,
-        ratings=ratings,
-        reliability=reliability,
-        n_resamples=n_resamples,
-        level=level,
-        everything=full,
-        seed=seed,
-    )
+    with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
+        report = weigh_scores(
+            file,
+            paper=paper,
+            scale=parse_scale(scale),
+            traffic=traffic,
+            costs=parse_costs(costs),
+            require=require,
+            human=human,
+            conditions=conditions,
+            pairs=parse_pairs(pairs),
+            plan=plan,
+            ratings=ratings,
+            reliability=reliability,
+            n_resamples=n_resamples,
+            level=level,
+            everything=full,
+            seed=seed,
+            mapper=mapper,
+        )
     write_json(report, json_path, inputs=[f for f in (file, human, conditions, plan, traffic) if f])
     _print(console(json_path), report)
     verdicts = {check.verdict for check in report.requirements}

@@ -1,6 +1,7 @@
 """The paper's synthetic experiments with our estimators (Appendix R): truth is known, so rates can be seen or not."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -12,12 +13,14 @@ from richter.floors._active import active_estimate, next_batch, start_active
 from richter.floors._detection import detection_power
 from richter.floors._rates import bias_variance_bins, passive_floor
 from richter.records import jsonable
+from richter.stats import Mapper, run_tasks, run_trials
 
 __all__ = ["SIMULATIONS", "Simulation", "simulate_active", "simulate_composition", "simulate_phase", "simulate_slope"]
 
 Floats = NDArray[np.float64]
 
 _QUADRATURE = 200_000
+_BATCH = 100  # runs of a millisecond or less
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,7 @@ class Simulation:
         return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class _World:
     """Gap A sin(2 pi k p) with L = 2 pi k A, scores Beta((1 - e) / e, 1), labels Bernoulli(p + gap)."""
 
@@ -52,7 +55,7 @@ class _World:
         power: Floats = u ** (self.error_rate / (1 - self.error_rate))  # Beta(a, 1) by inversion: u^(1 / a)
         return power
 
-    @property
+    @functools.cached_property
     def ece(self) -> float:
         p = self.scores((np.arange(_QUADRATURE) + 0.5) / _QUADRATURE)
         return float(np.mean(np.abs(self.right(p) - p)))
@@ -68,21 +71,21 @@ def _plug_in(p: Floats, right: Floats, bins: int) -> float:
     return float(np.sum(np.abs(np.bincount(index, weights=p - right)))) / len(p)
 
 
-def _error(world: _World, n: int, runs: int, rng: np.random.Generator) -> float:
-    """Mean |estimate - truth| of the histogram with the number of bins that Theorem 3 asks for."""
-    truth = world.ece
+def _deviation(setting: tuple[_World, int], rng: np.random.Generator) -> float:
+    """|estimate - truth| of a histogram on n labels with the number of bins that Theorem 3 asks for."""
+    world, n = setting
     bins = bias_variance_bins(n, world.error_rate, lipschitz=world.lipschitz)
-    return float(np.mean([abs(_plug_in(*world.draw(n, rng), bins) - truth) for _ in range(runs)]))
+    return abs(_plug_in(*world.draw(n, rng), bins) - world.ece)
 
 
 def _log_slope(x: list[float], y: list[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def simulate_phase(*, rng: np.random.Generator, runs: int = 0) -> Simulation:
+def simulate_phase(*, rng: np.random.Generator, runs: int = 0, mapper: Mapper = map) -> Simulation:
     """Power to detect a gap as large as the error rate, against n e (Corollary 5, figure 2).
 
-    Exact binomial sums: neither `rng` nor `runs` is used.
+    Exact binomial sums: neither `rng` nor `runs` nor `mapper` is used.
     """
     expected = (0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0)
     rates = (0.005, 0.01, 0.05, 0.10)
@@ -104,22 +107,22 @@ def simulate_phase(*, rng: np.random.Generator, runs: int = 0) -> Simulation:
     )
 
 
-def simulate_slope(*, rng: np.random.Generator, runs: int = 60) -> Simulation:
+def simulate_slope(*, rng: np.random.Generator, runs: int = 60, mapper: Mapper = map) -> Simulation:
     """How fast the error of the histogram estimate falls with n, for more and more zero crossings (figures 12, 13).
 
     L is held at 2, so that more crossings mean smaller gaps: with few, large gaps the error falls faster than the
     minimax -1/3, which only the worst case reaches.
     """
     sizes = [500, 1000, 2000, 4000, 8000, 16_000, 32_000]
-    rows = []
-    for crossings in (1, 4, 16, 64, 256):
-        world = _World(error_rate=0.2, crossings=crossings, lipschitz=2.0)
-        errors = [_error(world, n, runs, rng) for n in sizes]
-        rows.append(
-            {"crossings k": crossings, "ECE": world.ece}
-            | {f"n={n}": e for n, e in zip(sizes, errors, strict=True)}
-            | {"slope": _log_slope([float(n) for n in sizes], errors)}
-        )
+    worlds = [_World(error_rate=0.2, crossings=k, lipschitz=2.0) for k in (1, 4, 16, 64, 256)]
+    settings = [(world, n) for world in worlds for n in sizes]
+    errors = np.mean(run_trials(_deviation, settings, runs, rng=rng, mapper=mapper, batch=_BATCH), axis=1)
+    rows = [
+        {"crossings k": world.crossings, "ECE": world.ece}
+        | {f"n={n}": float(e) for n, e in zip(sizes, found, strict=True)}
+        | {"slope": _log_slope([float(n) for n in sizes], found.tolist())}
+        for world, found in zip(worlds, errors.reshape(len(worlds), -1), strict=True)
+    ]
     return Simulation(
         name="slope",
         sentence=f"The slope of log error on log n goes from {rows[0]['slope']:.2f} with {rows[0]['crossings k']} "
@@ -130,33 +133,26 @@ def simulate_slope(*, rng: np.random.Generator, runs: int = 60) -> Simulation:
     )
 
 
-def simulate_active(*, rng: np.random.Generator, runs: int = 120) -> Simulation:
+def simulate_active(*, rng: np.random.Generator, runs: int = 120, mapper: Mapper = map) -> Simulation:
     """Labels chosen by `next_batch` on a pool of 20,000 against as many random ones, for growing L (figure 3).
 
     Both estimate the pool's ECE over ten bins, so that what is compared is the choice of labels alone.
     """
+    worlds = [_World(error_rate=0.15, crossings=3, lipschitz=smooth) for smooth in (0.5, 1.0, 2.0, 4.0)]
+    pools = [world.draw(20_000, rng) for world in worlds]
     rows = []
-    for smooth in (0.5, 1.0, 2.0, 4.0):
-        world = _World(error_rate=0.15, crossings=3, lipschitz=smooth)
-        p, right = world.draw(20_000, rng)
-        truth = _plug_in(p, right, 10)
-        errors: dict[str, list[float]] = {"random": [], "active": []}
-        for run in range(runs):
-            pick = rng.choice(len(p), 1000, replace=False)
-            errors["random"].append(_plug_in(p[pick], right[pick], 10) - truth)
-            state = start_active(p, budget=1000, seed=run)
-            while len(batch := next_batch(state)):
-                state = state.with_labels(batch, right[batch])
-            errors["active"].append(active_estimate(state).ece - truth)
-        mean = {k: float(np.sqrt(np.mean(np.square(v)))) for k, v in errors.items()}
+    for world, pool, found in zip(
+        worlds, pools, run_trials(_two_choices, pools, runs, rng=rng, mapper=mapper), strict=True
+    ):
+        random, active = np.sqrt(np.mean(np.square(found), axis=0)).tolist()
         rows.append(
             {
-                "L": smooth,
-                "ECE": truth,
-                "random": mean["random"],
-                "active": mean["active"],
-                "label ratio": (mean["active"] / mean["random"]) ** 2,
-                "passive floor": passive_floor(1000, 0.15, lipschitz=smooth).value,
+                "L": world.lipschitz,
+                "ECE": _plug_in(*pool, 10),
+                "random": random,
+                "active": active,
+                "label ratio": (active / random) ** 2,
+                "passive floor": passive_floor(1000, 0.15, lipschitz=world.lipschitz).value,
             }
         )
     ratios = [row["label ratio"] for row in rows]
@@ -171,30 +167,31 @@ def simulate_active(*, rng: np.random.Generator, runs: int = 120) -> Simulation:
     )
 
 
-def simulate_composition(*, rng: np.random.Generator, runs: int = 40, lipschitz: float = 2.0) -> Simulation:
+def _two_choices(pool: tuple[Floats, Floats], rng: np.random.Generator) -> tuple[float, float]:
+    """The errors of the pool's ECE from 1,000 labels, drawn at random and chosen."""
+    p, right = pool
+    truth = _plug_in(p, right, 10)
+    pick = rng.choice(len(p), 1000, replace=False)
+    state = start_active(p, budget=1000, seed=int(rng.integers(2**32)))
+    while len(batch := next_batch(state)):
+        state = state.with_labels(batch, right[batch])
+    return _plug_in(p[pick], right[pick], 10) - truth, active_estimate(state).ece - truth
+
+
+def simulate_composition(
+    *, rng: np.random.Generator, runs: int = 40, lipschitz: float = 2.0, mapper: Mapper = map
+) -> Simulation:
     """Labels to reach an error of 0.05 for a pipeline of K equal stages with L_sys = L^K + 1 (figure 4)."""
     target, rate = 0.05, 0.2
-    rows = []
-    for depth in (1, 2, 3, 4, 5):
-        total = lipschitz**depth + 1
-        world = _World(error_rate=rate, crossings=total, lipschitz=total)  # amplitude 1 / (2 pi), more crossings
-        low, high = 8.0, 16.0
-        while _error(world, int(high), runs, rng) > target and high < 1e6:
-            low, high = high, 2 * high
-        for _ in range(5):
-            middle = math.sqrt(low * high)
-            if _error(world, int(middle), runs, rng) > target:
-                low = middle
-            else:
-                high = middle
-        rows.append(
-            {
-                "stages K": depth,
-                "L_sys": total,
-                "labels": round(math.sqrt(low * high)),
-                "rate L e / d^3": math.ceil(total * rate / target**3),
-            }
-        )
+    depths = (1, 2, 3, 4, 5)
+    totals = [lipschitz**depth + 1 for depth in depths]
+    # amplitude 1 / (2 pi), more crossings
+    worlds = [_World(error_rate=rate, crossings=total, lipschitz=total) for total in totals]
+    labels = run_tasks(_labels_to, [(world, target, runs) for world in worlds], rng=rng, mapper=mapper)
+    rows = [
+        {"stages K": depth, "L_sys": total, "labels": found, "rate L e / d^3": math.ceil(total * rate / target**3)}
+        for depth, total, found in zip(depths, totals, labels, strict=True)
+    ]
     base = math.exp(float(np.polyfit([r["stages K"] for r in rows], np.log([r["labels"] for r in rows]), 1)[0]))
     return Simulation(
         name="composition",
@@ -204,6 +201,22 @@ def simulate_composition(*, rng: np.random.Generator, runs: int = 40, lipschitz:
         rows=tuple(rows),
         runs=runs,
     )
+
+
+def _labels_to(setting: tuple[_World, float, int], rng: np.random.Generator) -> int:
+    """Labels at which the histogram's mean error over `runs` reaches the target: doubled, then halved in log n."""
+    world, target, runs = setting
+
+    def misses(n: float) -> bool:
+        return float(np.mean([_deviation((world, int(n)), rng) for _ in range(runs)])) > target
+
+    low, high = 8.0, 16.0
+    while misses(high) and high < 1e6:
+        low, high = high, 2 * high
+    for _ in range(5):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if misses(middle) else (low, middle)
+    return round(math.sqrt(low * high))
 
 
 SIMULATIONS = {

@@ -35,6 +35,7 @@ from richter.severity._scaling import correlate_ranks, estimate_scaling
 from richter.severity._scores import Scores
 from richter.severity._sensitivity import coarsen_scale, correct_overcalls, subsample_stability, vary_m_min
 from richter.severity._tail_summaries import catastrophe_tests, summarise_tails
+from richter.stats import Mapper
 
 __all__ = ["Labelled", "Skipped", "run_analyses"]
 
@@ -73,10 +74,12 @@ def run_analyses(
     n_resamples: int = 2000,
     level: float = 0.95,
     rng: np.random.Generator,
+    mapper: Mapper = map,
 ) -> dict[str, Any]:
     """Run every analysis of sections 4.1 to 4.7 and 5 and of the appendices; each is a result or `Skipped`.
 
-    `only` names the ones to run. `estimates` are the study's slopes, where they are at hand.
+    `only` names the ones to run. `estimates` are the study's slopes, where they are at hand. `mapper` says where the
+    one that takes seconds runs, the hierarchical bootstrap.
     """
     options: dict[str, Any] = {"recipe": recipe, "n_resamples": n_resamples, "level": level, "rng": rng}
     sizes = np.array([(active_params or {}).get(name, np.nan) for name in scores.conditions])
@@ -152,7 +155,9 @@ def run_analyses(
         "fixed_m_min": lambda: fixed_m_min(scores, **options),
         "tail_summaries": lambda: summarise_tails(scores, recipe=recipe),
         "catastrophes": lambda: [catastrophe_tests(scores, severity=s) for s in (3.0, 2.5)],
-        "hierarchical_bootstrap": lambda: hierarchical_bootstrap(scores, recipe=recipe, level=level, rng=rng),
+        "hierarchical_bootstrap": lambda: hierarchical_bootstrap(
+            scores, recipe=recipe, level=level, rng=rng, mapper=mapper
+        ),
         "judge_leniency": leniency,
         "judge_reweighting": lambda: reweight_judges(scores, **options),
         "leave_one_judge_out": without_judges,

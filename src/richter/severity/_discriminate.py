@@ -2,8 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +15,7 @@ from richter.records import Finding, Gate, Interval, Shown, Verdict
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts, fit_rows
 from richter.severity._difference import REFINE_BELOW, BDifference, compare_b, likelihood_ratio_p
 from richter.severity._grid import LEVELS, snap
-from richter.stats import benjamini_hochberg
+from richter.stats import Mapper, benjamini_hochberg, in_threads
 
 __all__ = ["Discrimination", "Pair", "PairCounts", "Unestimated", "discriminate", "estimate_all", "m_min_strategies"]
 
@@ -161,9 +161,9 @@ def discriminate(
     n_resamples: int = 2000,
     refine_to: int = 50_000,
     level: float = 0.95,
-    threads: int = 2,
     exploratory: bool = True,
     rng: np.random.Generator,
+    mapper: Mapper = in_threads,
 ) -> Discrimination:
     """Compare the slopes of all pairs of conditions whose error rates differ by less than `max_error_gap`.
 
@@ -181,7 +181,8 @@ def discriminate(
     A pair is `verified` when the test and every gate pass; `blocked` when goodness of fit fails, or the test passes
     and another gate does not; `equivalent` when the test does not pass and the 90% interval of the difference lies
     within `min_gap`; else `undecided`, with the number of items that would give 80% power for the difference seen.
-    Findings are `exploratory` unless the caller knows of a plan locked beforehand.
+    Findings are `exploratory` unless the caller knows of a plan locked beforehand. Every pair has a generator of its
+    own: `mapper` says where it is tested and changes no number.
     """
     if not severity:
         raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
@@ -199,7 +200,8 @@ def discriminate(
     matched = [
         (a, b) for a, b in combinations(levels, 2) if abs(fits[a].error_rate - fits[b].error_rate) < max_error_gap
     ]
-    tests, q = _test_pairs(matched, levels, fits, recipe, paired, n_resamples, refine_to, level, alpha, threads, rng)
+    test_pair = partial(_test_pair, levels, {"recipe": recipe, "n_resamples": n_resamples, "level": level}, paired)
+    tests, q = _test_pairs(test_pair, matched, fits, (n_resamples, refine_to), alpha, rng, mapper)
     signs = _signs(counts, recipe)
     pairs = []
     for i, (a, b) in enumerate(matched):
@@ -255,55 +257,56 @@ def discriminate(
     )
 
 
-def _test_pairs(
-    matched: Sequence[tuple[str, str]],
+_Task = tuple[tuple[str, str], int, np.random.Generator]
+
+
+def _test_pair(
     levels: Mapping[str, NDArray[np.int8]],
-    fits: Mapping[str, BValue | Unestimated],
-    recipe: Recipe,
+    options: Mapping[str, Any],
     paired: bool,
-    n_resamples: int,
-    refine_to: int,
-    level: float,
+    task: _Task,
+) -> BDifference | None:
+    (a, b), refine_to, rng = task
+    try:
+        return compare_b(
+            _values(levels[a]),
+            _values(levels[b]),
+            paired=paired and _share_items(levels[a], levels[b]),
+            refine_to=refine_to,
+            rng=rng,
+            **options,
+        )
+    except InputError:  # slopes exist on all items of each, but not on the items they share
+        return None
+
+
+def _values(levels: NDArray[np.int8]) -> NDArray[np.float64]:
+    return np.where(levels < 0, np.nan, LEVELS[levels])
+
+
+def _test_pairs(
+    test_pair: Callable[[_Task], BDifference | None],
+    matched: Sequence[tuple[str, str]],
+    fits: Mapping[str, BValue | Unestimated],
+    stages: tuple[int, int],
     alpha: float,
-    threads: int,
     rng: np.random.Generator,
+    mapper: Mapper,
 ) -> tuple[list[BDifference | None], NDArray[np.float64]]:
-    """Each pair's test (None where it has none) and its q; every pair has its own generator, so threads change nothing.
+    """Each pair's test (None where it has none) and its q.
 
-    A p below 0.01 is taken again with `refine_to` permutations where that can matter: a pair that is already rejected
-    with ten times the margin needs no finer p.
+    `stages` are the permutations at first and where it matters: a p below 0.01 is taken again with more of them, but
+    a pair that is already rejected with ten times the margin needs no finer p.
     """
-    values = {name: np.where(x < 0, np.nan, LEVELS[x]) for name, x in levels.items()}
-    has_slope = [isinstance(fits[a], BValue) and isinstance(fits[b], BValue) for a, b in matched]
-
-    def run(i: int, generator: np.random.Generator, refine: int) -> BDifference | None:
-        a, b = matched[i]
-        try:
-            return compare_b(
-                values[a],
-                values[b],
-                recipe=recipe,
-                paired=paired and _share_items(levels[a], levels[b]),
-                n_resamples=n_resamples,
-                refine_to=refine,
-                level=level,
-                rng=generator,
-            )
-        except InputError:  # slopes exist on all items of each, but not on the items they share
-            return None
-
     tests: list[BDifference | None] = [None] * len(matched)
-    with ThreadPoolExecutor(threads) as pool:
-        for stage in (n_resamples, refine_to):
-            if stage == n_resamples:
-                todo = [i for i, ok in enumerate(has_slope) if ok]
-            else:
-                q = _q_values(tests)
-                todo = [i for i, t in enumerate(tests) if t and t.p < REFINE_BELOW and q[i] > alpha / 10]
-            generators = rng.spawn(len(matched))
-            results = pool.map(lambda i: run(i, generators[i], stage), todo)  # noqa: B023  # consumed in this turn
-            for i, result in zip(todo, results, strict=True):
-                tests[i] = result
+    todo = [i for i, (a, b) in enumerate(matched) if isinstance(fits[a], BValue) and isinstance(fits[b], BValue)]
+    for permutations in stages:
+        generators = rng.spawn(len(matched))  # one a pair, tested or not
+        results = mapper(test_pair, [(matched[i], permutations, generators[i]) for i in todo])
+        for i, result in zip(todo, results, strict=True):
+            tests[i] = result
+        q = _q_values(tests)
+        todo = [i for i, t in enumerate(tests) if t and t.p < REFINE_BELOW and q[i] > alpha / 10]
     return tests, _q_values(tests)
 
 

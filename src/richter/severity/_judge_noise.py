@@ -1,6 +1,7 @@
 """How much of the count is the judges: swap noise, one judge left out, judges weighted alike (appendices B, H)."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from richter.severity._recount import Recount, count_disjoint, recount, slopes
 from richter.severity._result import Result
 from richter.severity._robustness import counts_of
 from richter.severity._scores import Scores
-from richter.stats import Leniency, leniency
+from richter.stats import Leniency, Mapper, leniency, run_trials
 
 __all__ = [
     "HierarchicalBootstrap",
@@ -49,30 +50,27 @@ def hierarchical_bootstrap(
     min_gap: float = 0.15,
     level: float = 0.95,
     rng: np.random.Generator,
+    mapper: Mapper = map,
 ) -> HierarchicalBootstrap:
     """Resample items (the same for all conditions) and, for each answer that two judges scored, which judge counts.
 
     Appendix B1: in every iteration all slopes and intervals are made anew, with `n_resamples` resamples inside, and
     disjoint pairs are counted. Single-judge scores are noisier than their mean, so the count need not centre on the
-    study's own; its spread is what judge and item noise alone do to the headline.
+    study's own; its spread is what judge and item noise alone do to the headline. Every iteration has a generator of
+    its own: `mapper` says where it runs and changes no number.
     """
     if scores.judges is None:
         raise InputError("The judges' own scores are not given.", remedy="Add the columns judge_1 and judge_2.")
     final, pair = snap(scores.severity), snap(scores.judges)
     dual = (pair >= 0).all(axis=0) & (final >= 0)
-    n_items, n_conditions = final.shape
-    offset = 9 * np.arange(n_conditions)
-    found = np.empty(n_iterations)
-    for t in range(n_iterations):
-        weight = rng.multinomial(n_items, np.full(n_items, 1 / n_items))
-        second = rng.random(final.shape) < 0.5
-        levels = np.where(dual, np.where(second, pair[1], pair[0]), final)
-        rated = levels >= 0
-        cells = (levels + offset)[rated]
-        repeated = np.broadcast_to(weight[:, None], final.shape)[rated]
-        counts = np.bincount(cells, weights=repeated, minlength=9 * n_conditions).astype(np.float64)
-        here = slopes(counts.reshape(n_conditions, 9), recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
-        found[t] = count_disjoint("", here, max_error_gap=max_error_gap, min_gap=min_gap).disjoint
+    setting = _Panel(
+        final=final,
+        pair=pair,
+        dual=dual,
+        rule={"max_error_gap": max_error_gap, "min_gap": min_gap},
+        slopes={"recipe": recipe, "n_resamples": n_resamples, "level": level},
+    )
+    (found,) = run_trials(_disjoint_pairs, [setting], n_iterations, rng=rng, mapper=mapper)
     low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
     return HierarchicalBootstrap(
         median=float(np.median(found)),
@@ -83,6 +81,31 @@ def hierarchical_bootstrap(
         n_resamples=n_resamples,
         n_dual=int(dual.sum()),
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Panel:
+    """Levels by the final score and by each judge (items x conditions), and where both judges scored."""
+
+    final: NDArray[np.int8]
+    pair: NDArray[np.int8]
+    dual: NDArray[np.bool_]
+    rule: Mapping[str, float]
+    slopes: Mapping[str, Any]
+
+
+def _disjoint_pairs(panel: _Panel, rng: np.random.Generator) -> int:
+    """Disjoint pairs on items drawn anew, with one judge or the other for each answer that both scored."""
+    n_items, n_conditions = panel.final.shape
+    weight = rng.multinomial(n_items, np.full(n_items, 1 / n_items))
+    second = rng.random(panel.final.shape) < 0.5
+    levels = np.where(panel.dual, np.where(second, panel.pair[1], panel.pair[0]), panel.final)
+    rated = levels >= 0
+    cells = (levels + 9 * np.arange(n_conditions))[rated]
+    repeated = np.broadcast_to(weight[:, None], levels.shape)[rated]
+    counts = np.bincount(cells, weights=repeated, minlength=9 * n_conditions).astype(np.float64)
+    here = slopes(counts.reshape(n_conditions, 9), rng=rng, **panel.slopes)
+    return count_disjoint("", here, **panel.rule).disjoint
 
 
 def _named_judges(scores: Scores) -> tuple[NDArray[np.float64], NDArray[np.str_], list[str]]:

@@ -13,6 +13,7 @@ from richter.severity._discriminate import Discrimination, discriminate
 from richter.severity._families import FamilyComparison, families_from_counts
 from richter.severity._kernels import CODES
 from richter.severity._scores import Scores
+from richter.stats import Mapper, in_threads
 
 __all__ = ["SeverityStudy", "study_severity"]
 
@@ -94,8 +95,12 @@ def study_severity(
     level: float = 0.95,
     exploratory: bool = True,
     rng: np.random.Generator,
+    mapper: Mapper = in_threads,
 ) -> SeverityStudy:
-    """Run `estimate_b`, `fit_families`, `discriminate` and `deployment_table` on all conditions of a study."""
+    """Run `estimate_b`, `fit_families`, `discriminate` and `deployment_table` on all conditions of a study.
+
+    `mapper` says where the pairs are tested and changes no number.
+    """
     counts = scores.counts()
     columns = {name: column for name, column in scores.columns().items() if counts[name].sum() > 0}
     if not columns:
@@ -111,6 +116,7 @@ def study_severity(
         level=level,
         exploratory=exploratory,
         rng=rng,
+        mapper=mapper,
     )
     families: dict[str, FamilyComparison | None] = {}
     for name in columns:

@@ -13,7 +13,7 @@ from richter.stats._multiplicity import benjamini_hochberg, holm
 from richter.stats._ppi import Corrected, difference_of, ppi_difference, ppi_mean, ppi_rate, ppi_rates
 from richter.stats._proportion import clopper_pearson, wilson
 from richter.stats._screening import Screening, Share, ThresholdRow, overcall_rate, screen
-from richter.stats._trials import Mapper, run_tasks, run_trials
+from richter.stats._trials import Mapper, in_threads, run_tasks, run_trials
 from richter.stats._weighted_rate import weighted_rate
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "fleiss_kappa",
     "holm",
     "icc",
+    "in_threads",
     "krippendorff_alpha",
     "leave_one_judge_out",
     "leniency",

@@ -4,12 +4,14 @@ The pure rooms know no engine. They take a mapper: the builtin `map`, or `map` o
 """
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["BATCH", "Mapper", "run_tasks", "run_trials"]
+__all__ = ["BATCH", "Mapper", "in_threads", "run_tasks", "run_trials"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,6 +28,15 @@ class Mapper(Protocol):
     def __call__(self, function: Callable[[T], R], tasks: Iterable[T], /) -> Iterable[R]:
         """The results in the order of the tasks."""
         ...
+
+
+def in_threads(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
+    """A mapper on the processors of this machine, for tasks whose work lets go of the interpreter's lock.
+
+    Not for tasks that call kernels with threads of their own: numba may refuse two of those at a time.
+    """
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(function, tasks)
 
 
 def run_tasks(
