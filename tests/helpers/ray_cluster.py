@@ -59,9 +59,9 @@ class RayCluster:
         for _ in range(workers):
             self.add(cpus=cpus)
 
-    def add(self, *, cpus: int = 1) -> Any:
+    def add(self, *, cpus: int = 1, **options: Any) -> Any:
         """One more machine."""
-        self.nodes.append(self._cluster.add_node(num_cpus=cpus, node_ip_address="127.0.0.1"))
+        self.nodes.append(self._cluster.add_node(num_cpus=cpus, node_ip_address="127.0.0.1", **options))
         return self.nodes[-1]
 
     def kill(self, node: Any) -> None:

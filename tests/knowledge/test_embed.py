@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.small_base import small_documents
+from helpers.tiny_model import make_tiny_model
 from richter.cli import main
 from richter.errors import InputError, MissingPart
 from richter.knowledge import _embed, embed, open_base, open_embedder, write_base
@@ -27,23 +28,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sentence-transformers model of one small layer with random weights, made here: nothing is fetched."""
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
-    folder = tmp_path_factory.mktemp("tiny")
-    letters = [chr(c) for c in range(33, 127)]
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{c}" for c in letters)]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
-    )
-    transformers.BertModel(config).save_pretrained(folder / "bert")
-    transformers.BertTokenizer(str(folder / "vocab.txt")).save_pretrained(folder / "bert")
-    modules = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
-    layers = [modules.Transformer(str(folder / "bert")), modules.Pooling(16)]
-    sentence_transformers.SentenceTransformer(modules=layers, device="cpu").save(str(folder / "tiny"))
-    return folder / "tiny"
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"))
 
 
 def test_a_sentence_transformers_model_comes_from_a_folder(tiny_model: Path, tmp_path: Path) -> None:

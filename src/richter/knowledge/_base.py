@@ -99,7 +99,10 @@ def write_base(
         info = dataclasses.replace(info, complete=True)
         _save(folder, info)
     except OSError as error:
-        raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
+        raise StorageError(
+            f"{folder} cannot be written: {error.strerror}.",
+            remedy="Make room and run the same command again, or choose another folder.",
+        ) from error
     return info
 
 
@@ -134,7 +137,9 @@ def add_documents(
             if watch is not None:
                 watch(info)
     except OSError as error:
-        raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Free room or rights.") from error
+        raise StorageError(
+            f"{folder} cannot be written: {error.strerror}.", remedy="Make room and run the same command again."
+        ) from error
     return info
 
 
