@@ -150,18 +150,22 @@ def test_a_machine_lost_during_embedding_changes_nothing(
     marks.mkdir()
 
     def embed(texts: list[str]) -> np.ndarray:
-        """As before, but on the machine that is to be lost the third block never ends."""
+        """On the machine that is to be lost the third block never ends; the others wait for its first."""
         import ray
 
-        time.sleep(0.05)
-        if ray.is_initialized() and ray.get_runtime_context().get_node_id() == name and len(texts) > 20:
+        if len(texts) > 20 and ray.get_runtime_context().get_node_id() == name:
             (marks / str(time.time_ns())).touch()
             if len(list(marks.iterdir())) == 3:
                 time.sleep(600)
+        elif len(texts) > 20:
+            while not list(marks.iterdir()):
+                time.sleep(0.01)
+        time.sleep(0.1)
         return together(texts)
 
     def kill() -> None:
-        while len(list(marks.iterdir())) < 3:
+        deadline = time.monotonic() + 60
+        while len(list(marks.iterdir())) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)
         cluster.kill(lost)
 
@@ -169,6 +173,7 @@ def test_a_machine_lost_during_embedding_changes_nothing(
         killed = other.submit(kill)
         write_base(tmp_path / "kb", documents(), vectors=embed, engine=replace(engine, wanted=4), **WRITE)
         killed.result(timeout=1)
+    assert len(list(marks.iterdir())) == 3
     assert files(tmp_path / "kb") == by_one_process
 
 
@@ -245,15 +250,17 @@ def test_a_full_disk_on_one_machine_is_named_and_the_build_goes_on_later(
     tmp_path: Path, cluster: RayCluster, engine: RayEngine, by_one_process: dict[str, bytes]
 ):
     small = cluster.add(object_store_memory=80 * 2**20)
-    name = small.node_id
+    begun, name = tmp_path / "begun", small.node_id
 
     def embed(texts: list[str]) -> np.ndarray:
-        """On the small machine 100 MB of result, which neither its memory nor its disk takes."""
+        """On the small machine 100 MB of result, for which it has no room; the others wait for it."""
         import ray
 
-        time.sleep(0.05)
-        if len(texts) > 20 and ray.is_initialized() and ray.get_runtime_context().get_node_id() == name:
+        if len(texts) > 20 and ray.get_runtime_context().get_node_id() == name:
+            begun.touch()
             return np.zeros((len(texts), 50_000_000 // len(texts)), dtype=np.float32)
+        while len(texts) > 20 and not begun.exists():
+            time.sleep(0.01)
         return together(texts)
 
     with pytest.raises(StorageError, match="disk of a machine of the cluster is full"):

@@ -7,7 +7,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
-from itertools import islice
+from itertools import islice, takewhile
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -90,13 +91,18 @@ def _on_cluster(engine: RayEngine, blocks: Iterator[list[Any]], work: Work) -> I
 
 def _windows(blocks: Iterable[bytes], *, workers: int) -> Iterator[list[bytes]]:
     """Blocks by the window, the next being read while one is worked on; small at first, so that work begins at once."""
-    source, most = iter(blocks), min(BLOCKS_A_WORKER * workers, WINDOW_BLOCKS)
+    stopped = Event()
+    source = takewhile(lambda _: not stopped.is_set(), blocks)
+    most = min(BLOCKS_A_WORKER * workers, WINDOW_BLOCKS)
     with ThreadPoolExecutor(1) as reader:
         window = list(islice(source, workers))
-        while window:
-            ahead = reader.submit(list, islice(source, min(2 * len(window), most)))
-            yield window
-            window = ahead.result()
+        try:
+            while window:
+                ahead = reader.submit(list, islice(source, min(2 * len(window), most)))
+                yield window
+                window = ahead.result()
+        finally:
+            stopped.set()
 
 
 class Conductor:
