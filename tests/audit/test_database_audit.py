@@ -14,6 +14,7 @@ from audit.test_stages import GAZETTEER, ITEMS, judges_of, reply, settings_for
 from helpers.postgres import PostgresServer
 from helpers.server import FakeApi
 from helpers.small_base import small_base
+from richter import open as open_any
 from richter.audit import (
     adopt_plan,
     lock_plan,
@@ -45,6 +46,7 @@ from richter.store import (
     run_part,
     run_place,
 )
+from richter.store import _postgres as driver
 
 RULE = {"metric": "error_rate", "rule": "below", "limit": 0.5}
 
@@ -114,6 +116,20 @@ def test_a_run_is_audited_by_one_process_at_a_time(url: str) -> None:
             run_stages(url, ITEMS, settings_for(api))
         assert api.requests.total() == 0
         open_ledger(url, mode="write").close()  # whoever asks may help
+
+
+def test_an_audit_stays_alone_when_the_server_comes_back(
+    url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "HOLD_S", 0.1)
+    with hold_run(url, "audit"):
+        postgres.stop(at_once=True)
+        postgres.start()
+        time.sleep(1.0)
+        with pytest.raises(LedgerLocked, match="Another process"), hold_run(url, "audit"):
+            pass
+    with hold_run(url, "audit"):
+        pass
 
 
 def test_what_a_killed_process_had_in_flight_counts_in_every_stage(url: str) -> None:
@@ -195,6 +211,8 @@ def test_a_database_knows_on_which_machines_a_plan_was_used(
     assert open_gate_data(first, [url]).uses == 2
     report = run_gate(read_plan(second), read_grades([url]), status=open_gate_data(second, [url]))
     assert (report.uses, report.confirmatory, report.exit_code) == (2, True, 0)
+    found = open_any(run_place(url)).gate(first)  # the place itself, with its password
+    assert (found.uses, found.confirmatory) == (2, True)
 
 
 def test_data_that_another_machine_has_opened_before_the_lock_confirm_nothing(

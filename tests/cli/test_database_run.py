@@ -13,9 +13,9 @@ from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter import open as open_any
 from richter.cli import main
-from richter.records import Item
+from richter.records import Answer, Condition, Item
 from richter.report import find_runs
-from richter.store import open_ledger, run_place
+from richter.store import Call, keep_file, open_ledger, run_file, run_folder, run_place
 
 GOLDEN = Path(__file__).parents[1] / "judge"
 
@@ -101,6 +101,26 @@ def test_from_asking_to_comparing(
     richter("export", url, "--evidence", "evidence.zip")
     with zipfile.ZipFile("evidence.zip") as archive:
         assert "records/answers.jsonl" in archive.namelist()
+
+
+def test_scores_for_the_tail_are_kept_with_the_run(
+    url: str, richter: Richter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(url, mode="write") as ledger:
+        ledger.add_items([Item(id=f"i{n}", prompt="A question?", reference="r") for n in range(3)])
+        ledger.add_conditions([Condition(name="c", model="local/smollm2")])
+        known = {"logprobs": (-1.0, -2.0), "tokens": ("a", "b")}  # its own answers: nothing is asked
+        answers = [Answer(text="ab", item=f"i{n}", condition="c", **known) for n in range(3)]
+        ledger.add_calls([Call(key=a.item, model="local/smollm2", request="", answer=a) for a in answers])
+    keep_file(url, "scores.csv", b"item,condition,severity\ni0,c,2.0\ni1,c,0.0\n")
+    there = tmp_path / "there"
+    there.mkdir()
+    monkeypatch.chdir(there)
+    assert "Scored 3 answers" in richter("tail", "score", url, "--scorer", "nll", "-o", run_folder(url) / "scores.csv")
+    monkeypatch.chdir(tmp_path)
+    table = pl.read_csv(run_file(url, "scores.csv"))  # on another machine
+    assert table["nll"].to_list() == [1.5] * 3
+    assert table["severity"].to_list() == [2.0, 0.0, None]
 
 
 def test_what_was_imported_is_measured(url: str, richter: Richter, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from richter.floors import PairedCounts, clustered_test, compare, ece_gap, ece_p
 from richter.interop import log_files, named_source
 from richter.records import Interval, Verdict
 from richter.stats import bin_gaps, clopper_pearson, ece_interval
-from richter.store import LEDGER_NAME, Place
+from richter.store import LEDGER_NAME, Place, RunLike
 
 __all__ = ["GateReport", "Requirement", "open_gate_data", "run_gate"]
 
@@ -82,7 +82,7 @@ class GateReport:
         return gate_picture(self)
 
 
-def open_gate_data(plan_path: str | Path, sources: list[str]) -> PlanStatus:
+def open_gate_data(plan_path: str | Path, sources: Sequence[RunLike]) -> PlanStatus:
     """Record that these files, a run's ledger or a run in a database are opened with the plan, as one set of data."""
     return open_data(plan_path, *(file for source in sources for file in _data_files(named_source(source)[1])))
 

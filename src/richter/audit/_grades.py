@@ -26,7 +26,7 @@ from richter.interop import (
     spread_draws,
 )
 from richter.records import printable
-from richter.store import Place, is_run, open_ledger
+from richter.store import DatabaseRun, Place, is_run, open_ledger
 
 __all__ = ["GradeMatrix", "RatingKind", "grade_matrix", "read_grades"]
 
@@ -76,10 +76,10 @@ def read_grades(sources: Sequence[Source], *, ratings: RatingKind | None = None)
     """
     if len(sources) == 1 and is_frame(sources[0]):
         return grade_matrix(_grades_table(sources[0]))
-    paths = [str(s) for s in sources]
+    paths = [s if isinstance(s, DatabaseRun) else str(s) for s in sources]
     parts = [named_source(s) for s in paths]
     if all(_is_logs(path) for _, path in parts):
-        return _from_logs(paths)
+        return _from_logs([str(path) for path in paths])
     if len(parts) == 1:
         name, path = parts[0]
         frame = _read_one(path, ratings)

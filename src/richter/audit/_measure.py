@@ -7,6 +7,7 @@ what is missing and which command would get it.
 
 import dataclasses
 import json
+import shlex
 from collections.abc import Callable, Collection, Mapping
 from importlib import resources
 from pathlib import Path
@@ -261,7 +262,7 @@ class _Measuring:
             run = self.records.command
             return _missing(
                 "No continuous severity was scored: half-step ratings have no continuous tail.",
-                f"richter tail score {run} --scorer nll -o {run}/{SCORES}",
+                f"richter tail score {run} --scorer nll -o {shlex.quote(self.records.name)}/{SCORES}",
             )
         report = study_tail(
             self.records, column, plan=self.plan, status=self.status, n_resamples=self.n_resamples, seed=self.seed

@@ -22,7 +22,6 @@ from richter.store import (
     Place,
     RunLike,
     Spent,
-    being_written,
     find_parts,
     kept_at,
     open_ledger,
@@ -154,8 +153,8 @@ def read_run(run: RunLike) -> RunRecords:
     """Read a run. Nothing is asked and nothing is written."""
     place = run_place(run)
     parts = find_parts(place)
-    writing = being_written(run)
     with open_ledger(run) as ledger:
+        writing = ledger.being_written()
         # what refers to something is read before it, so that a run in progress has every item that a rating names
         ratings = tuple(ledger.ratings())
         asked: dict[str, Asked] = defaultdict(Asked)

@@ -23,7 +23,17 @@ from richter.audit._tail import TailReport, study_column
 from richter.errors import InputError, TooFewErrors
 from richter.interop import EXPORTS, Source, grades_or_draws, is_frame, is_log, read_frame, run_grades, source_name
 from richter.records import Finding, picture
-from richter.store import LEDGER_NAME, Place, is_database, is_run, open_ledger, run_file, run_part, run_place
+from richter.store import (
+    LEDGER_NAME,
+    DatabaseRun,
+    Place,
+    is_database,
+    is_run,
+    open_ledger,
+    run_file,
+    run_part,
+    run_place,
+)
 
 __all__ = ["Run", "open_run"]
 
@@ -194,7 +204,7 @@ class Run:
 
     def gate(self, plan: str | Path) -> GateReport:
         """A gate plan's requirements: met, violated, or not shown either way."""
-        status = None if is_frame(self.source) else open_gate_data(plan, [str(self.source)])
+        status = open_gate_data(plan, [self.source]) if isinstance(self.source, str | Path | DatabaseRun) else None
         return run_gate(read_plan(plan, kind="gate"), self.grades, status=status)
 
     @functools.cached_property

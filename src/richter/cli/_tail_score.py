@@ -8,7 +8,7 @@ from richter.audit._score import answers_of, own_nll, score_nll, score_toxicity,
 from richter.cli._output import console
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
-from richter.store import is_database
+from richter.store import is_database, keep_file, run_file, run_folder
 
 __all__ = ["score"]
 
@@ -51,7 +51,12 @@ def score(source: str, scorer: str, output: Path, model: str, max_tokens: int, s
                 watch=watch,
                 download=download,
             )
+    if own := is_database(source) and output.resolve() == (run_folder(source) / output.name).resolve():
+        output.parent.mkdir(parents=True, exist_ok=True)
+        run_file(source, output.name)  # as the database has it: its columns are kept
     write_scored(frame, output)
+    if own:
+        keep_file(source, output.name, output.read_bytes())
     empty = int(frame[scorer].null_count())
     out = console()
     out.print(f"Scored {len(frame) - empty:,} answers by {scorer}" + (f"; {empty:,} have none." if empty else "."))

@@ -15,7 +15,7 @@ from richter.interop._recognise import Format, recognise
 from richter.interop._record import Options, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
 from richter.records import Item, printable
-from richter.store import Place, is_database, run_place
+from richter.store import Place, RunLike, is_database, run_place
 
 __all__ = ["Logs", "is_log", "log_files", "named_source", "read_logs", "spread_draws"]
 
@@ -95,10 +95,10 @@ def spread_draws(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("item").alias("group"), named.alias("item")).drop("draw")
 
 
-def named_source(source: str | Path) -> tuple[str | None, Place]:
+def named_source(source: RunLike) -> tuple[str | None, Place]:
     """`NAME=PATH` in its parts; a path that exists, or a database's address, is one whatever it holds."""
     name, equals, path = str(source).partition("=")
-    if equals and name and not is_database(source) and not Path(source).exists():
+    if equals and name and not is_database(source) and not Path(str(source)).exists():
         return name, run_place(path)
     return None, run_place(source)
 

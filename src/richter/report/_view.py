@@ -20,7 +20,7 @@ from richter.judge import LoopbackGuard, RatingPage, error_reply, serve_loopback
 from richter.records import Answer, Item, Rating
 from richter.report._evidence import KINDS, visible
 from richter.report._page import render_report
-from richter.store import LEDGER_NAME, DatabaseRun, Ledger, being_written, has_ledger, open_ledger, run_part, run_place
+from richter.store import LEDGER_NAME, DatabaseRun, Ledger, has_ledger, open_ledger, run_part, run_place
 from richter.store import find_runs as find_runs_in
 
 __all__ = ["RunsApp", "find_runs", "serve_runs"]
@@ -127,8 +127,9 @@ class RunsApp:
     # ---- runs, and how far one has come --------------------------------------------------------------------------
 
     async def _list(self, _: web.Request) -> web.Response:
-        rows = await asyncio.to_thread(lambda: [_state(n, run) for n, run in enumerate(self.runs)])
-        return web.json_response({"runs": rows, "now": time.time()})
+        # a few at once: a database far away takes its time for each
+        rows = await asyncio.gather(*(asyncio.to_thread(_state, n, run) for n, run in enumerate(self.runs)))
+        return web.json_response({"runs": list(rows), "now": time.time()})
 
     # ---- items and answers ---------------------------------------------------------------------------------------
 
@@ -249,6 +250,7 @@ def _state(number: int, run: str) -> dict[str, Any]:
             items = len(ledger.items())
             counts = ledger.counts()
             spent = ledger.spent()
+            writing = ledger.being_written()
             conditions = [
                 {
                     "name": visible(c.name),
@@ -264,7 +266,7 @@ def _state(number: int, run: str) -> dict[str, Any]:
         **row,
         "items": items,
         "conditions": conditions,
-        "writing": being_written(run),
+        "writing": writing,
         "calls": spent.calls,
         "tokens": spent.tokens,
         "money_usd": spent.money_usd,

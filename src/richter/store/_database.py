@@ -45,6 +45,10 @@ class Database(Protocol):
         """Do `work` in one transaction, whole or not at all."""
         ...
 
+    def being_written(self) -> bool:
+        """Whether some process writes the run now."""
+        ...
+
     def close(self) -> None:
         """Let go of it."""
         ...

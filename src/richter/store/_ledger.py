@@ -203,10 +203,11 @@ def being_written(run: RunLike) -> bool:
     place = run_place(run)
     if isinstance(place, Path):
         return is_locked(place)
-    if not has_ledger(place):
+    try:
+        with open_ledger(place) as ledger:
+            return ledger.being_written()
+    except InputError:  # no such run
         return False
-    with open_ledger(place) as ledger:
-        return bool(ledger._rows("SELECT 1 FROM workers WHERE expires_at >= clock()"))
 
 
 @contextlib.contextmanager
@@ -260,6 +261,10 @@ class Ledger:
                 self._worker.end()
         finally:
             self._database.close()
+
+    def being_written(self) -> bool:
+        """Whether some process writes the run now."""
+        return self._database.being_written()
 
     # -- items and conditions ------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from richter.errors import (
 )
 from richter.store._database import Transaction, Values
 from richter.store._place import DatabaseRun, can_name, named_run
-from richter.store._schema import CLOCK, MARK, MIGRATIONS, check_version, for_postgres
+from richter.store._schema import CLOCK, MARK, MIGRATIONS, SHARED, check_version, for_postgres
 
 __all__ = ["PostgresDatabase", "database_runs"]
 
@@ -234,6 +234,10 @@ class PostgresDatabase:
 
         self._loop.call_soon_threadsafe(lambda: self._beats.append(self._loop.create_task(beat())))
 
+    def being_written(self) -> bool:
+        """Whether some process has been heard of that writes it."""
+        return bool(self.rows("SELECT 1 FROM workers WHERE expires_at >= clock() LIMIT 1"))
+
     def hold(self, purpose: str) -> None:
         """Keep a purpose to this process while the database is open; a connection that was lost takes it up again."""
         sql = "SELECT pg_try_advisory_lock(hashtext(?1), hashtext(?2))"
@@ -278,7 +282,7 @@ class PostgresDatabase:
         if not self._writable:
             if version is None:
                 raise InputError(f"{self.name} is not a run: no such tables.", remedy="Make one with `richter ask`.")
-            check_version(self.name, version, writable=False)
+            check_version(self.name, version, writable=False, oldest=SHARED)
         elif version is None or version != len(MIGRATIONS):
             self._persist(lambda: self._wait(self._migrate()), "read")
         if self._writable:

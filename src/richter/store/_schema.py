@@ -4,7 +4,7 @@ import re
 
 from richter.errors import LedgerError, LedgerNewer
 
-__all__ = ["APPLICATION_ID", "CLOCK", "MARK", "MIGRATIONS", "check_version", "for_postgres"]
+__all__ = ["APPLICATION_ID", "CLOCK", "MARK", "MIGRATIONS", "SHARED", "check_version", "for_postgres"]
 
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
 
@@ -159,15 +159,16 @@ def for_postgres(script: str) -> str:
     return script
 
 
-READABLE = 2  # the oldest schema whose tables hold everything that is only read
+READABLE = 2  # the oldest schema of a file whose tables hold everything that is only read
+SHARED = 4  # ... of a database: who writes it is read too
 
 
-def check_version(name: str, version: int, *, writable: bool) -> None:
+def check_version(name: str, version: int, *, writable: bool, oldest: int = READABLE) -> None:
     """Refuse a ledger of a newer Richter; one of an older is migrated when it is written."""
     if version > len(MIGRATIONS):
         raise LedgerNewer(
             f"{name} has schema {version}; this Richter knows {len(MIGRATIONS)}.",
             remedy="Upgrade Richter: pip install -U richter.",
         )
-    if version < READABLE and not writable:
+    if version < oldest and not writable:
         raise LedgerError(f"{name} has the old schema {version}.", remedy="Any writing command on the run migrates it.")

@@ -114,6 +114,10 @@ class SqliteDatabase:
             self._db.execute("COMMIT")
             return result
 
+    def being_written(self) -> bool:
+        """Whether some process holds the writer's lock."""
+        return is_locked(self.path.parent)
+
     def close(self) -> None:
         """Close the file and let the next writer in."""
         with self._guard:
