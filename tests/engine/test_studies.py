@@ -19,7 +19,7 @@ from richter.engine import open_engine
 from richter.floors import SIMULATIONS
 from richter.severity import Scores, hierarchical_bootstrap
 from richter.stats import Mapper, in_threads, run_tasks, run_trials
-from richter.tail import TailPlan, simulate_criteria, simulate_protocol, simulate_trap
+from richter.tail import TailPlan, compare_conditions, simulate_criteria, simulate_protocol, simulate_trap
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,6 +39,13 @@ def protocol(mapper: Mapper, _: Path) -> Any:
 
 def trap(mapper: Mapper, _: Path) -> Any:
     return simulate_trap("G3", rng=np.random.default_rng(3), trials=4, n_resamples=200, mapper=mapper).to_dict()
+
+
+def tails(mapper: Mapper, _: Path) -> Any:
+    rng = np.random.default_rng(6)
+    plan = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2, n_resamples=600)
+    severities = {name: rng.exponential(size=1_500) for name in "abc"}
+    return compare_conditions(severities, plan, rng=rng, mapper=mapper).to_dict()
 
 
 def floors(name: str, runs: int, mapper: Mapper, _: Path) -> Any:
@@ -66,6 +73,7 @@ STUDIES: dict[str, Study] = {
     "criteria": criteria,
     "protocol": protocol,
     "trap": trap,
+    "tails": tails,
     "slope": partial(floors, "slope", 3),
     "active": partial(floors, "active", 11),
     "composition": partial(floors, "composition", 3),
@@ -151,6 +159,7 @@ def test_commands_take_an_engine(run: Path, cluster: RayCluster, monkeypatch: py
     commands = [
         "tail power --generator gpd --n-exc 60 --delta-xi 0.3 --trials 11 --n-resamples 100",
         "tail power --n-exc 400 --delta-xi 0.1 --trials 11 --n-resamples 100",
+        f"tail test {run / 'scores.csv'} --column nll --n-resamples 600",
         "floors simulate slope --runs 2",
         f"severity {run / 'scores.csv'} --resamples 200 --full",
         f"calibration {run / 'draws'}",

@@ -14,6 +14,7 @@ from richter.audit._plan import Plan, PlanStatus, open_data, plan_file, read_pla
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError
 from richter.interop import Source, read_frame, source_name
+from richter.stats import Mapper
 from richter.store import Place
 from richter.tail import (
     StabilityScan,
@@ -89,13 +90,14 @@ def study_column(
     scan: bool = False,
     status: PlanStatus | None = None,
     seed: int = 0,
+    mapper: Mapper = map,
 ) -> TailReport:
     """Run the tail protocol on a column. `overrides` are fields of a tail plan; against a plan they are deviations.
 
     Without a plan the tolerances default to a tenth and a fifth of the pooled standard deviation on the scale of the
     comparison, which is a convention and not a judgement; the finding is exploratory either way. `path` may be a frame;
     `opened` is then the file it came from, for the plan's record; with `status` it is already known where the plan
-    stands.
+    stands. `mapper` says where items are resampled and changes no number.
     """
     given = {k: v for k, v in (overrides or {}).items() if v is not None}
     plan = None if plan_path is None else read_plan(plan_path, kind="tail")
@@ -132,6 +134,7 @@ def study_column(
         items=items,
         probe=probe,
         exploratory=status is None or not status.confirmatory,
+        mapper=mapper,
     )
     scans = {}
     if scan and study.path:

@@ -77,6 +77,7 @@ tail.add_command(score)
 @click.option("--seed", type=int, default=0, show_default=True, help="Without a plan; with one, its hash is the seed.")
 @click.option("--paper", metavar="DIR", help="Write table.tex, methods.tex, references.bib and deviations.tex there.")
 @click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
+@engine_options
 @json_option
 @click.pass_context
 def test(
@@ -92,6 +93,8 @@ def test(
     seed: int,
     paper: str | None,
     use_exit_code: bool,
+    engine: str,
+    workers: int | None,
     json_path: str | None,
     **options: Any,
 ) -> None:
@@ -114,17 +117,19 @@ def test(
         couple = (clean, perturbed)
     if options["bounds"] is not None:
         options["bounds"] = list(options["bounds"])
-    report = study_column(
-        file,
-        column=column,
-        plan_path=plan_path,
-        item_column=item_column,
-        condition_column=condition_column,
-        overrides=options,
-        probe=couple,
-        scan=scan,
-        seed=seed,
-    )
+    with open_mapper(engine, workers=workers, label="resampling") as mapper:
+        report = study_column(
+            file,
+            column=column,
+            plan_path=plan_path,
+            item_column=item_column,
+            condition_column=condition_column,
+            overrides=options,
+            probe=couple,
+            scan=scan,
+            seed=seed,
+            mapper=mapper,
+        )
     write_json(report, json_path, inputs=[file, *([plan_path] if plan_path else [])])
     if paper is not None:
         write_paper(report, Path(paper))

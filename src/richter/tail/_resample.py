@@ -2,17 +2,22 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from richter.records import Interval
+from richter.stats import Mapper
 from richter.tail import _kernels
 from richter.tail._condition import ConditionTail, exceedances_above
 from richter.tail._gpd import seeds_from
 from richter.tail._plan import TailPlan
 
 __all__ = ["Resampled", "percentile", "resample"]
+
+CHUNK = 250  # resamples a task; each has a seed of its own, so that this changes no number
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +35,12 @@ def resample(
     plan: TailPlan,
     paired: bool,
     rng: np.random.Generator,
+    mapper: Mapper = map,
 ) -> Resampled:
     """One bootstrap of items for all conditions together, or one for each."""
     names = list(scores)
     parts = [
-        _kernel_call([scores[n] for n in group], [[by_q[q][n] for q in by_q] for n in group], plan, rng)
+        _kernel_call([scores[n] for n in group], [[by_q[q][n] for q in by_q] for n in group], plan, rng, mapper)
         for group in ([names] if paired else [[n] for n in names])
     ]
     means, tvars, shapes = (np.concatenate([p[k] for p in parts], axis=1) for k in range(3))
@@ -46,6 +52,7 @@ def _kernel_call(
     tails: Sequence[Sequence[ConditionTail]],
     plan: TailPlan,
     rng: np.random.Generator,
+    mapper: Mapper,
 ) -> tuple[NDArray[np.float64], ...]:
     stacked = np.stack(values)
     order = np.argsort(-stacked, axis=1, kind="stable").astype(np.int32)
@@ -63,8 +70,16 @@ def _kernel_call(
                 scales[i, t] = np.median(x)
                 starts[i, t] = c.fit.xi / c.fit.sigma
     mass = (1 - plan.tvar_q) * stacked.shape[1]
+    seeds = seeds_from(rng, plan.n_resamples)
+    rows = partial(_rows, (stacked, order, exceedances, n_exc, scales, starts, mass))
+    parts = mapper(rows, np.split(seeds, range(CHUNK, len(seeds), CHUNK)))
+    return tuple(np.concatenate(found) for found in zip(*parts, strict=True))
+
+
+def _rows(given: tuple[Any, ...], seeds: NDArray[np.uint64]) -> tuple[NDArray[np.float64], ...]:
+    values, order, exceedances, n_exc, scales, starts, mass = given
     result: tuple[NDArray[np.float64], ...] = _kernels.bootstrap_rows(
-        stacked, order, exceedances, n_exc, scales, starts, mass, seeds_from(rng, plan.n_resamples)
+        values, order, exceedances, n_exc, scales, starts, mass, seeds
     )
     return result
 

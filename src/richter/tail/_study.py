@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
 from richter.records import Finding, Gate, Shown, Verdict
+from richter.stats import Mapper
 from richter.tail._compare import TailComparison, compare_pair, remarks_on
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import verdict_of
@@ -117,12 +118,14 @@ def compare_conditions(
     probe: tuple[str, str] | None = None,
     band: bool = True,
     exploratory: bool = True,
+    mapper: Mapper = map,
 ) -> TailStudy:
     """All pairs of conditions at the headline threshold and over the plan's band, with one study-level verdict.
 
     The study is `verified` when some pair passes every gate at the headline threshold and its difference keeps its
     sign at every threshold of the band at which G3's floor holds; otherwise it is what its furthest pair is. With
     `probe` = (clean, perturbed) the perturbed condition stays out of the matrix and is compared with the clean one.
+    Every resample of the items has a seed of its own: `mapper` says where they are drawn and changes no number.
     """
     rng = rng or np.random.default_rng(0)
     raw, paired, notes = _aligned(severities, items, plan)
@@ -137,7 +140,7 @@ def compare_conditions(
     by_q = {step.q: tails}
     for q in thresholds[1:]:
         by_q[q] = _tails(scores, raw, q, plan, rng)
-    drawn = resample({name: s.values for name, s in scores.items()}, by_q, plan, paired, rng)
+    drawn = resample({name: s.values for name, s in scores.items()}, by_q, plan, paired, rng, mapper)
     level = 1 - plan.alpha / (max(len(couples), 1) if plan.family == "bonferroni" else 1)
 
     def pair(i: int, j: int, t: int, at: float) -> TailComparison:
