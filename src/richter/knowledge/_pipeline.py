@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import platform
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
@@ -79,7 +79,7 @@ def _on_cluster(engine: RayEngine, blocks: Iterator[list[Any]], work: Work) -> I
             conductor = Conductor(**settings)
         packed = (cloudpickle.dumps(pieces) for pieces in blocks)
         for window in _windows(packed, workers=engine.workers):
-            conductor.begin(window)
+            conductor.begin(*window)
             while (result := conductor.next()) is not None:
                 found = cloudpickle.loads(result)
                 if isinstance(found, RichterError):
@@ -119,7 +119,7 @@ class Conductor:
         self.gpus = gpus
         self.results: Iterator[Any] = iter(())
 
-    def begin(self, window: Sequence[bytes]) -> None:
+    def begin(self, *window: bytes) -> None:
         """Start on a window."""
         pa, data = _package("pyarrow"), _package("ray.data")
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # errors reach the user in our words
@@ -150,8 +150,8 @@ class _Far:
         self.ray = ray
         self.actor = actor
 
-    def begin(self, window: Sequence[bytes]) -> None:
-        self.ray.get(self.actor.begin.remote(window))
+    def begin(self, *window: bytes) -> None:
+        self.ray.get(self.actor.begin.remote(*(self.ray.put(block) for block in window)))
 
     def next(self) -> bytes | None:
         found: bytes | None = self.ray.get(self.actor.next.remote())
