@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import richter
 from helpers.ray_cluster import RayCluster
@@ -21,7 +23,7 @@ from helpers.tiny_model import make_tiny_model
 from richter.cli import main
 from richter.engine import RayEngine, open_engine
 from richter.errors import EngineError, InputError, StorageError
-from richter.knowledge import _base, _prepare, add_documents, open_embedder, read_documents, write_base
+from richter.knowledge import Documents, _base, _prepare, add_documents, open_embedder, read_documents, write_base
 from richter.knowledge._ingest import as_documents
 from richter.records import Document, Paragraph
 
@@ -33,10 +35,12 @@ WRITE: dict[str, Any] = {"name": "small", "embedding": "by hand", "dim": DIM}
 SHARD, BLOCK = 100, 1_000  # small, so that there are many: five shards of five blocks or so
 
 
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_base, "SHARD_PARAGRAPHS", SHARD)
-    monkeypatch.setattr(_prepare, "BLOCK_CHARACTERS", BLOCK)
+@pytest.fixture(autouse=True, scope="module")
+def small_blocks() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_base, "SHARD_PARAGRAPHS", SHARD)
+        patch.setattr(_prepare, "BLOCK_CHARACTERS", BLOCK)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -78,14 +82,26 @@ def files(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def by_one_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("one") / "kb"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_base, "SHARD_PARAGRAPHS", SHARD)
-        patch.setattr(_prepare, "BLOCK_CHARACTERS", BLOCK)
-        info = write_base(folder, documents(), vectors=together, **WRITE)
+    info = write_base(folder, documents(), vectors=together, **WRITE)
     assert (info.paragraphs, info.documents, info.duplicates, info.empty) == (600, 30, 33, 33)
     assert info.shards >= 5
     assert {"base.json", "paragraphs.f16", "abstracts.f16", "paragraphs-00000.parquet"} <= set(files(folder))
     return files(folder)
+
+
+@given(sizes=st.lists(st.integers(0, 3_000), max_size=60), block=st.integers(0, 60))
+def test_a_source_is_cut_alike_from_the_end_of_any_block(sizes: list[int], block: int):
+    def blocks(given: list[int]) -> list[list[int]]:
+        return list(_prepare.cut(Documents(pieces=iter(given), parse=_none, size=int)))
+
+    whole = blocks(sizes)
+    assert [size for one in whole for size in one] == sizes
+    assert blocks(sizes[sum(map(len, whole[:block])) :]) == whole[block:]
+    assert all(sum(one[:-1]) < BLOCK for one in whole)  # one more document would never have fitted
+
+
+def _none(_: int) -> Document:
+    return Document(title="", abstract="", paragraphs=())
 
 
 def test_what_was_there_is_not_embedded_again(tmp_path: Path):

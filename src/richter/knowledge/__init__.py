@@ -2,7 +2,7 @@
 
 from richter.knowledge._base import BaseInfo, KnowledgeBase, add_documents, open_base, write_base
 from richter.knowledge._embed import EMBEDDING, Embedder, embed, open_embedder
-from richter.knowledge._ingest import read_documents
+from richter.knowledge._ingest import Documents, read_documents
 from richter.knowledge._lance import (
     DiskIndex,
     IndexInfo,
@@ -18,6 +18,7 @@ __all__ = [
     "EMBEDDING",
     "BaseInfo",
     "DiskIndex",
+    "Documents",
     "Embedder",
     "IndexInfo",
     "KnowledgeBase",
