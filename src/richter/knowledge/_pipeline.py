@@ -25,9 +25,7 @@ __all__ = ["prepared_blocks"]
 BLOCKS_A_WORKER = 16  # in a window: what ends a window early or late is then little beside it
 WINDOW_BLOCKS = 512  # at most: some 250 MB of text
 PROBE = "A probe: every machine must turn this sentence into the same vector."
-PROBE_TOLERANCE = (
-    0.01  # a GPU's shorter products are off by a tenth of it at most, another model's vectors by much more
-)
+PROBE_TOLERANCE = 0.01  # in an entry of a unit vector: room for another processor's rounding, none for another model
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
