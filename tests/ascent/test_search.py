@@ -77,6 +77,7 @@ def test_ascent_finds_more_errors_than_random_where_errors_cluster(tmp_path, bas
 
 
 @pytest.mark.parametrize("dies_after", [1, 33, 95])
+@pytest.mark.slow
 def test_a_search_killed_in_the_middle_of_a_step_goes_on_and_ends_the_same(tmp_path, base, dies_after):
     settings = SearchSettings(**SMALL)
     whole, _ = go(tmp_path / "whole", base, settings, "200calls", concurrency=1)
@@ -93,6 +94,7 @@ def test_a_search_killed_in_the_middle_of_a_step_goes_on_and_ends_the_same(tmp_p
     assert again.spent.calls <= 200
 
 
+@pytest.mark.slow
 def test_a_token_budget_is_held_in_the_middle_of_a_step(tmp_path, base):
     summary, _ = go(tmp_path / "run", base, SearchSettings(**SMALL), "4000tok", concurrency=1)
     assert 0 < summary.spent.tokens <= 4000

@@ -73,6 +73,7 @@ def move_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return there
 
 
+@pytest.mark.slow
 def test_every_stage_is_the_same_in_a_folder_and_in_a_database(
     url: str, tmp_path: Path, plan: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

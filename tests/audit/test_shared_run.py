@@ -86,6 +86,7 @@ main(sys.argv[2:])
 """
 
 
+@pytest.mark.slow
 def test_writers_whose_clocks_are_hours_apart(postgres: PostgresServer, tmp_path: Path) -> None:
     url = postgres.url(f"clocks-{uuid.uuid4().hex[:8]}")
     bench = tmp_path / "bench.jsonl"

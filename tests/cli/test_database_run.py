@@ -132,6 +132,7 @@ def test_what_was_imported_is_measured(url: str, richter: Richter, tmp_path: Pat
     assert "50.0% of 50 items" in richter("floors", "data", url)
 
 
+@pytest.mark.slow
 def test_searches_from_beginning_to_end(url: str, richter: Richter, tmp_path: Path) -> None:
     small_base(tmp_path / "kb")
     small = ("--kb", "kb", "--questions", "1", "--phrasings", "1", "--batch", "5", "--budget", "25calls")

@@ -199,6 +199,7 @@ def simulated_store(monkeypatch, address):
     monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
 
 
+@pytest.mark.slow
 def test_an_index_in_an_object_store_is_made_added_to_and_searched(tmp_path, monkeypatch):
     base = small_base(tmp_path / "kb", questions=0)
     with ObjectStore() as store:
@@ -216,6 +217,7 @@ def test_an_index_in_an_object_store_is_made_added_to_and_searched(tmp_path, mon
         np.testing.assert_array_equal(near[:, 0], find_similar(queries, grown.mapped, 1)[:, 0])
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_answer_is_one_line(tmp_path, monkeypatch):
     base = small_base(tmp_path / "kb", questions=0)
     simulated_store(monkeypatch, "http://127.0.0.1:9")  # nothing listens there

@@ -114,6 +114,7 @@ def test_fixed_and_broken(browser: Browser) -> None:
     assert f"{len(old - new)} fixed, {len(new - old)} broken, {len(old & new)} wrong in both" in rows
 
 
+@pytest.mark.slow
 def test_hostile_answers_are_inert(browser: Browser) -> None:
     browser.script("for (const d of document.querySelectorAll('#rows details')) d.open = true")
     shown = browser.script("return [...document.querySelectorAll('#rows .text')].map((n) => n.textContent)")

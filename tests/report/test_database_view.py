@@ -163,6 +163,7 @@ def test_a_server_that_is_away_is_a_line_in_the_list(database: str) -> None:
 
 @pytest.mark.browser
 @pytest.mark.xdist_group("browser")
+@pytest.mark.slow
 def test_in_a_browser(database: str, tmp_path: Path) -> None:
     """The list, two runs' items, what a model wrote, and a rating by keyboard, in a real Chromium."""
     app = app_of(*(f"{database}#{name}" for name in ("first", "second")))

@@ -290,6 +290,7 @@ def test_no_barriers(run: Path, tmp_path: Path, width: int, dark: bool) -> None:
 
 @pytest.mark.browser
 @pytest.mark.xdist_group("browser")
+@pytest.mark.slow
 def test_in_a_browser(tmp_path: Path) -> None:
     """List, report in its frame, drill-down by a message, side by side, hostile answers, rating by keyboard."""
     run = build_run(tmp_path / "run")

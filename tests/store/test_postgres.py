@@ -134,6 +134,7 @@ def test_an_answer_found_is_linked_to_the_item_that_asked(url: str) -> None:
         assert ledger.answered("other") == {("again", 4)}
 
 
+@pytest.mark.slow
 def test_a_dead_process_loses_its_calls_after_its_lease(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "LEASE_S", 1.0)
     monkeypatch.setattr(shared, "BEAT_S", 0.1)
