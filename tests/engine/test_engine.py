@@ -13,6 +13,7 @@ import pytest
 
 from helpers.ray_cluster import RayCluster, need_ray
 from richter.engine import RayEngine, open_engine
+from richter.engine._ray import _init
 from richter.errors import EngineError, InputError, RichterError, TooFewErrors
 
 pytestmark = pytest.mark.xdist_group("ray")
@@ -75,6 +76,25 @@ def test_a_task_whose_machine_is_lost_is_done_again(cluster: RayCluster, engine:
         if len(results) == 4:
             cluster.kill(cluster.nodes[-1])
     assert results == [n * n for n in range(20)]
+
+
+def test_a_client_server_that_did_not_start_is_asked_for_again(monkeypatch: pytest.MonkeyPatch):
+    need_ray()
+    import ray
+
+    said = ["Starting Ray client server failed. See its log.", "Starting Ray client server failed. See its log."]
+
+    def init(*_: object, **__: object) -> None:
+        if said:
+            raise ConnectionAbortedError(said.pop(0))
+
+    monkeypatch.setattr(ray, "init", init)
+    _init(ray, "ray://head:10001")
+    assert not said
+    said[:] = ["Something else is wrong."] * 2
+    with pytest.raises(EngineError, match="Something else is wrong"):
+        _init(ray, "ray://head:10001")
+    assert len(said) == 1  # and it was not asked again
 
 
 def test_unreachable_clusters_are_named_at_once():

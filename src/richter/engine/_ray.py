@@ -21,6 +21,8 @@ R = TypeVar("R")
 
 REACH_S = 5.0  # Ray itself tries for minutes
 RETRIES = 5  # of a task whose node was lost
+ATTEMPTS = 3
+NOT_STARTED = "Starting Ray client server failed"  # seen now and then: the process that the head forks dies at once
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,18 +116,25 @@ def connected(spec: str, *, workers: int | None = None) -> Iterator[RayEngine]:
     if address and address != "auto":
         _reach(address)
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # leave GPUs visible to workers that ask for none
-    try:
-        if address:
-            ray.init(address, log_to_driver=False, logging_level="ERROR")
-        else:
-            ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        ray.util.disconnect()  # half a connection would be in the way of the next
-        raise _refused(address or "this machine", error) from error
+    _init(ray, address)
     try:
         yield _engine(ray, address or "this machine", workers)
     finally:
         ray.shutdown()
+
+
+def _init(ray: Any, address: str) -> None:
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            if address:
+                ray.init(address, log_to_driver=False, logging_level="ERROR")
+            else:
+                ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+            return
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            ray.util.disconnect()  # half a connection would be in the way of the next
+            if not left or NOT_STARTED not in str(error):
+                raise _refused(address or "this machine", error) from error
 
 
 def _import_ray() -> Any:
