@@ -1,14 +1,12 @@
 """The built-in model, really searched, asked again and crossed: by cloze and by chat."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
+from helpers.local_model import need_smollm2
 from richter.cli import main
-from richter.errors import RichterError
-from richter.llm import smollm2_path
 
 pytestmark = [pytest.mark.local_model, pytest.mark.slow, pytest.mark.xdist_group("local_model")]
 
@@ -31,13 +29,7 @@ def run(*arguments: object) -> None:
 
 
 def test_search_retest_and_cross_the_built_in_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for package in ("xllamacpp", "wordllama"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed")
-    try:
-        smollm2_path()
-    except RichterError as error:
-        pytest.skip(str(error))
+    need_smollm2("wordllama")
     rows = [
         {
             "title": "Capitals",

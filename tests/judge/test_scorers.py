@@ -1,16 +1,15 @@
-import importlib.util
 import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from helpers.local_model import need_smollm2
 from richter.audit import ask_run, name_conditions
 from richter.audit._score import answers_of, own_nll, score_nll, write_scored
 from richter.cli import main
-from richter.errors import InputError, MissingPart, ModelError, RichterError
+from richter.errors import InputError, MissingPart, ModelError
 from richter.judge._scorers import check_nll_model, read_nll, toxicity
-from richter.llm import smollm2_path
 from richter.records import Answer, Decoding, Item
 from richter.store import open_ledger
 
@@ -87,12 +86,7 @@ def test_a_model_that_fails_is_one_error(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.local_model
 @pytest.mark.xdist_group("local_model")
 def test_unlikely_texts_score_higher(tmp_path: Path) -> None:
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("xllamacpp is not installed")
-    try:
-        smollm2_path()
-    except RichterError as error:
-        pytest.skip(str(error))
+    need_smollm2()
     rows = [
         ("1", "plain", "What is the capital of France?", "The capital of France is Paris."),
         ("1", "odd", "What is the capital of France?", "Zebra lamp quickly of tax violet seven."),
@@ -116,12 +110,7 @@ def test_unlikely_texts_score_higher(tmp_path: Path) -> None:
 @pytest.mark.xdist_group("local_model")
 def test_an_answer_is_as_likely_to_its_own_model_as_when_it_was_given(tmp_path: Path) -> None:
     """Read again, a greedy answer has the likelihood that the ledger kept, unless it splits into other tokens."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("xllamacpp is not installed")
-    try:
-        smollm2_path()
-    except RichterError as error:
-        pytest.skip(str(error))
+    need_smollm2()
     cities = ("Nantes", "Osaka", "Lagos", "Lima", "Perth")
     items = [Item(id=city, prompt=f"In which country is {city}?", reference="x") for city in cities]
     conditions = name_conditions(["smollm2"], decoding=Decoding(max_tokens=12, logprobs=True))

@@ -1,13 +1,12 @@
 """The built-in model, really run."""
 
 import asyncio
-import importlib.util
 from pathlib import Path
 
 import pytest
 
-from richter.errors import RichterError
-from richter.llm import Asker, Job, messages_for, open_model, smollm2_path
+from helpers.local_model import need_smollm2
+from richter.llm import Asker, Job, messages_for, open_model
 from richter.records import Condition, Decoding, Item
 from richter.store import open_ledger
 
@@ -18,12 +17,7 @@ CITIES = ("Nantes", "Osaka", "Lima", "Graz", "Izmir", "Accra")
 
 @pytest.fixture(scope="module", autouse=True)
 def weights() -> Path:
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("xllamacpp is not installed")
-    try:
-        return smollm2_path()
-    except RichterError as error:
-        pytest.skip(str(error))
+    return need_smollm2()
 
 
 def ask(folder: Path, jobs, *, slots: int):

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from helpers.local_model import need_smollm2
 from helpers.ray_cluster import RayCluster
 from helpers.server import FakeApi
 from richter.audit import ask_run, name_conditions
 from richter.engine import RayEngine, open_engine
 from richter.errors import BudgetExhausted, EngineError, InputError, MissingKey, ModelError
-from richter.llm import open_model, parse_budget, smollm2_cached
+from richter.llm import open_model, parse_budget
 from richter.llm._model import TryAgain
 from richter.records import Answer, Decoding, Item
 from richter.store import open_ledger
@@ -169,8 +170,7 @@ def test_a_killed_driver_goes_on_with_the_same_command(cluster: RayCluster, tmp_
 
 @pytest.mark.local_model
 def test_the_local_model_on_workers_says_the_same(engine: RayEngine):
-    if smollm2_cached() is None:
-        pytest.skip("SmolLM2 has not been fetched")
+    need_smollm2()
 
     async def ask(engine: RayEngine | None) -> list[Answer]:
         model = open_model("smollm2", slots=4, context_tokens=256, engine=engine)

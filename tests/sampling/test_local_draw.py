@@ -1,14 +1,12 @@
 """The built-in model, really drawn from: a cloze of real facts, then calibration of what it repeats."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
+from helpers.local_model import need_smollm2
 from richter.cli import main
-from richter.errors import RichterError
-from richter.llm import smollm2_path
 
 pytestmark = [pytest.mark.local_model, pytest.mark.slow, pytest.mark.xdist_group("local_model")]
 
@@ -16,13 +14,7 @@ COUNTRIES = {"Nantes": "France", "Osaka": "Japan", "Lima": "Peru", "Accra": "Gha
 
 
 def test_draw_and_calibrate_the_built_in_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for package in ("xllamacpp", "wordllama"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed")
-    try:
-        smollm2_path()
-    except RichterError as error:
-        pytest.skip(str(error))
+    need_smollm2("wordllama")
     shots = ["Berlin is a city in the country of Germany.", "Cairo is a city in the country of Egypt."]
     rows = [
         {
