@@ -5,10 +5,12 @@ A question whose worker is lost may have been answered and charged for, so it co
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import os
 import socket
 from collections.abc import Coroutine, Iterable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from richter.engine import RayEngine, own_version
@@ -264,7 +266,23 @@ class _StartedAgain(Exception):
 
 
 async def _reply(reference: Any) -> Any:
-    return await reference
+    """What a call of Ray's gives. Who stops waiting leaves Ray's future alone: its client fails on cancelled ones."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Any] = loop.create_future()
+
+    def settle(done: Future[Any]) -> None:
+        if not answer.done():
+            if (error := done.exception()) is not None:
+                answer.set_exception(error)
+            else:
+                answer.set_result(done.result())
+
+    def hand_over(done: Future[Any]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+            loop.call_soon_threadsafe(settle, done)
+
+    reference.future().add_done_callback(hand_over)
+    return await answer
 
 
 async def _both(*work: Coroutine[Any, Any, None]) -> None:
