@@ -34,7 +34,6 @@ class RayEngine:
     """
 
     ray: Any
-    address: str
     wanted: int | None
     remote: bool
 
@@ -111,14 +110,14 @@ def connected(spec: str, *, workers: int | None = None) -> Iterator[RayEngine]:
             _keep_to_this_machine()
     ray = _import_ray()
     if ray.is_initialized():  # a program that uses Ray already, and us
-        yield _engine(ray, address or "ray", workers)
+        yield _engine(ray, workers)
         return
     if address and address != "auto":
         _reach(address)
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # leave GPUs visible to workers that ask for none
     _init(ray, address)
     try:
-        yield _engine(ray, address or "this machine", workers)
+        yield _engine(ray, workers)
     finally:
         ray.shutdown()
 
@@ -143,8 +142,8 @@ def _import_ray() -> Any:
     return ray
 
 
-def _engine(ray: Any, address: str, workers: int | None) -> RayEngine:
-    return RayEngine(ray=ray, address=address, wanted=workers, remote=bool(ray.util.client.ray.is_connected()))
+def _engine(ray: Any, workers: int | None) -> RayEngine:
+    return RayEngine(ray=ray, wanted=workers, remote=bool(ray.util.client.ray.is_connected()))
 
 
 def _keep_to_this_machine() -> None:

@@ -20,7 +20,7 @@ from richter.records import Answer, Decoding
 
 __all__ = ["RemoteModel"]
 
-# what comes within these times travels together: a message of Ray's costs about as much as five calls
+# what comes within these times travels together: a message of Ray's costs several times what a call does
 GATHER_ANSWERS_S = 0.02
 GATHER_QUESTIONS_S = 0.005
 START_S = 300.0  # for a worker to be placed and to open its model, which may have to be fetched first
