@@ -1,32 +1,41 @@
 """The vocabulary: what is asked, what is answered, how it is rated, and what is claimed."""
 
 from richter.records._audit import Answer, Condition, Confidence, Decoding, Grade, Item, Rating, call_key
+from richter.records._claim import Better, Claim, Family, Hypothesis, Refused, Unit
 from richter.records._finding import Finding, Gate, Interval, Verdict
 from richter.records._jsonable import jsonable
 from richter.records._knowledge import Document, Paragraph, Question
 from richter.records._picture import Mark, Shown, picture
+from richter.records._plain import plain
 from richter.records._text import markdown_safe, printable
 
 __all__ = [
     "Answer",
+    "Better",
+    "Claim",
     "Condition",
     "Confidence",
     "Decoding",
     "Document",
+    "Family",
     "Finding",
     "Gate",
     "Grade",
+    "Hypothesis",
     "Interval",
     "Item",
     "Mark",
     "Paragraph",
     "Question",
     "Rating",
+    "Refused",
     "Shown",
+    "Unit",
     "Verdict",
     "call_key",
     "jsonable",
     "markdown_safe",
     "picture",
+    "plain",
     "printable",
 ]

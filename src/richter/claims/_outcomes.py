@@ -1,0 +1,149 @@
+"""One metric on units: the record that every reader makes and every claim uses."""
+
+import dataclasses
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.errors import InputError
+from richter.records import Better
+
+__all__ = ["METRICS", "Kind", "Metric", "Outcomes", "UnitMeans", "unit_means"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+Kind = Literal["binary", "bounded", "ordinal", "real"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """What a value is: its kind, its range, which way is better, and the words that sentences use for it.
+
+    `scale` and `suffix` turn a value into what people read (0.02 is "2.0 points"). `adjective` pairs are
+    "b is {better_word} than a". `gap` is the difference that `needed` is computed for where no margin was stated.
+    """
+
+    name: str
+    kind: Kind
+    better: Better
+    low: float | None = None
+    high: float | None = None
+    better_word: str = "better"
+    worse_word: str = "worse"
+    alike_word: str = "alike"
+    noun: str = "score"
+    scale: float = 1.0
+    suffix: str = ""
+    digits: int = 3
+    gap: float | None = None
+
+    def amount(self, value: float, *, sign: bool = False) -> str:
+        """A value as people read it, without its unit."""
+        zero = abs(value * self.scale) < 0.5 * 10**-self.digits  # "-0.0" and "+0.0" would claim a direction
+        return f"{0.0 if zero else value * self.scale:{'+' if sign and not zero else ''},.{self.digits}f}"
+
+
+_POINTS: dict[str, Any] = {"scale": 100.0, "suffix": " points", "digits": 1, "gap": 0.02, "low": 0.0, "high": 1.0}
+_SEVERITY: dict[str, Any] = {"low": 0.0, "high": 4.0, "gap": 0.1}
+
+
+def _metric(name: str, kind: Kind, better: Better, words: str, **more: Any) -> Metric:
+    better_word, worse_word, alike_word, noun = words.split(" | ")
+    return Metric(
+        name=name, kind=kind, better=better, better_word=better_word, worse_word=worse_word, alike_word=alike_word,
+        noun=noun, **more,
+    )  # fmt: skip
+
+
+# The words of every metric: better, worse, alike, and what it is called. Whoever adds a metric adds its line here.
+METRICS: dict[str, Metric] = {
+    m.name: m
+    for m in (
+        _metric("accuracy", "binary", "higher",
+                "more accurate | less accurate | equally accurate | accuracy", **_POINTS),
+        _metric("mean_score", "bounded", "higher",
+                "better scored | worse scored | scored alike | mean score"),
+        _metric("catastrophic_rate", "binary", "lower",
+                "less often catastrophic | more often catastrophic | equally often catastrophic | catastrophic rate",
+                **_POINTS),
+        _metric("mean_severity", "ordinal", "lower",
+                "less severe over all answers | more severe over all answers | equally severe over all answers "
+                "| mean severity of all answers", **_SEVERITY),
+        _metric("severity_given_error", "ordinal", "lower",
+                "less severe in its errors | graver in its errors | equally severe in their errors "
+                "| mean severity of errors", **_SEVERITY),
+        _metric("ece", "bounded", "lower",
+                "better calibrated | worse calibrated | equally calibrated | calibration error",
+                low=0.0, high=1.0, gap=0.02),
+        _metric("refusal_rate", "binary", "lower",
+                "less often refusing | more often refusing | refusing equally often | share of refusals", **_POINTS),
+        _metric("failure_rate", "binary", "lower",
+                "less often without an answer | more often without an answer | equally often without an answer "
+                "| share of failed calls", **_POINTS),
+        _metric("tokens", "real", "lower", "shorter | longer | equally long | tokens an item", digits=1, low=0.0),
+        _metric("latency", "real", "lower", "faster | slower | equally fast | seconds an item", suffix=" s", low=0.0),
+        _metric("money", "real", "lower", "cheaper | dearer | equally dear | dollars an item", digits=6, low=0.0),
+    )
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """One metric, one row per answer that has a value: codes of item, condition, draw and run, and the value.
+
+    `group`, `stratum` (index into `strata`) and `weight` are per item. An answer without a value has no row; `failed`
+    counts those that failed, by condition and item, where known. Nothing is dropped without a count in `notes`.
+    """
+
+    metric: Metric
+    items: tuple[str, ...]
+    conditions: tuple[str, ...]
+    item: Codes
+    condition: Codes
+    value: Floats
+    draw: Codes | None = None
+    run: Codes | None = None
+    runs: tuple[str, ...] = ()
+    group: Codes | None = None
+    stratum: Codes | None = None
+    strata: tuple[str, ...] = ()
+    weight: Floats | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        rows, items = len(self.value), len(self.items)
+        if len(self.item) != rows or len(self.condition) != rows:
+            raise InputError("Item, condition and value differ in length.", remedy="Give one of each for every answer.")
+        for name in ("group", "stratum", "weight"):
+            given = getattr(self, name)
+            if given is not None and len(given) != items:
+                raise InputError(
+                    f"{len(given)} values of {name} for {items} items.", remedy=f"Give one {name} an item."
+                )
+        if self.weight is not None and not (np.isfinite(self.weight).all() and (self.weight > 0).all()):
+            bad = int(np.sum(~(np.isfinite(self.weight) & (self.weight > 0))))
+            raise InputError(
+                f"{bad} weights are zero, negative or missing.", remedy="Weights are above 0; leave items out instead."
+            )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class UnitMeans:
+    """Items x conditions: the mean of an item's draws (NaN: none), how many, and their squared deviations' sum."""
+
+    mean: Floats
+    draws: Codes
+    within: Floats
+
+
+def unit_means(outcomes: Outcomes) -> UnitMeans:
+    """Every item's mean over its draws, which is what all claims on means are about."""
+    shape = (len(outcomes.items), len(outcomes.conditions))
+    place = outcomes.item * shape[1] + outcomes.condition
+    size = shape[0] * shape[1]
+    draws = np.bincount(place, minlength=size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(place, weights=outcomes.value, minlength=size) / draws
+    within: Floats = np.bincount(place, weights=(outcomes.value - mean[place]) ** 2, minlength=size).astype(np.float64)
+    return UnitMeans(mean=mean.reshape(shape), draws=draws.reshape(shape), within=within.reshape(shape))

@@ -1,0 +1,97 @@
+"""A claim: what is said of one or two conditions, what the data show of it, and its verdict."""
+
+import dataclasses
+import hashlib
+from typing import Literal
+
+from richter.records._finding import Gate, Interval, Verdict
+
+__all__ = ["Better", "Claim", "Family", "Hypothesis", "Refused", "Unit"]
+
+Better = Literal["higher", "lower"]
+Unit = Literal["item", "group", "run"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """What was asked of the estimate: `above`, `below` or `differs` from the value, or `within` it of 0."""
+
+    relation: Literal["above", "below", "differs", "within"]
+    value: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """The claims that were decided together: by which rule, and how many."""
+
+    method: str
+    size: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Conditions of which no claim was formed, and why, in one line that says how to go on."""
+
+    conditions: tuple[str, ...]
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The only carrier of a verdict.
+
+    With two conditions the `estimate` is the second minus the first, always. `interval` is the one that decided, at
+    the level at which this claim was decided in its family; `plain_interval` is the same at the stated level, as if it
+    were the only claim. A difference is shown exactly where `interval` excludes the hypothesis' value. `values` are
+    the measure of each condition on the items that count here. `n` counts items, `units` what varies independently
+    (`unit` says what that is). `needed` units would settle an undecided claim for a difference of `needed_for`, with
+    80% power; never for the difference that was seen. `could_show` is the smallest difference that these data would
+    have shown with 80% power. `basis` says who graded. `plan` is the hash of the plan that was locked before, and
+    None for an exploratory claim.
+    """
+
+    measure: str
+    conditions: tuple[str, ...]
+    verdict: Verdict
+    sentence: str
+    estimate: float | None = None
+    interval: Interval | None = None
+    plain_interval: Interval | None = None
+    values: tuple[float | None, ...] = ()
+    p: float | None = None
+    p_adjusted: float | None = None
+    n: int = 0
+    units: int = 0
+    unit: Unit = "item"
+    needed: int | None = None
+    needed_for: float | None = None
+    could_show: float | None = None
+    hypothesis: Hypothesis | None = None
+    margin: float | None = None
+    better: Better | None = None
+    family: Family | None = None
+    primary: bool = True
+    gates: tuple[Gate, ...] = ()
+    blocked_by: str | None = None
+    basis: str = ""
+    plan: str | None = None
+    data_hash: str = ""
+    seed: int | None = None
+    notes: tuple[str, ...] = ()
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.verdict is Verdict.BLOCKED) != (self.blocked_by is not None):
+            raise ValueError("a claim names `blocked_by` exactly when its verdict is blocked")
+        if not self.id:
+            asked = None if self.hypothesis is None else (self.hypothesis.relation, self.hypothesis.value)
+            text = repr((self.measure, self.conditions, asked, self.margin))
+            object.__setattr__(self, "id", hashlib.sha256(text.encode()).hexdigest()[:12])
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def exploratory(self) -> bool:
+        """No plan was locked before the data were looked at."""
+        return self.plan is None
