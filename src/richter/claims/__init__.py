@@ -4,6 +4,7 @@ Pure: arrays and records only. `Outcomes` is one metric on items, draws and grou
 claim on a score uses it.
 """
 
+from richter.claims._evidence import Evidence, p_value
 from richter.claims._outcomes import METRICS, Metric, Outcomes, unit_means
 
-__all__ = ["METRICS", "Metric", "Outcomes", "unit_means"]
+__all__ = ["METRICS", "Evidence", "Metric", "Outcomes", "p_value", "unit_means"]

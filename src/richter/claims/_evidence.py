@@ -1,0 +1,51 @@
+"""What one estimator says of one quantity, at any level: the form in which evidence reaches a decision."""
+
+import dataclasses
+from collections.abc import Callable
+
+from richter.records import Interval, Unit
+
+__all__ = ["Evidence", "p_value"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """An estimate with its interval at every level, made by inverting one test.
+
+    `interval(level)` is two-sided and nested: a higher level contains a lower one. `p(value)` is the two-sided
+    p-value of the quantity being `value`; where it is None it is found from the intervals, so that p <= 1 - level
+    exactly where the interval at `level` excludes the value. With two conditions the estimate is the second minus the
+    first; `values` are the conditions' own. `standard_error` is for sizing only; None where there is none.
+    """
+
+    estimate: float
+    interval: Callable[[float], Interval]
+    p: Callable[[float], float] | None = None
+    values: tuple[float, ...] = ()
+    n: int = 0
+    units: int = 0
+    unit: Unit = "item"
+    standard_error: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+def p_value(evidence: Evidence, value: float) -> float:
+    """The two-sided p-value of the quantity being `value`: the smallest alpha whose interval excludes it."""
+    if evidence.p is not None:
+        return evidence.p(value)
+
+    def excluded(alpha: float) -> bool:
+        interval = evidence.interval(1 - alpha)
+        return not interval.low <= value <= interval.high
+
+    low, high = 1e-12, 1 - 1e-12
+    if excluded(low):
+        return low
+    if not excluded(high):
+        return 1.0
+    for _ in range(60):
+        middle = (low * high) ** 0.5 if high < 0.1 else (low + high) / 2
+        low, high = (low, middle) if excluded(middle) else (middle, high)
+        if high - low < 1e-10 * high:
+            break
+    return high
