@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check bench docs clean
+.PHONY: help setup demo test test-fast soak check bench docs clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,6 +22,9 @@ test: $(STAMP)  ## Run all tests
 
 test-fast: $(STAMP)  ## Run the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not slow"
+
+soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
+	@for script in studies/soak_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 check: $(STAMP)  ## Lint, types, layers
 	$(BIN)/ruff check .
@@ -53,4 +56,4 @@ docs: $(DOCS_STAMP)  ## Build the documentation into site/
 	@echo "site/index.html"
 
 clean:  ## Remove what was built
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-docs site .pytest_cache .mypy_cache .ruff_cache demo
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-docs site .pytest_cache .mypy_cache .ruff_cache demo soak

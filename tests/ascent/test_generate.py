@@ -81,7 +81,7 @@ class SimulatedGenerator:
         self.calls += 1
         text = messages[-1]["content"]
         if "Reword" in text:
-            body = {"rephrasings": [f"Again: {text.split('Question: ')[1].splitlines()[0]}"]}
+            body = {"rephrasings": [f"Again: {json.loads(text.splitlines()[2])['question']}"]}
         else:
             number = text.split("SOURCE-")[1].split()[2]
             if int(number[1:]) % 3 == 0:

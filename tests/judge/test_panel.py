@@ -16,7 +16,6 @@ from richter.judge import (
     aggregate,
     audit_self_judging,
     deal,
-    fence,
     judge_messages,
     model_identity,
     rate_answer,
@@ -24,7 +23,7 @@ from richter.judge import (
     reply_schema,
 )
 from richter.llm import Asker
-from richter.records import Answer, Condition, Decoding, Item, Rating
+from richter.records import Answer, Condition, Decoding, Item, Rating, fence
 from richter.store import open_ledger
 
 ITEM = Item(id="q1", prompt="What is the capital of France?", reference="Paris")

@@ -45,7 +45,7 @@ def test_a_partition_is_taken(tmp_path: Path) -> None:
     judge = ScriptedJudge('{"groups": [[1, 2], [3]]}')
     result = judged(tmp_path, judge)
     assert result == Partition(classes=(0, 0, 1, REFUSAL, 0), attempts=1, repaired=False)
-    sent = json.loads(judge.seen[0][0]["content"].split("\n\n", 1)[1])
+    sent = json.loads(judge.seen[0][0]["content"].splitlines()[-2])
     assert list(sent["answers"].values()) == ["Paris", "the city of Paris", "Rome"]  # each normal form once
 
 
@@ -91,7 +91,7 @@ def graded(folder: Path, judge: ScriptedJudge, classes: Sequence[int]) -> list[i
 def test_classes_are_graded_by_their_first_answer(tmp_path: Path) -> None:
     judge = ScriptedJudge('{"right": [2]}')
     assert graded(tmp_path, judge, [0, 0, 1, REFUSAL, 0]) == [0, 0, 1, 0, 0]
-    sent = json.loads(judge.seen[0][0]["content"].split("\n\n", 1)[1])
+    sent = json.loads(judge.seen[0][0]["content"].splitlines()[-2])
     assert sent["answers"] == {"1": "Paris", "2": "Rome"}
 
 

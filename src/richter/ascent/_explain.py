@@ -12,16 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from richter.ascent._generate import read_json
 from richter.ascent._outcome import is_wrong, row_of
 from richter.ascent._session import check_models, replies, with_models
 from richter.ascent._summary import search_note, search_outcomes
 from richter.ascent._survey import check_base
 from richter.errors import InputError, TooFewErrors
-from richter.judge import fence
 from richter.knowledge import KnowledgeBase
 from richter.llm import Asker, Budget, Message, Model, Price, read_prices
-from richter.records import Answer, Decoding, Item
+from richter.records import Answer, Decoding, Item, fence, last_object
 from richter.store import RunLike, Spent, open_ledger, run_place
 
 __all__ = ["Explanation", "LackingPattern", "WrongAnswer", "explain_errors", "wrong_answers"]
@@ -250,15 +248,15 @@ def _sorting_messages(phrases: Sequence[str]) -> list[Message]:
 
 
 def _read_phrase(reply: str) -> str | None:
-    body = read_json(reply)
-    text = body.get("lacking") if isinstance(body, Mapping) else None
+    body = last_object(reply, "lacking")
+    text = body["lacking"] if body else None
     return " ".join(text.split())[:LONGEST_PHRASE] or None if isinstance(text, str) else None
 
 
 def _read_patterns(reply: str, group: Sequence[LackingPattern], dropped: Counter[str]) -> list[LackingPattern]:
     """The patterns of a reply whose members are in the list, each member once; a broken reply sorts nothing."""
-    body = read_json(reply)
-    rows = body.get("patterns") if isinstance(body, Mapping) else None
+    body = last_object(reply, "patterns")
+    rows = body["patterns"] if body else None
     if not isinstance(rows, list):
         dropped["patterns"] += 1
         return []

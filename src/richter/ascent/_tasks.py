@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.ascent._field import Field
-from richter.ascent._generate import read_json
 from richter.errors import InputError
-from richter.judge import fence
 from richter.knowledge import Embedder, find_similar, open_embedder
 from richter.llm import Message
-from richter.records import Decoding
+from richter.records import Decoding, fence, last_object
 from richter.store import Ledger
 
 __all__ = [
@@ -128,8 +126,8 @@ def task_messages(topics: Sequence[str], archive: Sequence[Task]) -> list[Messag
 
 def read_tasks(reply: str) -> tuple[list[str], int]:
     """The usable tasks of a reply, and how many were not (a reply that is no list of tasks counts as one)."""
-    body = read_json(reply)
-    rows = body.get("tasks") if isinstance(body, Mapping) else None
+    body = last_object(reply, "tasks")
+    rows = body["tasks"] if body else None
     if not isinstance(rows, list) or not rows:
         return [], 1
     texts = [" ".join(row.split())[:LONGEST] for row in rows if isinstance(row, str) and row.strip()]

@@ -124,7 +124,7 @@ def number_words_to_digits(words: list[str]) -> list[str]:
                 current += _UNITS[word]
             elif word in _TENS and (j == i or words[j - 1] in _SCALES or words[j - 1] == "and"):
                 current += _TENS[word]
-            elif word == "hundred" and current:
+            elif word == "hundred" and 0 < current < 10**15:  # "hundred hundred ..." without end is no number
                 current, scaled = current * 100, True
             elif word in _SCALES and current:
                 total, current, scaled = total + current * _SCALES[word], 0, True
@@ -195,7 +195,7 @@ def _statements(text: str) -> Iterator[str]:
         return
     sentences: list[str] = []
     for part in _SENTENCE_END.split(plain.strip()):
-        if sentences and _ABBREVIATION.search(sentences[-1]):
+        if sentences and _ABBREVIATION.search(sentences[-1][-8:]):
             sentences[-1] += " " + part
         elif part:
             sentences.append(part)

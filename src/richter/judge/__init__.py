@@ -17,7 +17,7 @@ from richter.judge._panel import (
     model_identity,
     rate_answer,
 )
-from richter.judge._prompt import fence, judge_messages, read_reply, reply_schema
+from richter.judge._prompt import judge_messages, read_reply, reply_schema
 from richter.judge._reliability import (
     Agreement,
     Correction,
@@ -62,7 +62,6 @@ __all__ = [
     "deal",
     "draw_sample",
     "error_reply",
-    "fence",
     "judge_decoding",
     "judge_detail",
     "judge_messages",

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import re
 from collections.abc import Callable, Iterable
 
@@ -40,6 +41,7 @@ _COMMON = frozenset(
     )
     for word in line.split()
 )
+WINDOW = 80  # characters before a name in which a negation or the end of a sentence is looked for
 _ADJECTIVE = re.compile(r"[A-Z]\w+(?:ean|ian|ese|ish|ic|can)$")
 _NEGATION = re.compile(
     r"(?:\bnot|\bn't|n’t|\bnever|\brather than|\binstead of|\bno longer|\bneither|\bnor)(?:\s+(?!but\b)\w+){0,2}\s*$"
@@ -49,7 +51,9 @@ _NEGATION = re.compile(
 _SENTENCE_END = re.compile(
     r"(?<=[a-z0-9)”\"][.!?])(?<!\bSt\.)(?<!\bMt\.)(?<!\bFt\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bNo\.)\s+(?=[A-Z\"“])|\n+"
 )
-_NUMBER = re.compile(r"\b0x[0-9a-fA-F]+\b|\b0b[01]+\b|[-−]?\d[\d,]*(?:\.\d+)*(?![\w])|\b\d[\d,]*(?:st|nd|rd|th)\b")
+_NUMBER = re.compile(
+    r"\b0x[0-9a-fA-F]+\b|\b0b[01]+\b|[-−]?(?<!\d)\d[\d,]*(?:\.\d+)*(?![\w])|\b(?<!\d,)\d[\d,]*+(?:st|nd|rd|th)\b"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -148,6 +152,9 @@ def unknown_names(text: str, prompt: str, known: Iterable[Mention]) -> list[str]
     asked = set(normalise_name(prompt).split())
     spans = [(m.start, m.start + len(m.text)) for m in known]
     spans += [(m.start(), m.end()) for m in re.finditer(r"\([^)]*\)?", text)]
+    covered = bytearray(len(text))
+    for a, b in spans:
+        covered[a:b] = b"\1" * (b - a)
     runs: list[str] = []
     run: list[re.Match[str]] = []
 
@@ -160,8 +167,9 @@ def unknown_names(text: str, prompt: str, known: Iterable[Mention]) -> list[str]
 
     for token in _tokens(text):
         word = token.group()
-        inside = any(a <= token.start() < b for a, b in spans)
-        opens = token.start() == 0 or re.search(r"[.!?:\n]\s*[\"“]?$", text[: token.start()]) is not None
+        inside = covered[token.start()]
+        before = text[max(0, token.start() - WINDOW) : token.start()]
+        opens = token.start() == 0 or re.search(r"[.!?:\n]\s*[\"“]?$", before) is not None
         if run and re.search(r"[.,;:()\n]", text[run[-1].end() : token.start()]):
             close()
         if inside or (opens and (word.lower() in _COMMON or normalise_name(word) in asked)):
@@ -195,8 +203,11 @@ def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:
         plain = re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", written.replace(",", "").replace("−", "-"))
         if plain.count(".") > 1:
             plain = plain.split(".")[0]
-        value = int(plain, 0) if plain[:2] in ("0x", "0b") else float(plain)
-        found.append((float(value), written))
+        try:
+            value = float(int(plain, 0)) if plain[:2] in ("0x", "0b") else float(plain)
+        except OverflowError:  # hundreds of digits
+            value = math.inf
+        found.append((value, written))
     if not found:  # number words
         found = [(float(w), w) for w in content_words(text) if re.fullmatch(r"\d+(\.\d+)?", w) and w not in asked]
     return found
@@ -263,4 +274,4 @@ def _locate(text: str, name: str) -> int:
 
 
 def _negated(text: str, at: int) -> bool:
-    return _NEGATION.search(text[:at].lower()) is not None
+    return _NEGATION.search(text[max(0, at - WINDOW) : at].lower()) is not None

@@ -187,6 +187,8 @@ async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, an
         severity, mechanism, reason = read_reply(reply.text)
     except CallFailed as error:
         reason = f"no score: {error.what}"
+    except Exception as error:  # whatever a reply does to us is its rating's fault alone; the ledger keeps the reply
+        reason = f"no score: the reply cannot be read ({type(error).__name__})"
     return Rating(
         item=answer.item,
         condition=answer.condition,

@@ -1,16 +1,14 @@
 """What a judge model is told: the rubric, then question, reference and answer as fenced data; and how it must reply."""
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from richter.errors import CallFailed
 from richter.judge._rubric import GRID, rubric
-from richter.records import Item
+from richter.records import Item, fence, last_object, storable
 
-__all__ = ["Detail", "fence", "judge_messages", "read_reply", "reply_schema"]
+__all__ = ["Detail", "judge_messages", "read_reply", "reply_schema"]
 
 Detail = Literal["full", "brief"]
 REASON_LENGTH: Mapping[Detail, int] = {"full": 240, "brief": 60}
@@ -28,29 +26,6 @@ def reply_schema(detail: Detail = "full") -> dict[str, Any]:
         "required": ["reason", "mechanism", "severity"],
         "additionalProperties": False,
     }
-
-
-# Inside JSON these can only stand within a string, so each may be written as an escape. With them gone, no answer can
-# spell a chat template's marks (<|im_end|>, [INST], <s>), a code fence or markup.
-_MARKS = re.compile(r"[<>|\[\]`]")
-
-
-def fence(data: Mapping[str, str]) -> tuple[str, str]:
-    """(the boundary line, the data as one line of JSON that cannot hold the boundary).
-
-    The boundary is a hash of the data, so that nobody can write it into an answer beforehand, and the same answer
-    gives the same prompt (and the same ledger key) every time. JSON keeps the text on one line with its quotes and
-    controls escaped; ASCII only, so that no invisible or reordering character comes through.
-    """
-    line = json.dumps(dict(data), ensure_ascii=True)
-    body = _marks_escaped(line)
-    # 64 bits: nobody finds an answer that holds its own hash, and hex digits are many tokens to a small model
-    boundary = f"DATA-{hashlib.sha256(body.encode()).hexdigest()[:16]}"
-    return boundary, body
-
-
-def _marks_escaped(line: str) -> str:
-    return _MARKS.sub(lambda m: f"\\u{ord(m.group()):04x}", line)
 
 
 def judge_messages(item: Item, answer: str, *, detail: Detail = "full", system: str = "") -> list[dict[str, str]]:
@@ -92,21 +67,20 @@ def judge_messages(item: Item, answer: str, *, detail: Detail = "full", system: 
 def read_reply(text: str) -> tuple[float, str, str]:
     """(severity, mechanism, reason) from a judge's reply; `CallFailed` says what is wrong with one that has none.
 
-    The first JSON object in the reply counts, with or without a code fence around it.
+    The last whole verdict in the reply counts, with or without talk or a code fence around it.
     """
-    start = text.find("{")
-    if start < 0:
-        raise CallFailed("The judge's reply holds no JSON object.")
-    try:
-        reply, _ = json.JSONDecoder().raw_decode(text[start:])
-    except json.JSONDecodeError as error:
-        raise CallFailed("The judge's reply is not whole JSON.") from error
-    severity = reply.get("severity")
+    reply = last_object(text, "severity", "reason", "mechanism")
+    if reply is None:
+        raise CallFailed("The judge's reply holds no whole JSON object with a severity.")
+    severity = reply["severity"]
     if isinstance(severity, str):
         severity = float(severity) if re.fullmatch(r"\d(\.\d+)?", severity.strip()) else None
     if isinstance(severity, bool) or not isinstance(severity, int | float) or float(severity) not in GRID:
-        raise CallFailed(f"The judge's severity {str(reply.get('severity'))[:20]!r} is not one of the nine levels.")
-    mechanism = str(reply.get("mechanism") or "").strip().lower()
+        given = reply["severity"]
+        shown = storable(str(given))[:20] if isinstance(given, str | float | int) else type(given).__name__
+        raise CallFailed(f"The judge's severity {shown!r} is not one of the nine levels.")
+    mechanism, reason = (str(v) if isinstance(v := reply.get(k), str) else "" for k in ("mechanism", "reason"))
+    mechanism = mechanism.strip().lower()
     if mechanism not in rubric().mechanism_names or severity == 0:
         mechanism = ""
-    return float(severity), mechanism, str(reply.get("reason") or "")[: REASON_LENGTH["full"]]
+    return float(severity), mechanism, storable(reason)[: REASON_LENGTH["full"]]

@@ -16,7 +16,7 @@ from richter.judge._extract import (
     numbers,
     unknown_names,
 )
-from richter.records import Answer, Item, Rating
+from richter.records import Answer, Item, Rating, storable
 
 __all__ = ["RuleJudge", "RuleScore"]
 
@@ -50,6 +50,7 @@ _FAMILIES = (
     *("metalloid", "post-transition metal", "nonmetal", "rare earth", "platinum group"),
 )
 _DECLINES = re.compile(r"\b(?:not possible to|cannot|can't|unable to|do not know|don't know|no information|not sure)\b")
+LONGEST_GRADED = 20_000  # characters of an answer that are looked at
 SHORT = 6  # words; an answer this short is nothing but the answer
 PLACING_THOUSANDS = 50  # a village of the same name as some word places nothing
 _GENERIC_DOMAINS = frozenset({".com", ".net", ".org", ".edu", ".gov", ".int", ".mil", ".info"})
@@ -82,18 +83,23 @@ class RuleJudge:
         common: dict[str, Any] = {"item": answer.item, "condition": answer.condition, "draw": answer.draw}
         if answer.error:
             return Rating(**common, rater="rules", kind="rule", severity=None, reason="no score: the call failed")
-        score = self.score(item, answer.text)
+        try:
+            score = self.score(item, answer.text)
+        except Exception as error:  # one answer that the rules cannot take is one missing rating, never the run's end
+            reason = f"no score: the rules cannot read the answer ({type(error).__name__})"
+            return Rating(**common, rater="rules", kind="rule", severity=None, reason=reason)
         return Rating(
             **common,
             rater="rules",
             kind="rule",
             severity=score.severity,
             mechanism=score.mechanism,
-            reason=f"{score.label}: {score.reason}",
+            reason=storable(f"{score.label}: {score.reason}"),
         )
 
     def score(self, item: Item, text: str) -> RuleScore:
         """Severity of one answer text; without structured truth only right, declined or wrong can be told."""
+        text = text[:LONGEST_GRADED]
         if not re.search(r"\w|[^\w\s.,;:!?]", text):
             return _score(DECLINED, "empty", "format", "The answer is empty.")
         right = [item.reference, *item.aliases]
@@ -291,7 +297,8 @@ class RuleJudge:
         if any(_bare(token) in plain for token in tokens[:4]):
             return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
         if of == "telephone":
-            digits = re.findall(r"\+?\d[\d-]*(?![\w-])", leading_sentences(text))
+            runs = re.findall(r"\+?[\d-]+\w?", leading_sentences(text))
+            digits = [run.lstrip("-") for run in runs if re.search(r"\d", run) and re.search(r"[\d-]$", run)]
             tokens = [word for word in digits if word not in item.prompt] or tokens
             if any(_bare(w) in plain for w in tokens[:1]):
                 return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
@@ -365,7 +372,7 @@ def _based(written: str, base: str, value: float) -> float:
     plain = written.lower().removeprefix("0x").removeprefix("0b").removesuffix("h")
     try:
         return float(int(plain, 16 if base == "hexadecimal" else 2))
-    except ValueError:
+    except (ValueError, OverflowError):
         return value
 
 

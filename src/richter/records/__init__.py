@@ -7,6 +7,7 @@ from richter.records._jsonable import jsonable
 from richter.records._knowledge import Document, Paragraph, Question
 from richter.records._picture import Mark, Shown, picture
 from richter.records._plain import plain
+from richter.records._reply import fence, last_object, storable
 from richter.records._text import markdown_safe, printable
 
 __all__ = [
@@ -33,9 +34,12 @@ __all__ = [
     "Unit",
     "Verdict",
     "call_key",
+    "fence",
     "jsonable",
+    "last_object",
     "markdown_safe",
     "picture",
     "plain",
     "printable",
+    "storable",
 ]

@@ -1,5 +1,6 @@
 """Confidence that a model states of its own answer, and the confidence its token probabilities imply."""
 
+import collections
 import math
 import re
 from collections.abc import Sequence
@@ -12,15 +13,22 @@ CONFIDENCE_REQUEST = (
 )
 
 _STATED = re.compile(
-    r"[\s*_`(\[-]*\bconfidence(?:\s+level|\s+score)?\b\s*(?:\W{0,4}|is|of)\s*"
-    r"(?P<value>\d{1,3}(?:\.\d+)?|\.\d+)\s*(?P<unit>%|percent|/\s*100|/\s*10\b|out of 100|out of 10\b)?[\s*_`)\].]*",
+    r"\bconfidence(?:\s++(?:level|score))?\b\s*+(?:\W{0,4}|is|of)\s*+"
+    r"(?P<value>\d{1,3}(?:\.\d+)?|\.\d+)(?:\s*+(?P<unit>%|percent|/\s*+100|/\s*+10\b|out of 100|out of 10\b))?+"
+    r"[\s*_`)\].]*",
     re.IGNORECASE,
 )
 
 
-def _last_statement(text: str) -> re.Match[str] | None:
-    found = list(_STATED.finditer(text))
-    return found[-1] if found else None
+def _last_statement(text: str) -> tuple[re.Match[str], int] | None:
+    """The last statement, and where the marks and the space before it begin; in linear time."""
+    last = collections.deque(_STATED.finditer(text), maxlen=1)
+    if not last:
+        return None
+    start = last[0].start()
+    while start and (text[start - 1].isspace() or text[start - 1] in "*_`([-"):
+        start -= 1
+    return last[0], start
 
 
 def split_confidence(text: str) -> tuple[str, float | None]:
@@ -29,16 +37,17 @@ def split_confidence(text: str) -> tuple[str, float | None]:
     Read as stated: "80%", "80 percent", "80/100", "8/10", "8 out of 10"; a bare number is a probability up to 1 and a
     percentage above. The last statement counts. A value out of range (120%) is no statement.
     """
-    match = _last_statement(text)
-    if match is None:
+    stated = _last_statement(text)
+    if stated is None:
         return text.strip(), None
+    match, start = stated
     value = float(match["value"])
     unit = (match["unit"] or "").lower().replace(" ", "")
     if unit in ("/10", "outof10"):
         value /= 10
     elif unit or value > 1:
         value /= 100
-    rest = (text[: match.start()] + "\n" + text[match.end() :]).strip()
+    rest = (text[:start] + "\n" + text[match.end() :]).strip()
     return rest, value if 0 <= value <= 1 else None
 
 
@@ -50,8 +59,8 @@ def token_probability(text: str, tokens: Sequence[str], logprobs: Sequence[float
     """
     if not logprobs or len(tokens) != len(logprobs):
         return None
-    match = _last_statement(text)
-    end = match.start() if match else len(text)
+    stated = _last_statement(text)
+    end = stated[1] if stated else len(text)
     kept, at = [], 0
     for token, value in zip(tokens, logprobs, strict=True):
         if at < max(end, 1):

@@ -1,0 +1,73 @@
+"""What is put to a model that judges or writes, and what it says back: both untrusted, both bounded."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["fence", "last_object", "storable"]
+
+LONGEST_REPLY = 50_000  # characters in which an object is looked for, the last ones
+# Inside JSON these can only stand within a string, so each may be written as an escape. With them gone, no answer can
+# spell a chat template's marks (<|im_end|>, [INST], <s>), a code fence or markup.
+_MARKS = re.compile(r"[<>|\[\]`]")
+_OPENING = re.compile(r'\{\s*+["}]')
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def fence(data: Mapping[str, Any]) -> tuple[str, str]:
+    """(the boundary line, the data as one line of JSON that cannot hold the boundary).
+
+    The boundary is a hash of the data, so that nobody can write it into an answer beforehand, and the same answer
+    gives the same prompt (and the same ledger key) every time. JSON keeps the text on one line with its quotes and
+    controls escaped; ASCII only, so that no invisible or reordering character comes through.
+    """
+    line = json.dumps(dict(data), ensure_ascii=True)
+    body = _STRINGS.sub(lambda s: _MARKS.sub(lambda m: f"\\u{ord(m.group()):04x}", s.group()), line)
+    # 64 bits: nobody finds an answer that holds its own hash, and hex digits are many tokens to a small model
+    boundary = f"DATA-{hashlib.sha256(body.encode()).hexdigest()[:16]}"
+    return boundary, body
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) < 20 else float(digits)  # hundreds of digits are no number anybody meant
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer)
+
+
+def last_object(text: str, *keys: str) -> dict[str, Any] | None:
+    """The last whole JSON object of a reply that has `keys`, code fences and talk around it aside; None without one.
+
+    The last and not the first: a judge that thinks aloud quotes what it judges before it gives its verdict. An object
+    that has all the keys goes before one that has only the first. A reply that breaks off inside a later object has
+    none, since what stands before may be a quotation. Objects inside another are part of it. The time is linear in the
+    reply: after a fault the search goes on behind it.
+    """
+    text = text[-LONGEST_REPLY:].rstrip()
+    whole: dict[str, Any] | None = None
+    partly: dict[str, Any] | None = None
+    start = _OPENING.search(text)
+    while start is not None:
+        try:
+            found, end = _DECODER.raw_decode(text, start.start())
+        except json.JSONDecodeError as error:
+            end = max(error.pos, start.end() - 1)
+            if end >= len(text) or error.msg.startswith("Unterminated string"):
+                return None
+        except RecursionError:
+            return None
+        else:
+            if all(key in found for key in keys):
+                whole = found
+            elif keys[0] in found:
+                partly = found
+        start = _OPENING.search(text, end)
+    return whole if whole is not None else partly
+
+
+def storable(text: str) -> str:
+    """Text that every database takes: half surrogates and zero bytes, which not all do, as the replacement sign."""
+    return _UNSTORABLE.sub("\ufffd", text)
