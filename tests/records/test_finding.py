@@ -22,7 +22,7 @@ def test_to_dict_is_strict_json() -> None:
     )
     row = json.loads(json.dumps(finding.to_dict(), allow_nan=False))
     assert row["estimate"] is None
-    assert row["interval"]["low"] == "-Infinity"
+    assert row["interval"]["low"] is None
     assert row["verdict"] == "undecided"
     assert row["gates"]["G1"] == {"passed": True, "delta": 0.1, "rule": "r", "n": None, "detail": ""}
 

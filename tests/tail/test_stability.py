@@ -16,7 +16,7 @@ def test_scan_of_a_true_gpd_recovers_truth(rng: np.random.Generator) -> None:
     assert all(p.n_exc >= 200 for p in scan.points)
     # a GPD is a GPD above every threshold; neighbours share data, so the intervals miss together: allow a fifth
     assert sum(0.2 in p.interval for p in scan.points) >= 48
-    assert scan.envelope[0] < 0.2 < scan.envelope[1] or abs(scan.median - 0.2) < 0.05
+    assert scan.envelope.low < 0.2 < scan.envelope.high or abs(scan.median - 0.2) < 0.05
 
 
 def test_scan_leaves_out_thin_thresholds(rng: np.random.Generator) -> None:

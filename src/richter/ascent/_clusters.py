@@ -5,7 +5,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +13,7 @@ from scipy.spatial.distance import cdist
 
 from richter.ascent._map import principal_components
 from richter.errors import TooFewErrors
+from richter.records import Result
 
 __all__ = ["Clustering", "Term", "cluster_vectors", "distinguishing_terms"]
 
@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Clustering:
+class Clustering(Result):
     """The cluster of each vector (from 0, the largest first), and what speaks for there being several.
 
     `silhouette` is the best mean silhouette over 2 to 12 clusters; `p_value` compares it with clouds of the same
@@ -41,23 +41,15 @@ class Clustering:
     silhouettes_of_one_cloud: tuple[float, ...]
     p_value: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(Result):
     """A word: in how many paragraphs of a cluster it stands, in how many others, and the z-score of its log-odds."""
 
     term: str
     inside: int
     outside: int
     z: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def cluster_vectors(

@@ -9,7 +9,7 @@ import numpy as np
 from richter.ascent._outcome import is_wrong, row_of
 from richter.ascent._summary import search_note, search_outcomes
 from richter.errors import InputError
-from richter.records import Condition, Item
+from richter.records import Condition, Item, Result
 from richter.store import RunLike, has_ledger, open_ledger
 
 __all__ = ["CrossMatrix", "Subset", "cross_matrix", "merge_items", "read_answers", "read_subset"]
@@ -26,7 +26,7 @@ class Subset:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class CrossMatrix:
+class CrossMatrix(Result):
     """Condition j (columns) on the subset of condition i's search (rows), as in the paper's figure 4.
 
     `accuracy[i][j]` is j's accuracy there; `correlation[i][j]` the correlation (phi) of right and wrong between i and j
@@ -39,10 +39,6 @@ class CrossMatrix:
     items: tuple[int, ...]
     accuracy: tuple[tuple[float | None, ...], ...]
     correlation: tuple[tuple[float | None, ...], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def read_subset(run: RunLike, *, failing: bool = False) -> Subset:

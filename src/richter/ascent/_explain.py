@@ -19,7 +19,7 @@ from richter.ascent._survey import check_base
 from richter.errors import InputError, TooFewErrors
 from richter.knowledge import KnowledgeBase
 from richter.llm import Asker, Budget, Message, Model, Price, read_prices
-from richter.records import Answer, Decoding, Item, fence, last_object
+from richter.records import Answer, Decoding, Item, Result, fence, last_object
 from richter.store import RunLike, Spent, open_ledger, run_place
 
 __all__ = ["Explanation", "LackingPattern", "WrongAnswer", "explain_errors", "wrong_answers"]
@@ -75,7 +75,7 @@ class LackingPattern:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Result):
     """What the errors of a search have in common, as a language model put it.
 
     A reading, not a test: the words are the model's. The counts are ours: a paragraph counts once, under the first
@@ -90,10 +90,6 @@ class Explanation:
     unsorted: int
     dropped: Mapping[str, int]
     spent: Spent
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self) | {"dropped": dict(self.dropped)}
 
 
 def wrong_answers(run: RunLike, *, limit: int, rng: np.random.Generator) -> dict[int, list[WrongAnswer]]:

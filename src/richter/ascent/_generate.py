@@ -11,7 +11,7 @@ from typing import Any
 
 from richter.bench import normalise
 from richter.llm import Message
-from richter.records import Decoding, Paragraph, Question, fence, last_object, printable
+from richter.records import Decoding, Paragraph, Question, Result, fence, last_object, printable
 
 __all__ = [
     "GENERATION",
@@ -66,7 +66,7 @@ _POINTS_AT_CONTEXT = re.compile(
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
-class Dropped:
+class Dropped(Result):
     """What could not be used of a generator's replies, or of a base's questions, by reason."""
 
     broken: int = 0  # not JSON, or not of the shape asked for
@@ -76,10 +76,6 @@ class Dropped:
     rephrasings: int = 0  # a rephrasing that fails one of these
     tasks: int = 0  # proposed tasks that are no task, or an earlier one in other words
     optionless: int = 0  # has no wrong answers to choose from, which a cloze needs
-
-    def to_dict(self) -> dict[str, int]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def generation_messages(paragraph: Paragraph, *, title: str, questions: int) -> list[Message]:

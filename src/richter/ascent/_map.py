@@ -2,13 +2,14 @@
 
 import dataclasses
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from richter.errors import TooFewErrors
+from richter.records import Result
 
 __all__ = ["ErrorMap", "map_vectors", "principal_components"]
 
@@ -21,7 +22,7 @@ Method = Literal["pca", "tsne"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorMap:
+class ErrorMap(Result):
     """Points in two dimensions, and how far they can be trusted.
 
     `kept_neighbours` is the share of a point's ten nearest neighbours by cosine that are among its ten nearest on the
@@ -34,10 +35,6 @@ class ErrorMap:
     points: tuple[tuple[float, float], ...]
     kept_neighbours: float
     explained: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def map_vectors(vectors: ArrayLike, *, method: Method | None = None, rng: np.random.Generator) -> ErrorMap:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from richter.records import Result
 from richter.stats import benjamini_hochberg
 
 __all__ = ["Pattern", "find_patterns"]
@@ -15,7 +16,7 @@ Value = tuple[tuple[str, str], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class Pattern(Result):
     """A group of paragraphs by one or two attributes, and its mean error against all the others'."""
 
     attributes: Mapping[str, str]
@@ -25,10 +26,6 @@ class Pattern:
     error_of_others: float
     p_value: float
     adjusted_p_value: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)} | {"attributes": dict(self.attributes)}
 
     def __str__(self) -> str:
         name = ", ".join(f"{k} {v}" for k, v in self.attributes.items())

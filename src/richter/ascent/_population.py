@@ -2,19 +2,18 @@
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from richter.records import Interval
+from richter.records import Interval, Result
 
 __all__ = ["PopulationRate", "population_rate"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PopulationRate:
+class PopulationRate(Result):
     """An error rate of a base (or of a category of it) from n paragraphs drawn at random out of `size`.
 
     `error_rate` and `interval` are None where nothing was drawn: an unknown rate is not 0.
@@ -24,11 +23,6 @@ class PopulationRate:
     interval: Interval | None
     n: int
     size: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        interval = self.interval.to_dict() if self.interval else None
-        return {"error_rate": self.error_rate, "interval": interval, "n": self.n, "size": self.size}
 
 
 def population_rate(errors: ArrayLike, *, size: int, level: float = 0.95) -> PopulationRate:

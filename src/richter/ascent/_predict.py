@@ -1,7 +1,6 @@
 """Can failing paragraphs be told from their vectors? A logistic classifier and its held-out score."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +9,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 
 from richter.errors import TooFewErrors
+from richter.records import Result
 
 __all__ = ["FailurePrediction", "predict_failures"]
 
@@ -18,7 +18,7 @@ SMALLEST = 40  # paragraphs, with at least 5 of each kind on either side of the 
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class FailurePrediction:
+class FailurePrediction(Result):
     """How well failing paragraphs are told from others on paragraphs that the classifier has not seen.
 
     `accuracy` is to be read against `accuracy_of_the_majority`, what always naming the commoner kind gives; `auc` is
@@ -30,10 +30,6 @@ class FailurePrediction:
     accuracy: float
     accuracy_of_the_majority: float
     auc: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def predict_failures(

@@ -2,30 +2,25 @@
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from richter.errors import TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, Result
 
 __all__ = ["RateRatio", "rate_ratio"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class RateRatio:
+class RateRatio(Result):
     """The ratio of two mean rates, with an interval over searches (seeds), which are the units."""
 
     ratio: float
     interval: Interval
     n: int
     n_baseline: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self) | {"interval": self.interval.to_dict()}
 
 
 def rate_ratio(rates: ArrayLike, baseline: ArrayLike, *, level: float = 0.95) -> RateRatio:

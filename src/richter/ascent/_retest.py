@@ -1,7 +1,7 @@
 """Ask again what was answered wrongly: openly instead of by options, or with the paragraph in view."""
 
 import dataclasses
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from richter.ascent._summary import search_note
 from richter.ascent._survey import check_base
 from richter.errors import TooFewErrors
 from richter.knowledge import KnowledgeBase
-from richter.records import Condition, Interval, Item
+from richter.records import Condition, Interval, Item, Result
 from richter.stats import wilson
 from richter.store import RunLike, open_ledger
 
@@ -20,12 +20,14 @@ Kind = Literal["open", "context"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Retest:
+class Retest(Result):
     """How many of the questions that were answered wrongly are answered rightly when asked another way.
 
     The interval takes questions as independent; `n` are one wording each of different paragraphs, so they are not
     rephrasings of one another.
     """
+
+    derived: ClassVar = ("share",)
 
     kind: Kind
     n: int
@@ -36,11 +38,6 @@ class Retest:
     def share(self) -> float:
         """The share that is now right."""
         return self.right / self.n
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        interval = self.interval.to_dict()
-        return {"kind": self.kind, "n": self.n, "right": self.right, "share": self.share, "interval": interval}
 
 
 def prepare_retest(

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 from richter.errors import InputError
 from richter.knowledge import Retrieval
+from richter.records import Result
 
 __all__ = ["STRATEGIES", "SearchSettings", "Strategy"]
 
@@ -14,7 +15,7 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSettings:
+class SearchSettings(Result):
     """The parameters of a search; the defaults are the paper's (section 3) but for the uniform share.
 
     `uniform` is the share of each batch drawn at random from the whole base, which carries the population estimate
@@ -46,10 +47,6 @@ class SearchSettings:
         for fine, what, remedy in checks:
             if not fine:
                 raise InputError(f"A search cannot have {what}.", remedy=remedy)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "SearchSettings":

@@ -12,6 +12,7 @@ from richter.ascent._map import ErrorMap, map_vectors
 from richter.ascent._summary import BASE_NOTE, search_note, search_outcomes
 from richter.errors import InputError
 from richter.knowledge import KnowledgeBase
+from richter.records import Result
 from richter.store import RunLike, open_ledger
 
 __all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "check_base", "survey_errors"]
@@ -33,7 +34,7 @@ class MappedError:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorCluster:
+class ErrorCluster(Result):
     """A group of failing paragraphs: its commonest categories, its words, and the paragraph nearest to its centre."""
 
     cluster: int
@@ -43,10 +44,6 @@ class ErrorCluster:
     terms: tuple[Term, ...]
     example: int
     example_text: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self) | {"categories": [list(pair) for pair in self.categories]}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

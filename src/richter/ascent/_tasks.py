@@ -16,7 +16,7 @@ from richter.ascent._field import Field
 from richter.errors import InputError
 from richter.knowledge import Embedder, find_similar, open_embedder
 from richter.llm import Message
-from richter.records import Decoding, fence, last_object
+from richter.records import Decoding, Result, fence, last_object
 from richter.store import Ledger
 
 __all__ = [
@@ -55,17 +55,13 @@ TASKS = Decoding(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Result):
     """A task, the step it was proposed for, and the paragraphs it was asked by."""
 
     step: int
     text: str
     paragraphs: tuple[int, ...]
     error: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

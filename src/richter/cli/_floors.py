@@ -206,8 +206,8 @@ def horizon_command(labels: int, alpha: float, c0: float, lipschitz: float, json
     write_json(payload, json_path)
     console(json_path).print(
         f"{labels:,} labels verify models up to size N* = {result.passive:.3g} ({RATE}); the claimed active horizon "
-        f"is {result.active_rate:.3g} (not proved). Labels grow as N^{alpha:g} for detection and N^{2 * alpha:g} for "
-        "estimation."
+        f"is {result.active_rate.value:.3g} (not proved). Labels grow as N^{alpha:g} for detection and "
+        f"N^{2 * alpha:g} for estimation."
     )
 
 
@@ -345,7 +345,7 @@ def presets(json_path: str | None) -> None:
             f"{preset.delta:g}",
             f"{preset.error_rate:g}",
             f"{labels.total:,}",
-            f"{labels.active_rate:,}",
+            f"{labels.active_rate.value:,}",
             f"{labels.total / preset.available:.1f} x",
         )
     out = console(json_path)

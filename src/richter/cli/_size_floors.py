@@ -205,5 +205,5 @@ def size_groups(
     )
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("until the smallest group has enough", f"{result.smallest_group:,}", f"L e / (share d^3); {RATE}")
-    table.add_row("with chosen labels", f"{result.active_rate:,}", "a rate that is not proved")
+    table.add_row("with chosen labels", f"{result.active_rate.value:,}", "a rate that is not proved")
     out.print(table)

@@ -278,7 +278,7 @@ def _show(report: TailReport, json_path: str | None) -> None:
         out.print(
             printable(
                 f"{name}: xi over {len(scan.points)} thresholds: median {scan.median:+.3f}, envelope "
-                f"{scan.envelope[0]:+.3f} to {scan.envelope[1]:+.3f}"
+                f"{scan.envelope.low:+.3f} to {scan.envelope.high:+.3f}"
             )
         )
     notes = dict.fromkeys(study.notes)

@@ -6,7 +6,7 @@ finite, so this is stratified sampling in two phases: explore all confidences, t
 
 import dataclasses
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.floors._check import check_level
-from richter.records import Interval, Shown, jsonable
+from richter.records import Interval, Shown
 from richter.stats import ece_interval
 
 __all__ = ["ActiveEstimate", "ActiveState", "active_estimate", "next_batch", "start_active"]
@@ -192,10 +192,6 @@ class ActiveEstimate(Shown):
     pool: int
     per_stratum: tuple[int, ...]
     level: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 def active_estimate(state: ActiveState, *, bins: int = 10, level: float = 0.95) -> ActiveEstimate:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +9,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import binom
 
 from richter.floors._check import check_n, check_share
+from richter.records import Result
 
 __all__ = ["LeCam", "detection_limit", "detection_power", "le_cam"]
 
@@ -17,7 +17,7 @@ _SETTLED = 20_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class LeCam:
+class LeCam(Result):
     """Le Cam's lower bound on the risk of any estimate of calibration error from n labels.
 
     `bound` = `constant` x sqrt(error_rate / n), attained by a gap of `delta`.
@@ -28,10 +28,6 @@ class LeCam:
     delta: float
     n: int
     error_rate: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def _overlap(n: int, error_rate: float, delta: float) -> float:

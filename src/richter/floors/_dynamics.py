@@ -2,9 +2,10 @@
 
 import dataclasses
 import math
-from typing import Any
 
 from richter.floors._check import check_n, check_positive, check_share
+from richter.floors._rates import Unproved
+from richter.records import Result
 
 __all__ = [
     "HalfLife",
@@ -19,21 +20,15 @@ __all__ = [
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Horizon:
+class Horizon(Result):
     """The model size beyond which `labels` cannot verify a gap as large as the error rate; rates, constant 1."""
 
     passive: float
-    active_rate: float
+    active_rate: Unproved
     labels: float
     alpha: float
     c0: float
     lipschitz: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = dataclasses.asdict(self)
-        row["active_rate"] = {"value": self.active_rate, "proved": False}
-        return row
 
 
 def horizon(labels: float, *, alpha: float = 0.5, c0: float = 1.0, lipschitz: float = 1.0) -> Horizon:
@@ -46,7 +41,7 @@ def horizon(labels: float, *, alpha: float = 0.5, c0: float = 1.0, lipschitz: fl
         check_positive(value, name)
     return Horizon(
         passive=(c0**2 * labels / lipschitz) ** (1 / (2 * alpha)),
-        active_rate=(c0 * labels) ** (1 / alpha),
+        active_rate=Unproved(value=(c0 * labels) ** (1 / alpha)),
         labels=labels,
         alpha=alpha,
         c0=c0,
@@ -81,17 +76,13 @@ def dynamics_exponent(beta: float) -> dict[str, str]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class HalfLife:
+class HalfLife(Result):
     """How long a verification holds under drift, in the drift's unit of time, and the labels a unit to keep it up."""
 
     expires_after: float
     labels_per_unit: float
     delta: float
     drift: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def half_life(delta: float, drift: float, *, error_rate: float = 0.05, lipschitz: float = 1.0) -> HalfLife:
@@ -113,7 +104,7 @@ def half_life(delta: float, drift: float, *, error_rate: float = 0.05, lipschitz
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Recalibration:
+class Recalibration(Result):
     """`rounds` of recalibration whose improvement `labels` could still detect; `exact` before rounding down."""
 
     rounds: int
@@ -122,10 +113,6 @@ class Recalibration:
     factor: float
     ece: float
     error_rate: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def recalibration_rounds(labels: float, ece: float, *, error_rate: float, factor: float = 0.5) -> Recalibration:

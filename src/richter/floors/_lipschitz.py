@@ -3,13 +3,12 @@
 import dataclasses
 import functools
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, Shown, jsonable
+from richter.records import Interval, Shown
 
 __all__ = ["Lipschitz", "lipschitz"]
 
@@ -36,10 +35,6 @@ class Lipschitz(Shown):
     cap: float
     resolutions: dict[int, float | None]
     n_resamples: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 def _estimate(right: Floats, count: Floats, *, min_count: int, quantile: float, cap: float) -> Floats:

@@ -6,15 +6,23 @@ A rate is an order of magnitude with constant 1, not an interval. Wherever data 
 
 import dataclasses
 import math
-from typing import Any
 
 from richter.floors._check import check_n, check_positive, check_share
+from richter.records import Result
 
 __all__ = ["Rate", "accuracy_floor", "active_floor", "bias_variance_bins", "passive_floor", "phase"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
+class Unproved(Result):
+    """A rate that the paper states and does not prove."""
+
+    value: float
+    proved: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Rate(Result):
     """A value of a rate with constant 1, its formula, and whether the paper's proof of it holds."""
 
     value: float
@@ -22,20 +30,10 @@ class Rate:
     source: str
     proved: bool
     note: str
+    constant: int = 1
 
     def __float__(self) -> float:
         return self.value
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "value": self.value,
-            "formula": self.formula,
-            "source": self.source,
-            "constant": 1,
-            "proved": self.proved,
-            "note": self.note,
-        }
 
 
 def passive_floor(n: float, error_rate: float, *, lipschitz: float = 1.0) -> Rate:

@@ -3,13 +3,13 @@
 import dataclasses
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from richter.errors import TooFewErrors
+from richter.records import Result
 
 __all__ = ["SelfEvaluation", "self_evaluation"]
 
@@ -19,7 +19,7 @@ _EXACT = 7  # up to 7! = 5,040 orders are all looked at
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SelfEvaluation:
+class SelfEvaluation(Result):
     """Spearman's rho over confidence bins, of confidence with |gap| and, as positive control, with accuracy.
 
     `p` are two-sided permutation p-values. A gap correlation that is not significant while the control is says that
@@ -34,10 +34,6 @@ class SelfEvaluation:
     bins: int
     smallest_p: float
     n: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def self_evaluation(

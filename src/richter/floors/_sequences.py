@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from typing import Any
 
 import numba
 import numpy as np
@@ -39,10 +38,6 @@ class Sequence:
     def interval(self) -> Interval:
         """The limits now."""
         return Interval(low=float(self.low[-1]), high=float(self.high[-1]), level=self.level, method=self.method)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The state now; the path is long and can be redone."""
-        return {"n": self.n, "estimate": float(self.estimate[-1]), "interval": self.interval.to_dict()}
 
 
 def _values(x: ArrayLike, low: float, high: float) -> Floats:

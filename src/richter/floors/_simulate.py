@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from richter.floors._active import active_estimate, next_batch, start_active
 from richter.floors._detection import detection_power
 from richter.floors._rates import bias_variance_bins, passive_floor
-from richter.records import jsonable
+from richter.records import Result
 from richter.stats import Mapper, run_tasks, run_trials
 
 __all__ = ["SIMULATIONS", "Simulation", "simulate_active", "simulate_composition", "simulate_phase", "simulate_slope"]
@@ -24,7 +24,7 @@ _BATCH = 100  # runs of a millisecond or less
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Simulation:
+class Simulation(Result):
     """A table of simulated figures, what it shows in a sentence, and what the paper has."""
 
     name: str
@@ -32,10 +32,6 @@ class Simulation:
     paper: str
     rows: tuple[Mapping[str, Any], ...]
     runs: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -11,6 +10,7 @@ from scipy.stats import binom
 from richter.errors import InputError
 from richter.floors._check import check_level, check_n, check_positive, check_share
 from richter.floors._detection import detection_power, le_cam
+from richter.records import Result
 
 __all__ = [
     "LabelsNeeded",
@@ -26,7 +26,7 @@ _MOST = 10**9  # no search goes beyond
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class LabelsNeeded:
+class LabelsNeeded(Result):
     """Labels to resolve a calibration error of `delta`.
 
     `estimation`: passive rate L e / delta^3, constant 1. `detection_bound`: what Le Cam's bound makes necessary for
@@ -42,10 +42,6 @@ class LabelsNeeded:
     lipschitz: float
     alpha: float
     power: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def labels_needed(

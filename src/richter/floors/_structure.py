@@ -3,13 +3,14 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from richter.errors import InputError
 from richter.floors._check import check_n, check_positive, check_share
+from richter.floors._rates import Unproved
+from richter.records import Result
 
 __all__ = [
     "PRESETS",
@@ -27,23 +28,17 @@ __all__ = [
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
+class Groups(Result):
     """Labels to verify calibration to `delta` in every group; rates, constant 1."""
 
     smallest_group: int
     total: int
-    active_rate: int
+    active_rate: Unproved
     groups: int
     min_share: float
     delta: float
     error_rate: float
     lipschitz: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; the active figure is a rate that is not proved."""
-        row = dataclasses.asdict(self)
-        row["active_rate"] = {"value": self.active_rate, "proved": False}
-        return row
 
 
 def group_labels(
@@ -65,7 +60,7 @@ def group_labels(
     return Groups(
         smallest_group=_up(one),
         total=_up(groups * one),
-        active_rate=_up(groups * error_rate / (min_share * delta**2)),
+        active_rate=Unproved(value=_up(groups * error_rate / (min_share * delta**2))),
         groups=groups,
         min_share=min_share,
         delta=delta,
@@ -105,7 +100,7 @@ PRESETS = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Pipeline:
+class Pipeline(Result):
     """A pipeline of stages: its Lipschitz bound and the labels for end-to-end verification.
 
     `verifiable` is False, and `labels` None, when a stage is discontinuous (retrieval, tool use, an arg max).
@@ -118,10 +113,6 @@ class Pipeline:
     delta: float
     error_rate: float
     note: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**dataclasses.asdict(self), "stages": list(self.stages)}
 
 
 def compose(stages: Sequence[float], *, delta: float, error_rate: float) -> Pipeline:
@@ -177,7 +168,7 @@ def depth_limit(lipschitz: float, *, labels: float, delta: float, error_rate: fl
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer:
+class Transfer(Result):
     """Labels for a fine-tuned model whose parent was verified, and from scratch; rates, constant 1."""
 
     with_transfer: int
@@ -185,10 +176,6 @@ class Transfer:
     helps: bool
     shift: float
     delta: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def transfer_labels(
@@ -212,7 +199,7 @@ def transfer_labels(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Temperature:
+class Temperature(Result):
     """What fitting one temperature leaves: the mean calibration error from the noise of the fit itself.
 
     `information` I(1) and `sensitivity` kappa are averages over the scores; `residual` is kappa sqrt(2 / (pi n I)).
@@ -223,10 +210,6 @@ class Temperature:
     information: float
     sensitivity: float
     n: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def temperature_rate(confidence: ArrayLike, *, n: int | None = None) -> Temperature:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from richter.errors import InputError
 from richter.floors._paired import PairedCounts, mcnemar
 from richter.floors._rates import accuracy_floor
-from richter.records import jsonable
+from richter.records import Result
 from richter.stats import holm
 
 __all__ = ["Subject", "SubjectNoise", "subject_noise"]
@@ -31,7 +30,7 @@ class Subject:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectNoise:
+class SubjectNoise(Result):
     """All subjects. `share_*` are over all subject-pairs; `unranked` subjects have no pair told apart."""
 
     subjects: tuple[Subject, ...]
@@ -41,10 +40,6 @@ class SubjectNoise:
     mean_instability: float
     skipped: int
     n_resamples: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 def subject_noise(

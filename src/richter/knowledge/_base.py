@@ -18,7 +18,7 @@ from richter.knowledge._embed import EMBEDDING, Embed, embed
 from richter.knowledge._ingest import as_documents
 from richter.knowledge._pipeline import prepared_blocks
 from richter.knowledge._prepare import Prepared, key_of
-from richter.records import Document, Paragraph, Question
+from richter.records import Document, Paragraph, Question, Result
 
 __all__ = ["BaseInfo", "KnowledgeBase", "add_documents", "open_base", "write_base"]
 
@@ -30,7 +30,7 @@ INFO_NAME = "base.json"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class BaseInfo:
+class BaseInfo(Result):
     """What a base holds and what made it. `consumed` counts source documents, so that a build can go on."""
 
     name: str
@@ -47,10 +47,6 @@ class BaseInfo:
     sources: Mapping[str, str] = dataclasses.field(default_factory=dict)
     added: tuple[str, ...] = ()  # what was added after the base was finished
     format: int = FORMAT
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def write_base(

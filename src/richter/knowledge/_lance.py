@@ -23,7 +23,7 @@ from richter.errors import InputError, MissingPart, StorageError
 from richter.knowledge._base import KnowledgeBase
 from richter.knowledge._retrieve import SPARE, Recall, Retrieval, nearest_of
 from richter.knowledge._topk import top_k
-from richter.records import Interval, printable
+from richter.records import Interval, Result, printable
 from richter.stats import wilson
 
 __all__ = ["DiskIndex", "IndexInfo", "build_index", "open_index", "read_index_info", "usual_retrieval"]
@@ -51,7 +51,7 @@ HINTS = {
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class IndexInfo:
+class IndexInfo(Result):
     """Where a base's index lies, what it covers, and how much of the exact neighbours it finds."""
 
     url: str
@@ -63,11 +63,6 @@ class IndexInfo:
     probes: int  # partitions read for a query
     recall: tuple[Recall, ...]
     kind: str = KIND
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return fields | {"recall": [r.to_dict() for r in self.recall]}
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "IndexInfo":

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.knowledge._device import top_k_on_accelerator
 from richter.knowledge._topk import top_k
-from richter.records import Interval
+from richter.records import Interval, Result
 
 __all__ = ["SPARE", "Candidates", "Recall", "Retrieval", "find_similar", "measure_recall", "nearest_of"]
 
@@ -117,17 +117,13 @@ def _held(chosen: NDArray[np.int64], first_rows: NDArray[np.int64], free_rows: N
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
+class Recall(Result):
     """The share of the exact k nearest that a retrieval finds: its mean over random paragraphs, and an interval."""
 
     recall: float
     interval: Interval
     queries: int
     k: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def measure_recall(

@@ -3,10 +3,10 @@
 from richter.records._audit import Answer, Condition, Confidence, Decoding, Grade, Item, Rating, call_key
 from richter.records._claim import Better, Claim, Family, Hypothesis, Refused, Unit
 from richter.records._finding import Finding, Gate, Interval, Verdict
-from richter.records._jsonable import jsonable
 from richter.records._knowledge import Document, Paragraph, Question
 from richter.records._picture import Mark, Shown, picture
-from richter.records._plain import plain
+from richter.records._plain import Result, plain
+from richter.records._plain import plain as jsonable
 from richter.records._reply import fence, last_object, storable
 from richter.records._text import markdown_safe, printable
 
@@ -30,6 +30,7 @@ __all__ = [
     "Question",
     "Rating",
     "Refused",
+    "Result",
     "Shown",
     "Unit",
     "Verdict",

@@ -4,13 +4,15 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+from richter.records._plain import Result
 
 __all__ = ["Answer", "Condition", "Confidence", "Decoding", "Grade", "Item", "Rating", "call_key"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Result):
     """One question.
 
     `stem` is a cloze of the same question (a sentence that the reference completes) and `shots` two solved cloze
@@ -18,6 +20,8 @@ class Item:
     fact behind the reference, from which severity is graded by rule. `form` is `plain`, `compositional` (two facts
     chained) or `trap` (a false premise that a careful model rejects).
     """
+
+    always: ClassVar = ("id", "prompt", "reference", "form")
 
     id: str
     prompt: str
@@ -32,15 +36,6 @@ class Item:
     source: str = ""
     truth: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, empty fields left out."""
-        row: dict[str, Any] = {}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name in ("id", "prompt", "reference") or value not in ((), "", None, {}):
-                row[field.name] = list(value) if isinstance(value, tuple) else value
-        return row
-
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "Item":
         """The inverse of `to_dict`."""
@@ -49,8 +44,10 @@ class Item:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Decoding:
+class Decoding(Result):
     """How a model is made to answer. `choices` restricts the answer to one of these texts (option scoring)."""
+
+    always: ClassVar = ("temperature", "max_tokens")
 
     temperature: float = 0.0
     top_p: float | None = None
@@ -60,37 +57,18 @@ class Decoding:
     choices: tuple[str, ...] = ()
     json_schema: Mapping[str, Any] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, unset ones left out (so that a new optional field keeps old keys valid)."""
-        row: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
-        for name in ("top_p", "seed", "json_schema"):
-            if getattr(self, name) is not None:
-                row[name] = getattr(self, name)
-        if self.logprobs:
-            row["logprobs"] = True
-        if self.choices:
-            row["choices"] = list(self.choices)
-        return row
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class Condition(Result):
     """What is audited: a model with its decoding settings, system prompt and way of being asked."""
+
+    always: ClassVar = ("name", "model", "decoding")
 
     name: str
     model: str
     decoding: Decoding = dataclasses.field(default_factory=Decoding)
     system: str = ""
     style: Literal["chat", "cloze"] = "chat"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row: dict[str, Any] = {"name": self.name, "model": self.model, "decoding": self.decoding.to_dict()}
-        if self.system:
-            row["system"] = self.system
-        if self.style != "chat":
-            row["style"] = self.style
-        return row
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "Condition":

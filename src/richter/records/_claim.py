@@ -5,6 +5,7 @@ import hashlib
 from typing import Literal
 
 from richter.records._finding import Gate, Interval, Verdict
+from richter.records._plain import Result
 
 __all__ = ["Better", "Claim", "Family", "Hypothesis", "Refused", "Unit"]
 
@@ -37,7 +38,7 @@ class Refused:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Result):
     """The only carrier of a verdict.
 
     With two conditions the `estimate` is the second minus the first, always. `interval` is the one that decided, at

@@ -5,14 +5,14 @@ import enum
 from collections.abc import Mapping
 from typing import Any
 
-from richter.records._jsonable import jsonable
 from richter.records._picture import Mark, picture
+from richter.records._plain import Result, plain
 
 __all__ = ["Finding", "Gate", "Interval", "Verdict"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(Result):
     """An interval at a confidence `level` and the `method` that made it."""
 
     low: float
@@ -27,10 +27,6 @@ class Interval:
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"low": self.low, "high": self.high, "level": self.level, "method": self.method}
 
 
 class Verdict(enum.StrEnum):
@@ -58,7 +54,7 @@ class Gate:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, what was observed at the top level beside `passed`."""
         row = {"passed": self.passed, "rule": self.rule, "n": self.n, "detail": self.detail}
-        return {**jsonable(dict(self.observed)), **row}
+        return {**plain(dict(self.observed)), **row}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +91,7 @@ class Finding:
         row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         row["gates"] = {g.name: g.to_dict() for g in self.gates}
         row["notes"] = list(self.notes)
-        return {k: jsonable(v) for k, v in row.items()}
+        return {k: plain(v) for k, v in row.items()}
 
     def _repr_html_(self) -> str:
         marks = []

@@ -2,18 +2,22 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
+
+from richter.records._plain import Result
 
 __all__ = ["Document", "Paragraph", "Question"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Result):
     """One question about a paragraph, before it is worded.
 
     A structured fact names its `relation` and `slots`, from which wordings are made, with plausible `wrong` answers.
     A question that somebody wrote comes worded (`wordings`, the first being the original, the rest rephrasings).
     """
+
+    always: ClassVar = ()
 
     answer: str
     wrong: tuple[str, ...] = ()
@@ -21,11 +25,6 @@ class Question:
     slots: Mapping[str, str] = dataclasses.field(default_factory=dict)
     wordings: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, empty fields left out."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in row.items() if v}
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "Question":

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Protocol
 
+from richter.records._plain import Result
 from richter.records._text import printable
 
 __all__ = ["Mark", "Shown", "Span", "picture"]
@@ -55,7 +56,7 @@ def picture(sentences: Iterable[str], marks: Sequence[Mark]) -> str:
     return f'<div class="richter">{"".join(parts)}</div>'
 
 
-class Shown:
+class Shown(Result):
     """A result that a notebook shows: its sentence if it has one, and every interval in it with its estimate.
 
     By the house's names: `interval` belongs to `estimate` (or what stands for it), `x_interval` to `x`. Results inside,

@@ -1,33 +1,74 @@
-"""Results as plain values, by their types: what JSON, JSONL and Parquet borders share."""
+"""Results as plain values, by their types: the one border between what rooms return and what is written."""
 
+import dataclasses
+import enum
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-import msgspec
+__all__ = ["Result", "plain"]
 
-__all__ = ["plain"]
+
+class Result:
+    """A result that can be written: a frozen dataclass with `to_dict()`, made from its fields by `plain`.
+
+    `derived` names properties that are written beside the fields, `unwritten` fields that are not. Where `always` is
+    given, other fields are written only where they are set, so that a new optional field leaves old hashes valid.
+    """
+
+    __slots__ = ()
+    derived: ClassVar[tuple[str, ...]] = ()
+    unwritten: ClassVar[tuple[str, ...]] = ()
+    always: ClassVar[tuple[str, ...] | None] = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        row: dict[str, Any] = plain(self)
+        return row
 
 
 def plain(value: Any) -> Any:
-    """A result (dataclass, struct, array, mapping, any nesting) as values that strict JSON can hold.
+    """A result (dataclass, array, mapping, enum, any nesting) as values that strict JSON can hold.
 
-    Numpy scalars and arrays become numbers and lists. Undefined and infinite numbers become None: a reader must be
-    able to tell "not known" from a number, and JSON has no other word for either.
+    Numpy scalars and arrays become numbers and lists, functions their names. Undefined and infinite numbers become
+    None: JSON has no word for either, and a reader must be able to tell "not known" from a number.
     """
-    return _finite(msgspec.to_builtins(value, str_keys=True, enc_hook=_numbers))
-
-
-def _numbers(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int):
+        return value.value if isinstance(value, enum.Enum) else value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, str):
+        return value.value if isinstance(value, enum.Enum) else value
+    own = getattr(type(value), "to_dict", Result.to_dict)
+    if own is not Result.to_dict:
+        return plain(own(value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return {k if isinstance(k, str) else _key(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(v) for v in value]
     if hasattr(value, "tolist"):  # numpy's scalars and arrays
-        return value.tolist()
+        return plain(value.tolist())
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_finite(v) for v in value]
-    return value
+def _fields(value: Any) -> dict[str, Any]:
+    unset = {f.name: f.default for f in dataclasses.fields(value)}
+    names = list(unset)
+    if not isinstance(value, Result):
+        return {name: plain(getattr(value, name)) for name in names}
+    row = {name: plain(getattr(value, name)) for name in (*names, *value.derived) if name not in value.unwritten}
+    if value.always is None:
+        return row
+    return {k: v for k, v in row.items() if k in value.always or not (_empty(v) or v == unset.get(k))}
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value is False or (isinstance(value, str | list | dict) and not value)
+
+
+def _key(key: Any) -> str:
+    return f"{key:g}" if isinstance(key, float) else str(key.value if isinstance(key, enum.Enum) else key)

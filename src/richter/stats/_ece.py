@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numba
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
 from richter.errors import InputError
-from richter.records import Interval, Shown, jsonable
+from richter.records import Interval, Result, Shown
 
 __all__ = ["Bin", "BinGaps", "EceResult", "bin_gaps", "ece", "ece_interval"]
 
@@ -28,8 +28,10 @@ _NORMAL_VARIANCE = 400.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Bin:
+class Bin(Result):
     """One row of a reliability table: the items whose confidence lies in [low, high)."""
+
+    derived: ClassVar = ("gap",)
 
     low: float
     high: float
@@ -78,12 +80,6 @@ class EceResult(Shown):
     n_bins: int
     binning: Binning
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        row["bins"] = [{**dataclasses.asdict(b), "gap": b.gap} for b in self.bins]
-        return {k: jsonable(v) for k, v in row.items()}
 
 
 def _pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:

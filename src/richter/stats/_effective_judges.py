@@ -1,7 +1,6 @@
 """How many independent judges a panel is worth."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,10 +23,6 @@ class EffectiveJudges(Shown):
     correlation: float  # mean correlation of the judges' errors
     n_judges: int
     n_items: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def effective_judges(

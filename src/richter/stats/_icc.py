@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,10 +26,6 @@ class ICC(Shown):
     mean_square_items: float
     mean_square_raters: float
     mean_square_error: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def icc(table: ArrayLike, *, level: float = 0.95) -> ICC:

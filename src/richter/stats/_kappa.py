@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,10 +30,6 @@ class Kappa(Shown):
     n_items: int
     n_raters: int
     weights: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def _kappa(

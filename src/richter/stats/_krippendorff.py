@@ -1,7 +1,7 @@
 """Krippendorff's alpha with a bootstrap over items."""
 
 import dataclasses
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,10 +26,6 @@ class Alpha(Shown):
     n_raters: int
     n_ratings: int
     n_resamples: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def krippendorff_alpha(

@@ -1,7 +1,6 @@
 """Do judges score alike? Per-judge effects, the paper's Kruskal-Wallis test, and the panel without each judge."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +8,7 @@ from scipy.special import ndtri
 from scipy.stats import chi2, kruskal
 
 from richter.errors import TooFewErrors
-from richter.records import Interval, Shown
+from richter.records import Interval, Result, Shown
 from richter.stats._ratings import ratings_table
 
 __all__ = ["JudgeEffect", "LeaveOneOut", "Leniency", "leave_one_judge_out", "leniency"]
@@ -28,13 +27,9 @@ class JudgeEffect(Shown):
     n: int
     mean: float  # raw mean over whatever this judge scored
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Leniency:
+class Leniency(Result):
     """Per-judge effects on the same items, their joint test, and the paper's Kruskal-Wallis test."""
 
     effects: tuple[JudgeEffect, ...]
@@ -43,10 +38,6 @@ class Leniency:
     kruskal_h: float
     kruskal_p: float
     n_items: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def leniency(table: ArrayLike, *, level: float = 0.95) -> Leniency:
@@ -116,7 +107,7 @@ def leniency(table: ArrayLike, *, level: float = 0.95) -> Leniency:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class LeaveOneOut:
+class LeaveOneOut(Result):
     """The panel's mean severity and error rate without one judge, on the items that still have a score."""
 
     judge: int
@@ -126,10 +117,6 @@ class LeaveOneOut:
     error_rate_change: float
     n_items: int
     n_lost: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def leave_one_judge_out(table: ArrayLike) -> tuple[LeaveOneOut, ...]:

@@ -1,28 +1,24 @@
 """Does failing to give a score depend on who was judged?"""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from richter.errors import InputError
+from richter.records import Result
 
 __all__ = ["Missingness", "missingness"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Missingness:
+class Missingness(Result):
     """Share missing in each group, and the chance of so uneven a split if it did not depend on the group."""
 
     shares: tuple[float, ...]
     p_value: float
     chi_square: float
     n_resamples: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def missingness(

@@ -2,13 +2,13 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, Result
 from richter.stats._proportion import wilson
 from richter.stats._ratings import paired_ratings
 
@@ -16,7 +16,7 @@ __all__ = ["Screening", "Share", "ThresholdRow", "overcall_rate", "screen"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class Share(Result):
     """k of n with Wilson's interval; `estimate` and `interval` are None where n is 0: undefined, not 0."""
 
     k: int
@@ -30,10 +30,6 @@ class Share:
         if n == 0:
             return cls(k=0, n=0, estimate=None, interval=None)
         return cls(k=k, n=n, estimate=k / n, interval=wilson(k, n, level=level))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def overcall_rate(
@@ -54,7 +50,7 @@ def overcall_rate(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ThresholdRow:
+class ThresholdRow(Result):
     """At severity >= threshold: how many of the reference's the judge catches, and how many of its own are right."""
 
     threshold: float
@@ -62,22 +58,14 @@ class ThresholdRow:
     ppv: Share
     specificity: Share
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Screening:
+class Screening(Result):
     """Sensitivity and positive predictive value at each threshold, and the mean difference judge - reference."""
 
     rows: tuple[ThresholdRow, ...]
     bias: float
     n: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"n": self.n, "bias": self.bias, "rows": [row.to_dict() for row in self.rows]}
 
 
 def screen(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,9 @@ class Stability:
 class ConditionTail(Shown):
     """A condition's bulk, threshold, fit, goodness of fit, stability and bound."""
 
+    unwritten: ClassVar = ("name", "fit", "stability")
+    derived: ClassVar = ("xi", "sigma", "ad_p")
+
     name: str
     n: int
     q: float
@@ -66,22 +69,15 @@ class ConditionTail(Shown):
         """The fitted shape, NaN where there is none."""
         return math.nan if self.fit is None else self.fit.xi
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "n": self.n,
-            "n_exc": self.n_exc,
-            "q": self.q,
-            "threshold": self.threshold,
-            "xi": self.xi,
-            "sigma": math.nan if self.fit is None else self.fit.sigma,
-            "interval": None if self.interval is None else self.interval.to_dict(),
-            "ad_p": math.nan if self.gof is None else self.gof.p,
-            "gof": None if self.gof is None else self.gof.to_dict(),
-            "mean": self.mean,
-            "tvar": self.tvar,
-            "bounded": None if self.bounded is None else self.bounded.to_dict(),
-        }
+    @property
+    def sigma(self) -> float:
+        """The fitted scale, NaN where there is none."""
+        return math.nan if self.fit is None else self.fit.sigma
+
+    @property
+    def ad_p(self) -> float:
+        """The p-value of the goodness of fit, NaN where it was not tested."""
+        return math.nan if self.gof is None else self.gof.p
 
 
 def exceedances_above(descending: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import eval_legendre, roots_legendre
 
 from richter.errors import InputError
+from richter.records import Result
 from richter.tail import _kernels
 from richter.tail._gpd import fit_gpd, seeds_from
 
@@ -22,7 +23,7 @@ _NODES = 600
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GofResult:
+class GofResult(Result):
     """A goodness-of-fit test of the GPD with both parameters estimated from the same data.
 
     `tied` is the share of exceedances that equal another; `rounding` the step of the grid they lie on (None: no grid
@@ -40,10 +41,6 @@ class GofResult:
     rounding: float | None
     n_resamples: int | None
     note: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def gpd_gof(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,8 @@ class GpdFit(Shown):
     no longer to be trusted; `at_bound` is True at xi = -1, the uniform law, below which no maximum exists.
     """
 
+    derived: ClassVar = ("standard_error",)
+
     xi: float
     sigma: float
     interval: Interval
@@ -39,11 +41,6 @@ class GpdFit(Shown):
     def standard_error(self) -> float:
         """Smith's (1987) asymptotic standard error of xi, (1 + xi) / sqrt(n); NaN where it does not hold."""
         return (1 + self.xi) / math.sqrt(self.n) if self.regular else math.nan
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return row | {"interval": self.interval.to_dict(), "standard_error": self.standard_error}
 
 
 def fit_gpd(

@@ -2,12 +2,13 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from richter.errors import PlanError
+from richter.records import Result
 
 __all__ = ["LEAVE_REASONS", "TRANSFORMS", "Step", "TailPlan", "UserTransform"]
 
@@ -24,7 +25,7 @@ UserTransform = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Result):
     """An alternative to the headline scale and threshold, taken when the one before it is left.
 
     `when` names the reasons for which the step before is left: `bounded` (a pile-up at a bound on any condition),
@@ -35,13 +36,9 @@ class Step:
     q: float = 0.95
     when: tuple[str, ...] = LEAVE_REASONS
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; a user's transform by its name."""
-        return {"transform": name_of(self.transform), "q": self.q, "when": list(self.when)}
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TailPlan:
+class TailPlan(Result):
     """The choices of the protocol (section 3 of the tail paper), fixed before the data are looked at.
 
     The two tolerances have no default: what is practically equal in mean and in tail mean depends on the scale.
@@ -104,12 +101,6 @@ class TailPlan:
             yield f"floor_exceedances = {self.floor_exceedances} is below 10."
         if self.n_resamples < 100:
             yield f"n_resamples = {self.n_resamples} is below 100."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        row["transform"] = name_of(self.transform)
-        return row | {"steps": [s.to_dict() for s in self.steps], "band": list(self.band), "bounds": list(self.bounds)}
 
 
 def name_of(transform: str | UserTransform) -> str:

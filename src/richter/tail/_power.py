@@ -3,14 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from richter.errors import InputError
-from richter.records import Interval, Verdict
+from richter.records import Interval, Result, Verdict
 from richter.stats import Mapper, run_trials, wilson
 from richter.tail import _kernels
 from richter.tail._condition import ConditionTail, exceedances_above, stability_of
@@ -26,7 +25,7 @@ __all__ = ["PowerCell", "PowerStudy", "simulate_criteria", "simulate_protocol"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PowerCell:
+class PowerCell(Result):
     """One true difference and size: how often the pair passes, and which gate fell first.
 
     `pass_rate` is over all gates (for the paper's appendix E, over P1 and P2, the only ones it exercises);
@@ -46,14 +45,9 @@ class PowerCell:
     failed: dict[str, float]
     blocked_by: dict[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return row | {"interval": self.interval.to_dict()}
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PowerStudy:
+class PowerStudy(Result):
     """Pass rates over true differences and numbers of exceedances."""
 
     generator: str
@@ -62,11 +56,6 @@ class PowerStudy:
     cells: tuple[PowerCell, ...]
     n_resamples: int
     simulated: bool = True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return row | {"cells": [c.to_dict() for c in self.cells]}
 
 
 def simulate_criteria(

@@ -2,11 +2,11 @@
 
 import dataclasses
 import math
-from typing import Any
 
 from scipy.special import ndtr, ndtri
 
 from richter.errors import InputError
+from richter.records import Result
 
 __all__ = ["TailSize", "required_exceedances", "required_for_p1", "size_tail"]
 
@@ -44,7 +44,7 @@ def required_for_p1(delta: float, *, xi: float = 0.0, alpha: float = 0.05, power
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TailSize:
+class TailSize(Result):
     """What a claim about a difference of tail shape will cost.
 
     `items` per condition make `exceedances` above the q quantile: the larger of eq. (2), of what disjoint intervals
@@ -69,10 +69,6 @@ class TailSize:
     conditions: int
     calls: int
     money_usd: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def p1_chance(delta: float, n: int, *, xi: float, alpha: float) -> float:

@@ -3,13 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, Result
 from richter.tail._condition import exceedances_above
 from richter.tail._gpd import fit_gpd
 
@@ -17,7 +17,7 @@ __all__ = ["ScanPoint", "StabilityScan", "stability_scan"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ScanPoint:
+class ScanPoint(Result):
     """The fit above one threshold."""
 
     q: float
@@ -27,18 +27,23 @@ class ScanPoint:
     sigma: float
     interval: Interval
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return row | {"interval": self.interval.to_dict()}
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """Two ends."""
+
+    low: float
+    high: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class StabilityScan:
+class StabilityScan(Result):
     """xi over thresholds with intervals, and the condition's own envelope: median and standard deviation of xi.
 
     A shape at one threshold that lies within `median` ± `spread` is inside the noise of choosing the threshold.
     """
+
+    derived: ClassVar = ("envelope",)
 
     points: tuple[ScanPoint, ...]
     median: float
@@ -46,20 +51,9 @@ class StabilityScan:
     n: int
 
     @property
-    def envelope(self) -> tuple[float, float]:
+    def envelope(self) -> Envelope:
         """Median minus and plus one standard deviation over the scan."""
-        return self.median - self.spread, self.median + self.spread
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        low, high = self.envelope
-        return {
-            "n": self.n,
-            "median": self.median,
-            "spread": self.spread,
-            "envelope": {"low": low, "high": high},
-            "points": [p.to_dict() for p in self.points],
-        }
+        return Envelope(low=self.median - self.spread, high=self.median + self.spread)
 
 
 def stability_scan(

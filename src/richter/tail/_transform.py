@@ -1,13 +1,14 @@
 """Scales on which tails are compared, and scores that cannot leave a range."""
 
 import dataclasses
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtrc, logit
 
 from richter.errors import InputError
+from richter.records import Result
 from richter.tail._plan import UserTransform, name_of
 
 __all__ = ["Bound", "Transformed", "find_bound", "on_half_steps", "transform_scores"]
@@ -81,13 +82,15 @@ def transform_scores(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class Bound(Result):
     """An upper bound of the scores.
 
     `kind`: `atom` (many scores exactly at it), `pile-up` (they crowd below it), `declared` (stated by the plan; the
     scores do not crowd there) or `attained` (nobody stated it: the largest score of all is a round number, met
     exactly, and a bound is to be suspected). The first two `contaminate` the tail: no GPD describes it.
     """
+
+    derived: ClassVar = ("contaminates",)
 
     bound: float
     kind: str
@@ -99,11 +102,6 @@ class Bound:
     def contaminates(self) -> bool:
         """Whether a GPD on this scale is out of the question."""
         return self.kind in ("atom", "pile-up")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return row | {"contaminates": self.contaminates}
 
 
 def find_bound(

@@ -7,14 +7,13 @@ logit scale (G4), or the same shape beyond the 0.995 quantile (G5).
 import dataclasses
 import math
 from collections import Counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from richter.errors import InputError
-from richter.records import Interval
+from richter.records import Interval, Result
 from richter.stats import Mapper, run_trials, wilson
 from richter.tail._generators import draw_gpd, draw_severities
 from richter.tail._plan import TailPlan
@@ -30,7 +29,7 @@ _ITEMS = 31_400  # 1,570 exceedances at q = 0.95
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TrapStudy:
+class TrapStudy(Result):
     """Rates over simulated studies in which the claim is false.
 
     `naive_rate` is the share in which the naive analyst has a claim to publish; `outcomes` what the protocol says of
@@ -45,11 +44,6 @@ class TrapStudy:
     interval: Interval
     outcomes: dict[str, float]
     simulated: bool = True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return row | {"interval": self.interval.to_dict()}
 
 
 def draw_trap(gate: str, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
