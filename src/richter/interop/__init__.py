@@ -6,7 +6,7 @@ from richter.interop._export import EXPORTS, export_dataset, export_table
 from richter.interop._frames import Frame, Source, as_frame, is_frame, source_name
 from richter.interop._hub import hub_header, hub_size, write_dataset
 from richter.interop._lm_eval_task import write_lm_eval_tasks
-from richter.interop._logs import Logs, is_log, log_files, named_source, read_logs, spread_draws
+from richter.interop._logs import Logs, is_log, is_severity, log_files, named_source, read_logs, spread_draws
 from richter.interop._logs import summary as logs_summary
 from richter.interop._problems import next_command, problems
 from richter.interop._ratings import RatingsFile, read_ratings
@@ -37,6 +37,7 @@ __all__ = [
     "hub_size",
     "is_frame",
     "is_log",
+    "is_severity",
     "log_files",
     "logs_summary",
     "named_source",

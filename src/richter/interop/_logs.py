@@ -17,7 +17,7 @@ from richter.interop._safe import Unreadable
 from richter.records import Item, printable
 from richter.store import Place, RunLike, is_database, run_place
 
-__all__ = ["Logs", "is_log", "log_files", "named_source", "read_logs", "spread_draws"]
+__all__ = ["Logs", "is_log", "is_severity", "log_files", "named_source", "read_logs", "spread_draws"]
 
 _PLAIN = Format(name="table", shapes=(), told_by=lambda seen: True, read=read_plain)  # what else a file can be
 FILES_LIMIT = 20_000  # of a folder

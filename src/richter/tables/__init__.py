@@ -1,0 +1,11 @@
+"""Any source into answers, scores and ratings: the one reader, and the one rule for an answer's severity.
+
+Everything that measures reads these tables: `outcomes` is the view of one metric on them, `severity_scores` the arrays
+of the room `severity`.
+"""
+
+from richter.tables._outcomes import CATASTROPHIC, outcomes, severity_scores
+from richter.tables._read import read_tables
+from richter.tables._tables import ReadOptions, Tables, severity_of
+
+__all__ = ["CATASTROPHIC", "ReadOptions", "Tables", "outcomes", "read_tables", "severity_of", "severity_scores"]

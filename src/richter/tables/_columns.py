@@ -1,0 +1,425 @@
+"""A table's columns by what they are usually called, long or wide, and its cells as numbers."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from richter.calibration import as_probability
+from richter.errors import InputError
+from richter.records import Item, printable
+from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
+from richter.tables._tables import KEY, RATINGS, ReadOptions
+
+__all__ = ["FIELDS", "part_of_frame"]
+
+# a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
+FIELDS: dict[str, tuple[str, ...]] = {
+    "item": ("item", "item_id", "id", "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
+             "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id"),
+    "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
+                  "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
+                  "prompt_version"),
+    "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
+              "success", "em", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value"),
+    "severity": ("severity",),
+    "confidence": ("confidence", "prob", "probability", "certainty", "p_correct", "p"),
+    "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "replicate", "sample", "k", "iteration"),
+    "run": ("run", "run_id", "seed"),
+    "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template"),
+    "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark"),
+    "tier": ("tier", "difficulty", "level"),
+    "weight": ("weight", "w"),
+    "text": ("answer", "response", "output", "prediction", "completion", "generation", "model_answer", "model_output",
+             "pred", "text"),
+    "reference": ("reference", "target", "gold", "gold_answer", "expected", "expected_output", "ground_truth", "ideal",
+                  "label", "truth"),
+    "prompt": ("prompt", "question", "input", "query"),
+    "error": ("error", "error_message", "exception", "failure"),
+    "refused": ("refused", "refusal", "is_refusal"),
+    "rater": ("rater", "annotator", "judge", "reviewer", "rated_by", "grader", "labeler"),
+    "kind": ("kind", "rater_kind"),
+    "mechanism": ("mechanism",),
+    "reason": ("reason", "rationale"),
+    "inclusion": ("inclusion", "inclusion_probability"),
+    "tokens_in": ("tokens_in", "prompt_tokens", "input_tokens"),
+    "tokens_out": ("tokens_out", "completion_tokens", "output_tokens", "length"),
+    "money_usd": ("money_usd", "cost", "cost_usd", "total_cost", "price"),
+    "latency_s": ("latency_s", "latency", "duration", "duration_s", "time_s", "seconds"),
+    "finish": ("finish", "finish_reason", "stop_reason"),
+}  # fmt: skip
+SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
+ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
+WORDS = {
+    **dict.fromkeys(
+        ("true", "t", "yes", "y", "correct", "right", "pass", "passed", "c", "success", "ok", "✓", "✔"), 1.0
+    ),
+    **dict.fromkeys(
+        ("false", "f", "no", "n", "incorrect", "wrong", "fail", "failed", "i", "failure", "✗", "✘", "x"), 0.0
+    ),
+    **dict.fromkeys(("partial", "partially correct", "p", "partly"), 0.5),
+}
+MISSING = ("", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
+_PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
+_OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of)\s*(\d+)")
+
+
+def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem: str) -> Part:
+    """Rows of a table; without a column for it the condition is the file's name (`stem`)."""
+    if frame.is_empty():
+        raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row.")
+    place = _place(frame, options, what)
+    wide = _wide_columns(frame, place, options, what)
+    if wide:
+        place = {f: c for f, c in place.items() if c not in wide and f not in ("condition", "score", "severity")}
+        others = [c for c in frame.columns if c not in wide]
+        frame = _melted(frame, others, wide)
+        place |= {"condition": "condition\0", "score": "value\0"}
+    if "score" not in place and "severity" not in place and "text" not in place and "confidence" not in place:
+        raise InputError(
+            f"{what} has no column that is known as a score; it has {_names(frame.columns)}.",
+            remedy=f"Name it: --map score={_guess(frame, place)}, or --wide if each condition has its own column.",
+        )
+    keys = _keys(frame, place, what=what, stem=stem)
+    notes: list[str] = []
+    numbers = {
+        f: _to_numbers(frame, place[f], f, what)
+        for f in ("score", "severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in",
+                  "tokens_out")
+        if f in place
+    }  # fmt: skip
+    rows = keys.with_columns(s.alias("value" if f == "score" else f) for f, s in numbers.items() if f != "severity")
+    texts = [f for f in ("group", "domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason")
+             if f in place]  # fmt: skip
+    rows = rows.with_columns(_text(frame[place[f]]).alias(f) for f in texts)
+    if "error" in place:
+        rows = rows.with_columns(
+            pl.when(pl.col("error").str.to_lowercase().is_in(["", "false", "0", "none", "null", "nan", "no"]))
+            .then(pl.lit("")).otherwise("error").fill_null("").alias("error")
+        )  # fmt: skip
+    if "refused" in place:
+        rows = rows.with_columns((_to_numbers(frame, place["refused"], "refused", what) == 1).alias("refused"))
+    if "severity" in numbers:
+        rows = rows.with_columns(numbers["severity"].alias("severity"))
+    rows = _probable(rows, place, notes)
+    ratings = _ratings(frame, rows, place, options, what)
+    rows, repeated = _once(rows, place, what, rated=len(ratings) > 0)
+    notes += repeated
+    if "group" in place and (alone := rows.unique("item", keep="first")["group"].null_count()):
+        notes.append(f"{alone} items name no group; each is taken as a group of its own")
+    score = "" if "score" not in place else "the columns" if wide else f"column {printable(place['score'], limit=40)}"
+    return Part(
+        name=what,
+        answers=frame_of(rows, ROW),
+        ratings=ratings,
+        others=pl.DataFrame(schema=OTHERS),
+        conditions=rows["condition"].unique(maintain_order=True).to_list(),
+        items=_items(frame, keys["item"], place),
+        score=score,
+        notes=notes,
+    )
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(printable(c, limit=30) for c in columns[:12]) + (", …" if len(columns) > 12 else "")
+
+
+def _plain_name(column: str) -> str:
+    """`Question ID`, `questionId` and `question-id` are one name."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column.strip())
+    return re.sub(r"[\s\-./]+", "_", spaced).lower().strip("_")
+
+
+def _place(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[str, str]:
+    """Which column is which field: as mapped, else by its name."""
+    mapped = {SAME.get(field, field): column for field, column in options.map.items()}
+    unknown = [f for f in mapped if f not in FIELDS]
+    if unknown:
+        raise InputError(
+            f"--map {printable(unknown[0], limit=40)}=...: there is no such field.",
+            remedy=f"Fields: {', '.join(FIELDS)}.",
+        )
+    absent = [c for f, c in mapped.items() if c not in frame.columns and not (c == ORDER and f in ("draw", "item"))]
+    if absent:
+        raise InputError(
+            f"{what} has no column {printable(absent[0], limit=40)!r}.", remedy=f"It has {_names(frame.columns)}."
+        )
+    lower: dict[str, str] = {}
+    for column in frame.columns:
+        lower.setdefault(_plain_name(column), column)
+    taken, place = set(mapped.values()), dict(mapped)
+    if options.scorer is not None and options.scorer in frame.columns and "score" not in place:
+        place["score"] = options.scorer
+        taken.add(options.scorer)
+    for field, names in FIELDS.items():
+        found = next((lower[n] for n in names if n in lower and lower[n] not in taken), None)
+        if field not in place and found is not None:
+            place[field] = found
+            taken.add(found)
+    return _settle(frame, place, lower)
+
+
+def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]) -> dict[str, str]:
+    """Names that mean different things in different tables: `prompt`, `sample`, `cluster`, an index without a name."""
+    free = {name: column for name, column in lower.items() if column not in place.values()}
+    if "condition" not in place and "item" in place and "prompt" in place:
+        column = place["prompt"]  # a few prompts, each asked of many items, are what is compared
+        prompts, items = frame[column].n_unique(), frame[place["item"]].n_unique()
+        if 1 < prompts <= 50 and items > prompts and frame.height >= 0.5 * items * prompts:
+            place["condition"] = place.pop("prompt")
+            if "question" in free:
+                place["prompt"] = free["question"]
+    if "item" not in place and "sample" in lower and place.get("draw") == lower["sample"]:
+        place["item"] = place.pop("draw")
+    if "item" not in place and (
+        bare := next((free[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in free), None)
+    ):
+        place["item"] = bare
+    if "item" not in place and "prompt" in place:
+        place["item"] = place["prompt"]  # a question is its own name
+    if "draw" in place and "text" in place and place.get("group") == lower.get("cluster", ""):
+        del place["group"]  # a table of draws: its clusters are of answers that mean the same
+    if "rater" in place and "severity" not in place and "score" in place and "kind" in place:
+        place["severity"] = place.pop("score")
+    return place
+
+
+def _wide_columns(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str) -> list[str]:
+    """The columns that are conditions: those named, or all that hold grades where no column names a condition."""
+    if options.wide:
+        absent = [c for c in options.wide if c not in frame.columns]
+        if absent:
+            raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {_names(frame.columns)}.")
+        return list(options.wide)
+    rest = [c for c in frame.columns if c not in place.values() and c.strip()]
+    graded = [c for c in rest if _holds_grades(frame[c])]
+    if options.wide is not None:
+        if len(graded) < 2:
+            raise InputError(
+                f"{what} has no two columns of grades beside its item; it has {_names(frame.columns)}.",
+                remedy="Name the columns that are conditions: --wide A,B",
+            )
+        return graded
+    alone = "condition" not in place and not {"score", "severity", "rater"} & place.keys()
+    return graded if alone and len(graded) > 1 else []
+
+
+def _holds_grades(column: pl.Series) -> bool:
+    if column.dtype == pl.Boolean:
+        return True
+    if column.dtype.is_numeric():
+        return True
+    if column.dtype != pl.String:
+        return False
+    some = column.drop_nulls().unique().head(50)
+    return len(some) > 0 and all(_number(text) is not None for text in some if text.strip().lower() not in MISSING)
+
+
+def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFrame:
+    """One row per item and condition. What names the metric too (`old_correct`, `new_correct`) is cut to the rest."""
+    ends = {c: re.sub(r"[_ .:/-]+(correct|is_correct|score|grade|passed|acc|accuracy|exact_match)$", "", c, flags=re.I)
+            for c in wide}  # fmt: skip
+    names = ends if len(set(ends.values())) == len(wide) and all(ends.values()) else {c: c for c in wide}
+    if any(frame[c].dtype == pl.String for c in wide):
+        frame = frame.with_columns(pl.col(c).cast(pl.String) for c in wide)
+    else:
+        frame = frame.with_columns(pl.col(c).cast(pl.Float64) for c in wide)
+    melted = [frame.select(*keep, pl.lit(names[c]).alias("condition\0"), pl.col(c).alias("value\0")) for c in wide]
+    return pl.concat(melted)
+
+
+def _guess(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
+    """A column that a remedy can name: the first that holds numbers and is nothing else."""
+    rest = [c for c in frame.columns if c not in place.values()]
+    return next((c for c in rest if _holds_grades(frame[c])), rest[0] if rest else "COLUMN")
+
+
+def _keys(frame: pl.DataFrame, place: Mapping[str, str], *, what: str, stem: str) -> pl.DataFrame:
+    """`item`, `condition`, `draw` (and `run`) of every row; runs follow each other in the numbers of the draws."""
+    if "item" not in place:
+        raise InputError(
+            f"{what} has no column that is known as the item; it has {_names(frame.columns)}.",
+            remedy="Name it: --map item=COLUMN (or --map item=order if the rows are the items, in the same order in "
+            "every file).",
+        )
+    named = {"condition": _text(frame[place["condition"]])} if "condition" in place else {}
+    keys = pl.DataFrame(named) if named else pl.select(pl.repeat(stem, len(frame)).alias("condition"))
+    if place["item"] == ORDER and ORDER not in frame.columns:
+        keys = keys.with_columns((pl.int_range(pl.len()).over("condition") + 1).cast(pl.String).alias("item"))
+    else:
+        keys = keys.with_columns(_text(frame[place["item"]]).alias("item"))
+    for name in ("item", "condition"):
+        empty = keys[name].is_null() | (keys[name] == "")
+        if empty.any():
+            rows = ", ".join(str(r + 1) for r in empty.arg_true().head(3).to_list())
+            raise InputError(
+                f"{what}: no {name} in {empty.sum()} rows (data row {rows}{', …' * (empty.sum() > 3)}).",
+                remedy=f"Fill in the column {printable(place.get(name, name), limit=40)!r}, or remove these rows.",
+            )
+    keys = keys.select("item", "condition", pl.lit(0, dtype=pl.Int64).alias("draw"))
+    if place.get("draw") == ORDER and ORDER not in frame.columns:
+        rater = pl.lit(_text(frame[place["rater"]])) if "rater" in place else pl.lit("")
+        over = keys.with_columns(rater.alias("rater"))
+        keys = keys.with_columns(over.select(pl.int_range(pl.len()).over("item", "condition", "rater").alias("draw")))
+    elif "draw" in place:
+        column = frame[place["draw"]]
+        draw = (column if column.dtype.is_integer() else _text(column).rank("dense")).cast(pl.Int64)
+        keys = keys.with_columns((draw - int(draw.to_numpy().min())).alias("draw"))  # draws count from 0
+    if "run" in place:
+        runs = _text(frame[place["run"]]).fill_null("")
+        draws = int(keys["draw"].to_numpy().max()) + 1
+        run = (runs.rank("dense").cast(pl.Int64) - 1) * draws
+        keys = keys.with_columns(runs.alias("run"), (keys["draw"] + run).alias("draw"))
+    return keys
+
+
+def _text(column: pl.Series) -> pl.Series:
+    if column.dtype == pl.String:
+        return column.str.strip_chars()
+    if column.dtype.is_float() and (column.drop_nulls() == column.drop_nulls().round()).all():
+        column = column.cast(pl.Int64, strict=False)  # 7.0 as another program wrote 7
+    return column.cast(pl.String, strict=False)
+
+
+def _number(text: str) -> float | None:
+    """A cell as a number: words for right and wrong, percentages, a decimal comma, `4/5`; None if it is none."""
+    plain = text.strip().lower()
+    if plain in WORDS:
+        return WORDS[plain]
+    if _PLAIN.fullmatch(plain):
+        value = float(plain.rstrip("% ").replace(",", "."))
+        return value / 100 if plain.endswith("%") else value
+    if (match := _OUT_OF.fullmatch(plain)) and float(match[2]):
+        return float(match[1].replace(",", ".")) / float(match[2])
+    return None
+
+
+def _to_numbers(frame: pl.DataFrame, column: str, field: str, what: str) -> pl.Series:
+    series = frame[column]
+    if series.dtype == pl.Boolean or series.dtype.is_numeric() or series.dtype == pl.Null:
+        return series.cast(pl.Float64).fill_nan(None)
+    if series.dtype != pl.String:
+        raise InputError(
+            f"{what}: the column {printable(column, limit=40)!r} holds no numbers.",
+            remedy=f"Name another: --map {field}={_guess(frame, {field: column})}",
+        )
+    cells = series.drop_nulls().unique()
+    known = {cell: None if cell.strip().lower() in MISSING else _number(cell) for cell in cells}
+    bad = [cell for cell, value in known.items() if value is None and cell.strip().lower() not in MISSING]
+    if bad:
+        rows = series.is_in(bad).arg_true()
+        shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
+        raise InputError(
+            f"{what}: {field} is not a number in {len(rows)} row{'s' * (len(rows) > 1)} ({shown}).",
+            remedy=f"Correct these cells, or name another column: --map {field}={_guess(frame, {field: column})}",
+        )
+    values = pl.Series(known.values(), dtype=pl.Float64)
+    return series.replace_strict(
+        pl.Series(known.keys(), dtype=pl.String), values, default=None, return_dtype=pl.Float64
+    )
+
+
+def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
+    """Confidences of each condition as probabilities: another condition may well state percentages."""
+    if "confidence" not in rows.columns:
+        return rows
+    values = rows["confidence"].fill_null(float("nan")).to_numpy().copy()
+    if np.nanmax(values, initial=0.0) > 1 or np.nanmin(values, initial=0.0) < 0:
+        for name in rows["condition"].unique(maintain_order=True):
+            own = (rows["condition"] == name).to_numpy()
+            values[own], said = as_probability(values[own])
+            if said:
+                notes.append(f"{printable(name, limit=40)}: {said}")
+    return rows.with_columns(
+        pl.Series("confidence", values).fill_nan(None), pl.lit(place["confidence"]).alias("confidence_source")
+    )
+
+
+def _ratings(
+    frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str
+) -> pl.DataFrame:
+    """The column of severities as given, or one rating a row where a column names the rater, and judges' columns."""
+    found = []
+    if "severity" in rows.columns:
+        checked = rows.with_columns(severities(rows, "severity", options.as_severity or (0.0, 4.0), what))
+        if "rater" in place:
+            kind = _text(frame[place["kind"]]).str.to_lowercase() if "kind" in place else pl.lit("human")
+            checked = checked.with_columns(kind.alias("kind"))
+            wrong = checked.filter(~pl.col("kind").is_in(["human", "judge", "rule"]) | pl.col("kind").is_null())
+            if len(wrong):
+                raise InputError(
+                    f"{what}: kind {wrong['kind'][0]!r} is not one of human, judge, rule.",
+                    remedy="Say who rated in `kind`.",
+                )
+        else:
+            checked = checked.with_columns(pl.lit("severity").alias("rater"), pl.lit("given").alias("kind"))
+            checked = checked.filter(pl.col("severity").is_not_null())
+        found.append(checked)
+    judges = [c for c in frame.columns if re.fullmatch(r"judge_\d+", c)]
+    for column in judges:
+        own = f"{column}_name"
+        named = _text(frame[own]) if own in frame.columns else pl.lit(column)
+        values = rows.with_columns(_to_numbers(frame, column, "severity", what).alias("severity"), named.alias("rater"))
+        values = values.with_columns(severities(values, "severity", options.as_severity or (0.0, 4.0), what))
+        found.append(values.filter(pl.col("rater").is_not_null()).with_columns(pl.lit("judge").alias("kind")))
+    if not found:
+        return pl.DataFrame(schema=RATINGS)
+    ratings = pl.concat([frame_of(part, RATINGS) for part in found])
+    twice = ratings.filter(pl.struct(*KEY, "rater").is_duplicated())
+    clash = twice.group_by(*KEY, "rater").agg(pl.col("severity").n_unique()).filter(pl.col("severity") > 1)
+    if len(clash):
+        item, condition, _, rater, _ = clash.row(0)
+        raise InputError(
+            f"{what}: rater {printable(rater, limit=40)!r} gave item {printable(item, limit=40)!r} under "
+            f"{printable(condition, limit=40)!r} different severities ({len(clash)} such answers).",
+            remedy="Keep one, or say which draw each belongs to: --map draw=COLUMN (or --map draw=order).",
+        )
+    return ratings.unique([*KEY, "rater"], keep="first", maintain_order=True) if len(twice) else ratings
+
+
+def _once(rows: pl.DataFrame, place: Mapping[str, str], what: str, *, rated: bool) -> tuple[pl.DataFrame, list[str]]:
+    """One row an answer. Rows that say the same count once; rows that differ are shown and refused."""
+    dropped = [c for c in ("rater", "mechanism", "reason", "inclusion") if c in rows.columns]
+    if "rater" in place and rated:
+        rows = rows.drop([*dropped, *(["severity"] if "severity" in rows.columns else [])])
+        return rows.unique(KEY, keep="first", maintain_order=True), []
+    twice = rows.select(pl.struct(KEY).is_duplicated()).to_series()
+    if not twice.any():
+        return rows, []
+    again = rows.filter(twice)
+    distinct = again.unique(maintain_order=True)
+    if distinct.select(pl.struct(KEY).is_duplicated().any()).item():
+        item, condition, draw = distinct.filter(pl.struct(KEY).is_duplicated()).select(KEY).row(0)
+        own = rows.filter(item=item, condition=condition, draw=draw)
+        said = [c for c in own.columns if c not in KEY and own[c].n_unique() > 1]
+        shown = " and ".join(
+            f"{c} {printable(str(v), limit=30)}" for c in said[:1] for v in own[c].unique(maintain_order=True)[:3]
+        )
+        raise InputError(
+            f"{what}: {again.height} rows repeat an item under one condition and differ, as item "
+            f"{printable(item, limit=40)!r} under {printable(condition, limit=40)!r} ({shown}).",
+            remedy="If they are repeated draws, say so: --map draw=order (or draw=COLUMN). Else keep one of each.",
+        )
+    lost = len(again) - len(distinct)
+    return rows.unique(KEY, keep="first", maintain_order=True), [
+        f"{lost} rows repeat another word for word; they count once"
+    ]
+
+
+def _items(frame: pl.DataFrame, ids: pl.Series, place: Mapping[str, str]) -> dict[str, Item]:
+    """Questions and references where the table has them."""
+    fields = [f for f in ("prompt", "reference") if f in place]
+    if not fields:
+        return {}
+    texts = {f: _text(frame[place[f]]).fill_null("") for f in fields}
+    first = pl.DataFrame({"item": ids, **texts}).unique("item", keep="first", maintain_order=True)
+    blank = pl.Series("", [""]).new_from_index(0, len(first))
+    domains = dict(zip(ids, _text(frame[place["domain"]]).fill_null(""), strict=True)) if "domain" in place else {}
+    return {
+        name: Item(id=name, prompt=prompt, reference=reference, domain=domains.get(name, ""))
+        for name, prompt, reference in zip(
+            first["item"], first.get_column("prompt", default=blank), first.get_column("reference", default=blank),
+            strict=True,
+        )
+    }  # fmt: skip

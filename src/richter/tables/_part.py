@@ -1,0 +1,272 @@
+"""What one source gives, and how several are put together: one key, one main score, one kind of rating that counts."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from richter.bench import is_refusal
+from richter.errors import InputError
+from richter.records import Better, Item, printable
+from richter.tables._tables import (
+    ANSWERS,
+    KEY,
+    KINDS,
+    RATINGS,
+    SCORES,
+    ReadOptions,
+    Tables,
+    counting_kind,
+    severity_of,
+)
+
+__all__ = ["OTHERS", "ROW", "Part", "assemble", "frame_of", "severities"]
+
+# an answer with its main score before it is known what that is
+ROW: dict[str, type[pl.DataType]] = {
+    **ANSWERS, "value": pl.Float64, "confidence": pl.Float64, "confidence_source": pl.String,
+}  # fmt: skip
+OTHERS: dict[str, type[pl.DataType]] = {name: SCORES[name] for name in (*KEY, "metric", "value")}
+SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
+TOP = 4.0
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class Part:
+    """One source: its answers with their main score, further scores, and ratings. `score` names the main score."""
+
+    name: str
+    answers: pl.DataFrame
+    ratings: pl.DataFrame
+    others: pl.DataFrame
+    conditions: Sequence[str] = ()
+    items: Mapping[str, Item] = dataclasses.field(default_factory=dict)
+    score: str = ""
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+
+def frame_of(rows: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """The same rows with exactly these columns; those missing are null, and a draw that is missing is 0."""
+    present = {name for name in schema if name in rows.columns}
+    frame = rows.select(
+        pl.col(name).cast(kind) if name in present else pl.lit(None, dtype=kind).alias(name)
+        for name, kind in schema.items()
+    )
+    return frame if "draw" in present else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("draw"))
+
+
+def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str) -> Tables:
+    """Put the parts together. What contradicts itself is shown and refused."""
+    answers = pl.concat([part.answers for part in parts])
+    ratings = pl.concat([part.ratings for part in parts])
+    others = pl.concat([part.others for part in parts])
+    notes = [note for part in parts for note in part.notes]
+    if answers.is_empty():
+        raise InputError(f"{what} holds no answers.", remedy="Give a file with at least one row.")
+    seen = set(answers["condition"].unique())
+    named = dict.fromkeys(name for part in parts for name in part.conditions if name in seen)
+    conditions = tuple(dict.fromkeys((*named, *answers["condition"].unique(maintain_order=True))))
+    _no_repeats(answers, parts)
+    if options.as_severity is not None:
+        answers, ratings = _as_ratings(answers, ratings, parts, options.as_severity)
+    failed = pl.col("error").fill_null("") != ""
+    graded_failures = answers.filter(failed & pl.col("value").is_not_null()).height
+    if graded_failures:
+        notes.append(f"{graded_failures} rows marked as failed calls carried a grade; it is not used")
+        answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
+    counting = counting_kind(ratings, options.ratings, what)
+    draft = Tables(
+        name=what, answers=answers, scores=pl.DataFrame(schema=SCORES), ratings=ratings, conditions=conditions,
+        counting=counting,  # type: ignore[arg-type]
+    )  # fmt: skip
+    answers, by_severity = _graded_by_severity(draft)
+    came = answers.filter(~failed)
+    metric, measured = _main_metric(came["value"], options, notes)
+    scores = [] if metric is None else [_scores(came, metric, measured)]
+    if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
+        passed = came.with_columns((pl.col("value") >= options.pass_at).cast(pl.Float64).alias("value"))
+        scores.insert(0, _scores(passed, "accuracy", ("binary", 0.0, 1.0, "higher")))
+    for (name,), rows in others.filter(pl.col("value").is_not_null()).group_by("metric", maintain_order=True):
+        scores.append(_scores(rows, str(name), _measured(rows["value"], ReadOptions())))
+    names = list(dict.fromkeys(part.score for part in parts if part.score))
+    basis = _basis(names, counting, ratings, graded=not by_severity)
+    scored = pl.concat(scores) if scores else pl.DataFrame(schema=SCORES)
+    return Tables(
+        name=what,
+        answers=_with_refusals(answers.select(*ANSWERS)),
+        scores=scored,
+        ratings=ratings,
+        conditions=conditions,
+        items={name: item for part in parts for name, item in part.items.items()},
+        notes=tuple(dict.fromkeys(notes)),
+        understood=_understood(answers, conditions, scored, names, basis),
+        basis=basis,
+        counting=counting,  # type: ignore[arg-type]
+    )
+
+
+def severities(rows: pl.DataFrame, column: str, scale: tuple[float, float], what: str) -> pl.Series:
+    """A column on a scale from right to worst as severities from 0 to 4; what lies off the scale is refused."""
+    low, high = scale
+    if low == high:
+        raise InputError(
+            f"A scale from {low:g} to {high:g} has no length.", remedy="Give --as-severity RIGHT:WORST, as 5:1."
+        )
+    severity = (rows[column] - low) * (TOP / (high - low))
+    off = severity.is_finite() & ((severity < -1e-9) | (severity > TOP + 1e-9))
+    if off.any():
+        places = off.arg_true().head(3).to_list()
+        shown = ", ".join(f"{rows[column][r]:g} for item {printable(str(rows['item'][r]), limit=40)}" for r in places)
+        raise InputError(
+            f"{what}: {off.sum()} values lie off the scale {low:g}:{high:g} of severities ({shown}).",
+            remedy="Severities run from 0 (right) to 4 (worst); another scale is read with --as-severity RIGHT:WORST, "
+            "as --as-severity 5:1.",
+        )
+    return severity.clip(0.0, TOP).alias("severity")
+
+
+def _as_ratings(
+    answers: pl.DataFrame, ratings: pl.DataFrame, parts: Sequence[Part], scale: tuple[float, float]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The main score as a severity that the source gave."""
+    scored = answers.filter(pl.col("value").is_not_null())
+    if scored.is_empty():
+        raise InputError("--as-severity needs a score, and none was read.", remedy="Name it with --map score=COLUMN.")
+    what = next((part.score for part in parts if part.score), "score")
+    rows = scored.with_columns(severities(scored, "value", scale, what), pl.lit(what).alias("rater"))
+    rows = rows.with_columns(pl.lit("given").alias("kind"))
+    return answers.with_columns(pl.lit(None, dtype=pl.Float64).alias("value")), pl.concat(
+        [ratings.filter(pl.col("kind") != "given"), frame_of(rows, RATINGS)]
+    )
+
+
+def _no_repeats(answers: pl.DataFrame, parts: Sequence[Part]) -> None:
+    twice = answers.filter(pl.struct(KEY).is_duplicated())
+    if twice.is_empty():
+        return
+    item, condition, draw = twice.select(KEY).row(0)
+    own = [p.name for p in parts if not p.answers.filter(item=item, condition=condition, draw=draw).is_empty()]
+    raise InputError(
+        f"{' and '.join(own)} both answer item {printable(item, limit=40)!r} under {printable(condition, limit=40)!r} "
+        f"({twice.height:,} such rows).",
+        remedy="Name the files as different conditions: NAME=PATH.",
+    )
+
+
+def _graded_by_severity(tables: Tables) -> tuple[pl.DataFrame, bool]:
+    """Answers of conditions without any grade are right where their severity is 0; whether that was done."""
+    answers = tables.answers
+    if tables.counting is None:
+        return answers, False
+    graded = answers.filter(pl.col("value").is_not_null())["condition"].unique().to_list()
+    bare = [name for name in tables.conditions if name not in graded]
+    if not bare:
+        return answers, False
+    right = severity_of(tables).select(*KEY, (pl.col("severity") == 0).cast(pl.Float64).alias("right"))
+    joined = answers.join(right, on=KEY, how="left", maintain_order="left")
+    value = pl.when(pl.col("condition").is_in(bare)).then("right").otherwise("value")
+    return joined.with_columns(value.alias("value")).drop("right"), not graded
+
+
+Measured = tuple[str, float | None, float | None, Better]
+
+
+def _main_metric(values: pl.Series, options: ReadOptions, notes: list[str]) -> tuple[str | None, Measured]:
+    measured = _measured(values, options)
+    if values.null_count() == len(values) and values.len():
+        return None, measured
+    kind, low, high, better = measured
+    if kind == "binary":
+        return "accuracy", measured
+    if options.scale is None:
+        notes.append(
+            f"The score is taken to run from {low:g} to {high:g}, {better} is better; "
+            "--scale LOW:HIGH and --better say otherwise."
+        )
+    return "mean_score", measured
+
+
+def _measured(values: pl.Series, options: ReadOptions) -> Measured:
+    """The kind, range and direction of a score: stated, or the first usual scale that holds every value."""
+    better: Better = options.better or "higher"
+    given = values.drop_nulls()
+    if given.is_empty() or (options.scale is None and given.is_in([0.0, 1.0]).all()):
+        return "binary", 0.0, 1.0, better
+    least, most = float(given.min()), float(given.max())  # type: ignore[arg-type]
+    if options.scale is not None:
+        low, high = options.scale
+        if low >= high:
+            raise InputError(
+                f"A scale from {low:g} to {high:g} does not rise.",
+                remedy=f"Give --scale {high:g}:{low:g}, with --better lower if less is better.",
+            )
+        if least < low or most > high:
+            raise InputError(
+                f"The scores run from {least:g} to {most:g}, beyond the scale {low:g}:{high:g}.",
+                remedy=f"Give a scale that holds them all, as --scale {min(low, least):g}:{max(high, most):g}.",
+            )
+        return "bounded", low, high, better
+    whole = bool((given == given.round()).all())
+    scales = SCALES if whole else SCALES[:1] + SCALES[1:]
+    found = next(((low, high) for low, high in scales if low <= least and most <= high), None)
+    return ("real", least, most, better) if found is None else ("bounded", *found, better)
+
+
+def _scores(rows: pl.DataFrame, metric: str, measured: Measured) -> pl.DataFrame:
+    kind, low, high, better = measured
+    return frame_of(
+        rows.with_columns(
+            pl.lit(metric).alias("metric"), pl.lit(kind).alias("kind"), pl.lit(low).alias("low"),
+            pl.lit(high).alias("high"), pl.lit(better).alias("better"),
+        ),
+        SCORES,
+    )  # fmt: skip
+
+
+def _with_refusals(answers: pl.DataFrame) -> pl.DataFrame:
+    """Whether an answer declines, worked out from its text where the source does not say."""
+    asked = pl.col("refused").is_null() & pl.col("text").is_not_null() & (pl.col("error").fill_null("") == "")
+    texts = answers.filter(asked)["text"].unique()
+    if texts.is_empty():
+        return answers
+    found = pl.DataFrame({"text": texts, "declines": [is_refusal(text) for text in texts]})
+    joined = answers.join(found, on="text", how="left", maintain_order="left")
+    return joined.with_columns(pl.when(asked).then("declines").otherwise("refused").alias("refused")).drop("declines")
+
+
+def _basis(names: Sequence[str], counting: str | None, ratings: pl.DataFrame, *, graded: bool) -> str:
+    said = []
+    if graded and names:
+        said.append(f"grades from {', '.join(names)}")
+    if counting is not None:
+        raters = ratings.filter(pl.col("kind") == counting)["rater"].n_unique()
+        said.append(f"severities {KINDS[counting]}" + (f" ({raters} raters)" if raters > 1 else ""))
+    return "; ".join(said)
+
+
+def _understood(
+    answers: pl.DataFrame, conditions: Sequence[str], scores: pl.DataFrame, names: Sequence[str], basis: str
+) -> str:
+    shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
+    several = f"{len(conditions)} conditions ({shown})" if len(conditions) > 1 else f"1 condition ({shown})"
+    said = [f"{answers['item'].n_unique():,} items x {several}"]
+    if len(scores):
+        first = scores.row(0, named=True)
+        source = f" from {', '.join(names[:3])}" if names else ""
+        if first["metric"] == "accuracy":
+            said.append(f"right or wrong{source}" if names else "right where the severity is 0")
+        else:
+            said.append(f"score {first['low']:g}-{first['high']:g}{source}, {first['better']} is better")
+        if scores["confidence"].null_count() < len(scores):
+            said.append("with confidences")
+    elif "severities" not in basis:
+        said.append("not graded")
+    if "severities" in basis:
+        said.append(basis[basis.index("severities") :])
+    draws = int(answers["draw"].to_numpy().max()) + 1
+    if draws > 1:
+        said.append(f"up to {draws} draws an item")
+    failed = answers.filter(pl.col("error").fill_null("") != "").height
+    if failed:
+        said.append(f"{failed:,} failed calls")
+    return ", ".join(said)

@@ -1,0 +1,81 @@
+"""Any source into tables: a run, logs of any known tool, files of rows, a folder of them, or a frame."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from richter.errors import InputError
+from richter.interop import Source, as_frame, is_frame, is_log, log_files, named_source, read_frame, source_name
+from richter.records import printable
+from richter.store import DatabaseRun, Place, is_run, open_ledger
+from richter.tables._columns import part_of_frame
+from richter.tables._logs import part_of_logs
+from richter.tables._part import Part, assemble
+from richter.tables._run import part_of_ledger
+from richter.tables._tables import ReadOptions, Tables
+
+__all__ = ["read_tables"]
+
+ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
+
+
+def read_tables(*sources: Source, options: ReadOptions | None = None) -> Tables:
+    """Read one or several sources into one set of tables, each perhaps as `NAME=PATH`, which names its one condition.
+
+    Conditions stand in the order given: of a run as it was asked, of a table as they appear, of a folder by the names
+    of its files. What cannot be known is asked for by the option that settles it.
+    """
+    options = options or ReadOptions()
+    if not sources:
+        raise InputError("Nothing was given to read.", remedy="Give a run, a log, a table or a frame.")
+    what = " and ".join(source_name(s) for s in sources[:2]) + (" and more" if len(sources) > 2 else "")
+    logs = [s for s in sources if not is_frame(s) and _is_logs(named_source(s)[1])]  # type: ignore[arg-type]
+    parts: list[Part] = []
+    for k, source in enumerate(sources):
+        if source in logs if not is_frame(source) else False:
+            if source == logs[0]:
+                parts.append(part_of_logs([str(s) for s in logs], options))
+            continue
+        parts += _parts(source, options, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
+    return assemble(parts, options, what=what)
+
+
+def _is_logs(path: Place) -> bool:
+    if not isinstance(path, Path) or is_run(path):
+        return False
+    return is_log(path) if path.is_file() else path.is_dir() and bool(log_files(path))
+
+
+def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
+    if is_frame(source):
+        return [part_of_frame(as_frame(source), options, what="The frame", stem=stem)]
+    name, path = named_source(source)  # type: ignore[arg-type]
+    if isinstance(path, DatabaseRun) or is_run(path):
+        with open_ledger(path) as ledger:
+            parts = [part_of_ledger(ledger, options)]
+    elif path.is_dir():
+        files = sorted(f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
+        if not files:
+            raise InputError(
+                f"{path} holds no run, no log of a known tool and no table.",
+                remedy="Name a file in it, or see `richter import --help` for the logs that are known.",
+            )
+        parts = [part_of_frame(read_frame(f), options, what=str(f), stem=f.stem) for f in files]
+    else:
+        parts = [part_of_frame(read_frame(path), options, what=str(path), stem=path.stem)]
+    return parts if name is None else [_renamed(part, name) for part in parts]
+
+
+def _renamed(part: Part, name: str) -> Part:
+    found: Sequence[str] = part.answers["condition"].unique(maintain_order=True).to_list()
+    if len(found) > 1:
+        raise InputError(
+            f"{part.name} holds {len(found)} conditions ({', '.join(printable(f) for f in found[:4])}), "
+            f"so it cannot be called {printable(name)}.",
+            remedy="Give a file of one condition, or name conditions of the file after it: richter compare FILE A B",
+        )
+    own = pl.lit(name).alias("condition")
+    part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
+    part.others, part.conditions = part.others.with_columns(own), (name,)
+    return part
