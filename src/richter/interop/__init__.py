@@ -3,6 +3,7 @@
 from richter.interop._croissant import About, DataFile, croissant
 from richter.interop._evidence import evidence_of, write_evidence
 from richter.interop._export import EXPORTS, export_dataset, export_table
+from richter.interop._files import read_frame, read_sheets
 from richter.interop._frames import Frame, Source, as_frame, is_frame, source_name
 from richter.interop._hub import hub_header, hub_size, write_dataset
 from richter.interop._lm_eval_task import write_lm_eval_tasks
@@ -13,7 +14,7 @@ from richter.interop._ratings import RatingsFile, read_ratings
 from richter.interop._record import Options as LogOptions
 from richter.interop._run import RatingKind, grades_or_draws, run_grades, run_ratings, write_run
 from richter.interop._scores import read_scores
-from richter.interop._tables import TABLES, check_table, read_frame, read_table
+from richter.interop._tables import TABLES, check_table, read_table
 
 __all__ = [
     "EXPORTS",
@@ -47,6 +48,7 @@ __all__ = [
     "read_logs",
     "read_ratings",
     "read_scores",
+    "read_sheets",
     "read_table",
     "run_grades",
     "run_ratings",

@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop._tables import read_frame, read_table
+from richter.interop._files import read_frame
+from richter.interop._tables import read_table
 from richter.records import Rating
 
 __all__ = ["RatingsFile", "read_ratings"]

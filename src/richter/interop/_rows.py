@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import polars as pl
 
 from richter.errors import InputError
+from richter.interop._files import read_frame
 from richter.interop._record import Reading
 from richter.interop._safe import Unreadable, decode, json_lines, open_bytes
-from richter.interop._tables import read_frame
 
 __all__ = ["companion", "json_rows", "table_rows"]
 
@@ -52,24 +51,13 @@ def table_rows(path: Path, reading: Reading) -> tuple[list[str], Iterator[Mappin
         records = list(json_rows(path, reading))
         columns = list(dict.fromkeys(key for record in records for key in record))
         return columns, ({c: record.get(c) for c in columns} for record in records)
-    frame = checked_frame(path)
+    frame = read_frame(path)
+    if frame.height * frame.width > CELLS_LIMIT:
+        raise InputError(
+            f"{path} has {frame.height:,} rows; a table of more than {CELLS_LIMIT:,} cells is not imported.",
+            remedy="Select the columns and rows that are needed, or measure it as it is (richter compare).",
+        )
     return frame.columns, frame.iter_rows(named=True)
-
-
-def checked_frame(path: Path) -> pl.DataFrame:
-    """A table, if its size is one that memory can hold."""
-    try:
-        with path.open("rb") as file:
-            if file.read(4) == b"PAR1":
-                rows = pl.scan_parquet(path).select(pl.len()).collect().item()
-                if rows * max(len(pl.read_parquet_schema(path)), 1) > CELLS_LIMIT:
-                    raise InputError(
-                        f"{path} has {rows:,} rows; a table of more than {CELLS_LIMIT:,} cells is not read.",
-                        remedy="Select the columns and rows that are needed.",
-                    )
-        return read_frame(path)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
-        raise InputError(f"{path} is a damaged table.", remedy="Get it from its source again.") from error
 
 
 def companion(path: Path, kind: type[Any]) -> Any:

@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop._frames import Source, as_frame, is_frame, source_name
-from richter.store import is_database, run_place
+from richter.interop._files import read_frame
+from richter.interop._frames import Source, source_name
 
-__all__ = ["TABLES", "Table", "check_table", "read_frame", "read_table"]
+__all__ = ["TABLES", "Table", "check_table", "read_table"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,46 +48,6 @@ TABLES = {
         unique=("item", "condition", "rater"),
     ),
 }
-
-
-def read_frame(source: Source) -> pl.DataFrame:
-    """Read a CSV, TSV, Parquet or JSONL file as it is; every fault is named with file and, where known, line.
-
-    A frame in memory, polars or pandas, is taken as it is.
-    """
-    if is_frame(source):
-        return as_frame(source)
-    if is_database(source):
-        raise InputError(
-            f"{run_place(source)} is a run, not a table.",
-            remedy="Export it (richter export), or score its answers (richter tail score).",
-        )
-    path = Path(str(source))
-    if not path.exists():
-        raise InputError(f"{path}: no such file.", remedy="Check the path.")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder.", remedy="Name a CSV, TSV, Parquet or JSONL file in it.")
-    try:
-        with path.open("rb") as file:
-            head = file.read(4096)
-        if head[:4] == b"PAR1":
-            return pl.read_parquet(path)
-        if not head.strip():
-            raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
-        if head.lstrip()[:1] == b"{":
-            return pl.read_ndjson(path, infer_schema_length=None)
-        first = head.split(b"\n", 1)[0]
-        if b"\t" not in first and b"," not in first and b" " in first.strip():
-            separator = " "  # as some published score files are
-        else:
-            separator = "\t" if first.count(b"\t") > first.count(b",") else ","
-        return pl.read_csv(path, separator=separator, infer_schema_length=None)
-    except (pl.exceptions.PolarsError, UnicodeDecodeError, OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        raise InputError(
-            f"{path} cannot be read as CSV, TSV, Parquet or JSONL: {reason}",
-            remedy="Check that every row has the header's columns and that the file is UTF-8.",
-        ) from error
 
 
 def read_table(source: Source, kind: str) -> pl.DataFrame:

@@ -264,7 +264,8 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], *, what: str, stem: str
         keys = keys.with_columns(over.select(pl.int_range(pl.len()).over("item", "condition", "rater").alias("draw")))
     elif "draw" in place:
         column = frame[place["draw"]]
-        draw = (column if column.dtype.is_integer() else _text(column).rank("dense")).cast(pl.Int64)
+        whole = _text(column).cast(pl.Int64, strict=False)
+        draw = whole if whole.null_count() == 0 else _text(column).fill_null("").rank("dense").cast(pl.Int64)
         keys = keys.with_columns((draw - int(draw.to_numpy().min())).alias("draw"))  # draws count from 0
     if "run" in place:
         runs = _text(frame[place["run"]]).fill_null("")
@@ -304,7 +305,11 @@ def _to_numbers(frame: pl.DataFrame, column: str, field: str, what: str) -> pl.S
             f"{what}: the column {printable(column, limit=40)!r} holds no numbers.",
             remedy=f"Name another: --map {field}={_guess(frame, {field: column})}",
         )
-    cells = series.drop_nulls().unique()
+    values = series.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
+    odd = values.is_null() & series.is_not_null()
+    if not odd.any():
+        return values
+    cells = series.filter(odd).unique()
     known = {cell: None if cell.strip().lower() in MISSING else _number(cell) for cell in cells}
     bad = [cell for cell, value in known.items() if value is None and cell.strip().lower() not in MISSING]
     if bad:
@@ -314,10 +319,8 @@ def _to_numbers(frame: pl.DataFrame, column: str, field: str, what: str) -> pl.S
             f"{what}: {field} is not a number in {len(rows)} row{'s' * (len(rows) > 1)} ({shown}).",
             remedy=f"Correct these cells, or name another column: --map {field}={_guess(frame, {field: column})}",
         )
-    values = pl.Series(known.values(), dtype=pl.Float64)
-    return series.replace_strict(
-        pl.Series(known.keys(), dtype=pl.String), values, default=None, return_dtype=pl.Float64
-    )
+    old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
+    return values.zip_with(~odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
 
 
 def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:

@@ -61,9 +61,9 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
                 f"{path} holds no run, no log of a known tool and no table.",
                 remedy="Name a file in it, or see `richter import --help` for the logs that are known.",
             )
-        parts = [part_of_frame(read_frame(f), options, what=str(f), stem=f.stem) for f in files]
+        parts = [part_of_frame(read_frame(f, text=True), options, what=str(f), stem=f.stem) for f in files]
     else:
-        parts = [part_of_frame(read_frame(path), options, what=str(path), stem=path.stem)]
+        parts = [part_of_frame(read_frame(path, text=True), options, what=str(path), stem=path.stem)]
     return parts if name is None else [_renamed(part, name) for part in parts]
 
 

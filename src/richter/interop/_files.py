@@ -1,0 +1,235 @@
+"""A file of rows as a frame: CSV, TSV and their kin in any usual encoding, JSON, Parquet, Excel."""
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from richter.errors import InputError, MissingPart
+from richter.interop._frames import Source, as_frame, is_frame
+from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
+from richter.store import is_database, run_place
+
+__all__ = ["read_frame", "read_sheets"]
+
+SIZE_LIMIT = 3 << 30  # bytes of a file of rows
+CELLS_LIMIT = 500_000_000  # of a Parquet file, which may hold far more than its size
+_RECORDS = ("results", "data", "rows", "records", "items", "samples", "answers", "scores", "examples")
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
+
+
+def read_frame(source: Source, *, text: bool = False) -> pl.DataFrame:
+    """Read a file of rows as it is; every fault is named with file and, where known, line.
+
+    With `text` the columns of a CSV file stay text, so that an item `007` keeps its name. Of a workbook the first sheet
+    with rows is taken. A frame in memory, polars or pandas, is taken as it is.
+    """
+    if is_frame(source):
+        return as_frame(source)
+    if is_database(source):
+        raise InputError(
+            f"{run_place(source)} is a run, not a table.",
+            remedy="Export it (richter export), or score its answers (richter tail score).",
+        )
+    return next(iter(read_sheets(Path(str(source)), text=text).values()))
+
+
+def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
+    """The same, with every sheet of a workbook by its name; any other file is one sheet without a name."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file.", remedy="Check the path.")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder.", remedy="Name a CSV, TSV, Parquet, JSON or Excel file in it.")
+    try:
+        size = path.stat().st_size
+        if size > SIZE_LIMIT:
+            raise InputError(
+                f"{path} has {size / 1e9:.1f} GB; a table of more than {SIZE_LIMIT / 1e9:.1f} GB is not read.",
+                remedy="Keep the columns and rows that are needed, or write it as Parquet.",
+            )
+        with path.open("rb") as file:
+            head = file.read(1 << 16)
+        refuse_unsafe(path, head)
+        if not head.strip():
+            raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
+        if head[:4] == b"PAR1":
+            return {"": _parquet(path)}
+        if head[:4] == b"PK\x03\x04" or head[:8] == _OLD_OFFICE:
+            return _workbook(path)
+        start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if start[:1] in (b"{", b"[") or (
+            head[:2] in (b"\xff\xfe", b"\xfe\xff") and head[2:4].strip(b"\0") in (b"{", b"[")
+        ):
+            return {"": _json(path)}
+        return {"": _separated(path, head, text=text)}
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        UnicodeError,
+        OSError,
+        ValueError,
+        Unreadable,
+    ) as error:
+        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        raise InputError(
+            f"{path} cannot be read as a table: {reason}",
+            remedy="Check that every row has the header's columns, or save it again as CSV in UTF-8.",
+        ) from error
+
+
+def _parquet(path: Path) -> pl.DataFrame:
+    rows = pl.scan_parquet(path).select(pl.len()).collect().item()
+    if rows * max(len(pl.read_parquet_schema(path)), 1) > CELLS_LIMIT:
+        raise InputError(
+            f"{path} has {rows:,} rows; a table of more than {CELLS_LIMIT:,} cells is not read.",
+            remedy="Select the columns and rows that are needed.",
+        )
+    return pl.read_parquet(path)
+
+
+def _workbook(path: Path) -> dict[str, pl.DataFrame]:
+    try:
+        import fastexcel
+    except ImportError as error:
+        raise MissingPart(
+            f"{path} is a workbook, which needs fastexcel.", remedy="pip install 'richter[excel]', or save it as CSV."
+        ) from error
+    with path.open("rb") as file:
+        packed = file.read(4) == b"PK\x03\x04"
+    if packed:
+        with Archive(path) as archive:
+            if not any(name.startswith("xl/") for name in archive.members) and "content.xml" not in archive.members:
+                raise InputError(f"{path} is an archive, not a table.", remedy="Unpack it and name the files in it.")
+            for name in archive.members:  # within the limits of what an archive may unpack to
+                if name.endswith((".xml", ".bin")):
+                    archive.read(name)
+    try:
+        book = fastexcel.read_excel(path)
+        sheets = {name: book.load_sheet(name).to_polars() for name in book.sheet_names}
+    except fastexcel.FastExcelError as error:
+        locked = not packed or "password" in str(error).lower() or "encrypt" in str(error).lower()
+        raise InputError(
+            f"{path} cannot be opened as a workbook{': it is protected by a password or damaged' if locked else ''}.",
+            remedy="Open it, remove the password and save it as .xlsx or CSV.",
+        ) from error
+    full = {name: sheet for name, sheet in sheets.items() if not sheet.is_empty()}
+    if not full:
+        raise InputError(f"{path} has no sheet with rows.", remedy="It needs a header and at least one row.")
+    return full
+
+
+def _json(path: Path) -> pl.DataFrame:
+    """Lines of JSON, an array of objects, an object of columns, or one that holds such an array."""
+    first = next(json_lines(path), b"") or b""
+    if first.lstrip()[:1] == b"{" and _whole(first):
+        try:
+            with path.open("rb") as file:
+                if file.read(3) != b"\xef\xbb\xbf":
+                    return pl.read_ndjson(path, infer_schema_length=None)
+        except pl.exceptions.PolarsError:
+            pass  # NaN, a broken line: read one by one below
+        rows: Any = [decode(line) for line in json_lines(path) if line is not None]
+        if len(rows) == 1:
+            rows = rows[0]
+    else:
+        rows = decode(open_bytes(path))
+    if isinstance(rows, dict):
+        inner = next((rows[k] for k in _RECORDS if isinstance(rows.get(k), list)), None)
+        if inner is None and rows and all(isinstance(v, list) for v in rows.values()):
+            return pl.DataFrame(rows, strict=False)
+        rows = [rows] if inner is None else inner
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{path} holds no objects of JSON.", remedy='Each row is an object: {"item": ..., ...}')
+    columns = dict.fromkeys(key for row in rows for key in row)
+    return pl.DataFrame([pl.Series(c, [_cell(row.get(c)) for row in rows], strict=False) for c in columns])
+
+
+def _cell(value: Any) -> Any:
+    return (
+        value if value is None or isinstance(value, str | bool | int | float) else msgspec.json.encode(value).decode()
+    )
+
+
+def _whole(line: bytes) -> bool:
+    try:
+        decode(line, dict[str, msgspec.Raw])
+    except Unreadable:
+        return False
+    return True
+
+
+def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
+    source: Path | bytes = path
+    encoding = _encoding(path, head)
+    if encoding != "utf-8":
+        source = path.read_bytes().decode(encoding).encode()
+        head = source[: 1 << 16]
+    lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
+    skip = sum(1 for _ in itertools.takewhile(lambda line: line.startswith(("#", "sep=")) or not line.strip(), lines))
+    separator = _separator(lines[skip : skip + 20])
+    options: dict[str, Any] = {"separator": separator, "skip_lines": skip}
+    try:
+        if text:
+            return pl.read_csv(source, infer_schema=False, **options)
+        try:
+            return pl.read_csv(source, **options)  # a look at the first rows tells most columns
+        except pl.exceptions.ComputeError:
+            return pl.read_csv(source, infer_schema_length=None, **options)
+    except pl.exceptions.PolarsError as error:
+        said = _uneven(source, separator, skip)
+        if said is None:
+            raise
+        raise InputError(f"{path}: {said}.", remedy="Quote cells that hold the separator, or fix that line.") from error
+
+
+def _encoding(path: Path, head: bytes) -> str:
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    if head[1:2] == b"\0" or head[:1] == b"\0":  # UTF-16 without its mark
+        return "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
+    with path.open("rb") as file:
+        decoder = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        try:
+            while decoder.read(1 << 24):
+                pass
+        except UnicodeDecodeError:
+            return "cp1252"
+    return "utf-8"
+
+
+def _separator(lines: list[str]) -> str:
+    """The one that cuts the header, and the lines after it alike, into most columns."""
+    counts = {s: [len(row) for row in csv.reader(lines[:20], delimiter=s)] for s in (",", ";", "\t", "|", " ")}
+    even = {s: n[0] for s, n in counts.items() if n and n[0] > 1 and (s != " " or len(set(n)) == 1)}
+    best = max(even, key=lambda s: (counts[s].count(even[s]), even[s] if s != " " else 0), default=",")
+    return (
+        best
+        if best != " " or not {",", ";", "\t", "|"} & even.keys()
+        else max(even.keys() - {" "}, key=even.__getitem__)
+    )
+
+
+def _uneven(source: Path | bytes, separator: str, skip: int) -> str | None:
+    """The first line whose number of cells is not the header's."""
+
+    def lines() -> Iterator[str]:
+        if isinstance(source, bytes):
+            yield from source.decode().splitlines(keepends=True)
+        else:
+            with source.open(encoding="utf-8-sig", newline="") as file:
+                yield from file
+
+    rows = csv.reader(itertools.islice(lines(), skip, None), delimiter=separator)
+    try:
+        header = next(rows)
+        for row in rows:
+            if row and len(row) != len(header):
+                return f"line {rows.line_num + skip} has {len(row)} cells and the header {len(header)}"
+    except (csv.Error, StopIteration):
+        return None
+    return None
