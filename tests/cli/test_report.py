@@ -135,7 +135,7 @@ def test_hostile_names_stay_text_in_markdown_and_on_the_terminal(tmp_path: Path)
 
 def test_markdown_safe_by_hand() -> None:
     assert markdown_safe("a_b*c|d") == r"a\_b\*c\|d"
-    assert markdown_safe("<b> & @me") == "&#60;b&#62; &#38; &#64;me"
-    assert markdown_safe("http://x www.y #3 $z$") == r"http&#58;//x www&#46;y \#3 \$z\$"
+    assert markdown_safe("<b> & @me") == "&#60;b&#62; &#38; &#64;&#8203;me"
+    assert markdown_safe("http://x www.y #3 $z$") == r"http:&#8203;//x www&#8203;.y \#&#8203;3 \$&#8203;z\$"
     assert markdown_safe("a\nb\x1b") == r"a b\\x1b"
     assert markdown_safe("12:30, 1.5") == "12:30, 1.5"

@@ -9,6 +9,7 @@ import pytest
 
 from helpers.small_run import small_run
 from richter.cli import main
+from richter.interop import export_table
 
 HOSTILE = '=HYPERLINK("http://x")'
 
@@ -65,3 +66,13 @@ def test_csv_neutralises_formulas(run_folder: Path, tmp_path: Path) -> None:
 def test_one_way_out_at_a_time(run_folder: Path, tmp_path: Path) -> None:
     assert run("export", str(run_folder)) == 2
     assert run("export", str(run_folder), "-o", str(tmp_path / "a.csv"), "--mlflow", "x") == 2
+
+
+@pytest.mark.parametrize(
+    "start", ["=", "+", "-", "@", "\t=", " =", "\n=", "\u200b=", "\ufeff=", "＝", "＋", "－", "＠", "|", "%"]
+)
+def test_no_cell_of_a_csv_begins_as_a_formula(tmp_path: Path, start: str) -> None:
+    export_table(pl.DataFrame({"a": [f"{start}cmd()", "plain;=cmd()", "1"]}), tmp_path / "t.csv")
+    text = (tmp_path / "t.csv").read_text()
+    assert text.startswith(f'"a"\n"\'{start}cmd()"\n')
+    assert text.endswith('\n"plain;=cmd()"\n"1"\n')  # quoted, so that no other separator splits it

@@ -1,6 +1,10 @@
 """The GitHub Action: its own shell steps, run here as a runner runs them."""
 
+import hashlib
+import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,31 +30,48 @@ def step(action: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def check(action: dict[str, Any], folder: Path, sources: str, plan: str = "plan.toml") -> tuple[int, str, str]:
-    (folder / "bin").mkdir(exist_ok=True)
-    tool = folder / "bin" / "richter"
-    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m richter "$@"\n')
-    tool.chmod(0o755)
-    (folder / "bin" / "python").unlink(missing_ok=True)
-    (folder / "bin" / "python").symlink_to(sys.executable)
-    environment = {
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT / "src"),
-        "HOME": str(folder),
-        "PLAN": plan,
-        "SOURCES": sources,
-        "RATINGS": "",
-        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
-        "GITHUB_OUTPUT": str(folder / "output"),
+def tools(folder: Path) -> Path:
+    """What a runner has on its path: richter as pip installs it, python, and a `gh` that notes what it is asked."""
+    where = folder / "bin"
+    where.mkdir(exist_ok=True)
+    scripts = {
+        "richter": f'exec env PYTHONPATH="{ROOT / "src"}" "{sys.executable}" -P -m richter "$@"',
+        "python": f'exec "{sys.executable}" "$@"',
+        "gh": f"""printf '%s\\n' "$*" >> "{folder / "asked"}"
+            if [ "$2" = graphql ]; then
+              filter=""
+              while [ $# -gt 0 ]; do [ "$1" = --jq ] && filter="$2"; shift; done
+              jq -r "$filter" "{folder / "comments.json"}"
+            fi""",
     }
+    for name, script in scripts.items():
+        (where / name).write_text(f"#!/bin/sh\n{script}\n")
+        (where / name).chmod(0o755)
+    return where
+
+
+def run_step(action: dict[str, Any], name: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     script = folder / "step.sh"
-    script.write_text(step(action, "Check the requirements")["run"])
-    made = subprocess.run(
+    script.write_text(step(action, name)["run"])
+    return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],  # as a runner calls `shell: bash`
         cwd=folder,
-        env=environment,
+        env={"PATH": f"{tools(folder)}:{os.environ['PATH']}", "HOME": str(folder), "PYTHONPATH": ".", **variables},
         capture_output=True,
         text=True,
+    )
+
+
+def check(action: dict[str, Any], folder: Path, sources: str, plan: str = "plan.toml") -> tuple[int, str, str]:
+    made = run_step(
+        action,
+        "Check the requirements",
+        folder,
+        PLAN=plan,
+        SOURCES=sources,
+        RATINGS="",
+        GITHUB_STEP_SUMMARY=str(folder / "summary.md"),
+        GITHUB_OUTPUT=str(folder / "output"),
     )
     return made.returncode, (folder / "summary.md").read_text(), (folder / "output").read_text()
 
@@ -94,6 +115,78 @@ def test_hostile_inputs_run_nothing(action: dict[str, Any], tmp_path: Path) -> N
     assert not (tmp_path / "owned").exists()
     assert "could not be checked" in summary
     assert "outcome=error" in output
+
+
+HOSTILE = ("json", "pip", "pathlib", "re", "sitecustomize", "usercustomize", "richter", "encodings", "click", "polars")
+
+
+def hostile_workspace(folder: Path) -> None:
+    """Modules that any careless Python in this folder would import, and one that says the gate was passed."""
+    for name in HOSTILE:
+        (folder / f"{name}.py").write_text(
+            f'open("owned-{name}", "w").close()\nload = lambda *_: {{"outcome": "verified"}}\n'
+        )
+
+
+@pytest.mark.slow
+def test_nothing_in_a_hostile_workspace_runs(action: dict[str, Any], tmp_path: Path) -> None:
+    data(tmp_path, 283)  # neither worse nor shown to be no worse
+    hostile_workspace(tmp_path)
+    code, _, output = check(action, tmp_path, "old=old.csv\nnew=new.csv")
+    assert code == 4
+    assert "outcome=undecided" in output
+    assert not list(tmp_path.glob("owned-*"))
+
+
+def test_installing_takes_no_pip_of_the_workspace(action: dict[str, Any], tmp_path: Path) -> None:
+    hostile_workspace(tmp_path)
+    done = run_step(action, "Install Richter", tmp_path, WANTED="--version", OWN="")
+    assert done.returncode != 0  # `--version` is no option here but a thing to install, and none
+    assert not list(tmp_path.glob("owned-*")), done.stderr
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+@pytest.mark.parametrize(
+    ("first", "plan", "own"),
+    [
+        ("<!-- richter gate {mark} -->", "plan.toml", True),
+        ("<!-- richter gate {mark} -->\r", "plan.toml", True),
+        ("<!-- richter gate {mark} -->", "other.toml", False),  # another gate's
+        ("## Another workflow's report", "plan.toml", False),
+        ("quoting <!-- richter gate {mark} -->", "plan.toml", False),
+    ],
+)
+def test_only_our_own_comment_is_edited(
+    action: dict[str, Any], tmp_path: Path, first: str, plan: str, own: bool
+) -> None:
+    mark = hashlib.sha256(b"plan.toml").hexdigest()[:16]
+    rows = [
+        {"databaseId": 1, "viewerDidAuthor": False, "body": f"<!-- richter gate {mark} -->\nsomebody else's"},
+        {"databaseId": 2, "viewerDidAuthor": True, "body": first.format(mark=mark) + "\ntext"},
+        {"databaseId": 3, "viewerDidAuthor": True, "body": "the last of this token\n"},
+    ]
+    page = {"data": {"repository": {"pullRequest": {"comments": {"nodes": rows}}}}}
+    (tmp_path / "comments.json").write_text(json.dumps(page))
+    (tmp_path / "gate.md").write_text("## Gate\n")
+    done = run_step(
+        *(action, "Comment on the pull request", tmp_path),
+        NUMBER="7",
+        PLAN=plan,
+        SUMMARY=str(tmp_path / "gate.md"),
+        REPOSITORY="o/r",
+        GH_TOKEN="t",
+    )
+    assert done.returncode == 0, done.stderr
+    written = (tmp_path / "asked").read_text().splitlines()[-1]
+    assert ("issues/comments/2" in written) == own
+    assert ("pr comment 7" in written) != own
+    assert (tmp_path / "gate.md.comment").read_text().startswith("<!-- richter gate ")
+
+
+def test_other_actions_are_pinned_to_commits(action: dict[str, Any]) -> None:
+    used = [s["uses"] for s in action["runs"]["steps"] if "uses" in s]
+    assert used
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) for name in used)
 
 
 def test_no_input_is_pasted_into_a_script(action: dict[str, Any]) -> None:

@@ -145,3 +145,16 @@ def test_cache_folder_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache" / "richter"
+
+
+@pytest.mark.parametrize("name", ["pip", "runpy", "json", "sitecustomize"])
+def test_no_module_of_the_current_folder_is_run(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / f"{name}.py").write_text('open("owned", "w").close()\n')
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("PYTHONPATH", ".")
+    assert fetch(wheel).read_bytes() == PAYLOAD
+    assert not (work / "owned").exists()

@@ -25,7 +25,8 @@ from richter.ascent import (
 )
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
-from richter.errors import InputError, StorageError, TooFewErrors
+from richter.errors import InputError, TooFewErrors
+from richter.interop import export_table
 from richter.knowledge import IndexInfo, KnowledgeBase, open_base
 from richter.records import printable
 from richter.store import Place, run_place
@@ -49,7 +50,9 @@ TASKS_SHOWN = 8
     type=click.Path(path_type=Path),
     help="The base that was searched, if it lies elsewhere now.",
 )
-@click.option("--map", "map_path", type=click.Path(path_type=Path), help="Write the map of errors here, as CSV.")
+@click.option(
+    "--map", "map_path", type=click.Path(path_type=Path), help="Write the map of errors here (.csv, .parquet)."
+)
 @click.option("--graphml", type=click.Path(path_type=Path), help="Write the relation graph here.")
 @json_option
 def show(
@@ -143,10 +146,7 @@ def _write_map(survey: ErrorSurvey, base: KnowledgeBase, path: Path) -> None:
     columns: dict[str, Any] = {name: [getattr(point, name) for point in survey.points] for name in names}
     columns["category"] = [printable(name) for name in columns["category"]]
     frame = pl.DataFrame(columns | {"text": [printable(text, limit=200) for text in texts]})
-    try:
-        frame.write_csv(path)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+    export_table(frame, path)
 
 
 def _print_clusters(survey: ErrorSurvey, json_path: str | None) -> None:

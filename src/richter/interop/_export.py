@@ -14,7 +14,8 @@ from richter.store import Ledger
 
 __all__ = ["EXPORTS", "export_dataset", "export_table"]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
+# a spreadsheet may run a cell that begins so, space and what is invisible before it aside
+_FORMULA = r"^(?:[\s\p{C}\p{Z}]*[=+\-@|%＝＋－＠]|[\t\r\n])"
 
 
 def _items(ledger: Ledger) -> pl.DataFrame:
@@ -68,14 +69,15 @@ EXPORTS: dict[str, Callable[[Ledger], pl.DataFrame]] = {"answers": _answers, "it
 def export_table(frame: pl.DataFrame, path: str | Path) -> None:
     """Write a frame as Parquet, CSV or JSONL, by the ending of `path`; nothing half-written.
 
-    In CSV a cell of text that a spreadsheet would run as a formula is preceded by an apostrophe, and lists become
-    JSON; Parquet and JSONL keep every value as it is.
+    In CSV a cell of text that a spreadsheet would run as a formula is preceded by an apostrophe, lists become JSON,
+    and every text is quoted, since a spreadsheet may split at other signs than commas. Parquet and JSONL keep every
+    value as it is.
     """
     path = Path(path)
     writers: dict[str, Callable[[Path], object]] = {
         ".parquet": frame.write_parquet,
         ".jsonl": frame.write_ndjson,
-        ".csv": lambda target: _for_spreadsheets(frame).write_csv(target),
+        ".csv": lambda target: _for_spreadsheets(frame).write_csv(target, quote_style="non_numeric"),
     }
     if path.suffix.lower() not in writers:
         raise InputError(
@@ -98,7 +100,7 @@ def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
     frame = frame.with_columns(pl.struct(name).struct.json_encode().alias(name) for name in lists)
     texts = [name for name, kind in frame.schema.items() if kind == pl.String and name not in lists]
     return frame.with_columns(
-        pl.when(pl.col(name).str.slice(0, 1).is_in(_FORMULA))
+        pl.when(pl.col(name).str.contains(_FORMULA))
         .then(pl.concat_str(pl.lit("'"), pl.col(name)))
         .otherwise(pl.col(name))
         .alias(name)

