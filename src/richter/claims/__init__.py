@@ -4,7 +4,24 @@ Pure: arrays and records only. `Outcomes` is one metric on items, draws and grou
 claim on a score uses it.
 """
 
+from richter.claims._decide import Question, decide
 from richter.claims._evidence import Evidence, p_value
 from richter.claims._outcomes import METRICS, Metric, Outcomes, unit_means
+from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence, tango
 
-__all__ = ["METRICS", "Evidence", "Metric", "Outcomes", "p_value", "unit_means"]
+__all__ = [
+    "METRICS",
+    "About",
+    "Evidence",
+    "Metric",
+    "Outcomes",
+    "Question",
+    "Sample",
+    "as_sample",
+    "decide",
+    "difference_evidence",
+    "mean_evidence",
+    "p_value",
+    "tango",
+    "unit_means",
+]

@@ -10,7 +10,7 @@ from richter.records._plain import Result
 __all__ = ["Better", "Claim", "Family", "Hypothesis", "Refused", "Unit"]
 
 Better = Literal["higher", "lower"]
-Unit = Literal["item", "group", "run"]
+Unit = Literal["item", "group", "run", "draw"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,280 @@
+"""From evidence to claims: one family a page, the deciding interval, what would settle it, and the sentence."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from scipy.special import ndtri
+
+from richter.claims._evidence import Evidence, p_value
+from richter.claims._outcomes import Metric
+from richter.errors import InputError
+from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
+from richter.stats import holm
+
+__all__ = ["POWER", "Question", "decide", "needed_units", "one_sided", "sentence"]
+
+POWER = 0.8
+
+Relation = Literal["above", "below", "differs"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of one piece of evidence.
+
+    `differs`: shown where the interval excludes `value`, on either side. `above` and `below` are directed: the other
+    side refutes. With a `margin`, being within it of `value` is a claim of its own in the same list.
+    """
+
+    metric: Metric
+    conditions: tuple[str, ...]
+    evidence: Evidence
+    relation: Relation = "differs"
+    value: float = 0.0
+    margin: float | None = None
+    primary: bool = True
+    basis: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> Metric:
+        """The metric's words; a ratio speaks in per cent."""
+        if not self.evidence.relative:
+            return self.metric
+        return dataclasses.replace(self.metric, scale=100.0, suffix="%", digits=1, gap=0.05)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Test:
+    """One line of the Holm list: a question, and whether it is the one of being within the margin."""
+
+    place: int
+    within: bool
+    p: float
+
+
+@dataclasses.dataclass(slots=True)
+class _State:
+    """What the list has settled of one question: which of its two tests were shown, and at which levels."""
+
+    differs: bool = False
+    within: bool = False
+    alpha: float = 0.0
+    alpha_within: float = 0.0
+    p_adjusted: float = 1.0
+
+
+def one_sided(evidence: Evidence, value: float, *, above: bool) -> float:
+    """The p-value of the quantity being at most (`above`) or at least `value`: half of the two-sided one."""
+    half = p_value(evidence, value) / 2
+    return half if (evidence.estimate > value) == above and evidence.estimate != value else 1 - half
+
+
+def decide(
+    questions: Sequence[Question],
+    *,
+    level: float = 0.95,
+    tried: int = 1,
+    plan: str | None = None,
+    data_hash: str = "",
+    seed: int | None = None,
+) -> tuple[Claim, ...]:
+    """Give every question its verdict, with the family-wise error over all of them at most 1 - `level`.
+
+    Primary questions are one Holm list; being within the margin is a line of its own in it. Claim k of m is decided at
+    a_k = alpha / (m - k + 1) by its interval at 1 - a_k (within the margin: at 1 - 2 a_k), and what comes after
+    the first that is not shown by the interval at the same level. Secondary questions come after: they are a list of
+    their own if every primary was settled, and else not tested (no deciding interval). `tried` divides alpha: the best
+    of that many attempts is on show.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
+    if tried < 1:
+        raise InputError(f"tried={tried} is not a number of attempts.", remedy="Give at least 1.")
+    alpha = (1 - level) / tried
+    made: dict[int, Claim] = {}
+    going = True
+    for primary in (True, False):
+        places = [k for k, q in enumerate(questions) if q.primary is primary]
+        states, size = _holm_list(questions, places, alpha) if going else ({}, 0)
+        for k in places:
+            claim = _claim(questions[k], states.get(k), level=level, family=Family(method="holm", size=size))
+            made[k] = dataclasses.replace(claim, plan=plan, data_hash=data_hash, seed=seed)
+        going = going and all(made[k].verdict is not Verdict.UNDECIDED for k in places)
+    return tuple(made[k] for k in range(len(questions)))
+
+
+def _holm_list(questions: Sequence[Question], places: list[int], alpha: float) -> tuple[dict[int, _State], int]:
+    tests = [_Test(k, False, p_value(questions[k].evidence, questions[k].value)) for k in places]
+    for k in places:
+        question = questions[k]
+        if question.margin is not None:
+            low, high = question.value - question.margin, question.value + question.margin
+            evidence = question.evidence
+            p = max(one_sided(evidence, low, above=True), one_sided(evidence, high, above=False))
+            tests.append(_Test(k, True, p))
+    states = {k: _State() for k in places}
+    adjusted = holm([t.p for t in tests])
+    going, left = True, len(tests)
+    for number in sorted(range(len(tests)), key=lambda x: tests[x].p):
+        test = tests[number]
+        question, state = questions[test.place], states[test.place]
+        level = alpha / left
+        if test.within:
+            state.alpha_within = level
+            assert question.margin is not None
+            inside = question.evidence.interval(1 - 2 * level)
+            low, high = question.value - question.margin, question.value + question.margin
+            state.within = going and low < inside.low and inside.high < high
+            going = state.within
+        else:
+            state.alpha, state.p_adjusted = level, float(adjusted[number])
+            found = question.evidence.interval(1 - level)
+            state.differs = going and not found.low <= question.value <= found.high
+            going = state.differs
+        left -= going
+    return states, len(tests)
+
+
+def _claim(question: Question, state: _State | None, *, level: float, family: Family) -> Claim:
+    """The claim as its list settled it; without a state its turn did not come, and no interval decided."""
+    evidence, plain = question.evidence, question.evidence.interval(level)
+    notes = (*question.notes, *evidence.notes)
+    claim = Claim(
+        measure=question.metric.name,
+        conditions=question.conditions,
+        verdict=Verdict.UNDECIDED,
+        sentence="",
+        estimate=evidence.estimate,
+        plain_interval=plain,
+        values=evidence.values,
+        p=p_value(evidence, question.value),
+        n=evidence.n,
+        units=evidence.units,
+        unit=evidence.unit,
+        hypothesis=Hypothesis(relation=question.relation, value=question.value),
+        margin=question.margin,
+        better=question.metric.better,
+        primary=question.primary,
+        basis=question.basis,
+        notes=notes,
+    )
+    if state is None:
+        note = "not tested: a primary claim is not settled"
+        return dataclasses.replace(claim, sentence=sentence(question, None, plain), notes=(note, *notes))
+    if state.within:
+        verdict = Verdict.EQUIVALENT
+    elif state.differs:
+        rising = evidence.estimate > question.value
+        against = (question.relation == "above" and not rising) or (question.relation == "below" and rising)
+        verdict = Verdict.REFUTED if against else Verdict.VERIFIED
+    else:
+        verdict = Verdict.UNDECIDED
+    interval = evidence.interval(1 - 2 * state.alpha_within if state.within else 1 - state.alpha)
+    aim = question.words.gap if question.margin is None else question.margin
+    needed = None
+    if verdict is Verdict.UNDECIDED and aim is not None:
+        needed = needed_units(evidence, aim, alpha=state.alpha, margin=question.margin is not None)
+    error = evidence.standard_error
+    return dataclasses.replace(
+        claim,
+        verdict=verdict,
+        sentence=sentence(question, verdict, interval, needed=needed, aim=aim, real=state.differs),
+        interval=interval,
+        p_adjusted=state.p_adjusted,
+        needed=needed,
+        needed_for=None if needed is None else aim,
+        could_show=None if error is None else _reach(state.alpha) * error,
+        family=family,
+    )
+
+
+def _reach(alpha: float) -> float:
+    """Standard errors that a true difference must have to be shown at two-sided `alpha` with 80% power."""
+    return float(ndtri(1 - alpha / 2) + ndtri(POWER))
+
+
+def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool = False) -> int | None:
+    """Units that settle a true difference of `aim` at two-sided `alpha` with 80% power; never the one that was seen.
+
+    units x ((z_a/2 + z_power) se / aim)^2; with a `margin` also enough to show being within it when there is none:
+    units x ((z_a + z_(1+power)/2) se / margin)^2.
+    """
+    if evidence.standard_error is None or evidence.standard_error == 0 or evidence.units < 1:
+        return None
+    reach = _reach(alpha)
+    if margin:
+        reach = max(reach, float(ndtri(1 - alpha) + ndtri((1 + POWER) / 2)))
+    return math.ceil(evidence.units * (reach * evidence.standard_error / aim) ** 2)
+
+
+_ONE_UNIT: dict[Unit, str] = {"item": "item", "group": "group", "run": "run", "draw": "draw"}
+
+
+def counted(number: int, unit: Unit) -> str:
+    """`1 item`, `2,000 groups`."""
+    return f"{number:,} {_ONE_UNIT[unit]}{'s' * (number != 1)}"
+
+
+def sentence(
+    question: Question,
+    verdict: Verdict | None,
+    interval: Interval,
+    *,
+    needed: int | None = None,
+    aim: float | None = None,
+    real: bool = False,
+) -> str:
+    """The one form of all sentences: what is so, then the numbers. None as verdict: not tested."""
+    words, evidence = question.words, question.evidence
+    two = len(question.conditions) == 2
+    unit = words.suffix if two or words.suffix != " points" else "%"
+    low, high = (_end(words, x, sign=two) for x in (interval.low, interval.high))
+    span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"
+    on = f"on {counted(evidence.n, 'item')}"
+    if evidence.unit != "item":
+        on += f" in {counted(evidence.units, evidence.unit)}"
+    if two:
+        a, b = question.conditions
+        rising = evidence.estimate > question.value
+        if verdict is None or verdict is Verdict.UNDECIDED:
+            up = question.relation != "below" if question.relation != "differs" else words.better == "higher"
+            said = f"{b} is {_word(words, up)} than {a}"
+        else:
+            said = f"{b} is {_word(words, rising)} than {a}"
+        if question.value != 0:
+            said += f" by more than {words.amount(abs(question.value))}{unit}"
+        alike = f"{b} and {a} are {words.alike_word}"
+    else:
+        name = f"{words.noun} of {question.conditions[0]}"
+        relation = {"above": "is above", "below": "is below", "differs": "differs from"}[question.relation]
+        said = f"{name} {relation} {words.amount(question.value)}{unit}"
+        if verdict is Verdict.REFUTED:
+            said = f"{name} is not {question.relation} {words.amount(question.value)}{unit}"
+        alike = f"{name} is {words.amount(question.value)}{unit}"
+    if verdict is None:
+        return f"Whether {said} was not tested: {span} {on}, plain {100 * interval.level:g}% interval."
+    if verdict is Verdict.EQUIVALENT and question.margin is not None:
+        more = "; the difference is real but within the margin" if real else ""
+        return f"{alike} within {words.amount(question.margin)}{unit}: {span} {on}{more}."
+    if verdict in (Verdict.VERIFIED, Verdict.REFUTED):
+        return f"{said}: {span} {on}."
+    text = f"Whether {said} is undecided: {span} {on}"
+    if needed is not None and aim is not None:
+        more = "would settle" if needed > evidence.units else "were enough for"
+        text += f"; {counted(needed, evidence.unit)} {more} a difference of {words.amount(aim)}{unit}"
+    elif evidence.notes:
+        text += f"; {evidence.notes[-1]}"
+    return text + "."
+
+
+def _word(words: Metric, rising: bool) -> str:
+    return words.better_word if rising == (words.better == "higher") else words.worse_word
+
+
+def _end(words: Metric, value: float, *, sign: bool) -> str:
+    if math.isinf(value):
+        return "-inf" if value < 0 else "inf"
+    return words.amount(value, sign=sign)

@@ -1,0 +1,519 @@
+"""The evidence on a mean, or on a paired difference of two, by unit: one test and its own inversion per kind of data.
+
+What is estimated is always the mean over items of an item's mean over draws, weighted where items have weights. What
+varies independently (the unit) is the group where there are groups, else the item; the draw or the run where the claim
+is about these very items or about such runs.
+"""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
+
+from richter.claims._evidence import Evidence
+from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
+from richter.errors import InputError
+from richter.records import Interval, Unit
+from richter.stats import clopper_pearson, wilson
+
+__all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "tango"]
+
+About = Literal["such-items", "these-items", "such-runs"]
+
+FEW = 20  # nonzero differences below which t covers 0.88 to 0.93
+LEAST_FREEDOM = 4.0
+HEAVY = 1000  # items below which the t interval of a heavy-tailed mean is called rough
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Outcomes reduced to items x conditions: means over draws, their numbers and squared deviations."""
+
+    outcomes: Outcomes
+    mean: Floats
+    draws: Codes
+    within: Floats
+
+    @property
+    def metric(self) -> Metric:
+        """What a value is."""
+        return self.outcomes.metric
+
+    def place(self, condition: str) -> int:
+        """The column of a condition."""
+        if condition not in self.outcomes.conditions:
+            raise InputError(
+                f"No condition is named {condition}.", remedy=f"There are {', '.join(self.outcomes.conditions)}."
+            )
+        return self.outcomes.conditions.index(condition)
+
+
+def as_sample(outcomes: Outcomes) -> Sample:
+    """Outcomes made ready for many claims: the means over draws are computed once."""
+    means = unit_means(outcomes)
+    return Sample(outcomes=outcomes, mean=means.mean, draws=means.draws, within=means.within)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Frame:
+    """What the estimators below share: the range of the quantity, the value from which rare events depart, and words.
+
+    `sides` are the directions in which an item may depart from `base`. `exact` asks for limits that never fall short.
+    """
+
+    low: float
+    high: float
+    base: float
+    sides: tuple[int, ...]
+    values: tuple[float, ...]
+    exact: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def difference_evidence(
+    sample: Sample | Outcomes, first: str, second: str, *, about: About = "such-items", exact: bool = False
+) -> Evidence:
+    """The second condition's mean minus the first's, on the items that both have values for.
+
+    One binary draw an item and no groups or weights: Tango's score test, inverted. Otherwise a t test on the items'
+    differences; with groups or weights on linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
+    Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER
+    (`exact`: as wide as Clopper-Pearson's). Where all differ alike: the range times Clopper-Pearson's limit on units
+    that might not. Amounts above 0 (money, seconds): the ratio of geometric means, minus 1.
+    """
+    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    i, j = sample.place(first), sample.place(second)
+    metric, outcomes = sample.metric, sample.outcomes
+    shared = ~np.isnan(sample.mean[:, i]) & ~np.isnan(sample.mean[:, j])
+    if not shared.any():
+        raise InputError(
+            f"{first} and {second} have no item in common.", remedy="Compare conditions that answered the same items."
+        )
+    a, b = sample.mean[shared, i], sample.mean[shared, j]
+    weight, group = _of(outcomes.weight, shared), _groups(outcomes.group, shared)
+    span = _span(metric, np.concatenate([a, b]))
+    values = tuple(float(np.average(x, weights=weight)) for x in (a, b))
+    frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=values, exact=exact)
+    if about == "these-items":
+        return _by_draws(sample, shared, (i, j), frame)
+    if about == "such-runs":
+        return _by_runs(sample, shared, (i, j), frame)
+    single = bool((sample.draws[shared][:, [i, j]] == 1).all())
+    if metric.kind == "binary" and single and group is None and weight is None:
+        plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
+        return _tango_evidence(plus, minus, len(a), span, frame)
+    if metric.kind == "real" and (a > 0).all() and (b > 0).all():
+        return _ratio(np.log(a), np.log(b), weight, group)
+    return _by_units(b - a, weight, group, _rough(metric, len(a), frame))
+
+
+def mean_evidence(
+    sample: Sample | Outcomes, condition: str, *, about: About = "such-items", exact: bool = False
+) -> Evidence:
+    """One condition's mean. One binary draw an item: Wilson's interval, or Clopper-Pearson's where `exact`.
+
+    All else as for differences; rare events are those that depart from the end of the range at which most items are.
+    """
+    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    k = sample.place(condition)
+    metric, outcomes = sample.metric, sample.outcomes
+    known = ~np.isnan(sample.mean[:, k])
+    if not known.any():
+        raise InputError(f"{condition} has no value of {metric.name}.", remedy="Grade its answers first.")
+    x = sample.mean[known, k]
+    weight, group = _of(outcomes.weight, known), _groups(outcomes.group, known)
+    low, high = _bounds(metric, x)
+    top = int(np.sum(x == high)) > int(np.sum(x == low))
+    frame = _Frame(
+        low=low,
+        high=high,
+        base=high if top else low,
+        sides=(-1,) if top else (1,),
+        values=(float(np.average(x, weights=weight)),),
+        exact=exact,
+    )
+    if about == "these-items":
+        return _by_draws(sample, known, (k,), frame)
+    if about == "such-runs":
+        return _by_runs(sample, known, (k,), frame)
+    if metric.kind == "binary" and bool((sample.draws[known, k] == 1).all()) and group is None and weight is None:
+        return _rate(int(np.sum(x == high)), len(x), frame)
+    return _by_units(x, weight, group, _rough(metric, len(x), frame))
+
+
+def _of(values: Floats | None, use: NDArray[np.bool_]) -> Floats | None:
+    """Weights of the items in use; None where they are all alike."""
+    if values is None:
+        return None
+    kept = values[use]
+    return None if np.ptp(kept) == 0 else kept
+
+
+def _groups(codes: Codes | None, use: NDArray[np.bool_]) -> Codes | None:
+    """Codes 0 .. of the groups in use; None where every item is alone in its own."""
+    if codes is None:
+        return None
+    found, inverse = np.unique(codes[use], return_inverse=True)
+    return None if len(found) == len(inverse) else inverse.astype(np.intp)
+
+
+def _bounds(metric: Metric, values: Floats) -> tuple[float, float]:
+    """The metric's range; where it has none, what was seen."""
+    low = float(np.min(values)) if metric.low is None else metric.low
+    return low, float(np.max(values)) if metric.high is None else metric.high
+
+
+def _span(metric: Metric, values: Floats) -> float:
+    low, high = _bounds(metric, values)
+    return high - low
+
+
+def _rough(metric: Metric, n: int, frame: _Frame) -> _Frame:
+    if metric.kind != "real":
+        return frame
+    note = (f"heavy tails are likely and {n} items are few for a mean: the interval is rough",) if n < HEAVY else ()
+    return dataclasses.replace(frame, low=-math.inf, high=math.inf, notes=(*frame.notes, *note))
+
+
+# One binary draw an item
+
+
+def _score(plus: int, minus: int, n: int, delta: float) -> float:
+    """Tango's score statistic for a true difference of `delta`.
+
+    The nuisance q = P(only the first) takes its constrained maximum-likelihood value (Tango 1998, eqs. (7), (12)).
+    """
+    linear = -plus - minus + (2 * n - plus + minus) * delta
+    constant = -minus * delta * (1 - delta)
+    q = (math.sqrt(max(linear**2 - 8 * n * constant, 0.0)) - linear) / (4 * n)
+    variance = n * (2 * q + delta * (1 - delta))
+    excess = plus - minus - n * delta
+    if variance <= 0:
+        return 0.0 if excess == 0 else math.copysign(math.inf, excess)
+    return excess / math.sqrt(variance)
+
+
+def tango(plus: int, minus: int, n: int, *, level: float = 0.95) -> Interval:
+    """Tango's score interval for (plus - minus) / n: items that only the second, and only the first, got right."""
+    z = float(ndtri(0.5 + level / 2))
+    delta, edge = (plus - minus) / n, 1 - 1e-12
+
+    def at(target: float) -> Callable[[float], float]:
+        return lambda d: _score(plus, minus, n, d) - target
+
+    low = -1.0 if at(z)(-edge) <= 0 else brentq(at(z), -edge, delta, xtol=1e-13)
+    high = 1.0 if at(-z)(edge) >= 0 else brentq(at(-z), delta, edge, xtol=1e-13)
+    return Interval(low=float(low), high=float(high), level=level, method="tango score")
+
+
+def _tango_evidence(plus: int, minus: int, n: int, span: float, frame: _Frame) -> Evidence:
+    def interval(level: float) -> Interval:
+        found = tango(plus, minus, n, level=level)
+        return Interval(low=span * found.low, high=span * found.high, level=level, method=found.method)
+
+    estimate = (plus - minus) / n
+    spread = max(plus + minus, 1) / n - estimate**2
+    return Evidence(
+        estimate=span * estimate,
+        interval=interval,
+        p=lambda value: _two_sided(_score(plus, minus, n, value / span)),
+        values=frame.values,
+        n=n,
+        units=n,
+        standard_error=span * math.sqrt(max(spread, 0.0) / n),
+        notes=frame.notes,
+    )
+
+
+def _two_sided(z: float) -> float:
+    return min(1.0, 2 * float(ndtr(-abs(z))))
+
+
+def _rate(k: int, n: int, frame: _Frame) -> Evidence:
+    low, span, exact = frame.low, frame.high - frame.low, frame.exact
+
+    def interval(level: float) -> Interval:
+        found = clopper_pearson(k, n, level=level) if exact else wilson(k, n, level=level)
+        return Interval(low=low + span * found.low, high=low + span * found.high, level=level, method=found.method)
+
+    def p(value: float) -> float:
+        share = (value - low) / span
+        if not 0 < share < 1:
+            return 1.0 if (share == 0 and k == 0) or (share == 1 and k == n) else 0.0
+        if exact:
+            above = 1.0 if k == 0 else float(bdtrc(k - 1, n, share))
+            return min(1.0, 2 * min(above, float(bdtr(k, n, share))))
+        return _two_sided((k / n - share) / math.sqrt(share * (1 - share) / n))
+
+    rate = (k + 0.5) / (n + 1)
+    return Evidence(
+        estimate=low + span * k / n,
+        interval=interval,
+        p=p,
+        values=frame.values,
+        n=n,
+        units=n,
+        standard_error=span * math.sqrt(rate * (1 - rate) / n),
+        notes=frame.notes,
+    )
+
+
+# Any value, groups and weights
+
+
+def _by_units(d: Floats, weight: Floats | None, group: Codes | None, frame: _Frame) -> Evidence:
+    n = len(d)
+    w = np.ones(n) if weight is None else weight
+    total = float(np.sum(w))
+    sums, shares = w * d / total, w / total
+    unit: Unit = "item"
+    if group is not None:
+        unit = "group"
+        sums, shares = (np.bincount(group, weights=x).astype(np.float64) for x in (sums, shares))
+    units, estimate = len(sums), min(max(float(np.sum(sums)), frame.low), frame.high)
+    away = sums - frame.base * shares
+    rare = np.abs(away) > 1e-12 / units
+    if np.ptp(d) <= 1e-12 * max(1.0, abs(d[0])) or not rare.any():
+        worth = 1 / float(np.sum(shares**2))  # units of equal share that these are worth
+        return _constant(estimate, worth, frame, n=n, units=units, unit=unit)
+    if int(np.sum(rare)) < FEW and 2 * int(np.sum(rare)) < units:
+        return _sparse(away[rare], frame, n=n, units=units, unit=unit)
+    residual = sums - estimate * shares
+    variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
+    freedom = _freedom(shares) if weight is not None or group is not None else units - 1.0
+    return _t(estimate, math.sqrt(variance), freedom, frame, n=n, units=units, unit=unit)
+
+
+def _freedom(shares: Floats) -> float:
+    """Satterthwaite's degrees of freedom of the CR2 variance of a mean, from the units' shares h.
+
+    The variance is sum e_u^2 / (1 - h_u). Taken under two working models, units' sums varying as h (members
+    independent) and as h^2 (members alike), and the smaller is used: few degrees of freedom are never optimistic. With
+    equal shares both are the number of units less 1.
+    """
+    h = shares
+    if len(h) < 2:
+        return 0.0
+    q = h**2 / (1 - h)
+    independent = 1 / (float(np.sum(h**2)) + float(np.sum(q)) ** 2 - float(np.sum(q**2)))
+    size, u = float(np.sum(h**2)), h**2 / (1 - h)
+    a0, a1, a2 = (float(np.sum(u * h**k)) for k in (0, 1, 2))
+    square = size**2 * a0**2 + 2 * a2 * a0 - 4 * size * a1 * a0 + 2 * a1**2
+    square += float(np.sum(u**2 * (1 + 2 * (size - 2 * h))))
+    alike = float(np.sum(u * (1 - 2 * h + size))) ** 2 / square
+    return min(independent, alike)
+
+
+def _t(estimate: float, error: float, freedom: float, frame: _Frame, *, n: int, units: int, unit: Unit) -> Evidence:
+    if freedom < LEAST_FREEDOM - 1e-9:
+        reason = (
+            f"{units} {unit}s leave {max(freedom, 0):.2g} degrees of freedom, and under {LEAST_FREEDOM:g} nothing is "
+            "decided"
+        )
+        return _undecidable(estimate, frame, reason, n=n, units=units, unit=unit)
+    name = f"t, {unit}s" if unit != "group" else "t, CR2 by group"
+
+    def interval(level: float) -> Interval:
+        reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
+        return Interval(
+            low=max(estimate - reach, frame.low), high=min(estimate + reach, frame.high), level=level, method=name
+        )
+
+    def p(value: float) -> float:
+        if not frame.low <= value <= frame.high:
+            return 0.0
+        return min(1.0, 2 * float(stdtr(freedom, -abs(estimate - value) / error)))
+
+    return Evidence(
+        estimate=estimate, interval=interval, p=p, values=frame.values, n=n, units=units, unit=unit,
+        standard_error=error, notes=frame.notes,
+    )  # fmt: skip
+
+
+def _undecidable(estimate: float, frame: _Frame, reason: str, *, n: int, units: int, unit: Unit) -> Evidence:
+    """Nothing excluded at any level."""
+    return Evidence(
+        estimate=estimate,
+        interval=lambda level: Interval(low=frame.low, high=frame.high, level=level, method="the whole range"),
+        p=lambda value: 1.0 if frame.low <= value <= frame.high else 0.0,
+        values=frame.values,
+        n=n,
+        units=units,
+        unit=unit,
+        notes=(*frame.notes, reason),
+    )
+
+
+def _constant(value: float, worth: float, frame: _Frame, *, n: int, units: int, unit: Unit) -> Evidence:
+    """All units alike: at level 1 - a the share of units that might not be is below 1 - a^(1 / units)."""
+    span = frame.high - frame.low
+    if not math.isfinite(span):
+        return _undecidable(
+            value, frame, "every value is the same, and no range bounds the others", n=n, units=units, unit=unit
+        )
+
+    def interval(level: float) -> Interval:
+        share = -math.expm1(math.log(1 - level) / worth)
+        low, high = value - share * (value - frame.low), value + share * (frame.high - value)
+        return Interval(low=low, high=high, level=level, method="range x clopper-pearson")
+
+    def p(asked: float) -> float:
+        if asked == value:
+            return 1.0
+        room = frame.high - value if asked > value else value - frame.low
+        return float(max(0.0, 1 - abs(asked - value) / room) ** worth) if room > 0 else 0.0
+
+    return Evidence(
+        estimate=value, interval=interval, p=p, values=frame.values, n=n, units=units, unit=unit,
+        standard_error=span / worth, notes=frame.notes,
+    )  # fmt: skip
+
+
+def _sparse(away: Floats, frame: _Frame, *, n: int, units: int, unit: Unit) -> Evidence:
+    """Few units depart from `base`: gamma limits of the sums above and below it, joined by MOVER.
+
+    `away` are the departures' contributions to the mean. One side's x with y = sum x, v = sum x^2 are like a weighted
+    Poisson count: v / y times the quantiles of a gamma of shape y^2 / v (Fay and Feuer 1997), with half a departure of
+    the largest size added to y and v (Jeffreys); `exact`: none below, a whole one above (Clopper-Pearson).
+    """
+    largest = float(np.max(np.abs(away)))
+    estimate = min(max(frame.base + float(np.sum(away)), frame.low), frame.high)
+
+    def limit(y: float, v: float, extra: float, share: float) -> float:
+        y, v = y + extra * largest, v + extra * largest**2
+        return v / y * float(gammaincinv(y**2 / v, share))
+
+    def limits(x: Floats, level: float) -> tuple[float, float, float]:
+        y, v, tail = float(np.sum(x)), float(np.sum(x**2)), (1 - level) / 2
+        low = 0.0 if y == 0 else limit(y, v, 0.0 if frame.exact else 0.5, tail)
+        return y, min(low, y), max(limit(y, v, 1.0 if frame.exact else 0.5, 1 - tail), y)
+
+    def interval(level: float) -> Interval:
+        below = above = 0.0
+        for side in frame.sides:
+            y, low, high = limits(np.maximum(side * away, 0.0), level)
+            down, up = (y - low, high - y) if side > 0 else (high - y, y - low)
+            below, above = math.hypot(below, down), math.hypot(above, up)
+        low, high = max(estimate - below, frame.low), min(estimate + above, frame.high)
+        return Interval(low=low, high=high, level=level, method="gamma limits, mover")
+
+    return Evidence(
+        estimate=estimate, interval=interval, values=frame.values, n=n, units=units, unit=unit,
+        standard_error=math.sqrt(float(np.sum(away**2))), notes=frame.notes,
+    )  # fmt: skip
+
+
+def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> Evidence:
+    """The ratio of geometric means, minus 1: t on the differences of logarithms."""
+    values = tuple(math.exp(float(np.average(x, weights=weight))) for x in (a, b))
+    span = float(np.ptp(np.concatenate([a, b])))
+    frame = _Frame(low=-math.inf, high=math.inf, base=0.0, sides=(1, -1), values=values)
+    if np.ptp(b - a) <= 1e-12:  # all alike: the range of what was seen is all that bounds the others
+        frame = dataclasses.replace(frame, low=-span, high=span)
+    logs = _by_units(b - a, weight, group, frame)
+
+    def interval(level: float) -> Interval:
+        found = logs.interval(level)
+        low, high = math.expm1(found.low), math.expm1(min(found.high, 700.0))
+        return Interval(low=low, high=high, level=level, method=f"ratio of geometric means, {found.method}")
+
+    def p(value: float) -> float:
+        if value <= -1:
+            return 0.0
+        assert logs.p is not None
+        return logs.p(math.log1p(value))
+
+    return dataclasses.replace(
+        logs,
+        estimate=math.expm1(logs.estimate),
+        interval=interval,
+        p=None if logs.p is None else p,
+        standard_error=None if logs.standard_error is None else logs.standard_error * math.exp(logs.estimate),
+        relative=True,
+    )
+
+
+# About these items, and about such runs
+
+
+def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], frame: _Frame) -> Evidence:
+    """These very items: only draws vary. Variance sum h_i^2 s_i^2 / k_i over items and conditions, Satterthwaite."""
+    draws = sample.draws[use][:, columns]
+    alone = int(np.sum((draws < 2).any(axis=1)))
+    if alone:
+        raise InputError(
+            f"{alone} of {len(draws)} items have one draw, so that nothing says how much draws vary.",
+            remedy="Give two draws an item, or ask about such items.",
+        )
+    weight = np.ones(len(draws)) if sample.outcomes.weight is None else sample.outcomes.weight[use]
+    share = (weight / np.sum(weight))[:, None]
+    terms = share**2 * sample.within[use][:, columns] / (draws * (draws - 1))
+    variance = float(np.sum(terms))
+    estimate = frame.values[-1] - (frame.values[0] if len(columns) == 2 else 0.0)
+    n, total = len(draws), int(np.sum(draws))
+    if variance == 0:
+        return _constant(estimate, float(total), frame, n=n, units=total, unit="draw")
+    freedom = variance**2 / float(np.sum(terms**2 / (draws - 1)))
+    return _t(estimate, math.sqrt(variance), freedom, frame, n=n, units=total, unit="draw")
+
+
+def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], frame: _Frame) -> Evidence:
+    """Runs (seeds, checkpoints, templates) crossed with items: both vary.
+
+    Variance: that of the runs' means over runs plus that of the items' means over items, which counts their
+    interaction twice and so is never too small; degrees of freedom by Satterthwaite from both.
+    """
+    outcomes = sample.outcomes
+    codes = outcomes.run
+    if codes is None or len(np.unique(codes)) < 2:
+        raise InputError(
+            "There is one run, so every sentence is about this checkpoint and this prompt.",
+            remedy="Give a `run` column with several seeds, checkpoints or templates, or ask about such items.",
+        )
+    place = np.cumsum(use) - 1
+    weight = np.ones(int(np.sum(use))) if outcomes.weight is None else outcomes.weight[use]
+    tables = []
+    for column in columns:
+        rows = (outcomes.condition == column) & use[outcomes.item]
+        runs, run = np.unique(codes[rows], return_inverse=True)
+        if len(runs) < 2:
+            raise InputError(
+                f"{outcomes.conditions[column]} has one run.", remedy="Give several runs, or ask about such items."
+            )
+        cell = place[outcomes.item[rows]] * len(runs) + run
+        size = len(weight) * len(runs)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.bincount(cell, weights=outcomes.value[rows], minlength=size) / np.bincount(cell, minlength=size)
+        tables.append((runs, mean.reshape(len(weight), len(runs))))
+
+    def run_means(table: Floats) -> Floats:
+        known = ~np.isnan(table)
+        means: Floats = np.sum(np.where(known, table, 0) * weight[:, None], axis=0) / np.sum(
+            known * weight[:, None], axis=0
+        )
+        return means
+
+    crossed = len(tables) == 2 and np.array_equal(tables[0][0], tables[1][0])
+    parts = [tables[1][1] - tables[0][1]] if crossed else [table for _, table in tables]
+    terms = []
+    for part in parts:
+        means = run_means(part)
+        terms.append((float(np.var(means, ddof=1)) / len(means), len(means) - 1.0))
+    per_item = [np.nanmean(table, axis=1) for _, table in tables]
+    d = per_item[-1] - per_item[0] if len(tables) == 2 else per_item[0]
+    estimate = float(np.average(d, weights=weight))
+    group = _groups(outcomes.group, use)
+    items = _by_units(d, None if np.ptp(weight) == 0 else weight, group, frame)
+    spread = (items.standard_error or 0.0) ** 2
+    terms.append((spread, max(items.units - 1.0, 1.0)))
+    variance = sum(v for v, _ in terms)
+    runs = sum(part.shape[1] for part in parts)
+    if variance == 0:
+        return _constant(estimate, float(runs), frame, n=len(d), units=runs, unit="run")
+    freedom = variance**2 / sum(v**2 / f for v, f in terms)
+    return _t(estimate, math.sqrt(variance), freedom, frame, n=len(d), units=runs, unit="run")

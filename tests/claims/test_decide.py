@@ -1,0 +1,195 @@
+"""Families, deciding intervals, sizes and sentences: a wrong threshold, sign or family fails one of these."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
+
+from helpers.outcomes import outcomes
+from richter.claims import METRICS, Evidence, Question, decide, difference_evidence
+from richter.records import Interval, Verdict
+
+
+def normal(estimate: float, error: float = 1.0, *, n: int = 100) -> Evidence:
+    """A normal estimate: everything that follows can be computed by hand."""
+
+    def interval(level: float) -> Interval:
+        reach = float(ndtri(0.5 + level / 2)) * error
+        return Interval(low=estimate - reach, high=estimate + reach, level=level, method="normal")
+
+    return Evidence(
+        estimate=estimate,
+        interval=interval,
+        p=lambda value: 2 * float(ndtr(-abs(estimate - value) / error)),
+        n=n,
+        units=n,
+        standard_error=error,
+    )
+
+
+def ask(estimate: float, measure: str = "mean_severity", **more: object) -> Question:
+    return Question(metric=METRICS[measure], conditions=("old", "new"), evidence=normal(estimate), **more)  # type: ignore[arg-type]
+
+
+def test_holm_levels_and_their_intervals_by_hand() -> None:
+    """|z| of 2.5, 2.2, 1.0 and 2.3: at 5% over four the levels are 1/80, 1/60, 1/40; 2.5 passes, 2.3 does not."""
+    claims = decide([ask(z) for z in (2.2, 2.5, 1.0, -2.3)])
+    assert [c.verdict for c in claims] == [
+        Verdict.UNDECIDED,
+        Verdict.VERIFIED if ndtri(1 - 0.05 / 8) < 2.5 else Verdict.UNDECIDED,
+        Verdict.UNDECIDED,
+        Verdict.UNDECIDED,
+    ]
+    levels = [c.interval.level for c in claims if c.interval]
+    assert levels == pytest.approx([1 - 0.05 / 3, 1 - 0.05 / 4, 1 - 0.05 / 3, 1 - 0.05 / 3])
+    assert [c.plain_interval.level for c in claims if c.plain_interval] == [0.95] * 4
+    assert claims[1].p_adjusted == pytest.approx(4 * 2 * ndtr(-2.5))
+    assert {c.family.size for c in claims if c.family} == {4}
+
+
+def test_all_that_pass_go_on_to_the_last_level_by_hand() -> None:
+    claims = decide([ask(4.0), ask(3.0), ask(1.97)])
+    assert all(c.verdict is Verdict.VERIFIED for c in claims)
+    assert claims[2].interval is not None
+    assert claims[2].interval.level == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize(("z", "shown"), [(2.2, False), (2.25, True)])
+def test_a_margin_counts_twice_in_the_list_by_hand(z: float, shown: bool) -> None:
+    """One pair with a margin: the first step is at 2.5%, |z| 2.241."""
+    (claim,) = decide([ask(z, margin=0.5)])
+    assert (claim.verdict is Verdict.VERIFIED) is shown
+    assert claim.family is not None
+    assert claim.family.size == 2
+
+
+def test_equivalence_by_the_interval_at_twice_the_level_by_hand() -> None:
+    """Half-width at 1 - 2 (2.5%): 1.96. Inside a margin of 1.97 and not of 1.95."""
+    for margin, verdict in ((1.97, Verdict.EQUIVALENT), (1.95, Verdict.UNDECIDED)):
+        (claim,) = decide([ask(0.0, margin=margin)])
+        assert claim.verdict is verdict
+    (claim,) = decide([ask(0.0, margin=1.97)])
+    assert claim.interval is not None
+    assert claim.interval.level == pytest.approx(0.95)
+    assert claim.interval.high == pytest.approx(1.96, abs=1e-3)
+    assert "equally severe over all answers within 1.970" in claim.sentence
+
+
+def test_real_but_within_the_margin() -> None:
+    (claim,) = decide([ask(3.0, margin=6.0)])
+    assert claim.verdict is Verdict.EQUIVALENT
+    assert "real but within the margin" in claim.sentence
+
+
+def test_secondary_claims_wait_for_all_primary_ones() -> None:
+    claims = decide([ask(3.0), ask(1.0), ask(9.0, "catastrophic_rate", primary=False)])
+    assert claims[2].verdict is Verdict.UNDECIDED
+    assert claims[2].interval is None  # nothing was decided
+    assert claims[2].plain_interval is not None
+    assert "was not tested" in claims[2].sentence
+    claims = decide([ask(3.0), ask(2.5), ask(2.0, "catastrophic_rate", primary=False)])
+    assert claims[2].verdict is Verdict.VERIFIED
+    assert claims[2].interval is not None
+    assert claims[2].interval.level == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "relation", "verdict"),
+    [(3.0, "above", "verified"), (-3.0, "above", "refuted"), (-3.0, "below", "verified"), (3.0, "below", "refuted")],
+)
+def test_directed_claims_are_verified_or_refuted(estimate: float, relation: str, verdict: str) -> None:
+    (claim,) = decide([ask(estimate, relation=relation)])
+    assert claim.verdict == verdict
+
+
+def test_the_sentence_agrees_with_the_sign() -> None:
+    up, down = decide([ask(5.0), ask(-5.0)])
+    assert up.sentence.startswith("new is more severe over all answers than old: +5.000")
+    assert down.sentence.startswith("new is less severe over all answers than old: -5.000")
+    better, worse = decide([ask(0.5, "accuracy"), ask(-0.5, "accuracy")], level=0.5)
+    assert better.verdict is Verdict.UNDECIDED
+    assert better.sentence.startswith("Whether new is more accurate than old is undecided: +50.0 points")
+    assert worse.sentence.startswith("Whether new is more accurate than old is undecided: -50.0 points")
+
+
+def test_tried_divides_the_level_by_hand() -> None:
+    (claim,) = decide([ask(2.5)], tried=4)
+    assert claim.interval is not None
+    assert claim.interval.level == pytest.approx(1 - 0.05 / 4)
+    assert claim.verdict is Verdict.VERIFIED
+    assert decide([ask(2.4)], tried=4)[0].verdict is Verdict.UNDECIDED
+
+
+def test_needed_is_for_the_margin_or_the_metrics_gap_never_for_what_was_seen_by_hand() -> None:
+    z = ndtri(0.975) + ndtri(0.8)
+    for estimate in (0.0, 0.7, 1.9):
+        (claim,) = decide([ask(estimate)])
+        assert claim.needed == math.ceil(100 * (z / 0.1) ** 2)
+        assert claim.needed_for == 0.1
+        assert claim.could_show == pytest.approx(z)
+    z = max(ndtri(1 - 0.0125) + ndtri(0.8), ndtri(1 - 0.025) + ndtri(0.9))
+    (claim,) = decide([ask(0.3, margin=0.25)])
+    assert claim.needed == math.ceil(100 * (z / 0.25) ** 2)
+    assert decide([ask(3.0)])[0].needed is None
+
+
+def test_one_condition_by_hand() -> None:
+    question = Question(
+        metric=METRICS["accuracy"], conditions=("new",), evidence=normal(0.9, 0.01), relation="above", value=0.8
+    )
+    (claim,) = decide([question])
+    assert claim.verdict is Verdict.VERIFIED
+    assert claim.sentence == "accuracy of new is above 80.0%: 90.0% [88.0, 92.0] on 100 items."
+
+
+@given(
+    estimates=st.lists(st.floats(-5, 5), min_size=1, max_size=8),
+    margin=st.sampled_from([None, 0.5, 2.5]),
+    primaries=st.integers(1, 8),
+    directed=st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_verdict_and_interval_never_disagree(
+    estimates: list[float], margin: float | None, primaries: int, directed: bool
+) -> None:
+    relation = "above" if directed else "differs"
+    claims = decide([ask(z, margin=margin, relation=relation, primary=k < primaries) for k, z in enumerate(estimates)])
+    for claim in claims:
+        if claim.interval is None:
+            assert claim.verdict is Verdict.UNDECIDED
+            continue
+        low, high = claim.interval.low, claim.interval.high
+        excludes = low > 0 or high < 0
+        inside = margin is not None and -margin < low and high < margin
+        if claim.verdict is Verdict.EQUIVALENT:
+            assert inside
+        else:
+            assert not inside
+            assert excludes is (claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED))
+        assert (claim.verdict is Verdict.REFUTED) == (directed and excludes and high < 0 and not inside)
+
+
+def test_family_wise_error_with_margins_recovers_truth() -> None:
+    """Three equal conditions with a margin: false "verified" in at most 5% of pages; also with a secondary metric."""
+    rng = np.random.default_rng(11)
+    false = 0
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    for _ in range(400):
+        hard = rng.random((150, 1))
+        right, bad = (outcomes(rng.random((150, 3)) < hard, name) for name in ("accuracy", "catastrophic_rate"))
+        questions = [
+            Question(
+                metric=o.metric,
+                conditions=pair,
+                evidence=difference_evidence(o, *pair),
+                margin=0.15,
+                primary=o is right,
+            )
+            for o in (right, bad)
+            for pair in pairs
+        ]
+        false += any(c.verdict is Verdict.VERIFIED for c in decide(questions))
+    assert false / 400 <= 0.05 + 2.6 * math.sqrt(0.05 * 0.95 / 400)

@@ -1,0 +1,235 @@
+"""Inference by unit: against scipy, by hand, and the interval against its own test."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.special import stdtrit
+from scipy.stats import binomtest, norm, ttest_1samp, ttest_rel
+
+from helpers.outcomes import outcomes
+from richter.claims import Evidence, difference_evidence, mean_evidence, p_value, tango
+from richter.errors import InputError
+from richter.records import Interval
+
+
+def _profile_score(plus: int, minus: int, n: int, delta: float) -> float:
+    """The score statistic with the nuisance found by maximising the trinomial likelihood numerically."""
+
+    def minus_log_likelihood(q: float) -> float:
+        cells = (q, q + delta, 1 - 2 * q - delta)
+        return -sum(k * math.log(p) for k, p in zip((minus, plus, n - plus - minus), cells, strict=True) if k)
+
+    bounds = max(0.0, -delta) + 1e-13, (1 - delta) / 2 - 1e-13
+    q = float(minimize_scalar(minus_log_likelihood, bounds=bounds, method="bounded", options={"xatol": 1e-13}).x)
+    return (plus - minus - n * delta) / math.sqrt(n * (2 * q + delta * (1 - delta)))
+
+
+@pytest.mark.parametrize(("plus", "minus", "n"), [(9, 1, 69), (3, 12, 60), (2, 2, 10), (4, 0, 100)])
+def test_tango_solves_the_score_equation_by_hand(plus: int, minus: int, n: int) -> None:
+    interval = tango(plus, minus, n)
+    z = norm.isf(0.025)
+    assert _profile_score(plus, minus, n, interval.low) == pytest.approx(z, abs=2e-4)
+    assert _profile_score(plus, minus, n, interval.high) == pytest.approx(-z, abs=2e-4)
+
+
+def test_one_binary_draw_is_tangos_score_test_by_hand() -> None:
+    a = np.repeat([1, 0, 1, 0], [12, 9, 2, 27])
+    b = np.repeat([1, 1, 0, 0], [12, 9, 2, 27])
+    evidence = difference_evidence(outcomes(np.column_stack([a, b])), "a", "b")
+    found = tango(9, 2, 50, level=0.95)
+    assert evidence.estimate == pytest.approx(7 / 50)
+    assert evidence.interval(0.95) == found
+    assert p_value(evidence, 0.0) == pytest.approx(2 * norm.sf(7 / math.sqrt(11)))  # McNemar's z at 0
+    turned = difference_evidence(outcomes(np.column_stack([a, b])), "b", "a")
+    assert turned.interval(0.95).high == pytest.approx(-found.low)
+    assert evidence.values == pytest.approx((14 / 50, 21 / 50))
+
+
+def test_draws_give_the_t_test_on_item_means_against_scipy() -> None:
+    values = np.random.default_rng(1).random((50, 2, 4))
+    evidence = difference_evidence(outcomes(values, "mean_score"), "a", "b")
+    means = values.mean(axis=2)
+    ours = ttest_rel(means[:, 1], means[:, 0])
+    theirs = ours.confidence_interval(0.9)
+    assert p_value(evidence, 0.0) == pytest.approx(ours.pvalue)
+    found = evidence.interval(0.9)
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
+    assert (evidence.n, evidence.units, evidence.unit) == (50, 50, "item")
+
+
+def test_equal_groups_give_the_t_test_on_group_means_against_scipy() -> None:
+    rng = np.random.default_rng(2)
+    d = rng.random((12, 5)) + rng.normal(size=(12, 1))
+    values = np.stack([np.zeros(60), d.ravel()], axis=1)
+    made = outcomes(values, "tokens", group=np.repeat(np.arange(12), 5))
+    evidence = difference_evidence(made, "a", "b")
+    theirs = ttest_1samp(d.mean(axis=1), 0.0)
+    assert p_value(evidence, 0.0) == pytest.approx(theirs.pvalue)
+    assert (evidence.units, evidence.unit) == (12, "group")
+
+
+def test_unequal_groups_have_cr2_and_the_smaller_satterthwaite_by_hand() -> None:
+    """Against the matrices of Bell and McCaffrey: A_g = (I - H_gg)^-1/2, P = (I - H)_g' A_g X M."""
+    rng = np.random.default_rng(3)
+    sizes = np.array([2, 3, 5, 8, 13, 4, 4, 9, 7, 7])
+    group = np.repeat(np.arange(10), sizes)
+    n = len(group)
+    d = rng.normal(size=n) + rng.normal(size=10)[group]
+    values = np.stack([np.zeros(n), d], axis=1)
+    evidence = difference_evidence(outcomes(values, "tokens", group=group), "a", "b")
+    hat = np.full((n, n), 1 / n)
+    residual = d - d.mean()
+    variance, vectors = 0.0, []
+    for g in range(10):
+        of = group == g
+        values_, basis = np.linalg.eigh(np.eye(sizes[g]) - hat[np.ix_(of, of)])
+        root = basis @ np.diag(values_**-0.5) @ basis.T
+        variance += float((np.ones(sizes[g]) / n @ root @ residual[of]) ** 2)
+        vectors.append((np.eye(n) - hat)[:, of] @ root @ np.ones(sizes[g]) / n)
+    p = np.array(vectors)
+    freedoms = []
+    for working in (np.eye(n), (group[:, None] == group[None, :]).astype(float)):
+        inner = p @ working @ p.T
+        freedoms.append(np.trace(inner) ** 2 / np.sum(inner**2))
+    assert evidence.standard_error == pytest.approx(math.sqrt(variance))
+    reach = stdtrit(min(freedoms), 0.975) * math.sqrt(variance)
+    assert evidence.interval(0.95).high - evidence.estimate == pytest.approx(reach)
+    assert 4 < min(freedoms) < 9
+
+
+def test_few_groups_are_undecided_with_the_reason() -> None:
+    values = np.random.default_rng(4).random((40, 2)) + np.array([0, 3])
+    evidence = difference_evidence(outcomes(values, "mean_severity", group=np.repeat(np.arange(4), 10)), "a", "b")
+    assert evidence.interval(0.95) == Interval(low=-4, high=4, level=0.95, method="the whole range")
+    assert p_value(evidence, 0.0) == 1.0
+    assert "4 groups leave 3 degrees of freedom" in evidence.notes[-1]
+
+
+def test_weights_move_the_estimate_and_its_error_by_hand() -> None:
+    rng = np.random.default_rng(5)
+    d, w = rng.random(60), rng.random(60) + 0.2
+    evidence = difference_evidence(outcomes(np.stack([np.zeros(60), d], axis=1), "mean_severity", weight=w), "a", "b")
+    h = w / w.sum()
+    assert evidence.estimate == pytest.approx(np.sum(h * d))
+    assert evidence.standard_error == pytest.approx(math.sqrt(np.sum((h * (d - evidence.estimate)) ** 2 / (1 - h))))
+
+
+def test_all_alike_is_bounded_by_the_range_and_clopper_pearson_by_hand() -> None:
+    same = np.full((30, 2, 3), 2.0)
+    found = difference_evidence(outcomes(same, "mean_severity"), "a", "b").interval(0.95)
+    assert found.high == pytest.approx(4 * (1 - 0.05 ** (1 / 30)))
+    assert found.low == -found.high
+
+
+def test_rare_differences_keep_their_level_recovers_truth() -> None:
+    """5 in 100 items turn from right to wrong over 10 draws: t covers 0.93 here."""
+    rng = np.random.default_rng(6)
+    held, exact_held, rejected = 0, 0, 0
+    for _ in range(400):
+        q = rng.beta(0.015, 0.485, 100)
+        turned = np.where(rng.random(100) < 0.05, 1 - q, q)
+        values = rng.random((100, 2, 10)) < np.stack([q, turned], axis=1)[:, :, None]
+        made = outcomes(values, "catastrophic_rate")
+        held += 0.047 in difference_evidence(made, "a", "b").interval(0.95)
+        exact_held += 0.047 in difference_evidence(made, "a", "b", exact=True).interval(0.95)
+        same = rng.random((100, 2, 10)) < q[:, None, None]
+        rejected += 0.0 not in difference_evidence(outcomes(same, "catastrophic_rate"), "a", "b").interval(0.95)
+    assert 0.935 <= held / 400 <= exact_held / 400
+    assert rejected / 400 <= 0.05
+
+
+def test_money_is_a_ratio_of_geometric_means_by_hand() -> None:
+    rng = np.random.default_rng(7)
+    a = np.exp(rng.normal(size=40))
+    b = a * np.exp(rng.normal(0.5, 0.3, size=40))
+    evidence = difference_evidence(outcomes(np.column_stack([a, b]), "money"), "a", "b")
+    assert evidence.relative
+    assert evidence.estimate == pytest.approx(np.exp(np.mean(np.log(b / a))) - 1)
+    theirs = ttest_rel(np.log(b), np.log(a))
+    assert p_value(evidence, 0.0) == pytest.approx(theirs.pvalue)
+    assert evidence.interval(0.95).low == pytest.approx(math.exp(theirs.confidence_interval().low) - 1)
+
+
+def test_one_rate_is_wilson_or_exact_against_scipy() -> None:
+    made = outcomes(np.repeat([1.0, 0.0], [9, 41])[:, None])
+    for exact, method in ((True, "exact"), (False, "wilson")):
+        evidence = mean_evidence(made, "a", exact=exact)
+        theirs = binomtest(9, 50).proportion_ci(0.9, method=method)
+        assert evidence.interval(0.9).low == pytest.approx(theirs.low)
+        assert evidence.interval(0.9).high == pytest.approx(theirs.high)
+
+
+def test_these_items_take_only_draws_as_chance_by_hand() -> None:
+    values = np.random.default_rng(8).random((6, 2, 5)) + np.arange(6)[:, None, None] / 3
+    evidence = difference_evidence(outcomes(values, "mean_severity"), "a", "b", about="these-items")
+    variance = np.sum(np.var(values, axis=2, ddof=1)) / 5 / 36
+    assert evidence.standard_error == pytest.approx(math.sqrt(variance))
+    assert evidence.unit == "draw"
+    with pytest.raises(InputError, match="one draw"):
+        difference_evidence(outcomes(values[:, :, :1], "mean_severity"), "a", "b", about="these-items")
+
+
+def test_such_runs_take_their_degrees_of_freedom_from_runs_recovers_truth() -> None:
+    """Runs that differ much: t over items calls a difference of nothing real, t over runs does not."""
+    rng = np.random.default_rng(9)
+    by_items = by_runs = 0
+    for _ in range(200):
+        shift = rng.normal(0, 0.3, size=(1, 2, 6))
+        values = rng.normal(0, 0.5, size=(80, 1, 1)) + shift + rng.normal(0, 0.3, size=(80, 2, 6))
+        made = outcomes(values + 2, "mean_severity")
+        made = dataclasses.replace(made, run=made.draw, runs=tuple("012345"))
+        by_items += p_value(difference_evidence(made, "a", "b"), 0.0) <= 0.05
+        by_runs += p_value(difference_evidence(made, "a", "b", about="such-runs"), 0.0) <= 0.05
+    assert by_items > 100
+    assert by_runs <= 20
+    with pytest.raises(InputError, match="one run"):
+        difference_evidence(outcomes(values, "mean_severity"), "a", "b", about="such-runs")
+
+
+def test_no_common_item_is_refused() -> None:
+    with pytest.raises(InputError, match="no item in common"):
+        difference_evidence(outcomes([[1, np.nan], [np.nan, 0]]), "a", "b")
+
+
+@st.composite
+def _evidence(draw: Callable[..., int]) -> Evidence:
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    n, draws = draw(st.integers(8, 60)), draw(st.sampled_from([1, 1, 3]))
+    metric = draw(st.sampled_from(["accuracy", "catastrophic_rate", "mean_severity", "money", "mean_score"]))
+    rate = draw(st.sampled_from([0.02, 0.3, 0.9]))
+    if metric in ("accuracy", "catastrophic_rate"):
+        values = (rng.random((n, 2, draws)) < rate).astype(float)
+    elif metric == "mean_severity":
+        values = rng.integers(0, 9, size=(n, 2, draws)) / 2 * (rng.random((n, 2, draws)) < rate)
+    elif metric == "money":
+        values = np.exp(rng.normal(size=(n, 2, draws)))
+    else:
+        values = np.clip(rng.normal(0.5, 0.5, size=(n, 2, draws)), 0, 1)
+    group = draw(st.sampled_from([None, "five", "random"]))
+    codes = None if group is None else (np.arange(n) // 5 if group == "five" else rng.integers(0, 7, n))
+    weight = rng.random(n) + 0.1 if draw(st.booleans()) else None
+    made = outcomes(values, metric, group=codes, weight=weight)
+    exact = draw(st.booleans())
+    if draw(st.booleans()):
+        return difference_evidence(made, "a", "b", exact=exact)
+    return mean_evidence(made, "a", exact=exact)
+
+
+@given(evidence=_evidence(), alpha=st.sampled_from([0.2, 0.05, 0.01, 0.001]), shift=st.floats(-0.5, 0.5))
+@settings(max_examples=300, deadline=None)
+def test_the_interval_excludes_a_value_exactly_where_the_test_rejects_it(
+    evidence: Evidence, alpha: float, shift: float
+) -> None:
+    for value in (0.0, evidence.estimate + shift):
+        p, interval = p_value(evidence, value), evidence.interval(1 - alpha)
+        if abs(p - alpha) > 1e-7:
+            assert (p < alpha) == (value not in interval)
+    inner, outer = evidence.interval(0.8), evidence.interval(0.99)
+    assert outer.low <= inner.low <= evidence.estimate + 1e-9
+    assert evidence.estimate - 1e-9 <= inner.high <= outer.high
