@@ -59,7 +59,7 @@ def study(rng: np.random.Generator) -> None:
     wall, spent = time.perf_counter() - wall, time.process_time() - spent
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(
-        f"the paper's study (4 x 30,000, {len(result.band)} thresholds, {len(result.pairs)} pairs, 10,000 resamples, "
+        f"the paper's study (4 x 30,000, {len(result.band)} thresholds, {len(result.claims)} pairs, 10,000 resamples, "
         f"60-threshold scans): {wall:.1f} s ({spent:.1f} s of CPU), peak {memory:.2f} GB"
     )
 

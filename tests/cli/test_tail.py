@@ -41,13 +41,16 @@ def test_json_has_the_names_others_rely_on(scores: str, capsys: pytest.CaptureFi
         )
         assert (condition["n"], condition["n_exc"], condition["bounded"]) == (N, 600, None)
         assert set(condition["interval"]) == {"low", "high", "level", "method"}
-    (pair,) = result["pairs"]
-    assert {"a", "b", "delta_xi", "gates", "verdict", "blocked_by"} <= set(pair)
-    assert list(pair["gates"]) == ["G1", "G2", "G3", "G4", "G5", "P1", "P2"]
-    assert all("passed" in gate and "rule" in gate for gate in pair["gates"].values())
+    (pair,) = result["claims"]
+    assert {"measure", "conditions", "estimate", "interval", "gates", "verdict", "blocked_by", "needed_for"} <= set(
+        pair
+    )
+    assert [gate["name"] for gate in pair["gates"]] == ["G1", "G2", "G3", "G4", "G5", "P1", "P2"]
+    assert all("passed" in gate and "rule" in gate for gate in pair["gates"])
     assert pair["verdict"] == "undecided"  # 600 of 1,570
     assert pair["needed"] == 31_400
-    assert pair["delta_xi"] == pytest.approx(result["conditions"]["old"]["xi"] - result["conditions"]["new"]["xi"])
+    first, second = pair["conditions"]
+    assert pair["estimate"] == pytest.approx(result["conditions"][second]["xi"] - result["conditions"][first]["xi"])
     assert result["paired"] is True
     assert "Undecided" in captured.err
 
@@ -63,7 +66,7 @@ def test_half_steps_are_untestable(
     assert run("tail", "test", write(tmp_path / "s.csv", steps, "severity"), "--column", "severity", "--json", "-") == 0
     captured = capsys.readouterr()
     result = json.loads(captured.out)
-    assert result["pairs"][0]["verdict"] == "untestable"
+    assert result["claims"][0]["verdict"] == "untestable"
     assert "richter severity" in " ".join(captured.err.split())
 
 
@@ -77,12 +80,12 @@ def test_locked_plan_is_confirmatory_until_an_option_departs(
     capsys.readouterr()
     assert run("tail", "test", scores, "--plan", plan, "--json", "-") == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["exploratory"] is False
+    assert result["claim"]["plan"] == result["plan_status"]["hash"]
     assert result["deviations"] == []
     assert result["conditions"]["old"]["n"] == 11_000
     assert run("tail", "test", scores, "--plan", plan, "--q", "0.9", "--json", "-") == 0
     departed = json.loads(capsys.readouterr().out)
-    assert departed["exploratory"] is True
+    assert departed["claim"]["plan"] is None
     assert departed["deviations"] == ["q: plan 0.95, option 0.9"]
 
 

@@ -24,7 +24,7 @@ def test_to_dict_is_strict_json() -> None:
     assert row["estimate"] is None
     assert row["interval"]["low"] is None
     assert row["verdict"] == "undecided"
-    assert row["gates"]["G1"] == {"passed": True, "delta": 0.1, "rule": "r", "n": None, "detail": ""}
+    assert row["gates"]["G1"]["observed"] == {"delta": 0.1}
 
 
 def test_unknown_values_are_refused() -> None:

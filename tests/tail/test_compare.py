@@ -39,12 +39,12 @@ def test_truly_different_shape_is_verified() -> None:
     assert at_least(len(verified), 6, 0.85)  # 0.866 at 0.20 (docs/estimators/tail-protocol.md), more at 0.25
     for result in results:
         assert [g.name for g in result.gates] == list(GATES)
-        assert result.delta_xi == pytest.approx(0.25, abs=5 * 0.04)  # sqrt(1 + 1.25^2) / sqrt(1570) = 0.04
+        assert result.estimate == pytest.approx(-0.25, abs=5 * 0.04)  # sqrt(1 + 1.25^2) / sqrt(1570) = 0.04
         assert result.interval is not None
-        assert result.delta_xi in result.interval
+        assert result.estimate in result.interval
     for result in verified:
         assert all(g.passed for g in result.gates)
-        assert result.finding.sentence.startswith("new has a heavier tail than old")
+        assert result.sentence.startswith("new has a heavier tail than old")
 
 
 def test_order_of_the_conditions_does_not_matter() -> None:
@@ -52,8 +52,9 @@ def test_order_of_the_conditions_does_not_matter() -> None:
     heavy, light = draw_pair(12_000, 0.4, rng)
     result = compare_tails(heavy, light, OPEN, rng=rng, names=("new", "old"))
     swapped = compare_tails(light, heavy, OPEN, rng=rng, names=("old", "new"))
-    assert swapped.delta_xi == -result.delta_xi < 0
-    assert swapped.finding.claim == result.finding.claim == "new has a heavier tail than old"
+    assert swapped.estimate == -result.estimate > 0  # second minus first: the heavier is first in `result`
+    assert swapped.verdict is result.verdict
+    assert swapped.values == result.values[::-1]
 
 
 @pytest.mark.slow
@@ -80,7 +81,7 @@ def test_too_few_exceedances_block_and_short_ones_leave_it_undecided() -> None:
     short = compare_tails(heavy, light, wide, rng=rng)
     assert short.verdict is Verdict.UNDECIDED
     assert short.blocked_by is None
-    assert short.finding.needed == N
+    assert short.needed == N
     assert by_name(short)["G3"].passed is None
     assert by_name(short)["P1"].passed  # shown, though it decides nothing
 
@@ -91,7 +92,7 @@ def test_equal_tails_are_blocked_by_the_criteria() -> None:
     result = compare_tails(draw_severities(N, -0.1, rng), draw_severities(N, -0.1, rng), plan, rng=rng)
     assert result.verdict is Verdict.BLOCKED
     assert result.blocked_by in ("P1", "P2")  # P1 in 99%
-    assert any("lies within ±0.25" in note for note in result.finding.notes)
+    assert any("lies within ±0.25" in note for note in result.notes)
 
 
 def test_where_the_scale_starts_does_not_matter() -> None:
@@ -100,7 +101,7 @@ def test_where_the_scale_starts_does_not_matter() -> None:
     high, low = (
         compare_tails(*(x + shift for x in pair), PLAN, rng=np.random.default_rng(0)) for shift in (0.0, -100.0)
     )
-    assert low.delta_xi == pytest.approx(high.delta_xi, abs=1e-9)  # thresholds below zero are nothing special
+    assert low.estimate == pytest.approx(high.estimate, abs=1e-9)  # thresholds below zero are nothing special
     assert [g.passed for g in low.gates] == [g.passed for g in high.gates]
 
 
@@ -175,7 +176,7 @@ def test_bounded_support_is_mended_by_the_logit_scale_against_paper() -> None:
     for _ in range(trials):
         study = compare_conditions(draw_trap("G4", rng), plan, rng=rng, band=False)
         assert all(abs(c.xi) < 5 / math.sqrt(1570) for c in study.conditions.values())  # light, as the logits are
-        gates = by_name(study.pairs[0])
+        gates = by_name(study.claims[0])
         fitting += gates["G4"].passed is True
         apart += gates["P1"].passed is True
     assert at_least(fitting, trials, 0.95**2)
@@ -189,7 +190,7 @@ def test_bound_and_remedy_are_named() -> None:
     assert bounded is not None
     assert bounded.contaminates
     assert "logit" in bounded.remedy
-    assert by_name(study.pairs[0])["G4"].passed is False  # though the plan's gof_p rejects nothing
+    assert by_name(study.claims[0])["G4"].passed is False  # though the plan's gof_p rejects nothing
 
 
 @pytest.mark.slow
@@ -226,16 +227,16 @@ def study():
 
 
 def test_matrix_uses_the_family_wise_level(study) -> None:
-    assert [(p.a, p.b) for p in study.pairs] == [("x", "y"), ("x", "z"), ("y", "z")]  # the probe stays out
-    gate = by_name(study.pairs[0])["P1"]
+    assert [p.conditions for p in study.claims] == [("x", "y"), ("x", "z"), ("y", "z")]  # the probe stays out
+    gate = by_name(study.claims[0])["P1"]
     assert gate.observed["level"] == pytest.approx(1 - 0.05 / 3)
     assert gate.observed["level_single"] == 0.95
     assert study.conditions["x"].interval.level == 0.95
 
 
 def test_study_verdict_over_the_band(study) -> None:
-    assert study.finding.verdict is Verdict.VERIFIED
-    assert "keeps its sign at 4 of 4 usable thresholds" in study.finding.sentence
+    assert study.claim.verdict is Verdict.VERIFIED
+    assert "keeps its sign at 4 of 4 usable thresholds" in study.claim.sentence
     assert list(study.band) == list(PLAN.band)
     assert {p.blocked_by for p in study.band[0.99]} == {"G3"}  # 314 exceedances
 
@@ -245,12 +246,12 @@ def test_sensitivity_counts_with_other_tolerances(study) -> None:
     assert (
         study.sensitivity[0]["admissible"] <= study.sensitivity[1]["admissible"] <= study.sensitivity[2]["admissible"]
     )
-    assert study.sensitivity[1]["verified"] == sum(p.verdict is Verdict.VERIFIED for p in study.pairs)
+    assert study.sensitivity[1]["verified"] == sum(p.verdict is Verdict.VERIFIED for p in study.claims)
 
 
 def test_probe_is_compared_outside_the_family(study) -> None:
     assert study.probe is not None
-    assert (study.probe.a, study.probe.b) == ("z", "z, noisy")
+    assert study.probe.conditions == ("z", "z, noisy")
     assert study.probe.blocked_by == "P1"
     assert by_name(study.probe)["P1"].observed["level"] == 0.95
 
@@ -258,8 +259,8 @@ def test_probe_is_compared_outside_the_family(study) -> None:
 def test_one_condition_is_described_only() -> None:
     rng = np.random.default_rng(15)
     study = compare_conditions({"only": draw_severities(12_000, 0.1, rng)}, PLAN, rng=rng)
-    assert study.pairs == ()
-    assert study.finding.verdict is Verdict.UNTESTABLE
+    assert study.claims == ()
+    assert study.claim.verdict is Verdict.UNTESTABLE
     assert study.conditions["only"].fit is not None
 
 
@@ -304,14 +305,14 @@ def test_constant_data_are_untestable() -> None:
     rng = np.random.default_rng(16)
     result = compare_tails(np.full(1000, 2.3), rng.random(1000), PLAN, rng=rng)
     assert result.verdict is Verdict.UNTESTABLE
-    assert "are equal" in result.finding.sentence
+    assert "are equal" in result.sentence
 
 
 def test_a_coarse_grid_is_untestable() -> None:
     rng = np.random.default_rng(19)
     result = compare_tails(rng.integers(1, 8, size=5000), rng.integers(1, 8, size=5000), PLAN, rng=rng)
     assert result.verdict is Verdict.UNTESTABLE
-    assert "at most 7 values" in result.finding.sentence
+    assert "at most 7 values" in result.sentence
 
 
 def test_tiny_data_get_a_verdict() -> None:

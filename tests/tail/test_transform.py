@@ -112,13 +112,13 @@ def test_bound_of_real_translation_scores_is_found_and_said(
     assert not stop.value.code
     result = json.loads(out.read_text())
     assert len(result["conditions"]) == 10
-    assert len(result["pairs"]) == 45
+    assert len(result["claims"]) == 45
     bounds = [c["bounded"] for c in result["conditions"].values()]
     assert {b["bound"] for b in bounds} == {25}
     assert sum(b["n_at_bound"] for b in bounds) == 1  # of 14,180: no pile-up, so that data alone give a suspicion
     assert {b["kind"] for b in bounds} == {"declared" if declared else "attained"}
     assert all(c["n"] == 1418 for c in result["conditions"].values())
-    assert {p["verdict"] for p in result["pairs"]} == {"blocked"}  # 71 exceedances each
+    assert {p["verdict"] for p in result["claims"]} == {"blocked"}  # 71 exceedances each
     text = " ".join(capsys.readouterr().out.split())
     if declared:
         assert "no score can exceed the declared bound 25" in text

@@ -179,12 +179,12 @@ def shape_findings(
     except InputError as fault:
         notes.append(f"no tail shape: {fault.what}")
         return found, notes
-    for pair in study.pairs:
-        row, key, sign = pair.to_dict(), (pair.a, pair.b), -1.0
-        if key not in found:
-            key, sign = (pair.b, pair.a), 1.0
-        if key in found:
-            found[key]["tail_shape"] = _turned(row, "delta_xi", sign)
+    for pair in study.claims:
+        row, (a, b), sign = pair.to_dict(), pair.conditions, 1.0
+        if (a, b) not in found:
+            a, b, sign = b, a, -1.0
+        if (a, b) in found:
+            found[a, b]["tail_shape"] = _turned(row, "estimate", sign)
     return found, notes
 
 

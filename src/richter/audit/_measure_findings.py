@@ -15,7 +15,7 @@ from richter.audit._gate import GateReport
 from richter.audit._measure_floors import gap_findings
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
-from richter.records import Finding, Interval, Verdict
+from richter.records import Claim, Finding, Interval, Verdict
 from richter.stats import EceResult
 
 __all__ = ["ECE_MARGIN", "Measured", "calibration_labels", "findings_of"]
@@ -68,11 +68,18 @@ def _findings(measured: Measured) -> Iterator[tuple[str, str, list[str], Finding
             yield "severity", "b", [shape.a, shape.b], _estimated(shape.finding, shape.delta_b, shape.interval)
     if measured.tail is not None:
         study = measured.tail.study
-        for tails in study.pairs:
-            yield "tail", "xi", [tails.a, tails.b], _estimated(tails.finding, tails.delta_xi, tails.interval)
+        for tails in study.claims:
+            yield "tail", "xi", list(tails.conditions), _of_claim(tails)
     for report, measure in ((measured.draws, "draws"), (measured.grades, "confidence")):
         for condition in () if report is None else report.conditions:
             yield "calibration", measure, [condition.name], _calibrated(condition, measured.exploratory)
+
+
+def _of_claim(claim: Claim) -> Finding:
+    shared = {f.name for f in dataclasses.fields(Finding)} & {f.name for f in dataclasses.fields(claim)}
+    return Finding(
+        claim=claim.sentence, exploratory=claim.exploratory, **{name: getattr(claim, name) for name in shared}
+    )
 
 
 def _estimated(finding: Finding, estimate: float | None, interval: Interval | None) -> Finding:

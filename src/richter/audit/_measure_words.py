@@ -178,10 +178,8 @@ def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, A
     steps += _undecided_calibration(measured)
     steps += _undecided_severity(measured)
     steps += _uncorrected(measured)
-    if measured.tail is not None and measured.tail.study.finding.needed is not None:
-        steps.append(
-            f"undecided on tails; {measured.tail.study.finding.needed:,} exceedances a condition would settle them"
-        )
+    if measured.tail is not None and measured.tail.study.claim.needed is not None:
+        steps.append(f"undecided on tails; {measured.tail.study.claim.needed:,} items a condition would settle them")
     for name, section in sections.items():
         if isinstance(section, dict) and "missing" in section and "not asked for" not in section["missing"]["reason"]:
             steps.append(f"no {name}: {section['missing']['reason']} Get it with: {section['missing']['remedy']}")

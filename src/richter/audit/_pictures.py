@@ -102,14 +102,20 @@ def tail_picture(report: TailReport) -> str:
     """The verdict, the differences of shape and each condition's shape."""
     study = report.study
     gaps = [
-        Mark(panel="xi, difference", label=f"{p.a} minus {p.b}", estimate=p.delta_xi, interval=p.interval, against=0.0)
-        for p in study.pairs
+        Mark(
+            panel="xi, difference",
+            label=" minus ".join(reversed(p.conditions)),
+            estimate=p.estimate,
+            interval=p.interval,
+            against=0.0,
+        )
+        for p in study.claims
     ]
     shapes = [
         Mark(panel="xi", label=name, estimate=c.fit.xi if c.fit else None, interval=c.interval)
         for name, c in study.conditions.items()
     ]
-    return picture([study.finding.sentence, *(p.finding.sentence for p in study.pairs[:6])], gaps + shapes)
+    return picture([study.claim.sentence, *(p.sentence for p in study.claims[:6])], gaps + shapes)
 
 
 def floors_picture(report: FloorsReport) -> str:

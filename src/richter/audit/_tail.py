@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from richter.audit._plan import Plan, PlanStatus, open_data, plan_file, read_pla
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError
 from richter.interop import Source, read_frame, source_name
+from richter.records import Result
 from richter.stats import Mapper
 from richter.store import Place
 from richter.tail import (
@@ -30,8 +31,13 @@ __all__ = ["TailReport", "study_column"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TailReport:
+class TailReport(Result):
     """A tail study, where its data and plan came from, and every deviation from the plan."""
+
+    schema: ClassVar = "richter/tail"
+    flat: ClassVar = ("study",)
+    unwritten: ClassVar = ("scans", "status")
+    derived: ClassVar = ("stability", "plan_status", "deviations")
 
     file: str
     column: str
@@ -40,6 +46,16 @@ class TailReport:
     status: PlanStatus | None
     seed: int
     n_missing: int
+
+    @property
+    def stability(self) -> Mapping[str, StabilityScan]:
+        """The shape over thresholds, where it was asked for."""
+        return self.scans
+
+    @property
+    def plan_status(self) -> PlanStatus | None:
+        """Where the plan stands."""
+        return self.status
 
     @property
     def deviations(self) -> tuple[str, ...]:
@@ -60,18 +76,6 @@ class TailReport:
             reasons=() if status is None else status.reasons,
             versions=None if status is None else status.versions,
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values: the study's, with the file, the seed, the plan's status and the stability scans."""
-        return self.study.to_dict() | {
-            "file": self.file,
-            "column": self.column,
-            "seed": self.seed,
-            "n_missing": self.n_missing,
-            "stability": {name: scan.to_dict() for name, scan in self.scans.items()},
-            "plan_status": None if self.status is None else self.status.to_dict(),
-            "deviations": list(self.deviations),
-        }
 
     def _repr_html_(self) -> str:
         return tail_picture(self)
@@ -133,7 +137,7 @@ def study_column(
         rng=rng,
         items=items,
         probe=probe,
-        exploratory=status is None or not status.confirmatory,
+        locked=None if status is None or not status.confirmatory else status.hash,
         mapper=mapper,
     )
     scans = {}

@@ -15,13 +15,12 @@ from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._tail_score import score
 from richter.errors import StorageError
-from richter.records import Verdict, printable
+from richter.records import Claim, Verdict, printable
 from richter.tail import (
     GATES,
     GENERATORS,
     TRANSFORMS,
     PowerStudy,
-    TailComparison,
     TailPlan,
     simulate_criteria,
     simulate_protocol,
@@ -135,7 +134,7 @@ def test(
         write_paper(report, Path(paper))
     _show(report, json_path)
     if use_exit_code:
-        ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.finding.verdict, 3))
+        ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.claim.verdict, 3))
 
 
 def write_paper(report: TailReport, folder: Path) -> None:
@@ -242,8 +241,8 @@ def _power_table(study: PowerStudy) -> Table:
 
 def _show(report: TailReport, json_path: str | None) -> None:
     out, study = console(json_path), report.study
-    out.print(printable(study.finding.sentence))
-    if study.finding.exploratory:
+    out.print(printable(study.claim.sentence))
+    if study.claim.exploratory:
         why = "no plan" if report.status is None else "; ".join(report.status.reasons)
         out.print(f"exploratory ({printable(why)})", style="dim")
     else:
@@ -259,21 +258,21 @@ def _show(report: TailReport, json_path: str | None) -> None:
             )
     out.print()
     out.print(_condition_table(report))
-    if study.pairs:
-        out.print(_gate_table(study.pairs))
-    for pair in study.pairs if len(study.pairs) <= 3 else ():
-        out.print(printable(f"{pair.a} against {pair.b}"))
+    if study.claims:
+        out.print(_gate_table(study.claims))
+    for pair in study.claims if len(study.claims) <= 3 else ():
+        out.print(printable(" against ".join(pair.conditions)))
         for gate in pair.gates:
             out.print(f"  {gate.name}  {_MARKS[gate.passed]:4}  {printable(gate.rule)}: {printable(gate.detail)}")
-    if len(study.band) > 1 and study.pairs:
+    if len(study.over_band) > 1 and study.claims:
         out.print(_band_table(report))
-    for row in study.sensitivity if study.pairs else ():
+    for row in study.sensitivity if study.claims else ():
         out.print(
             f"tolerances x{row['factor']:g} ({row['tolerance_mean']:.3g}, {row['tolerance_tvar']:.3g}): "
             f"{row['admissible']} of {row['pairs']} pairs admissible, {row['verified']} verified"
         )
     if study.probe is not None:
-        out.print(printable(f"probe (secondary): {study.probe.finding.sentence}"))
+        out.print(printable(f"probe (secondary): {study.probe.sentence}"))
     for name, scan in report.scans.items():
         out.print(
             printable(
@@ -282,9 +281,9 @@ def _show(report: TailReport, json_path: str | None) -> None:
             )
         )
     notes = dict.fromkeys(study.notes)
-    for pair in study.pairs if len(study.pairs) <= 3 else ():
-        about = tuple(f"{name}: " for name in (pair.a, pair.b))  # said once for all pairs, above
-        notes |= dict.fromkeys(n for n in pair.finding.notes if not n.startswith(about))
+    for pair in study.claims if len(study.claims) <= 3 else ():
+        about = tuple(f"{name}: " for name in pair.conditions)  # said once for all pairs, above
+        notes |= dict.fromkeys(n for n in pair.notes if not n.startswith(about))
     if report.n_missing:
         notes[f"{report.n_missing} rows without a number were left out."] = None
     for note in notes:
@@ -315,7 +314,7 @@ def _condition_table(report: TailReport) -> Table:
     return table
 
 
-def _gate_table(pairs: tuple[TailComparison, ...]) -> Table:
+def _gate_table(pairs: tuple[Claim, ...]) -> Table:
     table = Table(title="gates", title_justify="left")
     for heading in ("pair", "delta xi", *GATES, "verdict"):
         table.add_column(heading, justify="left" if heading in ("pair", "verdict") else "center")
@@ -323,8 +322,8 @@ def _gate_table(pairs: tuple[TailComparison, ...]) -> Table:
         by_name = {g.name: g for g in pair.gates}
         verdict = pair.verdict.value + (f" by {pair.blocked_by}" if pair.blocked_by else "")
         table.add_row(
-            f"{printable(pair.a, limit=24)} – {printable(pair.b, limit=24)}",
-            "—" if pair.delta_xi != pair.delta_xi else f"{pair.delta_xi:+.3f}",
+            " – ".join(printable(name, limit=24) for name in pair.conditions),
+            "—" if pair.estimate is None else f"{pair.estimate:+.3f}",
             *(_MARKS[by_name[name].passed] for name in GATES),
             verdict,
         )
@@ -335,13 +334,13 @@ def _band_table(report: TailReport) -> Table:
     study = report.study
     table = Table(title="over the band: delta xi and verdict at each threshold", title_justify="left")
     table.add_column("pair")
-    for q in study.band:
+    for q in study.over_band:
         table.add_column(f"q = {q:g}", justify="right")
-    for k, pair in enumerate(study.pairs):
+    for k, pair in enumerate(study.claims):
         cells = []
-        for pairs in study.band.values():
+        for pairs in study.over_band.values():
             here = pairs[k]
-            delta = "—" if here.delta_xi != here.delta_xi else f"{here.delta_xi:+.3f}"
+            delta = "—" if here.estimate is None else f"{here.estimate:+.3f}"
             cells.append(f"{delta} {here.blocked_by or here.verdict.value}")
-        table.add_row(f"{printable(pair.a, limit=24)} – {printable(pair.b, limit=24)}", *cells)
+        table.add_row(" – ".join(printable(name, limit=24) for name in pair.conditions), *cells)
     return table

@@ -41,7 +41,7 @@ class Verdict(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Result):
     """One pre-registered check: its rule, what was observed, and whether it passed (None: could not be run)."""
 
     name: str
@@ -50,11 +50,6 @@ class Gate:
     n: int | None = None
     observed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     detail: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, what was observed at the top level beside `passed`."""
-        row = {"passed": self.passed, "rule": self.rule, "n": self.n, "detail": self.detail}
-        return {**plain(dict(self.observed)), **row}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

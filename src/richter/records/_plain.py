@@ -12,13 +12,16 @@ __all__ = ["Result", "plain"]
 class Result:
     """A result that can be written: a frozen dataclass with `to_dict()`, made from its fields by `plain`.
 
-    `derived` names properties that are written beside the fields, `unwritten` fields that are not. Where `always` is
+    `derived` names properties that are written beside the fields, `unwritten` fields that are not, and `flat` fields
+    whose own rows are written in the place of theirs. A document says its `schema`. Where `always` is
     given, other fields are written only where they are set, so that a new optional field leaves old hashes valid.
     """
 
     __slots__ = ()
     derived: ClassVar[tuple[str, ...]] = ()
     unwritten: ClassVar[tuple[str, ...]] = ()
+    flat: ClassVar[tuple[str, ...]] = ()
+    schema: ClassVar[str] = ""
     always: ClassVar[tuple[str, ...] | None] = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,7 +63,10 @@ def _fields(value: Any) -> dict[str, Any]:
     names = list(unset)
     if not isinstance(value, Result):
         return {name: plain(getattr(value, name)) for name in names}
-    row = {name: plain(getattr(value, name)) for name in (*names, *value.derived) if name not in value.unwritten}
+    row = {"schema": value.schema} if value.schema else {}
+    for name in (*names, *value.derived):
+        if name not in value.unwritten:
+            row |= (plain(getattr(value, name)) or {}) if name in value.flat else {name: plain(getattr(value, name))}
     if value.always is None:
         return row
     return {k: v for k, v in row.items() if k in value.always or not (_empty(v) or v == unset.get(k))}

@@ -35,17 +35,19 @@ def tail_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _ladder(study: Mapping[str, Any]) -> Iterator[Figure]:
-    pairs = study.get("pairs") or []
+    pairs = study.get("claims") or []
     rows: list[Row] = []
     for pair in pairs:
-        both = f"{name(pair['a'], limit=40)} / {name(pair['b'], limit=40)}"
-        for gate, outcome in (pair.get("gates") or {}).items():
+        first, second = pair["conditions"]
+        both = f"{name(first, limit=40)} / {name(second, limit=40)}"
+        for outcome in pair.get("gates") or []:
+            gate = outcome["name"]
             passed = outcome.get("passed")
             rows.append(
                 {
                     "pair": both,
-                    "condition": name(pair["a"]),
-                    "other": name(pair["b"]),
+                    "condition": name(first),
+                    "other": name(second),
                     "gate": gate,
                     "asks": GATES.get(gate, gate),
                     "outcome": "passed" if passed else "failed" if passed is False else "not run",

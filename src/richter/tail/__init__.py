@@ -1,6 +1,5 @@
 """Tail shape: is one condition's tail really heavier than another's? Only behind every gate."""
 
-from richter.tail._compare import TailComparison
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import GATES, evaluate_gates, verdict_of
 from richter.tail._generators import GENERATORS, draw_gpd, draw_pair, draw_severities
@@ -31,7 +30,6 @@ __all__ = [
     "ScanPoint",
     "StabilityScan",
     "Step",
-    "TailComparison",
     "TailPlan",
     "TailSize",
     "TailStudy",

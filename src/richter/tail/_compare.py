@@ -1,40 +1,15 @@
 """Two conditions behind every gate: the difference of their shapes, the verdict, and the sentence that says it."""
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from richter.records import Finding, Gate, Interval, Shown, Verdict
+from richter.records import Claim, Family, Gate, Hypothesis, Interval, Verdict
 from richter.tail._condition import ConditionTail
 from richter.tail._gates import evaluate_gates, verdict_of
 from richter.tail._plan import TailPlan
 from richter.tail._resample import Resampled, percentile
 
-__all__ = ["TailComparison", "compare_pair", "remarks_on"]
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TailComparison(Shown):
-    """Two conditions above one threshold: their difference of shape a - b, every gate, and the verdict."""
-
-    a: str
-    b: str
-    q: float
-    delta_xi: float
-    interval: Interval | None
-    gates: tuple[Gate, ...]
-    verdict: Verdict
-    blocked_by: str | None
-    finding: Finding
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; gates by name."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name not in ("gates", "finding")}
-        row["interval"] = None if self.interval is None else self.interval.to_dict()
-        row["verdict"] = self.verdict.value
-        row["gates"] = {g.name: g.to_dict() for g in self.gates}
-        return row | {"needed": self.finding.needed, "sentence": self.finding.sentence, "notes": self.finding.notes}
+__all__ = ["compare_pair", "remarks_on"]
 
 
 def compare_pair(
@@ -47,8 +22,10 @@ def compare_pair(
     t: int,
     level: float,
     notes: Sequence[str],
-    exploratory: bool,
-) -> TailComparison:
+    locked: str | None,
+    family: Family,
+) -> Claim:
+    """The claim that the shapes of two conditions above one threshold differ, b - a, behind every gate."""
     single = 1 - plan.alpha
     fitted = a.fit is not None and b.fit is not None
     x, y = drawn.shapes[:, i, t], drawn.shapes[:, j, t]
@@ -56,81 +33,77 @@ def compare_pair(
         a,
         b,
         plan,
-        mean_difference=percentile(drawn.means[:, i] - drawn.means[:, j], single),
-        tvar_difference=percentile(drawn.tvars[:, i] - drawn.tvars[:, j], single),
+        mean_difference=percentile(drawn.means[:, j] - drawn.means[:, i], single),
+        tvar_difference=percentile(drawn.tvars[:, j] - drawn.tvars[:, i], single),
         shapes=(percentile(x, level), percentile(y, level)) if fitted else None,
         shapes_single=(percentile(x, single), percentile(y, single)) if fitted else None,
     )
     verdict, blocked_by = verdict_of(gates)
-    interval = percentile(x - y, single) if fitted else None
-    delta = a.xi - b.xi
-    return TailComparison(
-        a=a.name,
-        b=b.name,
-        q=a.q,
-        delta_xi=delta,
-        interval=interval,
-        gates=gates,
+    interval = percentile(y - x, single) if fitted else None
+    return Claim(
+        measure="xi",
+        conditions=(a.name, b.name),
         verdict=verdict,
+        sentence=_sentence(a, b, plan, gates, verdict, blocked_by),
+        estimate=b.xi - a.xi if fitted else None,
+        interval=percentile(y - x, level) if fitted else None,
+        plain_interval=interval,
+        values=(a.xi, b.xi) if fitted else (),
+        n=min(a.n, b.n),
+        units=min(a.n_exc, b.n_exc),
+        needed=_needed(a, gates) if verdict is Verdict.UNDECIDED else None,
+        needed_for=plan.delta if verdict is Verdict.UNDECIDED else None,
+        hypothesis=Hypothesis(relation="differs", value=0.0),
+        margin=plan.delta,
+        better="lower",
+        family=family,
+        gates=gates,
         blocked_by=blocked_by,
-        finding=_finding(a, b, plan, gates, verdict, blocked_by, interval, notes, exploratory),
+        plan=locked,
+        notes=_remarks(a, b, plan, interval, notes),
     )
 
 
-def _finding(
+def _needed(a: ConditionTail, gates: Sequence[Gate]) -> int:
+    """Items a condition that give the exceedances of eq. (2)."""
+    exceedances: int = next(g for g in gates if g.name == "G3").observed["needed"]
+    return math.ceil(round(exceedances / (1 - a.q), 6))
+
+
+def _sentence(
     a: ConditionTail,
     b: ConditionTail,
     plan: TailPlan,
     gates: Sequence[Gate],
     verdict: Verdict,
     blocked_by: str | None,
-    interval: Interval | None,
-    notes: Sequence[str],
-    exploratory: bool,
-) -> Finding:
-    delta = a.xi - b.xi
-    heavier, lighter = (b, a) if delta < 0 else (a, b)
-    claim = f"{heavier.name} has a heavier tail than {lighter.name}"
+) -> str:
     by_name = {g.name: g for g in gates}
-    needed = None
     if verdict is Verdict.VERIFIED:
-        sentence = (
-            f"{claim}: shape {heavier.xi:.3f} against {lighter.xi:.3f} above the {a.q:.0%} quantile, with mean and "
-            "tail mean practically equal; every gate holds."
+        heavier, lighter = (a, b) if a.xi > b.xi else (b, a)
+        return (
+            f"{heavier.name} has a heavier tail than {lighter.name}: shape {heavier.xi:.3f} against {lighter.xi:.3f} "
+            f"above the {a.q:.0%} quantile, with mean and tail mean practically equal; every gate holds."
         )
-    elif verdict is Verdict.BLOCKED:
-        assert blocked_by is not None
+    if blocked_by is not None:
         gate = by_name[blocked_by]
-        sentence = (
-            f"No claim about the tails of {a.name} and {b.name}: {blocked_by} failed ({gate.rule}: {gate.detail})."
-        )
-    else:
-        needed = math.ceil(round(by_name["G3"].observed["needed"] / (1 - a.q), 6))
-        sentence = (
-            f"Undecided whether the tails of {a.name} and {b.name} differ by {plan.delta:g}: "
-            f"{by_name['G3'].detail or 'too few exceedances'}."
-        )
+        return f"No claim about the tails of {a.name} and {b.name}: {blocked_by} failed ({gate.rule}: {gate.detail})."
+    return (
+        f"Undecided whether the tails of {a.name} and {b.name} differ by {plan.delta:g}: "
+        f"{by_name['G3'].detail or 'too few exceedances'}."
+    )
+
+
+def _remarks(
+    a: ConditionTail, b: ConditionTail, plan: TailPlan, interval: Interval | None, notes: Sequence[str]
+) -> tuple[str, ...]:
     remarks = list(notes)
     if interval is not None and -plan.delta <= interval.low and interval.high <= plan.delta:
         remarks.append(
             f"The difference of shape lies within ±{plan.delta:g} "
             f"({interval.level:.0%} interval {interval.low:+.3f} to {interval.high:+.3f})."
         )
-    remarks += [f"{side.name}: {remark}" for side in (a, b) for remark in remarks_on(side)]
-    return Finding(
-        claim=claim,
-        verdict=verdict,
-        sentence=sentence,
-        estimate=None if math.isnan(delta) else delta,
-        interval=interval,
-        n=min(a.n_exc, b.n_exc),
-        floor=plan.delta,
-        needed=needed,
-        gates=tuple(gates),
-        blocked_by=blocked_by,
-        exploratory=exploratory,
-        notes=tuple(remarks),
-    )
+    return (*remarks, *(f"{side.name}: {remark}" for side in (a, b) for remark in remarks_on(side)))
 
 
 def remarks_on(side: ConditionTail) -> list[str]:

@@ -28,8 +28,8 @@ def evaluate_gates(
     `shapes` are the two intervals of xi at the level P1 works at, `shapes_single` at 1 - alpha; None without fits.
     """
     return (
-        _inside("G1", "mean", mean_difference, a.mean - b.mean, plan.tolerance_mean, min(a.n, b.n)),
-        _inside("G2", f"TVaR_{plan.tvar_q:g}", tvar_difference, a.tvar - b.tvar, plan.tolerance_tvar, min(a.n, b.n)),
+        _inside("G1", "mean", mean_difference, b.mean - a.mean, plan.tolerance_mean, min(a.n, b.n)),
+        _inside("G2", f"TVaR_{plan.tvar_q:g}", tvar_difference, b.tvar - a.tvar, plan.tolerance_tvar, min(a.n, b.n)),
         _enough(a, b, plan),
         _fits(a, b, plan),
         _stable(a, b, plan),
@@ -149,7 +149,7 @@ def _disjoint(
 
 
 def _large(a: ConditionTail, b: ConditionTail, plan: TailPlan) -> Gate:
-    difference = a.xi - b.xi
+    difference = b.xi - a.xi
     known = not math.isnan(difference)
     return Gate(
         name="P2",

@@ -106,7 +106,7 @@ def _number(value: float, digits: int = 3) -> str:
 
 
 def _table(study: TailStudy, column: str) -> str:
-    kind = "exploratory" if study.finding.exploratory else "confirmatory"
+    kind = "exploratory" if study.claim.exploratory else "confirmatory"
     lines = [
         r"% needs \usepackage{amssymb,booktabs,natbib}",
         r"\begin{table}",
@@ -136,18 +136,20 @@ def _table(study: TailStudy, column: str) -> str:
     ]
     lines += [r"\toprule", r"pair & $\Delta\hat\xi$ & " + " & ".join(GATES) + r" & verdict \\", r"\midrule"]
     marks = {True: r"$\checkmark$", False: r"$\times$", None: "--"}
-    for pair in study.pairs:
+    for pair in study.claims:
         by_name = {g.name: g.passed for g in pair.gates}
         verdict = pair.verdict.value + (f" ({pair.blocked_by})" if pair.blocked_by else "")
         cells = " & ".join(marks[by_name[g]] for g in GATES)
-        lines.append(rf"{_tex(pair.a)} -- {_tex(pair.b)} & {_number(pair.delta_xi)} & {cells} & {verdict} \\")
+        names = " -- ".join(map(_tex, pair.conditions))
+        delta = _number(math.nan if pair.estimate is None else pair.estimate)
+        lines.append(rf"{names} & {delta} & {cells} & {verdict} \\")
     lines += [
         r"\bottomrule",
         r"\end{tabular}",
         (
             rf"\caption{{Tail shape of {_tex(column)} ({_tex(study.transform)} scale) above each condition's "
             rf"{study.q:g} quantile, and every gate of the protocol of \citet{{zhou2026tail}} for each pair; {kind}. "
-            rf"{_tex(study.finding.sentence)}}}"
+            rf"{_tex(study.claim.sentence)}}}"
         ),
         r"\end{table}",
         "",
@@ -165,10 +167,10 @@ def _methods(
     versions: Mapping[str, str],
 ) -> str:
     plan = study.plan
-    pairs = len(study.pairs)
+    pairs = len(study.claims)
     level = 1 - plan.alpha / (max(pairs, 1) if plan.family == "bonferroni" else 1)
     resampled = "items jointly for all conditions" if study.paired else "each condition independently"
-    if study.finding.exploratory:
+    if study.claim.exploratory:
         status = "No locked plan covers this analysis: it is exploratory."
     else:
         status = (
@@ -210,9 +212,9 @@ def _methods(
 
 def _deviations(study: TailStudy, deviations: Sequence[str], reasons: Sequence[str]) -> str:
     lines = [f"The analysis is exploratory: {_tex('; '.join(reasons) or 'there was no plan')}."]
-    if not study.finding.exploratory:
+    if not study.claim.exploratory:
         lines = ["The plan was locked before the data were opened and not changed since."]
     if not deviations:
-        return "\n".join([*lines, "There are no deviations from it." if not study.finding.exploratory else ""]) + "\n"
+        return "\n".join([*lines, "There are no deviations from it." if not study.claim.exploratory else ""]) + "\n"
     items = [rf"\item {_tex(d)}" for d in deviations]
     return "\n".join([*lines, "Deviations from the plan:", r"\begin{itemize}", *items, r"\end{itemize}"]) + "\n"

@@ -4,15 +4,15 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
-from richter.records import Finding, Gate, Shown, Verdict
+from richter.records import Claim, Family, Gate, Shown, Verdict
 from richter.stats import Mapper
-from richter.tail._compare import TailComparison, compare_pair, remarks_on
+from richter.tail._compare import compare_pair, remarks_on
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import verdict_of
 from richter.tail._gof import rounding_step
@@ -24,6 +24,17 @@ __all__ = ["TailStudy", "compare_conditions", "compare_tails"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AtThreshold:
+    """A pair at one threshold: its difference of shape, its verdict there, and the gates that failed."""
+
+    conditions: tuple[str, ...]
+    estimate: float | None
+    verdict: Verdict
+    blocked_by: str | None
+    failed: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class TailStudy(Shown):
     """A whole study: conditions and pairs at the headline threshold, the pairs over the band, and one verdict.
 
@@ -32,53 +43,42 @@ class TailStudy(Shown):
     `probe` is a secondary comparison of one condition with its perturbed copy, outside the family of pairs.
     """
 
+    unwritten: ClassVar = ("over_band",)
+    derived: ClassVar = ("band",)
+
     plan: TailPlan
     transform: str
     q: float
     paired: bool
     conditions: Mapping[str, ConditionTail]
-    pairs: tuple[TailComparison, ...]
-    band: Mapping[float, tuple[TailComparison, ...]]
+    claims: tuple[Claim, ...]
+    over_band: Mapping[float, tuple[Claim, ...]]
     sensitivity: tuple[Mapping[str, Any], ...]
     path: tuple[Mapping[str, Any], ...]
-    probe: TailComparison | None
-    finding: Finding
+    probe: Claim | None
+    claim: Claim
     notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+    @property
+    def band(self) -> dict[float, list[AtThreshold]]:
+        """Every pair at every threshold of the band, in short."""
         return {
-            "verdict": self.finding.verdict.value,
-            "blocked_by": self.finding.blocked_by,
-            "sentence": self.finding.sentence,
-            "exploratory": self.finding.exploratory,
-            "transform": self.transform,
-            "q": self.q,
-            "paired": self.paired,
-            "conditions": {name: c.to_dict() for name, c in self.conditions.items()},
-            "pairs": [p.to_dict() for p in self.pairs],
-            "band": {f"{q:g}": [_short(p) for p in pairs] for q, pairs in self.band.items()},
-            "sensitivity": [dict(row) for row in self.sensitivity],
-            "path": [dict(row) for row in self.path],
-            "probe": None if self.probe is None else self.probe.to_dict(),
-            "notes": list(self.notes),
-            "plan": self.plan.to_dict(),
+            q: [
+                AtThreshold(
+                    conditions=c.conditions,
+                    estimate=c.estimate,
+                    verdict=c.verdict,
+                    blocked_by=c.blocked_by,
+                    failed=tuple(g.name for g in c.gates if g.passed is False),
+                )
+                for c in claims
+            ]
+            for q, claims in self.over_band.items()
         }
 
 
 def _of(who: Sequence[str], names: Sequence[str]) -> str:
     return "all conditions" if len(who) == len(names) > 2 else ", ".join(who)
-
-
-def _short(pair: TailComparison) -> dict[str, Any]:
-    return {
-        "a": pair.a,
-        "b": pair.b,
-        "delta_xi": pair.delta_xi,
-        "verdict": pair.verdict.value,
-        "blocked_by": pair.blocked_by,
-        "failed": [g.name for g in pair.gates if g.passed is False],
-    }
 
 
 def compare_tails(
@@ -89,8 +89,8 @@ def compare_tails(
     rng: np.random.Generator | None = None,
     names: tuple[str, str] = ("a", "b"),
     items: tuple[Sequence[str], Sequence[str]] | None = None,
-    exploratory: bool = True,
-) -> TailComparison:
+    locked: str | None = None,
+) -> Claim:
     """Is the tail shape of `a` different from that of `b`, with mean and tail mean practically equal?
 
     The protocol of section 3: G1, G2 (equivalence of mean and TVaR by intervals inside a band), G3 (exceedances),
@@ -106,7 +106,7 @@ def compare_tails(
         raise InputError(f"Both conditions are called {names[0]!r}.", remedy="Give them two names.")
     given = dict(zip(names, (a, b), strict=True))
     ids = None if items is None else dict(zip(names, items, strict=True))
-    return compare_conditions(given, plan, rng=rng, items=ids, band=False, exploratory=exploratory).pairs[0]
+    return compare_conditions(given, plan, rng=rng, items=ids, band=False, locked=locked).claims[0]
 
 
 def compare_conditions(
@@ -117,7 +117,7 @@ def compare_conditions(
     items: Mapping[str, Sequence[str]] | None = None,
     probe: tuple[str, str] | None = None,
     band: bool = True,
-    exploratory: bool = True,
+    locked: str | None = None,
     mapper: Mapper = map,
 ) -> TailStudy:
     """All pairs of conditions at the headline threshold and over the plan's band, with one study-level verdict.
@@ -133,7 +133,7 @@ def compare_conditions(
     couples = list(itertools.combinations(conditions_of_matrix, 2))
     why = _no_tail(raw)
     if why:
-        return _untestable(raw, why, plan, couples, paired, notes, exploratory)
+        return _untestable(raw, why, plan, couples, paired, notes, locked)
     scores, step, tails, path = _walk(raw, plan, rng)
     names = list(raw)
     thresholds = list(dict.fromkeys([step.q, *(plan.band if band else ())]))
@@ -141,11 +141,12 @@ def compare_conditions(
     for q in thresholds[1:]:
         by_q[q] = _tails(scores, raw, q, plan, rng)
     drawn = resample({name: s.values for name, s in scores.items()}, by_q, plan, paired, rng, mapper)
-    level = 1 - plan.alpha / (max(len(couples), 1) if plan.family == "bonferroni" else 1)
+    family = Family(method=plan.family, size=max(len(couples), 1))
+    level = 1 - plan.alpha / (family.size if plan.family == "bonferroni" else 1)
 
-    def pair(i: int, j: int, t: int, at: float) -> TailComparison:
+    def pair(i: int, j: int, t: int, at: float) -> Claim:
         sides = (by_q[thresholds[t]][names[i]], by_q[thresholds[t]][names[j]])
-        return compare_pair(sides[0], sides[1], plan, drawn, i, j, t, at, notes, exploratory)
+        return compare_pair(sides[0], sides[1], plan, drawn, i, j, t, at, notes, locked, family)
 
     index = {name: i for i, name in enumerate(names)}
     over_band = {q: tuple(pair(index[a], index[b], t, level) for a, b in couples) for t, q in enumerate(thresholds)}
@@ -175,12 +176,12 @@ def compare_conditions(
         q=step.q,
         paired=paired,
         conditions=conditions,
-        pairs=headline,
-        band=over_band,
+        claims=headline,
+        over_band=over_band,
         sensitivity=_sensitivity(headline, plan),
         path=path,
         probe=probed,
-        finding=_study_finding(headline, over_band, plan, exploratory),
+        claim=_study_claim(headline, over_band, locked),
         notes=(*notes, *(f"{_of(who, names)}: {remark}" for remark, who in told.items())),
     )
 
@@ -282,7 +283,7 @@ def _walk(
     return scores, here, tails, tuple(path)
 
 
-def _sensitivity(pairs: Sequence[TailComparison], plan: TailPlan) -> tuple[Mapping[str, Any], ...]:
+def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[Mapping[str, Any], ...]:
     """Admissible (G1..G4) and verified pairs when both tolerances are halved, kept and doubled (appendix B)."""
     rows = []
     for factor in (0.5, 1.0, 2.0):
@@ -308,45 +309,40 @@ def _sensitivity(pairs: Sequence[TailComparison], plan: TailPlan) -> tuple[Mappi
     return tuple(rows)
 
 
-def _study_finding(
-    headline: Sequence[TailComparison],
-    over_band: Mapping[float, Sequence[TailComparison]],
-    plan: TailPlan,
-    exploratory: bool,
-) -> Finding:
-    claim = "some pair of conditions differs in tail shape beyond mean and tail mean"
+def _study_claim(headline: Sequence[Claim], over_band: Mapping[float, Sequence[Claim]], locked: str | None) -> Claim:
+    """Whether some pair differs in shape: what its furthest pair is, if the difference keeps its sign over the band."""
     if not headline:
-        return Finding(
-            claim=claim,
+        return Claim(
+            measure="xi",
+            conditions=(),
             verdict=Verdict.UNTESTABLE,
             sentence="One condition: its tail is described, nothing is compared.",
-            exploratory=exploratory,
+            plan=locked,
         )
     broken = None
     for k, pair in enumerate(headline):
         if pair.verdict is not Verdict.VERIFIED:
             continue
         usable = [p[k] for p in over_band.values() if p[k].gates[2].passed is not False]
-        kept = sum(math.copysign(1, p.delta_xi) == math.copysign(1, pair.delta_xi) for p in usable)
+        kept = sum(_sign(p) == _sign(pair) for p in usable)
         passed = sum(p.verdict is Verdict.VERIFIED for p in usable)
         if kept == len(usable):
             sentence = (
-                f"{pair.finding.sentence} Over the band the difference keeps its sign at {kept} of {len(usable)} "
+                f"{pair.sentence} Over the band the difference keeps its sign at {kept} of {len(usable)} "
                 f"usable thresholds and passes every gate at {passed}."
             )
-            return dataclasses.replace(pair.finding, claim=claim, sentence=sentence)
+            return dataclasses.replace(pair, sentence=sentence)
+        a, b = pair.conditions
         sentence = (
-            f"No claim: {pair.a} against {pair.b} passes at the {pair.q:.0%} quantile, but the difference changes its "
+            f"No claim: {a} against {b} passes at the headline threshold, but the difference changes its "
             f"sign within the band ({kept} of {len(usable)} usable thresholds agree)."
         )
-        broken = dataclasses.replace(
-            pair.finding, claim=claim, verdict=Verdict.BLOCKED, blocked_by="band", sentence=sentence
-        )
+        broken = dataclasses.replace(pair, verdict=Verdict.BLOCKED, blocked_by="band", sentence=sentence)
     if broken is not None:
         return broken
     undecided = [p for p in headline if p.verdict is Verdict.UNDECIDED]
     if undecided:
-        return dataclasses.replace(undecided[0].finding, claim=claim)
+        return undecided[0]
     order = [g.name for g in headline[0].gates]
     furthest = max(headline, key=lambda p: order.index(p.blocked_by or order[0]))
     passes = sum(p.verdict is Verdict.VERIFIED for pairs in over_band.values() for p in pairs)
@@ -354,7 +350,11 @@ def _study_finding(
         f" At {passes} other (pair, threshold) of the band every gate passes: that is not a finding." if passes else ""
     )
     many = f"None of {len(headline)} pairs passes every gate; the furthest: " if len(headline) > 1 else ""
-    return dataclasses.replace(furthest.finding, claim=claim, sentence=many + furthest.finding.sentence + tail)
+    return dataclasses.replace(furthest, sentence=many + furthest.sentence + tail)
+
+
+def _sign(claim: Claim) -> float:
+    return math.nan if claim.estimate is None else math.copysign(1, claim.estimate)
 
 
 def _no_tail(raw: Mapping[str, NDArray[np.float64]]) -> str:
@@ -378,15 +378,8 @@ def _untestable(
     couples: Sequence[tuple[str, str]],
     paired: bool,
     notes: list[str],
-    exploratory: bool,
+    locked: str | None,
 ) -> TailStudy:
-    finding = Finding(
-        claim="tail shapes differ",
-        verdict=Verdict.UNTESTABLE,
-        sentence=f"Tail shape cannot be tested: {why}.",
-        exploratory=exploratory,
-        notes=tuple(notes),
-    )
     gates = tuple(
         Gate(name=name, rule=rule, passed=None, detail="not run: the data have no continuous tail")
         for name, rule in _RULES.items()
@@ -407,19 +400,17 @@ def _untestable(
         )
         for name, v in raw.items()
     }
-    pairs = tuple(
-        TailComparison(
-            a=a,
-            b=b,
-            q=plan.q,
-            delta_xi=math.nan,
-            interval=None,
-            gates=gates,
+    claims = tuple(
+        Claim(
+            measure="xi",
+            conditions=couple,
             verdict=Verdict.UNTESTABLE,
-            blocked_by=None,
-            finding=finding,
+            sentence=f"Tail shape cannot be tested: {why}.",
+            gates=gates,
+            plan=locked,
+            notes=tuple(notes),
         )
-        for a, b in couples
+        for couple in (*couples, ())
     )
     return TailStudy(
         plan=plan,
@@ -427,12 +418,12 @@ def _untestable(
         q=plan.q,
         paired=paired,
         conditions=conditions,
-        pairs=pairs,
-        band={plan.q: pairs},
+        claims=claims[:-1],
+        over_band={plan.q: claims[:-1]},
         sensitivity=(),
         path=(),
         probe=None,
-        finding=finding,
+        claim=claims[-1],
         notes=tuple(notes),
     )
 

@@ -97,13 +97,13 @@ def _walk_into(trap: tuple[str, int], rng: np.random.Generator) -> str | None:
     study = compare_conditions(draw_trap(gate, rng), plan, rng=rng, band=gate == "G5")
     claims = [
         pair
-        for pairs in study.band.values()
+        for pairs in study.over_band.values()
         for pair in pairs
         if all(g.passed is not False for g in pair.gates if g.name in _LOOKS_AT[gate])
     ]
     if not claims:
         return None
-    best = max(claims, key=lambda pair: abs(pair.delta_xi))
+    best = max(claims, key=lambda pair: abs(pair.estimate or 0.0))
     return best.blocked_by or best.verdict.value
 
 
