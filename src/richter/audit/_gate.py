@@ -14,8 +14,9 @@ from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._grades import GradeMatrix
 from richter.audit._pictures import gate_picture
 from richter.audit._plan import Plan, PlanStatus, open_data
+from richter.claims import ece_difference, ece_side
 from richter.errors import PlanError
-from richter.floors import PairedCounts, clustered_test, compare, ece_gap, ece_path, tango
+from richter.floors import PairedCounts, clustered_test, compare, tango
 from richter.interop import log_files, named_source
 from richter.records import Interval, Verdict
 from richter.stats import bin_gaps, clopper_pearson, ece_interval
@@ -291,17 +292,11 @@ def _ece_loss(grades: GradeMatrix, alpha: float, spent: float) -> _Measured | No
     known = ~np.isnan(grades.correct[:, :2]).any(axis=1) & ~np.isnan(grades.confidence[:, :2]).any(axis=1)
     if int(np.sum(known)) < 2:
         return None
-    c, a = grades.confidence[known], grades.correct[known]
-
-    def interval(level: float) -> Interval:
-        candidate, baseline = (ece_path(c[:, k], a[:, k], level=level) for k in (0, 1))
-        return ece_gap(baseline, candidate, level=level).interval
-
-    low, high = _limits(interval, alpha, spent)
-    wide = interval(1 - 2 * alpha)
-    error = wide.half_width / float(ndtri(1 - alpha))
-    middle = ece_gap(ece_path(c[:, 1], a[:, 1]), ece_path(c[:, 0], a[:, 0])).delta
-    return _Measured(middle, low, high, len(c), error**2 * len(c))
+    candidate, baseline = (ece_side(grades.confidence[known, k], grades.correct[known, k]) for k in (0, 1))
+    found = ece_difference(baseline, candidate)
+    low, high = _limits(found.interval, alpha, spent)
+    error = found.interval(1 - 2 * alpha).half_width / float(ndtri(1 - alpha))
+    return _Measured(found.estimate, low, high, found.n, error**2 * found.n)
 
 
 def _level(metric: str, grades: GradeMatrix, alpha: float, spent: float) -> _Measured | None:

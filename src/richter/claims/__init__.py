@@ -5,6 +5,7 @@ claim on a score uses it.
 """
 
 from richter.claims._decide import Question, decide
+from richter.claims._ece import EceSide, ece_difference, ece_evidence, ece_side
 from richter.claims._evidence import Evidence, p_value
 from richter.claims._outcomes import METRICS, Metric, Outcomes, unit_means
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence, tango
@@ -12,6 +13,7 @@ from richter.claims._units import About, Sample, as_sample, difference_evidence,
 __all__ = [
     "METRICS",
     "About",
+    "EceSide",
     "Evidence",
     "Metric",
     "Outcomes",
@@ -20,6 +22,9 @@ __all__ = [
     "as_sample",
     "decide",
     "difference_evidence",
+    "ece_difference",
+    "ece_evidence",
+    "ece_side",
     "mean_evidence",
     "p_value",
     "tango",

@@ -14,7 +14,6 @@ from richter.floors._dynamics import (
     recalibration_rounds,
     scaling_exponents,
 )
-from richter.floors._ece_gap import EcePath, ece_gap, ece_path
 from richter.floors._gap import METRICS, Gap, GapFinding, Metric, decide_gaps
 from richter.floors._lipschitz import Lipschitz, lipschitz
 from richter.floors._lure import lure_draw, lure_weights
@@ -67,7 +66,6 @@ __all__ = [
     "Comparison",
     "ConditionSummary",
     "Decision",
-    "EcePath",
     "Gap",
     "GapFinding",
     "Groups",
@@ -107,8 +105,6 @@ __all__ = [
     "detection_power",
     "difference_sequence",
     "dynamics_exponent",
-    "ece_gap",
-    "ece_path",
     "ece_sequence",
     "effective_n",
     "group_labels",

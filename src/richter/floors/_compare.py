@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import fisher_exact
 
+from richter.claims import EceSide, ece_difference, ece_side, p_value
 from richter.errors import InputError, TooFewErrors
 from richter.floors._check import check_level, check_share
-from richter.floors._ece_gap import EcePath, ece_gap, ece_path
 from richter.floors._gap import METRICS, Gap, GapFinding, decide_gaps
 from richter.floors._lipschitz import Lipschitz, lipschitz
 from richter.floors._paired import PairedCounts, clustered_test, mcnemar, misaligned
@@ -476,13 +476,13 @@ def _calibration_gaps(
     *,
     level: float,
 ) -> list[Gap | None]:
-    paths: dict[tuple[int, bytes], EcePath] = {}
+    sides: dict[tuple[int, bytes], EceSide] = {}
 
-    def path(column: int, use: NDArray[np.bool_]) -> EcePath:
+    def side(column: int, use: NDArray[np.bool_]) -> EceSide:
         key = (column, use.tobytes())
-        if key not in paths:
-            paths[key] = ece_path(scores[use, column], grades[use, column], level=level)
-        return paths[key]
+        if key not in sides:
+            sides[key] = ece_side(scores[use, column], grades[use, column])
+        return sides[key]
 
     gaps: list[Gap | None] = []
     for draft in drafts:
@@ -491,25 +491,29 @@ def _calibration_gaps(
         if n < 2:
             gaps.append(None)
             continue
-        a, b = path(draft.i, use), path(draft.j, use)
-        test = ece_gap(a, b, margin=sizing.margin, level=level)
-        reach = test.interval.half_width / float(ndtri(0.5 + level / 2))  # one standard error, as measured
+        a, b = side(draft.i, use), side(draft.j, use)
+        found = ece_difference(a, b)
+        interval, within = found.interval(level), None
+        if sizing.margin is not None:
+            far = (p_value(found, limit) / 2 for limit in (-sizing.margin, sizing.margin))
+            within = max(far) if abs(found.estimate) < sizing.margin else 0.5
+        reach = interval.half_width / float(ndtri(0.5 + level / 2))  # one standard error, as measured
         ask = float(ndtri(1 - sizing.alpha / 2) + ndtri(POWER)) * reach
         floors = [s.floor for s in (summaries[draft.i], summaries[draft.j]) if s.floor is not None]
         gaps.append(
             Gap(
                 a=labels[draft.i],
                 b=labels[draft.j],
-                delta=test.delta,
-                interval=test.interval,
-                p=test.p,
-                p_equivalence=test.p_equivalence,
+                delta=found.estimate,
+                interval=interval,
+                p=p_value(found, 0.0),
+                p_equivalence=within,
                 n=n,
                 labels_needed=math.ceil(n * (ask / sizing.aim) ** 2),
                 labels_needed_for=sizing.aim,
                 visible=ask,
                 floor=max(floors) if len(floors) == 2 else None,
-                detail={"method": test.method, "ece_a": a.plug_in, "ece_b": b.plug_in},
+                detail={"method": interval.method, "ece_a": a.plug_in, "ece_b": b.plug_in},
             )
         )
     return gaps

@@ -1,7 +1,7 @@
 """Intervals, resampling, multiplicity and agreement: what the statistics rooms share."""
 
 from richter.stats._bootstrap import BootstrapResult, bootstrap
-from richter.stats._ece import Bin, BinGaps, EceResult, bin_gaps, ece, ece_interval
+from richter.stats._ece import Bin, BinGaps, EcePath, EceResult, bin_gaps, ece, ece_interval, ece_limits, ece_path
 from richter.stats._ece_bootstrap import bootstrap_ece
 from richter.stats._effective_judges import EffectiveJudges, effective_judges
 from richter.stats._icc import ICC, icc
@@ -23,6 +23,7 @@ __all__ = [
     "BinGaps",
     "BootstrapResult",
     "Corrected",
+    "EcePath",
     "EceResult",
     "EffectiveJudges",
     "JudgeEffect",
@@ -42,6 +43,8 @@ __all__ = [
     "difference_of",
     "ece",
     "ece_interval",
+    "ece_limits",
+    "ece_path",
     "effective_judges",
     "fleiss_kappa",
     "holm",

@@ -7,14 +7,13 @@ from typing import ClassVar, Literal
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
 from richter.errors import InputError
 from richter.records import Interval, Result, Shown
 
-__all__ = ["Bin", "BinGaps", "EceResult", "bin_gaps", "ece", "ece_interval"]
+__all__ = ["Bin", "BinGaps", "EcePath", "EceResult", "bin_gaps", "ece", "ece_interval", "ece_limits", "ece_path"]
 
 Binning = Literal["width", "mass"]
 Floats = NDArray[np.float64]
@@ -51,6 +50,7 @@ class BinGaps:
 
     gap: Floats
     standard_error: Floats
+    correlation: Floats | None  # between bins, 0 on the diagonal; None where rows vary independently
     index: NDArray[np.intp]  # the occupied bin of every item, 0 .. len(gap) - 1
     low: Floats
     high: Floats
@@ -113,13 +113,26 @@ def _edges(c: Floats, bins: int, binning: Binning) -> Floats:
     raise InputError(f"binning={binning!r} is not known.", remedy="Use 'width' or 'mass'.")
 
 
-def bin_gaps(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, binning: Binning = "width") -> BinGaps:
-    """Per occupied bin the signed gap D_b = sum over bin of (c - a) / n and its standard error s_b.
+def bin_gaps(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    bins: int = 10,
+    binning: Binning = "width",
+    unit: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+) -> BinGaps:
+    """Per occupied bin the signed gap D_b = sum over bin of w (c - a), w = 1 / n, and its standard error s_b.
 
     Bins are left-closed and the last is closed. s_b^2 = (sum over bin of (c - a)^2 / n - D_b^2) / n counts the
     chance of falling into the bin too. Where nearly all answers of a bin are right (or wrong) its own variance says
     too little of what is not known: n right answers at confidence 1 would claim an error of exactly 0. The accuracy's
     variance in a bin is therefore at least Agresti and Coull's, with two right and two wrong answers added.
+
+    `unit` names what varies independently where that is not the row (draws of one item, items of one group), and
+    `weight` what each row counts for. Then the covariance of the D_b comes from unit sums
+    u_gb = sum over the unit's rows of w ((c - a) 1{bin b} - D_b), times G / (G - 1) for G units, and an answer added
+    for Agresti and Coull is a unit in the bin: Kish's number of them, (sum W_g)^2 / sum W_g^2.
     """
     c, a = _pairs(confidence, correct)
     if bins < 1:
@@ -129,16 +142,32 @@ def bin_gaps(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, binni
     raw = np.searchsorted(edges[1:-1] - _EDGE, c, side="right")
     occupied, index = np.unique(raw, return_inverse=True)
     size = len(occupied)
-    d = c - a
-    gap = np.bincount(index, weights=d, minlength=size) / n
-    variance = np.maximum(np.bincount(index, weights=d * d, minlength=size) / n - gap**2, 0.0) / n
-    count = np.bincount(index, minlength=size)
-    right = np.bincount(index, weights=a, minlength=size)
-    seen, p = right / count, (right + 2) / (count + 4)
-    variance = variance + np.maximum(p * (1 - p) - seen * (1 - seen), 0.0) * count / n**2
+    w = np.full(n, 1 / n) if weight is None else np.asarray(weight, dtype=np.float64)
+    w = w / np.sum(w)
+    d = w * (c - a)
+    gap: Floats = np.bincount(index, weights=d, minlength=size).astype(np.float64)
+    mass = np.bincount(index, weights=w, minlength=size)
+    seen = np.bincount(index, weights=w * a, minlength=size) / mass
+    if unit is None:
+        square = np.bincount(index, weights=w**2, minlength=size)
+        spread = np.bincount(index, weights=d * d, minlength=size) - 2 * gap * np.bincount(index, weights=w * d)
+        covariance = np.diag(np.maximum(spread + gap**2 * np.sum(w**2), 0.0))
+    else:
+        _, row = np.unique(np.asarray(unit), return_inverse=True)
+        units = int(row.max()) + 1
+        place, cells = row * size + index, units * size
+        sums = np.bincount(place, weights=d, minlength=cells).reshape(units, size)
+        sums = sums - np.outer(np.bincount(row, weights=w, minlength=units), gap)
+        covariance = sums.T @ sums * (units / max(units - 1, 1))
+        square = np.sum(np.bincount(place, weights=w, minlength=cells).reshape(units, size) ** 2, axis=0)
+    count = mass**2 / square
+    p = (seen * count + 2) / (count + 4)
+    own = np.diag(covariance)
+    error = np.sqrt(own + np.maximum(p * (1 - p) - seen * (1 - seen), 0.0) * square)
     return BinGaps(
         gap=gap,
-        standard_error=np.sqrt(variance),
+        standard_error=error,
+        correlation=None if unit is None else (covariance - np.diag(own)) / np.outer(error, error),
         index=index,
         low=edges[occupied],
         high=edges[occupied + 1],
@@ -146,64 +175,111 @@ def bin_gaps(confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, binni
     )
 
 
-def _folded(theta: Floats, s: Floats) -> tuple[float, float]:
-    """Summed means and variances of |N(theta_b, s_b)|."""
-    ratio = theta / s
-    mean = s * math.sqrt(2 / math.pi) * np.exp(-0.5 * ratio**2) + theta * (1 - 2 * ndtr(-ratio))
-    return float(np.sum(mean)), float(np.sum(theta**2 + s**2 - mean**2))
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class EcePath:
+    """The sizes |D_b| of gaps that are not known exactly, their standard errors and correlations; `fixed` the others.
+
+    Along theta_b(l) = (|D_b| - l s_b)+, l also negative, `score` is how many standard deviations T = sum |D_b| lies
+    above its mean: (T - M(l)) / sqrt(V(l)), with the summed means and the variance of the folded normals
+    |N(theta_b(l), s_b)|. Their covariances are Mehler's expansion to the second order of the correlation r:
+    s s' (r (2 Phi - 1)(2 Phi' - 1) + 2 r^2 phi phi'), at theta / s and theta' / s'.
+    """
+
+    size: Floats
+    error: Floats
+    correlation: Floats | None
+    fixed: float
+    sign: Floats
+
+    @property
+    def most(self) -> float:
+        """The l from which every theta_b is 0."""
+        return float(np.max(self.size / self.error))
+
+    def norm(self, shrink: Floats) -> Floats:
+        """sum |theta_b(l)|."""
+        total: Floats = self.fixed + np.sum(np.maximum(self.size - shrink[:, None] * self.error, 0.0), axis=1)
+        return total
+
+    def score(self, shrink: Floats) -> Floats:
+        """(T - M(l)) / sqrt(V(l))."""
+        s = self.error
+        theta = np.maximum(self.size - shrink[:, None] * s, 0.0)
+        ratio = theta / s
+        density, sure = np.exp(-0.5 * ratio**2) / math.sqrt(2 * math.pi), 1 - 2 * ndtr(-ratio)
+        mean = 2 * s * density + theta * sure
+        variance = np.sum(theta**2 + s**2 - mean**2, axis=1)
+        r = self.correlation
+        if r is not None:
+            # signs of the gaps: a positive covariance of D_b and D_b' of opposite sign is a negative one of their sizes
+            one, two = sure * s * self.sign, density * s
+            between = np.einsum("kb,bc,kc->k", one, r, one) + 2 * np.einsum("kb,bc,kc->k", two, r**2, two)
+            variance = np.maximum(variance + between, 0.1 * variance)
+        score: Floats = (np.sum(self.size) - np.sum(mean, axis=1)) / np.sqrt(variance)
+        return score
 
 
-def ece_interval(gap: ArrayLike, standard_error: ArrayLike, *, level: float = 0.95) -> tuple[float, Interval]:
+def ece_path(gap: ArrayLike, standard_error: ArrayLike, correlation: ArrayLike | None = None) -> EcePath:
+    """The path of `ece_interval` from D_b, s_b and the correlations between bins (none: independent)."""
+    d, s = np.asarray(gap, dtype=np.float64), np.asarray(standard_error, dtype=np.float64)
+    unknown = s > 0  # from `bin_gaps` always; a caller's own gaps may be known exactly
+    r = None if correlation is None else np.asarray(correlation, dtype=np.float64)[np.ix_(unknown, unknown)]
+    return EcePath(
+        size=np.abs(d[unknown]),
+        error=s[unknown],
+        correlation=r,
+        fixed=float(np.sum(np.abs(d[~unknown]))),
+        sign=np.sign(d[unknown]),
+    )
+
+
+def ece_limits(path: EcePath, z: ArrayLike) -> Floats:
+    """Limits of the ECE: sum |theta_b(l)| where the score is each z. Positive z gives lower limits, 0 the debiased
+    value, negative z upper limits; 0 (or what is known exactly) where no l reaches z.
+
+    With more than 10 bins the conservative T - sqrt(2 / pi) sum s_b - z S for z > 0 and T - z S for z < 0,
+    S^2 = the sum of all |covariances|.
+    """
+    target = np.atleast_1d(np.asarray(z, dtype=np.float64))
+    if len(path.size) == 0:
+        return np.full(len(target), path.fixed)
+    most = path.most
+    low, high = np.full(len(target), -1.0), np.full(len(target), most)
+    while (short := path.score(low) > target).any() and low.min() > -1e9:
+        low[short] *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = path.score(middle) > target
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    limit = np.where(path.score(np.full(1, most)) <= target, path.fixed, path.norm(high))
+    if len(path.size) > _PATH_BINS:
+        total, s = path.fixed + float(np.sum(path.size)), path.error
+        r = path.correlation
+        spread = math.sqrt(float(np.sum(s**2) + (0.0 if r is None else s @ np.abs(r) @ s)))
+        lower = np.maximum(total - math.sqrt(2 / math.pi) * float(np.sum(s)) - target * spread, 0.0)
+        upper = total - target * spread
+        start = max(total - math.sqrt(2 / math.pi) * float(np.sum(s)), 0.0)
+        limit = np.where(target > 0, lower, np.where(target < 0, upper, np.clip(limit, start, total)))
+    return np.minimum(limit, 1.0)
+
+
+def ece_interval(
+    gap: ArrayLike, standard_error: ArrayLike, correlation: ArrayLike | None = None, *, level: float = 0.95
+) -> tuple[float, Interval]:
     """The debiased sum of |theta_b| and its interval, from estimates D_b ~ N(theta_b, s_b^2).
 
-    T = sum |D_b| is biased up where gaps are small. Along the path theta_b(l) = sign(D_b) (|D_b| - l s_b)+, l also
-    negative, let M(l) and V(l) be the summed means and variances of the folded normals |N(theta_b(l), s_b)|. The
-    limits are sum |theta_b(l)| where (T - M) / sqrt(V) is +z (lower; 0 where no l reaches it) and -z (upper); the
-    debiased value is where it is 0 (0 where T lies below the mean at theta = 0).
-
-    With more than 10 occupied bins the conservative [T - sqrt(2 / pi) sum s_b - z sqrt(sum s_b^2),
-    T + z sqrt(sum s_b^2)]. In simulation (studies/calibration_ece_interval.py) the path keeps its level at true
-    values 0, 0.02 and 0.08 for several shapes of miscalibration, where the percentile bootstrap's cover may be 0.
+    T = sum |D_b| is biased up where gaps are small. The limits are sum |theta_b| on the path of `EcePath` where the
+    score of T is +z (lower; 0 where none reaches it) and -z (upper); the debiased value is where it is 0 (0 where T
+    lies below the mean at theta = 0). In simulation (studies/calibration_ece_interval.py) the path keeps its level at
+    true values 0, 0.02 and 0.08 for several shapes of miscalibration, where the percentile bootstrap's cover may be 0.
     """
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
-    size = np.abs(np.asarray(gap, dtype=np.float64))
-    s = np.asarray(standard_error, dtype=np.float64)
-    total = float(np.sum(size))
-    known = s == 0  # from `bin_gaps` never; a caller's own gaps may be known exactly
-    fixed, size, s = float(np.sum(size[known])), size[~known], s[~known]
-    if len(s) == 0:
-        return total, Interval(low=total, high=total, level=level, method="folded-normal path")
+    path = ece_path(gap, standard_error, correlation)
     z = float(ndtri(0.5 + level / 2))
-
-    def at(shrink: float) -> Floats:
-        shrunk: Floats = np.maximum(size - shrink * s, 0.0)
-        return shrunk
-
-    def score(shrink: float) -> float:
-        mean, variance = _folded(at(shrink), s)
-        return (total - fixed - mean) / math.sqrt(variance)
-
-    most = float(np.max(size / s))  # here every theta_b is 0
-
-    def solve(target: float) -> float:
-        if score(most) <= target:
-            return fixed
-        low = -1.0
-        while score(low) > target:
-            low *= 2
-        shrink = float(brentq(lambda x: score(x) - target, low, most, xtol=1e-12))
-        return fixed + float(np.sum(at(shrink)))
-
-    debiased = solve(0.0)
-    if len(s) <= _PATH_BINS:
-        low, high, method = solve(z), solve(-z), "folded-normal path"
-    else:
-        spread = z * math.sqrt(float(np.sum(s**2)))
-        low = max(total - math.sqrt(2 / math.pi) * float(np.sum(s)) - spread, 0.0)
-        high, method = total + spread, "folded-normal conservative"
-        debiased = min(max(debiased, low), high)
-    return debiased, Interval(low=low, high=min(high, 1.0), level=level, method=method)
+    low, debiased, high = (float(x) for x in ece_limits(path, [z, 0.0, -z]))
+    method = "folded-normal path" if len(path.size) <= _PATH_BINS else "folded-normal conservative"
+    return min(max(debiased, low), high), Interval(low=low, high=high, level=level, method=method)
 
 
 @numba.njit(cache=True)
