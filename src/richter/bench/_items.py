@@ -74,7 +74,7 @@ def _json_lines(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 
 def _table_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    from richter.interop._tables import read_frame  # polars is not loaded for JSONL
+    from richter.interop._files import read_frame  # polars is not loaded for JSONL
 
     frame = read_frame(path)
     missing = [name for name in REQUIRED if name not in frame.columns]
