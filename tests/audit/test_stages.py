@@ -190,12 +190,12 @@ def test_claims_on_confidence_cannot_stop_the_asking(tmp_path: Path) -> None:
 
 def test_what_would_fail_later_is_said_before_the_first_call(tmp_path: Path) -> None:
     with FakeApi(reply=reply) as api:
+        bare = [Item(id="a", prompt="question 1", reference="")]
         with pytest.raises(InputError, match="Nobody is to judge"):
-            run_stages(tmp_path, ITEMS, settings_for(api, gazetteer=None))
+            run_stages(tmp_path, bare, settings_for(api, gazetteer=None))
         own = tuple(name_conditions([api.model], decoding=judge_decoding()))
         with pytest.raises(InputError, match="No judge is left"):
             run_stages(tmp_path, ITEMS, settings_for(api, judges=own))
-        bare = [Item(id="a", prompt="question 1", reference="")]
         with pytest.raises(InputError, match="No item can be drawn"):
             run_stages(tmp_path, bare, settings_for(api))
         with pytest.raises(InputError, match="price of"):

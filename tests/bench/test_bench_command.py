@@ -35,12 +35,12 @@ def test_show_counts_and_examples(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_show_says_what_is_wrong_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "bad.jsonl").write_text('{"id": "a", "prompt": "p", "reference": ""}\n')
+    (tmp_path / "bad.jsonl").write_text('{"id": "a", "prompt": "", "reference": "r"}\n')
     code, out, err = run(capsys, "bench", "show", str(tmp_path / "bad.jsonl"))
     assert code == 1
     assert out == ""
     assert err.count("\n") == 1
-    assert "line 1, field reference: empty" in err
+    assert "line 1, field prompt: empty" in err
 
 
 def test_build_refuses_no_items(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ def test_csv_and_parquet_by_hand(tmp_path: Path) -> None:
         ("[1, 2]", r"line 2 is not a JSON object"),
         ({**GOOD, "id": "a"}, r"line 2: the id 'a' was used before \(line 1\)"),
         ({**GOOD, "id": "b", "prompt": "  "}, r"line 2, field prompt: empty"),
-        ({"id": "b", "prompt": "p"}, r"line 2, field reference: missing"),
+        ({"id": "b", "reference": "r"}, r"line 2, field prompt: missing"),
         ({**GOOD, "id": 7}, r"line 2, field id: 7 is not text"),
         ({**GOOD, "id": "b", "aliases": "x"}, r"line 2, field aliases: 'x' is not a list"),
         ({**GOOD, "id": "b", "tier": 6}, r"line 2, field tier: 6 is not a tier.*1 \(easy\) to 5"),

@@ -132,3 +132,33 @@ def test_an_undecided_requirement_may_only_warn() -> None:
     assert exit_status(document) == 0
     document["findings"].append({"measure": "requirement", "verdict": "refuted"})
     assert exit_status(document) == 3
+
+
+def test_own_questions_with_references_need_no_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "qa.csv"
+    rows = "".join(f"question {n},right {n}\n" for n in range(1, 58))
+    table.write_text(f'question,answer\n{rows}question 58,\nquestion 59,"1,000"\n')
+    with FakeApi(reply=reply) as api:
+        options = ["--bench", table, "--model", api.model, "--draws", "0"]
+        assert call("audit", tmp_path / "run", *options, "--json", tmp_path / "r.json") == 0
+        said = capsys.readouterr()
+        assert "says for 57 items, number for 1 item; 1 without a reference are not graded" in said.err
+        assert "52 of 58 right" in said.err  # 10, 20 .. 50 of those with a text, and the number
+        document = json.loads((tmp_path / "r.json").read_text())
+        [condition] = document["conditions"]
+        assert document["run"]["ratings"] == "grader"
+        assert condition["how_often"]["n"] == 58
+        assert condition["how_often"]["estimate"] == pytest.approx(6 / 58)
+        assert condition["how_badly"] is None
+        assert "right or wrong only" in document["sections"]["severity"]["missing"]["reason"]
+        assert call("audit", tmp_path / "run", *options, "--grader", "exact") == 0
+        assert "As grader:says grades 57 of 57" in capsys.readouterr().err
+
+
+def test_a_claim_is_decided_on_grades_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "qa.csv"
+    table.write_text("question,answer\n" + "".join(f"question {n},right {n}\n" for n in range(400)))
+    with FakeApi(reply=reply) as api:
+        options = ["--bench", table, "--model", api.model, "--draws", "0", "--stop-when", "error_rate < 0.5"]
+        assert call("audit", tmp_path / "run", *options) == 0
+        assert api.requests.total() < 400

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from richter.audit._floors import FloorsReport, measure_grades
     from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
     from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
+    from richter.audit._grading import GradingResult, grade_run
     from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run, score_rows
     from richter.audit._measure import SECTIONS, RunResults, measure_run, results_schema
     from richter.audit._plan import (
@@ -104,6 +105,10 @@ _FILES = {
         "grade_matrix",
         "read_grades",
     ),
+    "_grading": (
+        "GradingResult",
+        "grade_run",
+    ),
     "_judging": (
         "JudgingEstimate",
         "JudgingResult",
@@ -182,6 +187,7 @@ __all__ = [
     "GateReport",
     "GradeMatrix",
     "GradesCondition",
+    "GradingResult",
     "JudgingEstimate",
     "JudgingResult",
     "LoneRater",
@@ -212,6 +218,7 @@ __all__ = [
     "estimate_run",
     "estimate_stages",
     "grade_matrix",
+    "grade_run",
     "import_ratings",
     "judge_run",
     "label_pool",

@@ -192,6 +192,9 @@ class _Measuring:
             return _missing("The run holds no answers.", f"richter ask {run} --bench ITEMS --model MODEL")
         if name in ("severity", "floors", "judges") and records.basis is None:
             return _missing("No answer is rated, so nothing is graded or weighed.", f"richter judge {run} --rules")
+        if name == "severity" and records.basis == "grader":
+            why = "Answers are graded right or wrong only: how bad an error is takes a judge or a person."
+            return _missing(why, f"richter judge {run} --judges MODEL,MODEL")
         return None
 
     def _severity(self) -> dict[str, Any]:

@@ -43,8 +43,11 @@ def measure_conditions(
     for condition in records.conditions:
         asked, part = records.asked[condition.name], parts.get(condition.name)
         severity = np.empty(0) if part is None else part["severity"].to_numpy()
-        wrong = severity > 0
-        rows = np.array([] if part is None else [place[item] for item in part["item"].to_list()], dtype=np.intp)
+        names, wrong = [] if part is None else part["item"].to_list(), severity > 0
+        if records.graded:
+            own = {item: not right for (item, name), right in records.graded.items() if name == condition.name}
+            names, wrong = list(own), np.array(list(own.values()), dtype=np.bool_)
+        rows = np.array([place[item] for item in names], dtype=np.intp)
         found.append(
             {
                 "name": condition.name,
@@ -56,7 +59,7 @@ def measure_conditions(
                 "answered": asked.answered,
                 "failed": asked.failed,
                 "refused": asked.refused,
-                "rated": len(severity),
+                "rated": len(wrong),
                 "simulated": condition.model.startswith(SIMULATED),
                 "spent": asked.spent(),
                 "how_often": _rate(int(np.sum(wrong)), len(wrong), "error rate", level) if len(wrong) else None,

@@ -17,7 +17,7 @@ __all__ = ["compare_run", "floors_section", "run_grades"]
 
 
 def run_grades(records: RunRecords) -> GradeMatrix:
-    """The run as grades: severity 0 is correct, failed calls are not graded, the answers' confidences beside them."""
+    """The run as grades: severity 0 is correct (else what graders say), failed calls: none; confidences too."""
     return grade_matrix(grades_frame(records))
 
 
@@ -30,6 +30,9 @@ def grades_frame(records: RunRecords) -> pl.DataFrame:
     for item, condition, severity in records.scores.select("item", "condition", "severity").iter_rows():
         sure = confidence.get(condition, {}).get(item)
         rows.append((item, condition, records.items[item].domain, "", severity, sure, float(severity == 0)))
+    for (item, condition), right in records.graded.items():
+        sure = confidence.get(condition, {}).get(item)
+        rows.append((item, condition, records.items[item].domain, "", None, sure, float(right)))
     known = {(row[0], row[1]) for row in rows}
     for name in records.names:
         rows += [

@@ -32,8 +32,8 @@ from richter.store import (
 
 __all__ = ["Asked", "RunRecords", "read_run", "run_plan"]
 
-Basis = Literal["human", "rule", "judge"]
-BASES: dict[Basis, str] = {"human": "people", "rule": "rules", "judge": "judges"}
+Basis = Literal["human", "rule", "judge", "grader"]
+BASES: dict[Basis, str] = {"human": "people", "rule": "rules", "judge": "judges", "grader": "graders"}
 PLAN_NAME = "plan.toml"
 
 
@@ -93,6 +93,8 @@ class RunRecords:
 
     `scores` is its scores table by the ratings of the kind `basis` (None: nothing is rated), `rated` how many answers
     each kind of rating covers, `parts` its draws and searches, `clock_ahead_s` how far the ledger's clock is ahead.
+    Without ratings the grades of a log or of graders speak (`basis` "grader"): `graded` says who was right, and no
+    answer has a severity.
     """
 
     place: Place
@@ -105,8 +107,9 @@ class RunRecords:
     ratings: tuple[Rating, ...]
     notes: Mapping[str, Mapping[str, Any]]
     basis: Basis | None
-    rated: Mapping[str, int]
+    rated: Mapping[Basis, int]
     scores: pl.DataFrame
+    graded: Mapping[tuple[str, str], bool]  # (item, condition) at draw 0 -> right
     times: tuple[float, float] | None
     clock_ahead_s: float
     spent: Mapping[str, Any]
@@ -157,6 +160,7 @@ def read_run(run: RunLike) -> RunRecords:
         writing = ledger.being_written()
         # what refers to something is read before it, so that a run in progress has every item that a rating names
         ratings = tuple(ledger.ratings())
+        graded = {(g.item, g.condition): g.correct for g in ledger.grades() if g.main and g.draw == 0}
         asked: dict[str, Asked] = defaultdict(Asked)
         for answer in ledger.answers():
             asked[answer.condition].add(answer)
@@ -171,6 +175,7 @@ def read_run(run: RunLike) -> RunRecords:
             spent.append(ledger.spent())
     answered = any(a.answered or a.failed for a in asked.values())
     basis, rated = _basis(ratings)
+    right = {key: correct for key, correct in graded.items() if correct is not None}
     scores = pl.DataFrame(schema={"item": pl.String, "condition": pl.String, "severity": pl.Float64})
     if basis is not None:
         chosen = [r for r in ratings if r.kind == basis and r.draw == 0]
@@ -186,9 +191,10 @@ def read_run(run: RunLike) -> RunRecords:
         asked=asked,
         ratings=ratings,
         notes=notes,
-        basis=basis if len(scores) else None,
-        rated=rated,
+        basis=basis if len(scores) else "grader" if right else None,
+        rated=rated if len(scores) or not right else {**rated, "grader": len(right)},
         scores=scores,
+        graded={} if len(scores) else right,
         times=times,
         clock_ahead_s=clock_ahead_s,
         spent=_sum(spent),
@@ -203,15 +209,15 @@ def _sum(parts: list[Spent]) -> dict[str, Any]:
     return {**total, "money_usd": math.fsum(p.money_usd for p in parts) if priced else None}
 
 
-def _basis(ratings: tuple[Rating, ...]) -> tuple[Basis | None, dict[str, int]]:
+def _basis(ratings: tuple[Rating, ...]) -> tuple[Basis | None, dict[Basis, int]]:
     """The kind of rating that covers most answers; kinds never mix. Of equals people, then rules, then judges."""
     seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for r in ratings:
         if r.severity is not None and r.draw == 0:
             seen[r.kind].add((r.item, r.condition))
-    counts: dict[str, int] = {kind: len(seen[kind]) for kind in BASES if kind in seen}
-    best = max(BASES, key=lambda kind: counts.get(kind, 0))
-    return (best if counts else None), counts
+    counts: dict[Basis, int] = {kind: len(seen[kind]) for kind in BASES if kind in seen}
+    best = max(counts, key=lambda kind: counts[kind], default=None)
+    return best, counts
 
 
 def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None, PlanStatus | None]:

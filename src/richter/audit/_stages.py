@@ -19,11 +19,12 @@ import polars as pl
 from richter.ascent import SearchSettings, StepSummary, run_search
 from richter.audit._ask import AskProgress, ask_run, name_conditions
 from richter.audit._draw import draw_run
+from richter.audit._grading import GradingResult, grade_ledger
 from richter.audit._judging import find_gazetteer, judge_run, rate_by_rules, score_rows
 from richter.audit._plan import check_plan, read_plan
 from richter.audit._score import answers_of, own_nll, score_nll
 from richter.audit._sequential import STOP_NOTE, Outcome, SequentialAudit, ask_until
-from richter.bench import read_gazetteer
+from richter.bench import choose_graders, read_gazetteer
 from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import Claim, Decision
@@ -80,6 +81,8 @@ class AuditSettings:
     """What an audit asks, of whom. A stage with nothing to do (no judges, no draws, no base) is left out.
 
     `judged` is how many answers go to the judge models (None: all); rules rate every answer where there is a gazetteer.
+    `grader` grades right or wrong from the references ("auto": whichever fits each); where neither rules nor judges
+    can rate, that is what is done.
     `drawn` items are drawn `draws` times under `draw_conditions`. `nll` names the local model that scores every answer
     for the tail. `base` is searched with `search_calls` calls for each model.
     """
@@ -87,6 +90,8 @@ class AuditSettings:
     conditions: tuple[Condition, ...]
     bench: str = ""
     gazetteer: str | None = None
+    grader: str | None = None
+    tolerance: float | None = None
     judges: tuple[Condition, ...] = ()
     allow_self: bool = False
     judged: int | None = None
@@ -110,6 +115,7 @@ class StagesResult:
     stages: tuple[str, ...]
     sequential: SequentialAudit | None
     stopped: BudgetExhausted | None
+    grading: GradingResult | None = None
 
 
 def stages_for(settings: AuditSettings, *, only: Collection[str] | None = None) -> tuple[str, ...]:
@@ -197,14 +203,14 @@ def run_stages(
             if stop_when is not None and "ask" in wanted:
                 sequential = audit.ask_until(stop_when, on_batch)
             for stage in wanted:
-                if stage == "judge" and audit.rules:
-                    audit.judge_by_rules()
+                if stage == "judge":
+                    audit.judge_without_model()
                 getattr(audit, stage)()
         except BudgetExhausted as error:
             stopped = error
-            if "judge" in wanted and audit.rules and audit.answered:
-                audit.judge_by_rules()
-    return StagesResult(stages=wanted, sequential=sequential, stopped=stopped)
+            if "judge" in wanted and audit.answered:
+                audit.judge_without_model()
+    return StagesResult(stages=wanted, sequential=sequential, stopped=stopped, grading=audit.grading)
 
 
 class _Audit:
@@ -226,11 +232,19 @@ class _Audit:
         self.limits = budget
         self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
         self.gazetteer = settings.gazetteer or find_gazetteer(run_folder(run), settings.bench)
+        self.grading: GradingResult | None = None
 
     @property
     def rules(self) -> bool:
         """Whether rules can judge."""
         return self.gazetteer is not None
+
+    @property
+    def grader(self) -> str | None:
+        """Who grades from references: as asked, or whoever fits where nobody else can judge."""
+        if self.settings.grader is not None or self.rules or self.settings.judges:
+            return self.settings.grader
+        return "auto" if any(item.reference.strip() for item in self.items) else None
 
     @property
     def answered(self) -> bool:
@@ -242,11 +256,13 @@ class _Audit:
         settings = self.settings
         models = [c.model for c in settings.conditions]
         if "judge" in stages:
-            if not self.rules and not settings.judges:
+            if not self.rules and not settings.judges and self.grader is None:
                 raise InputError(
-                    "Nobody is to judge: no judge model is named, and there is no gazetteer to judge by rules.",
-                    remedy="Give --judges MODEL,MODEL, or a benchmark of `richter bench build` with its gazetteer.",
+                    "Nobody is to judge: no judge model is named, there is no gazetteer to judge by rules, and no item "
+                    "has a reference to grade by.",
+                    remedy="Give --judges MODEL,MODEL, or add a reference column.",
                 )
+            choose_graders(self.items, None if self.grader == "auto" else self.grader)
             models += [j.model for j in settings.judges]
             for condition in settings.conditions if settings.judges else ():
                 deal(settings.judges, condition, 0, allow_self=settings.allow_self)
@@ -322,16 +338,16 @@ class _Audit:
             )
         by_id = {item.id: item for item in self.items}
         names = [c.name for c in self.settings.conditions]
-        kind = "rule" if self.rules else "judge"
+        kind = "rule" if self.rules else "judge" if self.settings.judges else "grader"
 
         with self.watch("ask") as tell:
 
             def batch(items: Sequence[str], conditions: Sequence[str]) -> list[Outcome]:
                 self._ask([by_id[name] for name in items], tell)
-                if self.rules:
-                    self.judge_by_rules(items)
-                else:
+                if kind == "judge":
                     self._judge(tell, limit=None)
+                else:
+                    self.judge_without_model(items)
                 return list(self._outcomes(set(items), set(conditions), kind))
 
             rng = np.random.default_rng(self.settings.seed)
@@ -345,6 +361,12 @@ class _Audit:
     def _outcomes(self, items: set[str], conditions: set[str], kind: str) -> Iterator[Outcome]:
         given: dict[tuple[str, str], list[float]] = {}
         with open_ledger(self.run) as ledger:
+            if kind == "grader":
+                for g in ledger.grades():
+                    if g.main and g.draw == 0 and g.item in items and g.condition in conditions:
+                        right = None if g.correct is None else float(g.correct)
+                        yield Outcome(item=g.item, condition=g.condition, correct=right, failed=right is None)
+                return
             for r in ledger.ratings():
                 if r.kind == kind and r.draw == 0 and r.item in items and r.condition in conditions:
                     given.setdefault((r.item, r.condition), [])
@@ -361,10 +383,14 @@ class _Audit:
     def _rule_judge(self) -> RuleJudge:
         return RuleJudge(read_gazetteer(str(self.gazetteer)))
 
-    def judge_by_rules(self, items: Collection[str] | None = None) -> None:
-        """Rate every answer, or those to some items, from the facts behind the question; no model is asked."""
+    def judge_without_model(self, items: Collection[str] | None = None) -> None:
+        """Rate every answer, or those to some items, from the facts behind the question, or grade by the reference."""
         with open_ledger(self.run, mode="write") as ledger:
-            rate_by_rules(ledger, self._rule_judge, items=items)
+            if self.rules:
+                rate_by_rules(ledger, self._rule_judge, items=items)
+            if self.grader is not None:
+                chosen, tolerance = None if self.grader == "auto" else self.grader, self.settings.tolerance
+                self.grading = grade_ledger(ledger, grader=chosen, tolerance=tolerance, items=items)
 
     def judge(self) -> None:
         """Rate answers by the judge models, and write the scores table."""

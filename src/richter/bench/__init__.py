@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from richter.bench._cached import cached_facts
 from richter.bench._card import BUILD, write_card
 from richter.bench._gazetteer import Entity, Gazetteer, beside, pack, read_gazetteer
+from richter.bench._graders import GRADERS, Graders, choose_grader, choose_graders, grade_answer
 from richter.bench._items import read_items, write_bytes, write_items
 from richter.bench._normalise import content_words, is_refusal, matches_reference, normalise, statements
 from richter.bench._text import normalise_name
@@ -19,15 +20,20 @@ __all__ = [
     "BUILD",
     "DOMAINS",
     "FACT_PARTS",
+    "GRADERS",
     "Entity",
     "FactsBench",
     "Gazetteer",
+    "Graders",
     "World",
     "beside",
     "build_facts",
     "cached_facts",
+    "choose_grader",
+    "choose_graders",
     "content_words",
     "fact_documents",
+    "grade_answer",
     "is_refusal",
     "matches_reference",
     "normalise",

@@ -13,6 +13,8 @@ from richter.records import Item
 __all__ = ["read_items", "write_bytes", "write_items"]
 
 REQUIRED = ("id", "prompt", "reference")
+# what people call these columns in tables of their own; without ids the row's number is the id
+SPELT = {"question": "prompt", "input": "prompt", "answer": "reference", "target": "reference", "choices": "options"}
 LISTS = ("aliases", "options", "shots")
 TEXTS = (*REQUIRED, "stem", "domain", "source", "form")
 FORMS = ("plain", "compositional", "trap")
@@ -23,7 +25,8 @@ def read_items(path: str | Path) -> list[Item]:
     """Read items from JSONL (one object a line), CSV or Parquet; unknown fields are ignored.
 
     Every fault is an `InputError` that names the file, the line (or data row) and the field. In CSV, lists are
-    written with `|` between their members or as JSON, and `truth` as JSON.
+    written with `|` between their members or as JSON, and `truth` as JSON; `question` and `answer` (or `target`) are
+    taken for `prompt` and `reference`. An item may lack its reference: nobody can grade it without a judge.
     """
     path = Path(path)
     rows = _json_lines(path) if _is_json_lines(path) else _table_rows(path)
@@ -77,6 +80,9 @@ def _table_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     from richter.interop._files import read_frame  # polars is not loaded for JSONL
 
     frame = read_frame(path)
+    frame = frame.rename({old: new for old, new in SPELT.items() if old in frame.columns and new not in frame.columns})
+    if "id" not in frame.columns and "prompt" in frame.columns:
+        frame = frame.with_row_index("id", offset=1)
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
         raise InputError(
@@ -120,11 +126,13 @@ def _item(where: str, row: Mapping[str, Any]) -> Item:
         value = row.get(name)
         if value is None and name not in REQUIRED:
             continue
+        if value is None and name == "reference":  # nobody can grade it; how many are so is said where they are graded
+            value = ""
         if value is None:
             raise fault(name, "missing", f"Give every item its {name}.")
         if not isinstance(value, str):
             raise fault(name, f"{value!r} is not text", "Put it in quotes.")
-        if name in REQUIRED and not value.strip():
+        if name in ("id", "prompt") and not value.strip():
             raise fault(name, "empty", f"Give every item its {name}.")
         values[name] = value
     for name in LISTS:

@@ -5,7 +5,16 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-__all__ = ["content_words", "is_refusal", "matches_reference", "normalise", "number_words_to_digits", "statements"]
+__all__ = [
+    "content_words",
+    "find_dates",
+    "is_refusal",
+    "matches_reference",
+    "normalise",
+    "number_words_to_digits",
+    "same_date",
+    "statements",
+]
 
 _UNITS = {
     w: i
@@ -221,20 +230,106 @@ def is_refusal(text: str) -> bool:
     return next(_statements(text), None) is None
 
 
-def matches_reference(answer: str, references: Iterable[str]) -> bool:
-    """Whether an answer names one of the references: equal in the normal form, or the reference's words in a row.
+Date = tuple[int | None, int | None, int | None]  # year, month, day; None where it is not stated
+_MONTH_YEAR = re.compile(rf"\b({_MONTH})\.?,? (?:of )?(\d{{4}})\b")
+_ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_SLASHED = re.compile(r"\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b")
 
-    A refusal matches nothing. This is lenient: "Paris or Rome" matches both. A judge is the stricter tool.
-    """
-    if is_refusal(answer):
+
+def find_dates(text: str) -> list[Date]:
+    """Dates in a text: day, month and year, or month and year. 3/4/1990 is both readings, 13/4/1990 has one."""
+    plain = _plain(text)
+    found: list[Date] = []
+    for pattern, (year, month, day) in _DATES:
+        found += [(int(m[year]), _MONTHS[m[month]], int(m[day])) for m in pattern.finditer(plain)]
+        plain = pattern.sub(" ", plain)  # its month and year are not another, vaguer date
+    found += [(int(m[1]), int(m[2]), int(m[3])) for m in _ISO.finditer(plain)]
+    for m in _SLASHED.finditer(plain):
+        found += [(int(m[3]), int(b), int(a)) for a, b in ((m[1], m[2]), (m[2], m[1])) if int(b) <= 12]
+    found += [(int(m[2]), _MONTHS[m[1]], None) for m in _MONTH_YEAR.finditer(plain)]
+    return found
+
+
+_TITLES = frozenset(
+    ["sir", "dr", "hon", "mr", "mrs", "ms", "prof", "professor", "king", "queen", "president", "saint", "lady", "lord"]
+)
+_BETWEEN = frozenset(["and", "in", "of", "on", "at", "by", "to", "between", "from"])
+_DRESS = (
+    (re.compile(r"&"), " and "),
+    (re.compile(r"\bmt\. ?(?=[a-z])"), "mount "),
+    (re.compile(r"\b([a-z])\. (?=[a-z]\.)"), r"\1."),  # R. H. -> R.H.
+    (re.compile(r"\b([a-z]{1,2}(?:\.[a-z])+)\.?(?=\W|$)"), lambda m: m[1].replace(".", "")),
+    (re.compile(r"\bb\.?c\.?e\.?(?=\W|$)"), "bc"),
+    (re.compile(r"(?<=\d)(?=(?:ft|in|cm|m|km|kg|mph)\b)"), " "),
+    (re.compile(r"\b(?:feet|foot)\b"), "ft"),
+    (re.compile(r"\binch(?:es)?\b"), "in"),
+    (re.compile(r"\b([kmg])bit/s\b"), r"\1bps"),
+)
+LOOSE = 5  # words that may stand between the words of a reference of three or more
+
+
+def _reference_words(text: str) -> list[str]:
+    """`content_words` after what names and quantities are abbreviated by."""
+    text = _plain(text)
+    for pattern, by in _DRESS:
+        text = pattern.sub(by, text)
+    return content_words(text)
+
+
+def _holds(words: list[str], wanted: list[str]) -> bool:
+    return any(words[i : i + len(wanted)] == wanted for i in range(len(words) - len(wanted) + 1))
+
+
+def _loosely(words: list[str], wanted: list[str]) -> bool:
+    """Whether the words stand in this order with at most `LOOSE` others between the first and the last."""
+    core = [w for w in wanted if w not in _BETWEEN]
+    if len(core) < 3 and not (len(core) == 2 and all(w.isdigit() for w in core)):
         return False
-    words = content_words(answer)
-    for reference in references:
-        wanted = content_words(reference)
-        if not wanted:
-            continue
-        if any(words[i : i + len(wanted)] == wanted for i in range(len(words) - len(wanted) + 1)):
-            return True
-        if "".join(words) == "".join(wanted):  # "George Town" and "Georgetown"
+    for start in (i for i, word in enumerate(words) if word == core[0]):
+        at = start
+        for word in core[1:]:
+            at = next((k for k in range(at + 1, len(words)) if words[k] == word), -1)
+            if at < 0:
+                return False
+        if at - start + 1 - len(core) <= LOOSE:
             return True
     return False
+
+
+def matches_reference(answer: str, references: Iterable[str]) -> bool:
+    """Whether an answer names one of the references, whatever the dress.
+
+    Its words in a row in the normal form; a name without its title or middle name; the words of a longer phrase in
+    order with few between them, within one sentence; a date that agrees in all that the reference states. A refusal
+    matches nothing, nor does an answer that leaves the choice open ("it depends on which"). This is lenient: "Paris or
+    Rome" matches both. A judge is the stricter tool.
+    """
+    said = statements(answer)
+    if not said:
+        return False
+    words = _reference_words(answer)
+    for reference in references:
+        wanted = _reference_words(reference)
+        if not wanted:
+            continue
+        if "".join(words) == "".join(wanted):  # "George Town" and "Georgetown"
+            return True
+        name = wanted[1:] if wanted[0] in _TITLES and len(wanted) > 2 else wanted
+        # Rachel Sarah Bilson: three words that are a name, of which people say the first and the last
+        short = [name[0], name[2]] if len(name) == 3 and len(re.findall(r"\b[A-Z][a-z]+", reference)) == 3 else None
+        if _holds(words, name) or (short is not None and _holds(words, short)):
+            return not _OPEN.search(_plain(answer))
+        if any(_loosely(_reference_words(sentence), wanted) for sentence in said):
+            return True
+        dates = find_dates(reference)
+        if len(wanted) <= 4 and dates and same_date(find_dates(answer), dates):
+            return True
+    return False
+
+
+_OPEN = re.compile(r"\b(?:it |answer[^.]*|this )depends on (?:which|what)|\bdepending on (?:which|what) ")
+
+
+def same_date(said: list[Date], wanted: list[Date]) -> bool:
+    """Whether a date that is said agrees with a wanted one in every part which that one states."""
+    return any(all(b is None or a == b for a, b in zip(s, w, strict=True)) for s in said for w in wanted)

@@ -19,9 +19,10 @@ from richter.audit import (
     name_conditions,
     run_stages,
 )
-from richter.bench import read_items
+from richter.bench import GRADERS, read_items
 from richter.cli._ask import read_system
 from richter.cli._engine import engine_options
+from richter.cli._judge import print_grading
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._progress import asking, downloading, money
 from richter.cli._summary import summarise
@@ -53,6 +54,7 @@ Examples:
   richter audit run3 --bench facts.jsonl --model smollm2 --plan plan.toml
   richter audit run4 --bench facts.jsonl --model smollm2 --stop-when "error_rate < 0.05" --draws 0
   richter audit run1 --bench facts.jsonl --model smollm2 --only severity,floors
+  richter audit run5 --bench qa.csv --model openai/gpt-4o-mini
 The same command again resumes: only what is missing is asked.
 """
 
@@ -65,6 +67,10 @@ The same command again resumes: only what is missing is asked.
 @click.option("--system", "systems", multiple=True, help="A system prompt, or @FILE; several make several conditions.")
 @click.option("--max-tokens", type=click.IntRange(1), default=200, show_default=True, help="Of an answer.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
+@click.option(
+    "--grader", type=click.Choice(["auto", *GRADERS]), help="Right or wrong by the references, without a model."
+)
+@click.option("--tolerance", type=click.FloatRange(0), help="Of graded numbers, relative: 0.01 is one percent.")
 @click.option("--judges", "judge_names", default="", help="Judge models, separated by commas; two rate an answer.")
 @click.option("--judged", type=click.IntRange(1), default=None, help="So many answers go to the judges. Default: all.")
 @click.option("--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so).")
@@ -95,6 +101,8 @@ def audit(
     systems: tuple[str, ...],
     max_tokens: int,
     limit: int | None,
+    grader: str | None,
+    tolerance: float | None,
     judge_names: str,
     judged: int | None,
     allow_self: bool,
@@ -119,9 +127,9 @@ def audit(
 ) -> None:
     """Audit models on a benchmark, into the folder RUN: how often they fail, how badly, do they know it, where.
 
-    Stages: ask, judge (by rules where the benchmark allows, by --judges), draw, score for the tail (--nll), search
-    (--kb); then everything is measured and RUN/report.html is written. Each stage goes on where it stopped. With a
-    plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
+    Stages: ask, judge (by rules where the benchmark allows, by --judges, else by the references), draw, score for the
+    tail (--nll), search (--kb); then everything is measured and RUN/report.html is written. Each stage goes on where it
+    stopped. With a plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
     """
     items = read_items(bench)[:limit]
     local = all(resolve(model).backend == "local" for model in models)
@@ -135,6 +143,8 @@ def audit(
         conditions=tuple(conditions),
         bench=str(bench),
         gazetteer=None if gazetteer is None else str(gazetteer),
+        grader=grader,
+        tolerance=tolerance,
         judges=_judges(judge_names),
         allow_self=allow_self,
         judged=judged,
@@ -221,6 +231,8 @@ def finish(run: Place, result: StagesResult, *, only: Collection[str] | None, se
     from richter.report import write_report  # what draws takes a second to load
 
     progress, out = progress_console(), console(json_path)
+    if result.grading is not None:
+        print_grading(progress, result.grading)
     results = measure_run(
         run, only=only, seed=seed, watch=lambda name: progress.print(f"measuring {name}", soft_wrap=True)
     )

@@ -7,7 +7,16 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from richter.audit import JudgingResult, estimate_judging, judge_run, name_conditions, score_rows
+from richter.audit import (
+    GradingResult,
+    JudgingResult,
+    estimate_judging,
+    grade_run,
+    judge_run,
+    name_conditions,
+    score_rows,
+)
+from richter.bench import GRADERS
 from richter.cli._agreement_text import print_agreement, print_judges
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, write_json
@@ -28,6 +37,8 @@ Examples:
   richter judge run1 --rules
   richter judge run1 --judges openai/gpt-4o-mini,mistral/mistral-large-latest --budget 2usd
   richter judge run1 --judges openai/gpt-4o-mini,groq/llama-3.3-70b-versatile --dry-run
+  richter judge run1 --grader auto
+  richter judge run1 --grader number --tolerance 0.01
   richter judge run1 --rules -o scores.csv && richter severity scores.csv
   richter judge run1 --rules --judges smollm2 --judge-system "" --judge-system "Be strict." --allow-self --limit 40
 The same command again asks only what is missing.
@@ -37,6 +48,12 @@ The same command again asks only what is missing.
 @click.command(epilog=EXAMPLES)
 @click.argument("run", type=run_place)
 @click.option("--rules", is_flag=True, help="Judge by rules, from the items' structured truth; no model is asked.")
+@click.option(
+    "--grader",
+    type=click.Choice(["auto", *GRADERS]),
+    help="Grade right or wrong by the references alone; auto: the grader that fits each reference.",
+)
+@click.option("--tolerance", type=click.FloatRange(0), help="Of numbers, relative: 0.01 is one percent.")
 @click.option("--judges", "judge_names", help="Judge models, separated by commas; dealt round robin, two an answer.")
 @click.option("--judge-system", "systems", multiple=True, help="More instructions; several make several conditions.")
 @click.option("--gazetteer", type=click.Path(path_type=Path), help="What `richter bench build` wrote beside the items.")
@@ -52,6 +69,8 @@ The same command again asks only what is missing.
 def judge(
     run: Place,
     rules: bool,
+    grader: str | None,
+    tolerance: float | None,
     judge_names: str | None,
     systems: tuple[str, ...],
     gazetteer: Path | None,
@@ -69,9 +88,18 @@ def judge(
     """Rate a run's answers from 0 (correct) to 4 (wholesale fabrication), and say how far the ratings can be trusted.
 
     Two judges rate each answer, never the audited model under any name; where they differ by more than 1.0 a third
-    is asked and the median counts. Ratings go into the folder RUN.
+    is asked and the median counts. Ratings go into the folder RUN. With --grader answers are graded right or wrong by
+    the items' references, without any model; where the run holds other grades of the same answers (of a log, or of
+    another grader) the differences are counted and shown.
     """
     out = console(json_path)
+    graded = None
+    if grader is not None and not dry_run:
+        graded = grade_run(run, grader=None if grader == "auto" else grader, tolerance=tolerance)
+        print_grading(out, graded)
+        if not rules and judge_names is None:
+            write_json(graded, json_path)
+            return
     names = [name.strip() for name in (judge_names or "").split(",") if name.strip()]
     if judge_names is not None and not names:
         raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
@@ -109,7 +137,28 @@ def judge(
         rows = score_rows(run, source=source, rule=rule)  # type: ignore[arg-type]
         export_table(pl.DataFrame(rows, infer_schema_length=None), output)
         out.print(f"{output}: {len(rows):,} scores by {source}. Next: richter severity {output}")
-    write_json(result, json_path)
+    write_json(result if graded is None else {**result.to_dict(), "grading": graded}, json_path)
+
+
+SHOWN = 8  # answers that two graders grade differently
+
+
+def print_grading(out: Console, r: GradingResult) -> None:
+    """Which grader graded what, how many are right, and where other grades differ."""
+    out.print(printable(str(r.graders)), soft_wrap=True)
+    for condition, n in r.graded.items():
+        out.print(f"  {printable(condition, limit=40)}: {r.right[condition]:,} of {n:,} right.")
+    for scorer, (both, alike) in r.others.items():
+        out.print(f"  As {printable(scorer, limit=40)} grades {alike:,} of {both:,} ({alike / both:.1%}).")
+    for d in r.differences[:SHOWN]:
+        verdict = "right" if d.first_right else "wrong"
+        out.print(
+            f"    {printable(d.item, limit=30)}: {d.first} says {verdict}, {printable(d.second, limit=30)} does not; "
+            f"{printable(d.answer, limit=60)!r} where {printable(d.reference, limit=40)!r} is right",
+            soft_wrap=True,
+        )
+    if len(r.differences) > SHOWN:
+        out.print(f"    and {len(r.differences) - SHOWN:,} more.")
 
 
 def _print(out: Console, r: JudgingResult) -> None:

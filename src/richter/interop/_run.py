@@ -106,9 +106,10 @@ def _ratings(row: Row, logs: Logs, options: Options, kind: RatingKind) -> Iterat
 
 
 def run_grades(run: RunLike) -> pl.DataFrame | None:
-    """An imported run's answers as a grades table with `draw`; None if the run was not imported."""
+    """An imported or graded run's answers as a grades table with `draw`; None if it holds no grades of either kind."""
     with open_ledger(run) as ledger:
-        return None if ledger.note(IMPORT_NOTE) is None else _imported_grades(ledger)
+        known = ledger.note(IMPORT_NOTE) is not None or ledger.grades()
+        return _imported_grades(ledger) if known else None
 
 
 def _imported_grades(ledger: Ledger) -> pl.DataFrame:

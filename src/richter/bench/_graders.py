@@ -1,0 +1,362 @@
+"""Right or wrong from the reference alone, without any model: one grader for each kind of reference."""
+
+import dataclasses
+import json
+import math
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from richter.bench._normalise import content_words, find_dates, matches_reference, normalise, same_date
+from richter.errors import InputError
+from richter.records import Item
+
+__all__ = ["GRADERS", "Graders", "choose_grader", "choose_graders", "grade_answer"]
+
+LONGEST = 20_000  # characters of an answer that are looked at: a pattern must not be fed a novel
+LETTERS = string.ascii_uppercase[:10]
+
+# ---- numbers and units -----------------------------------------------------------------------------------------------
+
+_NUMBER = re.compile(r"(?<![\w.])([-−+]?(?:\d{1,3}(?:[,\u00a0\u202f' ]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![\d])")
+_UNIT = r"\s*(%|°?[a-zA-Zµ]+(?:/[a-zA-Z]+|²|³|\d(?![\d.]))?)?"
+_MONEY = {"$": "usd", "€": "eur", "£": "gbp"}
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+# unit -> (what it measures, how many of the base)
+_UNITS: dict[str, tuple[str, float]] = {
+    word: (what, size)
+    for what, sizes in {
+        "length": {"mm millimetre millimeter": 1e-3, "cm centimetre centimeter": 1e-2, "m metre meter": 1.0,
+                   "km kilometre kilometer": 1e3, "in inch inche": 0.0254, "ft foot feet": 0.3048, "yd yard": 0.9144,
+                   "mi mile": 1609.344},
+        "mass": {"mg milligram": 1e-6, "g gram": 1e-3, "kg kilogram kilo": 1.0, "t tonne": 1e3, "lb pound": 0.45359237,
+                 "oz ounce": 0.028349523125},
+        "time": {"ms millisecond": 1e-3, "s sec second": 1.0, "min minute": 60.0, "h hr hour": 3600.0, "day": 86400.0,
+                 "week": 604800.0},
+        "volume": {"ml millilitre milliliter": 1e-3, "l litre liter": 1.0, "gal gallon": 3.785411784},
+        "speed": {"km/h kph": 1 / 3.6, "m/s": 1.0, "mph": 0.44704},
+        "rate": {"kbit/s kbps": 1e3, "mbit/s mbps": 1e6, "gbit/s gbps": 1e9},
+        "share": {"% percent": 1.0},
+        "usd": {"usd dollar": 1.0}, "eur": {"eur euro": 1.0}, "gbp": {"gbp": 1.0},
+    }.items()
+    for words, size in sizes.items()
+    for word in words.split()
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Quantity:
+    value: float
+    unit: str  # "" where none is stated; an unknown word is kept as it is
+    step: float  # half of the last place that was written
+    start: int
+    end: int
+
+
+def _quantities(text: str) -> list[_Quantity]:
+    """Numbers in the order they stand, with scale ("3 million") and unit; "6 ft 1 in" is one."""
+    found: list[_Quantity] = []
+    for match in _NUMBER.finditer(text):
+        written = match.group(1).replace("−", "-")
+        plain = re.sub(r"[,\u00a0\u202f' ]", "", written)
+        value, end = float(plain), match.end()
+        places = len(plain.partition(".")[2]) if "." in plain and "e" not in plain.lower() else 0
+        step = 0.5 * 10.0**-places if places else 0.0
+        scale = re.match(r"\s*(thousand|million|billion|trillion)\b", text[end:], re.IGNORECASE)
+        if scale:
+            value, step, end = value * _SCALES[scale[1].lower()], step * _SCALES[scale[1].lower()], end + scale.end()
+        before = text[match.start() - 1] if match.start() else ""
+        unit, after = _MONEY.get(before, ""), re.match(_UNIT, text[end:])
+        word = (after[1] or "").lower() if after else ""
+        if word and _base(word) is not None:
+            unit, end = word, end + (after.end() if after else 0)
+        elif word and not unit and after and text[end : end + 1] not in (" ", ""):
+            unit = word  # "12x": glued to the number, so part of it
+        one = _Quantity(value, unit, step, match.start(), end)
+        last = found[-1] if found else None
+        feet = last is not None and {_base(last.unit), _base(one.unit)} == {("length", 0.3048), ("length", 0.0254)}
+        if last is not None and feet and text[last.end : one.start].strip(" ,and") == "":
+            found[-1] = _Quantity(last.value * 12 + one.value, "in", one.step, last.start, one.end)
+        else:
+            found.append(one)
+    return found
+
+
+def _base(unit: str) -> tuple[str, float] | None:
+    return _UNITS.get(unit) or _UNITS.get(unit.removesuffix("s").removesuffix("."))
+
+
+def _close(said: _Quantity, wanted: _Quantity, tolerance: float | None) -> bool:
+    """Equal by value in the reference's unit: within `tolerance` of it, else as far as the reference was written."""
+    value = said.value
+    if said.unit and wanted.unit:
+        a, b = _base(said.unit), _base(wanted.unit)
+        if a is None or b is None:
+            if said.unit != wanted.unit:
+                return False
+        elif a[0] != b[0]:
+            return False
+        else:
+            value *= a[1] / b[1]
+    converted = value != said.value
+    allowed = wanted.step if tolerance is None else tolerance * abs(wanted.value)
+    if tolerance is None and converted:
+        allowed = max(allowed, 0.005 * abs(wanted.value))  # "185 cm" for 6 ft 1 in
+    return math.isclose(value, wanted.value, rel_tol=1e-9, abs_tol=allowed)
+
+
+_MARKED = re.compile(r"####\s*|\\boxed\s*\{|\b(?:final answer|answer|result)\s*(?:is|=|:)?[\s*$]*(?=[-−+$€£\d])", re.I)
+_RANGE = re.compile(r"\bbetween\s*$|\bbetween\s+\S+\s+and\s*$|\d\s*(?:to|[-–—])\s*$", re.IGNORECASE)
+
+
+def _number(item: Item, text: str, tolerance: float | None) -> bool:
+    asked = {q.value for q in _quantities(item.prompt)}
+    said = _quantities(text)
+    if not said:
+        return matches_reference(text, _names(item))  # "twelve"
+    marks = [m.end() for m in _MARKED.finditer(text)]
+    marked = [q for q in said if any(0 <= q.start - at <= 3 for at in marks)]
+    if marked:
+        said = marked[-1:]
+    else:
+        own = [q for q in said if q.value not in asked] or said
+        in_range = [_RANGE.search(text[max(q.start - 40, 0) : q.start]) is not None for q in own]
+        own = [q for k, q in enumerate(own) if not in_range[k] and not (k + 1 < len(own) and in_range[k + 1])]
+        said = own[:1] + own[-1:]
+    for name in _names(item):
+        for wanted in _quantities(name)[:1]:
+            if any(_close(q, wanted, tolerance) for q in said):
+                return True
+    return False
+
+
+# ---- choices ---------------------------------------------------------------------------------------------------------
+
+_SAID_LETTER = (
+    re.compile(r"(?im)^[\s*]*answer\s*:[\s*(]*([A-J](?:(?:\s*,\s*|\s+and\s+|\s+)[A-J])*)\b(?![\w'])"),
+    re.compile(
+        r"(?i:\banswer\s*(?:is|:|=)[\s*(\[]*|\\boxed\{\s*(?:\\text\{)?|\boption\s+|\bchoice\s+)([A-J])\b(?![\w'])"
+    ),
+    re.compile(r"^[\s*(\[]*([A-J])[\s*]*(?:[).:\]]|$)"),
+    re.compile(r"\(([A-J])\)|\b([A-J])[.)]?\s*$"),
+)
+
+
+def _choice(item: Item, text: str, tolerance: float | None) -> bool:
+    """The letter that is said, else the one option whose text is said; several options are no choice."""
+    for pattern in _SAID_LETTER:
+        found = [next(g for g in m.groups() if g) for m in pattern.finditer(text.strip())]
+        if found:
+            said = set(re.findall(r"[A-J]", found[-1].upper()))
+            return said == _right_letters(item)
+    named = [k for k, option in enumerate(item.options) if matches_reference(text, [option])]
+    longest = [k for k in named if not any(k != j and _inside(item.options[k], item.options[j]) for j in named)]
+    if item.options:
+        return {LETTERS[k] for k in longest if k < len(LETTERS)} == _right_letters(item)
+    return False
+
+
+def _inside(short: str, long: str) -> bool:
+    return f" {normalise(short)} " in f" {normalise(long)} "
+
+
+def _right_letters(item: Item) -> set[str]:
+    names = set(_names(item))
+    by_text = {LETTERS[k] for k, option in enumerate(item.options[: len(LETTERS)]) if option in names}
+    letters = {letter for name in names for letter in re.findall(r"[A-J]", name)} if not by_text else set()
+    return by_text or letters
+
+
+# ---- dates, lists, fields, patterns ----------------------------------------------------------------------------------
+
+
+def _date(item: Item, text: str, tolerance: float | None) -> bool:
+    """A date that agrees in every part which the reference states."""
+    return any(same_date(find_dates(text), find_dates(name)) for name in _names(item))
+
+
+def _parts(text: str) -> list[str]:
+    if text.lstrip().startswith("["):
+        try:
+            found = json.loads(text)
+        except json.JSONDecodeError:
+            found = None
+        if isinstance(found, list):
+            return [str(part) for part in found]
+    if re.search(r"[;\n]", text.strip()):
+        pieces = re.split(r"[;\n]+", text)
+    else:
+        pieces = re.split(r",\s*(?:and\s+)?|\s+and\s+", text)
+    return [p for piece in pieces if (p := re.sub(r"^\s*(?:[-*•]|\d+[.)])\s+", "", piece).strip(" .")) != ""]
+
+
+def _list(item: Item, text: str, tolerance: float | None) -> bool:
+    """All members, in any order; of an answer that is nothing but a list also no others."""
+    for name in _names(item):
+        wanted = {normalise(part) for part in _parts(name)}
+        said = [normalise(part) for part in _parts(text)]
+        if set(said) == wanted:
+            return True
+        bare = bool(said) and all(len(part.split()) <= 6 for part in said) and len(said) > 1
+        if not bare and all(matches_reference(text, [part]) for part in _parts(name)):
+            return True
+    return False
+
+
+def _objects(text: str) -> Iterable[Any]:
+    decoder, at = json.JSONDecoder(), text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):
+            at = text.find("{", at + 1)
+            continue
+        yield value
+        at = text.find("{", end)
+
+
+def _same(said: Any, wanted: Any, tolerance: float | None) -> bool:
+    if isinstance(wanted, Mapping):
+        return isinstance(said, Mapping) and all(k in said and _same(said[k], v, tolerance) for k, v in wanted.items())
+    if isinstance(wanted, list):
+        same = isinstance(said, list) and len(said) == len(wanted)
+        return same and all(_same(a, b, tolerance) for a, b in zip(said, wanted, strict=True))
+    if isinstance(wanted, bool) or wanted is None or isinstance(said, bool):
+        return said is wanted or (isinstance(said, str) and said.lower() == str(wanted).lower())
+    if isinstance(wanted, int | float):
+        try:
+            return math.isclose(float(said), wanted, rel_tol=max(tolerance or 0.0, 1e-9))
+        except (TypeError, ValueError):
+            return False
+    return normalise(str(said)) == normalise(str(wanted))
+
+
+def _json(item: Item, text: str, tolerance: float | None) -> bool:
+    """Every field of the reference, with its value, in a JSON object of the answer; other fields do not matter."""
+    wanted = next(iter(_objects(item.reference)), None)
+    return wanted is not None and any(_same(found, wanted, tolerance) for found in _objects(text))
+
+
+def _pattern(reference: str) -> str | None:
+    found = re.fullmatch(r"re:(.+)|/(.+)/", reference.strip(), re.DOTALL)
+    return None if found is None else found[1] or found[2]
+
+
+def _regex(item: Item, text: str, tolerance: float | None) -> bool:
+    pattern = _pattern(item.reference) or item.reference
+    try:
+        return re.search(pattern, text) is not None
+    except re.error as error:
+        raise InputError(
+            f"The reference of {item.id!r} is no regular expression: {error}.", remedy="Mend it, or use another grader."
+        ) from error
+
+
+# ---- texts -----------------------------------------------------------------------------------------------------------
+
+
+def _names(item: Item) -> list[str]:
+    return [item.reference, *item.aliases]
+
+
+def _exact(item: Item, text: str, tolerance: float | None) -> bool:
+    return text in _names(item)
+
+
+def _equal(item: Item, text: str, tolerance: float | None) -> bool:
+    said = normalise(text)
+    return said != "" and any(normalise(name) == said for name in _names(item))
+
+
+def _says(item: Item, text: str, tolerance: float | None) -> bool:
+    return matches_reference(text, _names(item))
+
+
+def _bare(text: str) -> str:
+    return text.casefold().strip(string.whitespace + string.punctuation)
+
+
+def _ends(item: Item, text: str, tolerance: float | None) -> bool:
+    return any(_bare(text).endswith(_bare(name)) for name in _names(item))
+
+
+def _includes(item: Item, text: str, tolerance: float | None) -> bool:
+    return any(name.casefold() in text.casefold() for name in _names(item))
+
+
+# What each grader asks of an answer; the order is that of the help text.
+GRADERS: dict[str, tuple[Callable[[Item, str, float | None], bool], str]] = {
+    "exact": (_exact, "the reference or an alias, character by character"),
+    "text": (_equal, "the same but for case, accents, punctuation, articles and number words"),
+    "says": (_says, "says the reference or an alias somewhere, and does not decline"),
+    "ends": (_ends, "ends with it, punctuation aside (Inspect's `match`)"),
+    "includes": (_includes, "holds it, case aside (Inspect's `includes`)"),
+    "number": (_number, "the same number, in any usual unit, within --tolerance"),
+    "choice": (_choice, "the right option, by letter or text"),
+    "date": (_date, "the same date, as far as the reference states it"),
+    "list": (_list, "the same members in any order"),
+    "json": (_json, "a JSON object with the reference's fields and values"),
+    "regex": (_regex, "matches the reference as a regular expression"),
+}
+
+
+def grade_answer(item: Item, text: str, grader: str | None = None, *, tolerance: float | None = None) -> bool | None:
+    """Whether an answer is right by the item's reference; None where the item has none.
+
+    `grader` is one of `GRADERS`, or chosen by the reference (`choose_grader`). `tolerance` is relative (0.01 is one
+    percent) and for numbers; without it a number must agree as far as the reference was written. A refusal is wrong.
+    """
+    if not item.reference.strip():
+        return None
+    name = grader or choose_grader(item)
+    if name not in GRADERS:
+        raise InputError(f"There is no grader {name!r}.", remedy=f"There are {', '.join(GRADERS)}.")
+    return GRADERS[name][0](item, text[:LONGEST], tolerance)
+
+
+def choose_grader(item: Item) -> str:
+    """The grader that fits an item's reference, by looking at it (and at the options, where there are any)."""
+    reference = item.reference.strip()
+    if item.options or (re.fullmatch(r"[A-J]", reference) and re.search(r"(?m)^\s*\(?A[).:]", item.prompt)):
+        return "choice"
+    if reference.startswith("{") and isinstance(next(iter(_objects(reference)), None), dict):
+        return "json"
+    pattern = _pattern(reference)
+    if pattern is not None and (reference.startswith("re:") or re.search(r"[\\^$*+?|\[(]", pattern)):
+        return "regex"
+    found = _quantities(reference)
+    if len(found) == 1 and reference[: found[0].start].strip(" ~≈$€£") == "" and not reference[found[0].end :].strip():
+        return "number"
+    if find_dates(reference) and len(content_words(reference)) <= 4:
+        return "date"
+    if reference.startswith("[") or (";" in reference and len(_parts(reference)) > 1):
+        return "list"
+    return "says"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Graders:
+    """Which grader each item of a set gets, how many get which, and how many have no reference."""
+
+    by_item: Mapping[str, str]
+    counts: Mapping[str, int]
+    without: int
+    tolerance: float | None = None
+
+    def __str__(self) -> str:
+        if not self.counts:
+            return "No item has a reference, so nothing is graded."
+        parts = [f"{name} for {n:,} item{'s' * (n != 1)}" for name, n in self.counts.items()]
+        rest = f"; {self.without:,} without a reference are not graded" if self.without else ""
+        return f"Graded without a model: {', '.join(parts)}{rest}."
+
+
+def choose_graders(items: Sequence[Item], grader: str | None = None, *, tolerance: float | None = None) -> Graders:
+    """The grader of every item with a reference: `grader` for all, else by looking at each reference."""
+    if grader is not None and grader not in GRADERS:
+        raise InputError(f"There is no grader {grader!r}.", remedy=f"There are {', '.join(GRADERS)}.")
+    by_item = {item.id: grader or choose_grader(item) for item in items if item.reference.strip()}
+    counts = dict(Counter(by_item.values()).most_common())
+    return Graders(by_item=by_item, counts=counts, without=len(items) - len(by_item), tolerance=tolerance)

@@ -1,0 +1,102 @@
+"""Graders without a model: right and wrong by hand for each kind of reference, and the choice among them."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from richter.bench import GRADERS, choose_grader, choose_graders, grade_answer, read_items
+from richter.errors import InputError
+from richter.records import Item
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "nq_open_250_samples.json"
+
+
+def item(reference: str, *, prompt: str = "Q?", **fields: object) -> Item:
+    return Item(id="i", prompt=prompt, reference=reference, **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("reference", "grader", "right", "wrong"),
+    [
+        ("42", "number", ["42", "42.0", "The answer is 42, not 17", "forty-two"], ["43", "between 40 and 42"]),
+        ("1,234", "number", ["1234", "1 234 people", "1.234e3"], ["1.234", "234"]),
+        ("3.14", "number", ["3.14159", "about 3.142"], ["3.2", "314"]),
+        ("5 km", "number", ["5000 m", "5 kilometres", "5"], ["5 miles", "5 kg", "5000"]),
+        ("6ft 1in", "number", ["He is 6 feet 1 inch (185 cm) tall.", "185 cm"], ["6 ft", "180 cm"]),
+        ("3 million", "number", ["3,000,000", "3 million dollars"], ["3 billion"]),
+        ("$20", "number", ["20 dollars", "20"], ["20 euros"]),
+        ("19 July 1990", "date", ["July 19, 1990", "on 1990-07-19", "19th of July 1990"], ["1990", "20 July 1990"]),
+        ("September 1999", "date", ["30 September 1999", "in September 1999"], ["September 1998"]),
+        ("red; tan; green", "list", ["tan, green, red", "- tan\n- red\n- green"], ["red, green, tan, blue"]),
+        ('{"city": "Oslo", "n": 2}', "json", ['So: {"n": 2.0, "city": "oslo", "x": 1}'], ['{"city": "Oslo"}', "Oslo"]),
+        (r"re:^colou?r\b", "regex", ["color", "colour it"], ["The colour"]),
+        ("Paris", "says", ["It is Paris.", "PARIS"], ["Rome", "I do not know whether it is Paris."]),
+        ("R. H. Thomson", "says", ["by R.H. Thomson"], ["by Thompson"]),
+        ("Dr. Jesse Bennett", "says", ["Jesse Bennett did"], ["Jesse Owens"]),
+        ("Rachel Sarah Bilson", "says", ["Rachel Bilson"], ["Rachel Green"]),
+        ("attack on Pearl Harbor", "says", ["the attack on the naval base at Pearl Harbor"], ["an attack on Hawaii"]),
+    ],
+)  # fmt: skip
+def test_each_grader_by_hand(reference: str, grader: str, right: list[str], wrong: list[str]) -> None:
+    one = item(reference)
+    assert choose_grader(one) == grader
+    assert [text for text in right if grade_answer(one, text) is not True] == []
+    assert [text for text in wrong if grade_answer(one, text) is not False] == []
+
+
+def test_choices_by_letter_or_by_text_by_hand() -> None:
+    one = item("Lima", options=("Quito", "Lima", "Lima Sur", "La Paz"))
+    right = ["B", "(B)", "B) Lima", "Answer: B", "The answer is B.", "ANSWER: B\nbecause A is wrong", "It is Lima."]
+    wrong = ["A", "C", "ANSWER: A", "Lima Sur", "Quito or Lima", "", "Bogotá"]
+    assert [t for t in right if not grade_answer(one, t)] == []
+    assert [t for t in wrong if grade_answer(one, t)] == []
+    assert choose_grader(item("C", prompt="Which?\nA) x\nB) y\nC) z")) == "choice"
+
+
+def test_a_stated_tolerance_is_relative_and_the_edge_belongs_by_hand() -> None:
+    one = item("200")
+    assert grade_answer(one, "202", tolerance=0.01)
+    assert not grade_answer(one, "202.1", tolerance=0.01)
+    assert not grade_answer(one, "201")
+
+
+def test_a_named_grader_overrides_and_an_unknown_one_is_refused() -> None:
+    one = item("42")
+    assert grade_answer(one, "It is 42", "exact") is False
+    assert grade_answer(one, "42", "exact") is True
+    assert grade_answer(one, "the number 1427", "includes") is True
+    with pytest.raises(InputError, match=r"no grader 'magic'.*exact, text"):
+        grade_answer(one, "42", "magic")
+
+
+def test_the_choice_is_counted_with_items_that_lack_a_reference(tmp_path: Path) -> None:
+    path = tmp_path / "qa.csv"
+    path.write_text("question,answer\nTwo and two?,4\nCapital of Peru?,Lima\nWho knows?,\n6 times 7?,42\n")
+    items = read_items(path)
+    assert [i.id for i in items] == ["1", "2", "3", "4"]
+    found = choose_graders(items)
+    assert dict(found.counts) == {"number": 2, "says": 1}
+    assert str(found) == (
+        "Graded without a model: number for 2 items, says for 1 item; 1 without a reference are not graded."
+    )
+    assert grade_answer(items[2], "nobody") is None
+
+
+def test_hostile_answers_end_quickly_and_are_wrong() -> None:
+    for name in GRADERS:
+        for text in ("{" * 50_000, "1," * 50_000, "(" * 9999, "\0", "a. " * 20_000):
+            assert grade_answer(item("Lima"), text, name) is False
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif(not SHARED.exists() and "RICHTER_DATA" not in os.environ, reason="the shared data are not here")
+def test_free_answers_against_labels_of_people() -> None:
+    """NQ-open with labels of others: nine of the twelve 'wrong' that are called right name the reference."""
+    rows = json.loads(SHARED.read_text())
+    grades = [grade_answer(item(r["right_answer"][0], prompt=r["question"]), r["generated_answer"][0]) for r in rows]
+    labels = [r["label"] == "True" for r in rows]
+    missed = sum(y and not g for g, y in zip(grades, labels, strict=True))
+    granted = sum(g and not y for g, y in zip(grades, labels, strict=True))  # type: ignore[misc]
+    assert (missed, granted) == (8, 12)
