@@ -4,29 +4,41 @@ Pure: arrays and records only. `Outcomes` is one metric on items, draws and grou
 claim on a score uses it.
 """
 
+from richter.claims._compare import Comparison, Shared, Summary, compare_outcomes, pairs_of
 from richter.claims._decide import Question, decide
 from richter.claims._ece import EceSide, ece_difference, ece_evidence, ece_side
 from richter.claims._evidence import Evidence, p_value
 from richter.claims._outcomes import METRICS, Metric, Outcomes, unit_means
+from richter.claims._require import require, requirement_name, unjudged
+from richter.claims._sets import maximal_sets
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence, tango
 
 __all__ = [
     "METRICS",
     "About",
+    "Comparison",
     "EceSide",
     "Evidence",
     "Metric",
     "Outcomes",
     "Question",
     "Sample",
+    "Shared",
+    "Summary",
     "as_sample",
+    "compare_outcomes",
     "decide",
     "difference_evidence",
     "ece_difference",
     "ece_evidence",
     "ece_side",
+    "maximal_sets",
     "mean_evidence",
     "p_value",
+    "pairs_of",
+    "require",
+    "requirement_name",
     "tango",
     "unit_means",
+    "unjudged",
 ]

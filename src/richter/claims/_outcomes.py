@@ -62,6 +62,8 @@ METRICS: dict[str, Metric] = {
     for m in (
         _metric("accuracy", "binary", "higher",
                 "more accurate | less accurate | equally accurate | accuracy", **_POINTS),
+        _metric("error_rate", "binary", "lower",
+                "less often wrong | more often wrong | equally often wrong | error rate", **_POINTS),
         _metric("mean_score", "bounded", "higher",
                 "better scored | worse scored | scored alike | mean score"),
         _metric("catastrophic_rate", "binary", "lower",

@@ -1,5 +1,6 @@
 """Is there enough evidence, how much is needed, and when may we stop?"""
 
+from richter.claims import maximal_sets
 from richter.floors._active import ActiveEstimate, ActiveState, active_estimate, next_batch, start_active
 from richter.floors._claim import CLAIM_GRAMMAR, Claim, Decision, decide_claim, parse_claim
 from richter.floors._compare import Comparison, ConditionSummary, PairResult, Refusal, compare
@@ -22,7 +23,6 @@ from richter.floors._published import PublishedGap, published_gap
 from richter.floors._rates import Rate, accuracy_floor, active_floor, bias_variance_bins, passive_floor, phase
 from richter.floors._self_evaluation import SelfEvaluation, self_evaluation
 from richter.floors._sequences import Sequence, difference_sequence, ece_sequence, mean_sequence, rate_sequence
-from richter.floors._sets import maximal_sets
 from richter.floors._simulate import (
     SIMULATIONS,
     Simulation,

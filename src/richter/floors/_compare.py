@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import fisher_exact
 
-from richter.claims import EceSide, ece_difference, ece_side, p_value
+from richter.claims import EceSide, ece_difference, ece_side, maximal_sets, p_value
 from richter.errors import InputError, TooFewErrors
 from richter.floors._check import check_level, check_share
 from richter.floors._gap import METRICS, Gap, GapFinding, decide_gaps
 from richter.floors._lipschitz import Lipschitz, lipschitz
 from richter.floors._paired import PairedCounts, clustered_test, mcnemar, misaligned
 from richter.floors._rates import accuracy_floor, passive_floor
-from richter.floors._sets import maximal_sets
 from richter.floors._sizing import paired_gap_labels, visible_paired_gap
 from richter.records import Interval, Shown, Verdict, jsonable
 from richter.stats import EceResult, clopper_pearson, ece, wilson

@@ -1,0 +1,211 @@
+"""Conditions on the items they share: every claim of a page in one family, and who cannot be told apart."""
+
+import dataclasses
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from richter.claims._decide import Question, decide
+from richter.claims._outcomes import Outcomes
+from richter.claims._sets import maximal_sets
+from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence
+from richter.errors import InputError
+from richter.records import Claim, Interval, Refused, Verdict
+
+__all__ = ["Comparison", "Shared", "Summary", "compare_outcomes", "pairs_of"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One measure of one condition on all items that have it, with its plain interval; `missing` items have none."""
+
+    measure: str
+    condition: str
+    estimate: float | None
+    interval: Interval | None
+    n: int
+    units: int
+    missing: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What two conditions have in common: items of both, of the first alone and of the second alone."""
+
+    conditions: tuple[str, str]
+    both: int
+    first_only: int
+    second_only: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """All claims of a page, what was refused, each condition's own figures, and the sets that cannot be told apart.
+
+    `sets` are maximal sets of conditions of which every pair is undecided or equivalent by the first measure; they may
+    overlap and are not a ranking.
+    """
+
+    claims: tuple[Claim, ...]
+    refused: tuple[Refused, ...]
+    summaries: tuple[Summary, ...]
+    shared: tuple[Shared, ...]
+    sets: tuple[tuple[str, ...], ...]
+    about: About
+    level: float
+    tried: int
+    n_items: int
+    notes: tuple[str, ...] = ()
+
+
+def pairs_of(conditions: Sequence[str], *, control: str | None = None) -> list[tuple[str, str]]:
+    """Which pairs are compared, first and second: all, or all others against a control."""
+    if control is None:
+        return list(itertools.combinations(conditions, 2))
+    if control not in conditions:
+        raise InputError(f"No condition is named {control}.", remedy=f"There are {', '.join(conditions)}.")
+    return [(control, name) for name in conditions if name != control]
+
+
+def compare_outcomes(
+    outcomes: Sequence[Outcomes],
+    *,
+    conditions: Sequence[str] = (),
+    margins: Mapping[str, float] | None = None,
+    about: About = "such-items",
+    directed: bool = False,
+    control: str | None = None,
+    more: Sequence[Question] = (),
+    refused: Sequence[Refused] = (),
+    apart: Collection[frozenset[str]] = (),
+    min_shared: float = 0.5,
+    basis: str = "",
+    plan: str | None = None,
+    data_hash: str = "",
+    seed: int | None = None,
+    tried: int = 1,
+    level: float = 0.95,
+) -> Comparison:
+    """Compare conditions by every measure given; those of the first are primary, all others secondary.
+
+    `margins` by measure add equivalence. `directed` fixes beforehand that the second is better. `more` are questions
+    on evidence made elsewhere (calibration, severity given an error), in the same family. Pairs in `apart` are not
+    compared (their reasons are in `refused`), nor those that share less than `min_shared` of the items of either.
+    """
+    if not outcomes:
+        raise InputError("There is nothing to compare by.", remedy="Give the outcomes of one metric at least.")
+    first = outcomes[0]
+    names = tuple(conditions) or first.conditions
+    samples = {o.metric.name: as_sample(o) for o in outcomes}
+    lead = samples[first.metric.name]
+    wanted = pairs_of(names, control=control)
+    refusals, shared, pairs = list(refused), [], []
+    for a, b in wanted:
+        if frozenset((a, b)) in apart:
+            continue
+        found = _shared(lead, a, b)
+        reason = _too_few(found, min_shared)
+        if reason:
+            refusals.append(Refused(conditions=(a, b), reason=reason))
+        else:
+            shared.append(found)
+            pairs.append((a, b))
+    questions: list[Question] = []
+    for sample in samples.values():
+        metric = sample.metric
+        relation = "differs" if not directed else ("above" if metric.better == "higher" else "below")
+        for a, b in pairs:
+            try:
+                evidence = difference_evidence(sample, a, b, about=about)
+            except InputError as fault:
+                refusals.append(Refused(conditions=(a, b), reason=f"{metric.name}: {fault.what} {fault.remedy}"))
+                continue
+            questions.append(
+                Question(
+                    metric=metric,
+                    conditions=(a, b),
+                    evidence=evidence,
+                    relation=relation,  # type: ignore[arg-type]
+                    margin=(margins or {}).get(metric.name),
+                    primary=sample is lead,
+                    basis=basis,
+                )
+            )
+    known = set(pairs)
+    questions += [q for q in more if len(q.conditions) == 1 or tuple(q.conditions) in known]
+    claims = decide(questions, level=level, tried=tried, plan=plan, data_hash=data_hash, seed=seed)
+    return Comparison(
+        claims=claims,
+        refused=tuple(refusals),
+        summaries=tuple(_summary(s, name, about, level) for s in samples.values() for name in names),
+        shared=tuple(shared),
+        sets=_sets(lead, names, claims) if control is None else (),
+        about=about,
+        level=level,
+        tried=tried,
+        n_items=len(first.items),
+        notes=tuple(dict.fromkeys(note for o in outcomes for note in o.notes)),
+    )
+
+
+def _shared(sample: Sample, a: str, b: str) -> Shared:
+    has_a, has_b = (~np.isnan(sample.mean[:, sample.place(name)]) for name in (a, b))
+    both = int(np.sum(has_a & has_b))
+    return Shared(
+        conditions=(a, b), both=both, first_only=int(np.sum(has_a)) - both, second_only=int(np.sum(has_b)) - both
+    )
+
+
+def _too_few(shared: Shared, min_shared: float) -> str:
+    for alone, name in ((shared.first_only, shared.conditions[0]), (shared.second_only, shared.conditions[1])):
+        if shared.both + alone == 0:
+            return f"untestable: {name} has no graded item"
+    either = shared.both + shared.first_only + shared.second_only
+    if shared.both >= 1 and shared.both >= min_shared * either:
+        return ""
+    return (
+        f"only {shared.both} of {either} items were graded in both ({100 * shared.both / either:.0f}%, at least "
+        f"{100 * min_shared:.0f}% are asked for)"
+    )
+
+
+def _summary(sample: Sample, name: str, about: About, level: float) -> Summary:
+    missing = int(np.sum(np.isnan(sample.mean[:, sample.place(name)])))
+    try:
+        evidence = mean_evidence(sample, name, about=about)
+    except InputError as fault:
+        return Summary(
+            measure=sample.metric.name, condition=name, estimate=None, interval=None, n=0, units=0, missing=missing,
+            notes=(fault.what,),
+        )  # fmt: skip
+    return Summary(
+        measure=sample.metric.name,
+        condition=name,
+        estimate=evidence.estimate,
+        interval=evidence.interval(level),
+        n=evidence.n,
+        units=evidence.units,
+        missing=missing,
+        notes=evidence.notes,
+    )
+
+
+def _sets(sample: Sample, names: Sequence[str], claims: Sequence[Claim]) -> tuple[tuple[str, ...], ...]:
+    """Maximal sets, members and sets best first; a refused pair is never alike."""
+    with np.errstate(invalid="ignore"):
+        means = {name: float(np.nanmean(sample.mean[:, sample.place(name)])) for name in names if _any(sample, name)}
+    sign = -1 if sample.metric.better == "higher" else 1
+    ranked = sorted(means, key=lambda name: sign * means[name])
+    place = {name: k for k, name in enumerate(ranked)}
+    alike = np.zeros((len(ranked), len(ranked)), dtype=bool)
+    for claim in claims:
+        if claim.measure == sample.metric.name and claim.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT):
+            i, j = (place[name] for name in claim.conditions)
+            alike[i, j] = alike[j, i] = True
+    return tuple(tuple(ranked[k] for k in members) for members in maximal_sets(alike))
+
+
+def _any(sample: Sample, name: str) -> bool:
+    return bool((~np.isnan(sample.mean[:, sample.place(name)])).any())

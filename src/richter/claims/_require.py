@@ -1,0 +1,165 @@
+"""Requirements: passing several rules is intersection-union, violating one is a union of rules.
+
+Each rule passes at one-sided alpha, with no correction over rules: all must pass. A rule is violated where Holm over
+the rules shows it at one-sided alpha. So false passes and false violations are each bounded by alpha, separately, and
+intervals are printed at 1 - 2 alpha.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from scipy.special import ndtri
+
+from richter.claims._decide import POWER, Question, counted, one_sided
+from richter.claims._evidence import p_value
+from richter.claims._outcomes import Metric
+from richter.records import Claim, Family, Hypothesis, Interval, Verdict
+from richter.stats import holm
+
+__all__ = ["require", "requirement_name", "unjudged"]
+
+
+def require(
+    questions: Sequence[Question],
+    *,
+    level: float = 0.95,
+    plan: str | None = None,
+    data_hash: str = "",
+    seed: int | None = None,
+) -> tuple[Claim, ...]:
+    """Judge requirements: each question is `above` or `below` a value, of one condition or of a difference.
+
+    `verified`: the interval at 1 - 2 alpha lies on the side that is asked for. `refuted` (violated): the
+    Holm-adjusted one-sided p-value of the other side is at most alpha. Else `undecided`, with the units that would
+    show it met with 80% power if in truth there is no loss (a difference) or half of what is allowed (a level).
+    """
+    alpha = 1 - level
+    against = [one_sided(q.evidence, q.value, above=q.relation == "below") for q in questions]
+    violated = holm(against)
+    claims = []
+    for question, p_own, p_violated in zip(questions, against, violated, strict=True):
+        evidence = question.evidence
+        interval = evidence.interval(1 - 2 * alpha)
+        verdict = Verdict.VERIFIED if _side(question, interval) > 0 else Verdict.UNDECIDED
+        if _side(question, interval) < 0:
+            if float(p_violated) <= alpha:
+                verdict = Verdict.REFUTED
+            else:  # violated alone, not among all rules: the interval at the level that decided this
+                interval = evidence.interval(1 - 2 * alpha * p_own / float(p_violated))
+        needed = _needed(question, alpha) if verdict is Verdict.UNDECIDED else None
+        claims.append(
+            Claim(
+                measure=question.metric.name,
+                conditions=question.conditions,
+                verdict=verdict,
+                sentence=_sentence(question, verdict, interval, needed=needed),
+                estimate=evidence.estimate,
+                interval=interval,
+                plain_interval=evidence.interval(level),
+                values=evidence.values,
+                p=p_value(evidence, question.value),
+                p_adjusted=float(p_violated),
+                n=evidence.n,
+                units=evidence.units,
+                unit=evidence.unit,
+                needed=None if needed is None else needed[0],
+                needed_for=None if needed is None else needed[1],
+                could_show=None
+                if evidence.standard_error is None
+                else float(ndtri(1 - alpha) + ndtri(POWER)) * evidence.standard_error,
+                hypothesis=Hypothesis(relation=question.relation, value=question.value),
+                better=question.metric.better,
+                family=Family(method="intersection-union to pass, holm to violate", size=len(questions)),
+                basis=question.basis,
+                plan=plan,
+                data_hash=data_hash,
+                seed=seed,
+                notes=(*question.notes, *evidence.notes),
+            )
+        )
+    return tuple(claims)
+
+
+def _side(question: Question, interval: Interval) -> int:
+    """+1 where the interval lies on the side that is asked for, -1 on the other, 0 where it holds the limit."""
+    above, below = interval.low > question.value, interval.high < question.value
+    return (int(above) - int(below)) * (1 if question.relation == "above" else -1)
+
+
+def _needed(question: Question, alpha: float) -> tuple[int, float] | None:
+    """Units, and the distance from the limit that they are for: the whole allowance, or half of a level's."""
+    evidence, limit = question.evidence, question.value
+    if evidence.standard_error is None or evidence.standard_error == 0 or limit == 0:
+        return None
+    words = question.metric
+    spread = evidence.standard_error**2 * evidence.units
+    room = abs(limit)
+    if len(question.conditions) == 1:
+        if question.relation == "above":
+            room = (1.0 if words.high is None else words.high) - limit
+        room /= 2
+        if words.kind == "binary":  # if half of what is allowed is true, this is how much items vary
+            spread = max(spread, room * (1 - room))
+        if room <= 0:
+            return None
+    z = float(ndtri(1 - alpha) + ndtri(POWER))
+    return math.ceil(z * z * spread / room**2), room
+
+
+def _sentence(question: Question, verdict: Verdict, interval: Interval, *, needed: tuple[int, float] | None) -> str:
+    """`accuracy of new no worse than old by 2.0 points: met; -0.3 points [-1.1, +0.5] on 900 items`."""
+    words, evidence = question.words, question.evidence
+    two = len(question.conditions) == 2
+    unit = words.suffix if two or words.suffix != " points" else "%"
+    word = {Verdict.VERIFIED: "met", Verdict.REFUTED: "violated", Verdict.UNDECIDED: "undecided"}[verdict]
+    low, high = (words.amount(x, sign=two) for x in (interval.low, interval.high))
+    text = (
+        f"{requirement_name(question)}: {word}; {words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}] on "
+        f"{counted(evidence.n, 'item')}"
+    )
+    if evidence.unit != "item":
+        text += f" in {counted(evidence.units, evidence.unit)}"
+    if needed is not None:
+        truth = "there is no loss" if two else "there is half of what is allowed"
+        text += f"; {counted(needed[0], evidence.unit)} would show it met if in truth {truth}"
+    elif verdict is Verdict.UNDECIDED and evidence.notes:
+        text += f"; {evidence.notes[-1]}"
+    return text + "."
+
+
+def requirement_name(question: Question) -> str:
+    """What is required, in words."""
+    return _name(question.words, question.conditions, question.relation, question.value)
+
+
+def _name(words: Metric, conditions: tuple[str, ...], relation: str, value: float) -> str:
+    if len(conditions) == 2:
+        old, new = conditions
+        return f"{words.noun} of {new} no worse than {old} by {words.amount(abs(value))}{words.suffix}"
+    unit = words.suffix if words.suffix != " points" else "%"
+    return f"{words.noun} of {conditions[0]} {relation} {words.amount(value)}{unit}"
+
+
+def unjudged(
+    metric: Metric,
+    conditions: tuple[str, ...],
+    relation: Literal["above", "below"],
+    value: float,
+    *,
+    why: str,
+    blocked_by: str | None = None,
+    plan: str | None = None,
+) -> Claim:
+    """A requirement that could not be judged: blocked by a gate, or untestable."""
+    verdict = Verdict.UNTESTABLE if blocked_by is None else Verdict.BLOCKED
+    return Claim(
+        measure=metric.name,
+        conditions=conditions,
+        verdict=verdict,
+        sentence=f"{_name(metric, conditions, relation, value)}: {verdict.value}, {why}.",
+        hypothesis=Hypothesis(relation=relation, value=value),
+        better=metric.better,
+        blocked_by=blocked_by,
+        plan=plan,
+    )

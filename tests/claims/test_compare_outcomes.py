@@ -1,0 +1,65 @@
+"""A page of claims: primaries before secondaries, refusals by name, and the sets that cannot be told apart."""
+
+import numpy as np
+import pytest
+
+from helpers.outcomes import outcomes
+from richter.claims import compare_outcomes, pairs_of
+from richter.errors import InputError
+from richter.records import Verdict, plain
+
+
+def page(n: int = 800, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    hard = rng.normal(size=(n, 1))
+    wrong = rng.normal(size=(n, 3)) + np.array([0.0, -1.0, -1.05]) > -hard
+    return ~wrong, np.where(wrong, rng.integers(1, 9, size=(n, 3)) / 2, 0.0)
+
+
+def test_conditions_that_are_alike_stand_in_one_set() -> None:
+    right, severity = page()
+    found = compare_outcomes([outcomes(right), outcomes(severity, "mean_severity")], margins={"accuracy": 0.02})
+    assert [c.measure for c in found.claims] == ["accuracy"] * 3 + ["mean_severity"] * 3
+    assert [c.primary for c in found.claims] == [True] * 3 + [False] * 3
+    first = found.claims[0]
+    assert first.conditions == ("a", "b")
+    assert first.estimate == pytest.approx(float(np.mean(right[:, 1]) - np.mean(right[:, 0])))
+    assert first.verdict is Verdict.VERIFIED
+    assert first.sentence.startswith("b is more accurate than a: +")
+    assert {frozenset(s) for s in found.sets} == {frozenset("bc"), frozenset("a")}
+    assert plain(found)["claims"][0]["verdict"] == "verified"
+
+
+def test_secondary_measures_wait_where_a_primary_is_open() -> None:
+    right, severity = page()
+    found = compare_outcomes([outcomes(right), outcomes(severity, "mean_severity")])
+    assert found.claims[2].verdict is Verdict.UNDECIDED  # b and c
+    assert all(c.interval is None for c in found.claims if not c.primary)
+    two = compare_outcomes([outcomes(right[:, :2]), outcomes(severity[:, :2], "mean_severity")], directed=True)
+    assert [c.verdict for c in two.claims] == [Verdict.VERIFIED, Verdict.VERIFIED]
+    assert [c.hypothesis.relation for c in two.claims if c.hypothesis] == ["above", "below"]
+
+
+def test_refused_pairs_say_why() -> None:
+    right = page()[0].astype(float)
+    right[:500, 1] = np.nan
+    right[:, 2] = np.nan
+    found = compare_outcomes([outcomes(np.where(np.isnan(right), np.nan, right))])
+    reasons = {r.conditions: r.reason for r in found.refused}
+    assert reasons["a", "b"] == "only 300 of 800 items were graded in both (38%, at least 50% are asked for)"
+    assert reasons["b", "c"] == "untestable: c has no graded item"
+    assert not found.claims
+    assert found.summaries[2].estimate is None
+
+
+def test_these_items_with_one_draw_are_refused_with_the_reason() -> None:
+    found = compare_outcomes([outcomes(page()[0])], about="these-items")
+    assert len(found.refused) == 3
+    assert "one draw" in found.refused[0].reason
+
+
+def test_pairs_against_a_control() -> None:
+    assert pairs_of("abc") == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert pairs_of("abc", control="b") == [("b", "a"), ("b", "c")]
+    with pytest.raises(InputError, match="named d"):
+        pairs_of("abc", control="d")
