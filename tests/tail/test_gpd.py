@@ -28,6 +28,13 @@ def test_likelihood_against_scipy(n_samples: int, rng: np.random.Generator) -> N
             assert fit.loglik >= loglik(x, theirs[0], theirs[2]) - 1e-4
 
 
+@pytest.mark.parametrize("k", [1537, 3055, 4560, 5132, 8689, 10262])
+def test_a_step_onto_the_brackets_end_is_taken_against_scipy(k: int) -> None:
+    x = np.random.default_rng([7, k]).exponential(size=500)  # a fit of xi = -1 came out of these samples
+    starts = [genpareto.fit(x, c, floc=0) for c in (-0.2, 0.0, 0.2)]
+    assert fit_gpd(x).loglik >= max(loglik(x, c, scale) for c, _, scale in starts) - 1e-6
+
+
 @pytest.mark.parametrize(
     ("xi", "shape", "scale", "likelihood", "low", "high"),
     [  # evd 2.3-6.1 in R 4.2, by evd.R beside this file

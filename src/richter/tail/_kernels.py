@@ -130,14 +130,14 @@ def fit_weighted(
             high = tau
         step = -slope / curve if curve < 0.0 and a > -1.0 else math.nan
         new = tau + step
-        if not low < new < high:  # also when new is NaN
-            new = tau + max(abs(tau), 0.5 / scale) if math.isinf(high) else 0.5 * (low + high)
-            step = math.nan
-        if abs(step) * scale < tolerance * (1.0 + abs(tau) * scale):
+        if abs(step) * scale < tolerance * (1.0 + abs(tau) * scale):  # also where the step ends on the bracket's end
             xi = a + step * (a_slope + 0.5 * step * a_curve)
             tau = new
             break
-        if high - low < 1e-12 / scale:  # pressed against xi = -1
+        if not low < new < high:  # also when new is NaN
+            new = tau + max(abs(tau), 0.5 / scale) if math.isinf(high) else 0.5 * (low + high)
+        if high - low < 1e-12 / scale:  # no better point is left: often pressed against xi = -1
+            xi = a
             break
         tau = new
     corner = -total * math.log(top)  # xi = -1: uniform on [0, top]

@@ -17,7 +17,7 @@ from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import verdict_of
 from richter.tail._gof import rounding_step
 from richter.tail._plan import Step, TailPlan, name_of
-from richter.tail._resample import percentile, resample
+from richter.tail._resample import resample
 from richter.tail._transform import Transformed, on_half_steps, transform_scores
 
 __all__ = ["TailStudy", "compare_conditions", "compare_tails"]
@@ -152,14 +152,6 @@ def compare_conditions(
     over_band = {q: tuple(pair(index[a], index[b], t, level) for a, b in couples) for t, q in enumerate(thresholds)}
     headline = over_band[step.q]
     probed = None if probe is None else pair(index[probe[0]], index[probe[1]], 0, 1 - plan.alpha)
-    conditions = {}
-    for i, name in enumerate(names):
-        shown = tails[name]
-        conditions[name] = (
-            shown
-            if shown.fit is None
-            else dataclasses.replace(shown, interval=percentile(drawn.shapes[:, i, 0], 1 - plan.alpha))
-        )
     told: dict[str, list[str]] = {}
     for name, tail in tails.items():
         for remark in remarks_on(tail):
@@ -175,7 +167,7 @@ def compare_conditions(
         transform=name_of(step.transform),
         q=step.q,
         paired=paired,
-        conditions=conditions,
+        conditions=tails,
         claims=headline,
         over_band=over_band,
         sensitivity=_sensitivity(headline, plan),
