@@ -14,13 +14,15 @@ def outcomes(values: ArrayLike, metric: str = "accuracy", **more: Any) -> Outcom
     table = table[:, :, None] if table.ndim == 2 else table
     item, condition, draw = (index.ravel() for index in np.indices(table.shape))
     known = ~np.isnan(table.ravel())
+    given: dict[str, Any] = {
+        "metric": METRICS[metric],
+        "items": tuple(f"q{k}" for k in range(table.shape[0])),
+        "conditions": tuple("abcdefghijklmnopqrstu"[: table.shape[1]]),
+    }
     return Outcomes(
-        metric=METRICS[metric],
-        items=tuple(f"q{k}" for k in range(table.shape[0])),
-        conditions=tuple("abcdefghijklmnopqrstu"[: table.shape[1]]),
         item=item[known],
         condition=condition[known],
         draw=draw[known],
         value=table.ravel()[known],
-        **more,
+        **(given | more),
     )

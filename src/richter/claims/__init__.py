@@ -4,10 +4,12 @@ Pure: arrays and records only. `Outcomes` is one metric on items, draws and grou
 claim on a score uses it.
 """
 
+from richter.claims._alignment import Alignment, check_alignment
 from richter.claims._compare import Comparison, Shared, Summary, compare_outcomes, pairs_of
 from richter.claims._decide import Question, decide
 from richter.claims._ece import EceSide, ece_difference, ece_evidence, ece_side
 from richter.claims._evidence import Evidence, p_value
+from richter.claims._names import distinct_names
 from richter.claims._outcomes import METRICS, Metric, Outcomes, unit_means
 from richter.claims._require import require, requirement_name, unjudged
 from richter.claims._sets import maximal_sets
@@ -16,6 +18,7 @@ from richter.claims._units import About, Sample, as_sample, difference_evidence,
 __all__ = [
     "METRICS",
     "About",
+    "Alignment",
     "Comparison",
     "EceSide",
     "Evidence",
@@ -26,9 +29,11 @@ __all__ = [
     "Shared",
     "Summary",
     "as_sample",
+    "check_alignment",
     "compare_outcomes",
     "decide",
     "difference_evidence",
+    "distinct_names",
     "ece_difference",
     "ece_evidence",
     "ece_side",

@@ -1,0 +1,439 @@
+"""Do conditions grade the same questions under the same ids? Told by whose grades agree, or by the questions' texts.
+
+Conditions that answer the same questions fail on the same hard ones, or answer by opposite habits: either way their
+grades depend on each other, item by item. Grades in another order do not.
+"""
+
+import dataclasses
+import itertools
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.special import gammaln, ndtr, stdtrit
+from scipy.stats import chi2, rankdata
+
+from richter.claims._names import distinct_names
+from richter.claims._outcomes import Codes, Floats, Outcomes
+from richter.claims._units import Sample, as_sample
+from richter.records import Refused
+
+__all__ = ["Alignment", "check_alignment"]
+
+LINK = 6e-5  # a pair whose agreement has a smaller p is linked
+PAIRS = 10  # with more pairs the limit falls, so that a false link stays as rare over the whole file
+SEEN = 6.0  # the |z| to be expected before its absence counts
+FEW = 200  # shared items under which absence says nothing
+NEAR = 0.1  # shares of the range: accuracies this close are alike, and one this close to chance is near it
+PART = -4.0  # the z at which a part of the file no longer fits
+BLOCKS = 8  # of the file; windows of two to six in a row are looked at
+EXACT = 400.0  # variance of an agreement from which the normal law is near enough
+REMEDY = "export them again with the questions' ids, or go on with --trust-ids"
+
+Bools = NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Alignment:
+    """Which conditions share one order of items.
+
+    `sets` are the conditions in one order, the main one first: pairs within a set may be compared, pairs across sets
+    may not. What could not be checked stays in the main set and is named in `unchecked` and `warnings`. `refused` has
+    one line for each set that is out of order. Where ids were trusted nothing is refused and those lines are warnings.
+    """
+
+    sets: tuple[tuple[str, ...], ...]
+    refused: tuple[Refused, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def apart(self) -> frozenset[frozenset[str]]:
+        """The pairs that may not be compared item by item."""
+        return frozenset(
+            frozenset((a, b)) for one, other in itertools.combinations(self.sets, 2) for a in one for b in other
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Agreement:
+    """Conditions x conditions: phi within groups, z and p of it, and the z that a phi of 1 would have."""
+
+    phi: Floats
+    z: Floats
+    p: Floats
+    reach: Floats
+    shared: Floats
+
+
+def check_alignment(
+    sample: Sample | Outcomes, *, texts: Codes | None = None, chance: float | None = None, trust: bool = False
+) -> Alignment:
+    """Sort conditions into sets that share one order of items, and refuse what is seen to be in another.
+
+    For every pair the agreement on shared items, within group or stratum where there are any, has an exact
+    (hypergeometric) two-sided p; for graded values the same with ranks and the normal law. Pairs with p < 6e-5 in
+    either direction are linked (less with more than ten pairs), and so is a condition that depends on a set together;
+    connected conditions are aligned. One outside the main set is refused only where its place would have been seen:
+    an expected |z| of 6, from the median |phi| of pairs of like accuracy. Under 200 shared items, with two conditions,
+    or near chance it "cannot be checked", which is a warning. `chance` is the share of right answers by guessing;
+    where it is unknown, accuracies below 0.6 and near the lowest of all may be chance.
+
+    `texts` (items x conditions, a code of the question's text, -1 for none) decides where it is given: a condition is
+    out of order where its texts are those of other items. Where ids are positions, a part of the file that no longer
+    fits (a shift from some row on, a shuffled half) is looked for: in windows of two to six eighths, the correlation
+    with the sum of the others against that in the rest, by Fisher's z, relative to how the other conditions fare
+    there; -4 or below is refused. A random half of the items cannot be told from a less similar condition.
+    """
+    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    outcomes, values = sample.outcomes, sample.mean
+    names, number = outcomes.conditions, len(outcomes.conditions)
+    if number < 2:
+        return Alignment(sets=(names,))
+    short = distinct_names(names)
+    displaced = {} if texts is None else _displaced(texts)  # condition: items that have another item's text
+    lost = [([k], _text_line(short[k], *found)) for k, found in displaced.items() if found[0] > 0]
+    usable = [k for k in range(number) if displaced.get(k, (0, 0))[0] == 0]
+    unchecked: dict[int, str] = {}
+    warnings: list[str] = []
+    if any(k not in displaced for k in usable):
+        sure = [place for place, k in enumerate(usable) if k in displaced]
+        within = outcomes.group if outcomes.group is not None else outcomes.stratum
+        apart, why, whole = _by_grades(values[:, usable], within, sure, outcomes, chance)
+        unchecked = {usable[k]: reason for k, reason in why.items()}
+        main = [k for place, k in enumerate(usable) if not any(place in part for part in apart)]
+        for part in apart:
+            members = [usable[k] for k in part]
+            lost.append((members, _order_line(members, main, short, values, outcomes.items)))
+        for k, line in (_by_parts(values, outcomes.items, main, short) if whole else {}).items():
+            if k in displaced or k in unchecked:
+                continue
+            if usable.index(k) in whole:
+                lost.append(([k], line))
+            else:
+                warnings.append(f"{line}; possibly near chance, so it is not refused")
+    out = {k for members, _ in lost for k in members}
+    warnings += [
+        f"cannot be checked whether ids mean the same questions for {_listed(short[k] for k in some)}: {why}"
+        for why, some in itertools.groupby(sorted(unchecked, key=lambda k: unchecked[k]), key=lambda k: unchecked[k])
+    ]
+    alone = tuple(names[k] for k in sorted(unchecked))
+    if trust:
+        warnings += [f"ids are trusted although {line}" for _, line in lost]
+        return Alignment(sets=(names,), unchecked=alone, warnings=tuple(warnings))
+    sets = [[k for k in range(number) if k not in out], *(members for members, _ in lost)]
+    return Alignment(
+        sets=tuple(tuple(names[k] for k in members) for members in sets if members),
+        refused=tuple(
+            Refused(conditions=tuple(names[k] for k in members), reason=f"{line}; {REMEDY}") for members, line in lost
+        ),
+        unchecked=alone,
+        warnings=tuple(warnings),
+    )
+
+
+def _by_grades(
+    values: Floats, within: Codes | None, sure: list[int], outcomes: Outcomes, chance: float | None
+) -> tuple[list[list[int]], dict[int, str], list[int]]:
+    """Sets that are out of order, why others cannot be checked, and whose parts can be; `sure` ones share one order."""
+    number = values.shape[1]
+    agree = _agreement(values, within)
+    linked = agree.p < LINK * min(1.0, PAIRS / max(1, number * (number - 1) // 2))
+    linked[np.ix_(sure, sure)] = True
+    labels = connected_components(linked, directed=False)[1]
+    main = int(labels[sure[0]]) if sure else int(np.argmax(np.bincount(labels)))
+    joined = _joined(values, within, labels, main)
+    labels[joined] = main
+    accuracy = np.nanmean(values, axis=0)
+    low, high = outcomes.metric.low, outcomes.metric.high
+    span = (np.nanmax(values) if high is None else high) - (np.nanmin(values) if low is None else low)
+    close = NEAR * float(span)
+    near = np.zeros(number, dtype=bool)
+    if outcomes.metric.kind == "binary":
+        if chance is None:
+            near = (accuracy < 0.5 + close) & (accuracy < np.min(accuracy) + close)
+        else:
+            near = np.abs(accuracy - chance) < close
+    habits = bool((linked & (agree.phi < 0)).any())
+    inside = labels == main
+    few = 5 if chance is None or chance > 0.4 else 3  # with two options four may share one habit that a fifth lacks
+    single = np.bincount(labels)[labels] == 1
+    loose = int(np.sum(single & ~inside & ~near)) > max(1, number // 4)  # then links are no matter of course
+    apart: list[list[int]] = []
+    unchecked: dict[int, str] = {}
+    for label in sorted(set(labels[~inside].tolist())):
+        members = np.flatnonzero(labels == label)
+        binary = outcomes.metric.kind == "binary"
+        seen = [_expected(agree, int(k), inside, accuracy, close, binary) for k in members]
+        shared = max(agree.shared[np.ix_(members, inside)].max(initial=0), 0)
+        if inside.sum() < 2:
+            why = "two conditions alone do not show it" if number == 2 else "no two conditions agree with each other"
+        elif shared < FEW:
+            why = f"fewer than {FEW} shared items"
+        elif all(near[members]):
+            why = "near chance" if chance is not None else "possibly near chance"
+        elif habits:
+            why = "some conditions agree less than by chance, as with habits of position"
+        elif (
+            loose
+            or max(z for z, k in zip(seen, members, strict=True) if not near[k]) < SEEN
+            or max(_foreseen(agree, members, np.flatnonzero(some), few) for some in (inside, inside & ~near)) < -PART
+        ):
+            why = "too little agreement is to be expected on so many items"
+        else:
+            apart.append(members.tolist())
+            continue
+        unchecked |= dict.fromkeys(members.tolist(), why)
+    if inside.sum() == 1 and number > 1:
+        unchecked[int(np.flatnonzero(inside)[0])] = next(iter(unchecked.values()))
+    return apart, unchecked, [] if habits else np.flatnonzero(inside & ~near).tolist()
+
+
+def _expected(agree: _Agreement, k: int, inside: Bools, accuracy: Floats, close: float, binary: bool) -> float:
+    """The largest |z| that condition k should have with one inside.
+
+    From the median |phi| of pairs inside in which the other is of like accuracy as k; where there is none, of pairs
+    whose accuracies are as far apart. Each phi counts as a share of the most that its two accuracies allow.
+    """
+    most = _most_phi(accuracy) if binary else np.ones_like(agree.phi)
+    share = np.abs(agree.phi) / most
+    members = np.flatnonzero(inside)
+    best = 0.0
+    for j in members:
+        others = members[(members != j) & (np.abs(accuracy[members] - accuracy[k]) <= close)]
+        found = share[j, others]
+        if not len(found):
+            apart = np.abs(accuracy[members][:, None] - accuracy[members][None, :])
+            found = np.triu(np.abs(apart - abs(accuracy[k] - accuracy[j])) <= close, 1)
+            found = share[np.ix_(members, members)][found]
+        if len(found):
+            best = max(best, float(np.median(found)) * float(most[k, j]) * float(agree.reach[k, j]))
+    return best
+
+
+def _foreseen(agree: _Agreement, members: NDArray[np.intp], inside: NDArray[np.intp], few: int) -> float:
+    """The least |z| that a further condition like those inside would have with its closest one.
+
+    A prediction bound at 1 in 200 for one more of the logarithms of every member's largest |phi|; few or uneven
+    members (habits shared by some) make it small, and then absence says nothing.
+    """
+    if len(inside) < few:
+        return 0.0
+    phi = np.abs(agree.phi[np.ix_(inside, inside)])
+    np.fill_diagonal(phi, 0.0)
+    logs = np.log(np.maximum(phi.max(axis=1), 1e-9))
+    n = len(logs)
+    bound = logs.mean() - float(stdtrit(n - 1, 0.995)) * logs.std(ddof=1) * math.sqrt(1 + 1 / n)
+    return math.exp(bound) * float(agree.reach[np.ix_(members, inside)].max())
+
+
+def _most_phi(accuracy: Floats) -> Floats:
+    """The largest phi of two conditions of these accuracies: the better one is right wherever the other is."""
+    odds = np.clip(accuracy, 1e-6, 1 - 1e-6) / (1 - np.clip(accuracy, 1e-6, 1 - 1e-6))
+    ratio: Floats = np.sqrt(odds[:, None] / odds[None, :])
+    return np.minimum(ratio, 1 / ratio)
+
+
+def _agreement(values: Floats, within: Codes | None) -> _Agreement:
+    """Every pair's agreement on shared items, permuted within groups: sum of (xy - mean x mean y), its variance, p."""
+    known = ~np.isnan(values)
+    binary = bool(np.isin(values[known], (0.0, 1.0)).all())
+    x = np.nan_to_num(values if binary else _ranks(values))
+    m = known.astype(np.float64)
+    number = values.shape[1]
+    excess, variance, square, rows = (np.zeros((number, number)) for _ in range(4))
+    tables: list[tuple[Floats, ...]] = []
+    for part in _parts(within, len(values)):
+        a, b = x[part], m[part]
+        n, sums, squares, both = b.T @ b, a.T @ b, (a * a).T @ b, a.T @ a
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = np.nan_to_num(np.maximum(squares - sums**2 / n, 0.0))
+            excess += np.nan_to_num(both - sums * sums.T / n)
+            variance += np.nan_to_num(spread * spread.T / (n - 1), posinf=0.0)
+        square += spread
+        rows += n
+        tables.append((n, sums, both))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        reach = np.nan_to_num(np.sqrt(square * square.T) / np.sqrt(variance))
+        phi = np.nan_to_num(excess / np.sqrt(square * square.T))
+        z = np.nan_to_num(excess / np.sqrt(variance))
+    p = 2 * ndtr(-np.abs(z))
+    if binary:
+        for i, j in zip(*np.nonzero(np.triu((np.abs(z) > 3) & (variance < EXACT), 1)), strict=True):
+            p[i, j] = p[j, i] = _exact([(n[i, j], s[i, j], s[j, i], t[i, j]) for n, s, t in tables])
+    np.fill_diagonal(p, 0.0)
+    return _Agreement(phi=phi, z=z, p=p, reach=reach, shared=rows)
+
+
+def _parts(within: Codes | None, n: int) -> list[NDArray[np.intp] | slice]:
+    """The rows of every group, or all."""
+    if within is None or len(np.unique(within)) == len(within):
+        return [slice(None)]
+    order = np.argsort(within, kind="stable")
+    return list(np.split(order, np.flatnonzero(np.diff(within[order])) + 1))
+
+
+def _ranks(values: Floats) -> Floats:
+    return np.asarray(rankdata(values, axis=0, nan_policy="omit"), dtype=np.float64)
+
+
+def _exact(tables: Sequence[tuple[float, float, float, float]]) -> float:
+    """Two-sided p of the number right in both, given the margins of every group: a sum of hypergeometrics."""
+    law, start, seen = np.ones(1), 0, 0
+    for n, a, b, both in tables:
+        low, high = int(max(0, a + b - n)), int(min(a, b))
+        if high > low:
+            k = np.arange(low, high + 1)
+            logs = -(gammaln(k + 1) + gammaln(a - k + 1) + gammaln(b - k + 1) + gammaln(n - a - b + k + 1))
+            part = np.exp(logs - logs.max())
+            law = np.convolve(law, part / part.sum())
+        start += low
+        seen += int(both)
+    place = seen - start
+    return min(1.0, 2 * min(float(law[place:].sum()), float(law[: place + 1].sum())))
+
+
+def _joined(values: Floats, within: Codes | None, labels: NDArray[np.int32], main: int) -> list[int]:
+    """Conditions outside the main set that depend on its members together: n R^2 against chi-square, within groups.
+
+    Several weak agreements add up, and members with opposite habits cancel.
+    """
+    inside = np.flatnonzero(labels == main)
+    if len(inside) < 2 or (labels == main).all():
+        return []
+    known = ~np.isnan(values)
+    x = values.copy()
+    freedom = 0
+    for part in _parts(within, len(values)):
+        with np.errstate(invalid="ignore"):
+            count = known[part].sum(axis=0)
+            x[part] -= np.where(count > 0, np.nansum(values[part], axis=0) / np.maximum(count, 1), 0.0)
+        freedom += 1
+    base = np.nan_to_num(x[:, inside])
+    found = []
+    for k in np.flatnonzero(labels != main):
+        use = known[:, k]
+        n = int(use.sum()) - freedom
+        for design in (base[use].sum(axis=1, keepdims=True), base[use]):
+            if n > 10 * design.shape[1]:
+                y = x[use, k]
+                fit = design @ np.linalg.lstsq(design, y, rcond=None)[0]
+                share = float(fit @ fit) / max(float(y @ y), 1e-300)
+                if chi2.sf(n * share, design.shape[1]) < LINK / 2:
+                    found.append(int(k))
+                    break
+    return found
+
+
+def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
+    """Of every condition whose texts can be compared: items that carry another item's text, and items compared.
+
+    An item's own text is the one that most conditions give. A text that no item owns (a template of the condition's
+    own) says nothing; a condition in which most texts are such is left to its grades.
+    """
+    items, number = texts.shape
+    own = np.full(items, -1, dtype=np.intp)
+    for i, row in enumerate(texts):
+        seen = row[row >= 0]
+        if len(seen):
+            codes, counts = np.unique(seen, return_counts=True)
+            own[i] = codes[np.argmax(counts)]
+    owned = np.unique(own[own >= 0])
+    found = {}
+    for k in range(number):
+        given = (texts[:, k] >= 0) & np.isin(texts[:, k], owned)
+        if given.sum() > max(0.5 * int(np.sum(texts[:, k] >= 0)), 1):
+            wrong, n = int(np.sum(texts[given, k] != own[given])), int(given.sum())
+            found[k] = (wrong if wrong > 0.01 * n else 0, n)
+    return found
+
+
+def _by_parts(values: Floats, items: Sequence[str], main: list[int], short: Sequence[str]) -> dict[int, str]:
+    """Conditions that fit the others in one part of the file and not in another, where ids are positions."""
+    order = _positions(items)
+    if order is None or len(main) < 4 or len(items) < 2 * FEW:
+        return {}
+    x = values[order][:, main]
+    centred = np.nan_to_num(x - np.nanmean(x, axis=0))
+    total = centred.sum(axis=1)
+    edges = np.linspace(0, len(order), BLOCKS + 1).astype(int)
+    lowest: dict[int, tuple[float, int, int]] = {}
+    for first, last in itertools.combinations(range(BLOCKS + 1), 2):
+        if not 2 <= last - first <= 6:
+            continue
+        window = np.zeros(len(order), dtype=bool)
+        window[edges[first] : edges[last]] = True
+        inner, outer = (_with_others(x[use], centred[use], total[use]) for use in (window, ~window))
+        with np.errstate(invalid="ignore"):
+            gap = np.arctanh(inner[0]) - np.arctanh(outer[0])
+            gap -= np.nanmedian(gap)
+            # a file sorted by subject or difficulty changes every condition's fit, each in its own way
+            typical = 1.4826 * np.nanmedian(np.abs(gap))
+            z = gap / np.maximum(np.sqrt(1 / (inner[1] - 3) + 1 / (outer[1] - 3)), typical)
+        for k in np.flatnonzero((z < PART) & (inner[0] * np.sqrt(inner[1]) < -PART)):
+            if z[k] < lowest.get(main[k], (0.0, 0, 0))[0]:
+                lowest[main[k]] = (float(z[k]), int(edges[first]), int(edges[last]) - 1)
+    return {
+        k: f"{short[k]} fits the other {len(main) - 1} conditions elsewhere but not around items "
+        f"{items[order[first]]} to {items[order[last]]}"
+        for k, (_, first, last) in lowest.items()
+    }
+
+
+def _with_others(x: Floats, centred: Floats, total: Floats) -> tuple[Floats, Floats]:
+    """Every condition's correlation with the sum of the others, and the items it is over."""
+    found, sizes = np.full(x.shape[1], np.nan), np.zeros(x.shape[1])
+    for k in range(x.shape[1]):
+        use = ~np.isnan(x[:, k])
+        a, b = centred[use, k], total[use] - centred[use, k]
+        sizes[k] = use.sum()
+        if sizes[k] > 20 and a.std() > 0 and b.std() > 0:
+            found[k] = np.clip(np.corrcoef(a, b)[0, 1], -0.999, 0.999)
+    return found, sizes
+
+
+def _positions(items: Sequence[str]) -> NDArray[np.intp] | None:
+    """The order of items whose ids are positions (consecutive numbers, perhaps after one common word); None if not."""
+    found = [re.fullmatch(r"(.*?)(\d{1,9})", item, re.DOTALL) for item in items]
+    if not all(found) or len({m[1] for m in found if m}) != 1:
+        return None
+    numbers = np.array([int(m[2]) for m in found if m])
+    if np.ptp(numbers) >= 1.5 * len(numbers):
+        return None
+    return np.argsort(numbers, kind="stable")
+
+
+def _order_line(members: list[int], main: list[int], short: Sequence[str], values: Floats, items: Sequence[str]) -> str:
+    are = "is" if len(members) == 1 else "are"
+    line = f"{_listed(short[k] for k in members)} {are} in another order than the other {len(main)}"
+    order = _positions(items)
+    if order is not None:
+        rest = np.nanmean(values[order][:, main], axis=1)
+        shifts = {_shift(values[order, k], rest) for k in members}
+        if len(shifts) == 1 and 0 not in shifts:
+            line += f" (moved by {shifts.pop():+d} rows they fit)"
+    return line
+
+
+def _shift(x: Floats, rest: Floats, reach: int = 5) -> int:
+    """By how many rows a condition must move to agree with the others after all; 0 where none helps."""
+    for move in itertools.chain.from_iterable((k, -k) for k in range(1, reach + 1)):
+        a, b = (x[:-move], rest[move:]) if move > 0 else (x[-move:], rest[:move])
+        use = ~np.isnan(a) & ~np.isnan(b)
+        if use.sum() > 30 and a[use].std() > 0 and b[use].std() > 0:
+            r = float(np.corrcoef(a[use], b[use])[0, 1])
+            if r * math.sqrt(use.sum()) > SEEN:
+                return move
+    return 0
+
+
+def _text_line(name: str, wrong: int, n: int) -> str:
+    return f"{name} has another item's question under {wrong:,} of {n:,} ids"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
