@@ -29,7 +29,8 @@ def best_on_grid(x: NDArray[np.float64]) -> float:
 
 def best_of_scipy(x: NDArray[np.float64]) -> float:
     fits = [genpareto.fit(x, c, floc=0) for c in (-0.2, 0.0, 0.2)]
-    return max(float(genpareto.logpdf(x, c, scale=s).sum()) for c, _, s in fits if c >= -1)
+    found = [float(genpareto.logpdf(x, c, scale=s).sum()) for c, _, s in fits if c >= -1]  # below is no maximum
+    return max(found, default=-math.inf)
 
 
 def main() -> None:

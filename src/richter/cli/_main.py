@@ -26,6 +26,7 @@ COMMANDS = {
     "draw": ("_draw", "draw", "Draw repeated answers for calibration."),
     "export": ("_export", "export", "Write a run's records as Parquet, CSV or JSONL."),
     "floors": ("_floors", "floors", "What this much data can and cannot show."),
+    "help": ("_help", "help_", "What a command does, or what a word means: richter help condition"),
     "gate": ("_gate", "gate", "Check a plan's requirements, for continuous integration."),
     "import": ("_import", "import_logs", "Read logs of other tools into a run."),
     "judge": ("_judge", "judge", "Rate answers by rules and by judge models."),
@@ -41,13 +42,33 @@ COMMANDS = {
     "view": ("_view", "view", "Look at runs in a local web app."),
 }
 
+# the question that a command answers -> the commands; the first group is what `richter --help` shows
+GROUPS = {
+    "Start here": ("demo", "compare", "report", "view", "audit", "gate", "import", "help"),
+    "Look at answers and runs": ("check", "run", "export", "rate", "agreement"),
+    "Is it better, how bad are its errors, does it know": ("severity", "tail", "calibration", "floors"),
+    "Find where it fails": ("search", "kb"),
+    "Ask and judge, step by step": ("ask", "judge", "draw", "bench"),
+    "Before you begin": ("size", "plan", "doctor"),
+}
 
-@click.group(cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=LazyGroup, table=COMMANDS, groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="richter")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def _root(ctx: click.Context, debug: bool) -> None:
     """Find a language model's errors, weigh them, and say what the evidence can carry.
+
+    \b
+    Your data: a table with three columns (item, condition, correct or score), or
+    a log of Inspect, lm-eval, promptfoo, DeepEval, HELM and others.
+
+    \b
+    Examples:
+      richter compare results.csv              is the difference real?
+      richter report old.eval new.eval         the same as a page
+      richter help condition                   what a word means
 
     \b
     Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.

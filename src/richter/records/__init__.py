@@ -3,6 +3,7 @@
 from richter.records._audit import Answer, Condition, Confidence, Decoding, Grade, Item, Rating, call_key
 from richter.records._claim import Better, Claim, Family, Hypothesis, Refused, Unit
 from richter.records._finding import Finding, Gate, Interval, Verdict
+from richter.records._glossary import GLOSSARY, explain
 from richter.records._knowledge import Document, Paragraph, Question
 from richter.records._picture import Mark, Shown, picture
 from richter.records._plain import Result, plain
@@ -11,6 +12,7 @@ from richter.records._reply import fence, last_object, storable
 from richter.records._text import markdown_safe, printable
 
 __all__ = [
+    "GLOSSARY",
     "Answer",
     "Better",
     "Claim",
@@ -35,6 +37,7 @@ __all__ = [
     "Unit",
     "Verdict",
     "call_key",
+    "explain",
     "fence",
     "jsonable",
     "last_object",
