@@ -70,8 +70,12 @@ def _again(kind: type[RichterError], args: tuple[Any, ...], state: dict[str, Any
 
 def without_passwords(text: str) -> str:
     """A text without the passwords of the database addresses in it, wherever a message names one as it was given."""
-    text = re.sub(r"(postgres(?:ql)?:/+[^\s:/@?#]*):\S*@", r"\1@", text)
-    return re.sub(r"(postgres(?:ql)?:/+\S*[?&]password=)[^\s&#]*", r"\1***", text)
+    text = re.sub(r"(?i)(postgres(?:ql)?:/+[^\s:/@?#]*):\S*@", r"\1@", text)
+
+    def hide(address: re.Match[str]) -> str:
+        return re.sub(r"(?i)([?&](?:ssl)?password=)[^&#]*", r"\1***", address.group())
+
+    return re.sub(r"(?i)postgres(?:ql)?:/+\S*", hide, text)
 
 
 class InputError(RichterError):

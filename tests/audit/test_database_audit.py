@@ -32,9 +32,9 @@ from richter.interop import evidence_of
 from richter.llm import parse_budget
 from richter.records import Answer
 from richter.store import (
+    Attempt,
     Call,
     Ledger,
-    Limits,
     Usage,
     find_parts,
     find_runs,
@@ -145,7 +145,7 @@ def test_what_a_killed_process_had_in_flight_counts_in_every_stage(url: str) -> 
 
 def held(ledger: Ledger, calls: int) -> None:
     async def main() -> None:
-        room = await ledger.hold(Usage(calls=calls), Limits())
+        room = await ledger.hold(Attempt("one", "key", "m", Usage(calls=calls)))
         assert room.granted
 
     asyncio.run(main())

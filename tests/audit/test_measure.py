@@ -40,7 +40,7 @@ from richter.audit._measure_words import _rounded_up
 from richter.errors import InputError, LedgerNewer
 from richter.floors import paired_gap_labels
 from richter.interop import RatingsFile
-from richter.llm import parse_budget
+from richter.llm import Budget
 from richter.records import Answer, Condition, Decoding, Item, Rating, jsonable
 from richter.stats import EceResult, benjamini_hochberg, ece
 from richter.store import LEDGER_NAME, Call, open_ledger
@@ -391,7 +391,7 @@ def test_a_search_beside_the_run(run: Path, tmp_path: Path) -> None:
     condition = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
     settings = SearchSettings(batch=8, neighbours=6, questions=2, phrasings=2)
     testee = SimulatedTestee(lambda document, _: document in (2, 3, 7))
-    found = run_search(copy / "search", base, condition, settings, budget=parse_budget("250calls"), model=testee)
+    found = run_search(copy / "search", base, condition, settings, budget=Budget(own_calls=250), model=testee)
     document = measured(copy, only=["search"])
     (row,) = document["sections"]["search"]
     assert row["name"] == "search"

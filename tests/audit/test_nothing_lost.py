@@ -80,8 +80,13 @@ def test_sigkill_at_25_random_moments(tmp_path: Path) -> None:
         assert api.requests.total() == total
 
 
-@pytest.mark.parametrize("place", ["folder", "database"])
-def test_ctrl_c_keeps_what_arrived(tmp_path: Path, request: pytest.FixtureRequest, place: str) -> None:
+@pytest.mark.parametrize(
+    ("place", "sent", "code"),
+    [("folder", signal.SIGINT, 130), ("database", signal.SIGINT, 130), ("folder", signal.SIGTERM, 143)],
+)
+def test_ctrl_c_and_a_polite_kill_keep_what_arrived(
+    tmp_path: Path, request: pytest.FixtureRequest, place: str, sent: signal.Signals, code: int
+) -> None:
     run: Path | str = tmp_path / "run"
     if place == "database":
         run = request.getfixturevalue("postgres").url("interrupted")
@@ -93,11 +98,12 @@ def test_ctrl_c_keeps_what_arrived(tmp_path: Path, request: pytest.FixtureReques
         )
         while api.answered.total() < 20:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         _, errors = process.communicate(timeout=20)
-        assert process.returncode == 130
+        assert process.returncode == code
         assert "run the same command again" in errors
         assert "Traceback" not in errors
         with open_ledger(run) as ledger:
             assert sum(not answer.error for answer in ledger.answers()) >= 20 - 8
-            assert ledger.spent().calls == api.requests.total()  # those in flight are counted too
+            assert ledger.spent().calls >= api.requests.total()  # those in flight are counted too
+            assert ledger.unsettled().cut_off == 0

@@ -11,6 +11,7 @@ import pytest
 
 from helpers.server import FakeApi, answer_for
 from richter.cli import main
+from richter.store import run_used
 
 
 def richter(*args: object) -> int:
@@ -183,3 +184,22 @@ def test_json_never_over_an_input(tmp_path: Path, bench: Path, capsys: pytest.Ca
     assert richter(*args) == 1
     assert "overwrite an input" in capsys.readouterr().err
     assert bench.read_bytes() == before
+
+
+def test_what_may_have_been_billed_is_shown_and_settled(
+    tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(tmp_path / "run")
+    prices = tmp_path / "prices.toml"
+    with FakeApi(fault_share=1.0, seed=2) as api:
+        prices.write_text(f'["{api.model}"]\ninput_usd = 1000\noutput_usd = 1000\n')
+        command = ["ask", run, "--bench", str(bench), "--model", api.model, "--prices", str(prices), "--limit", "1"]
+        assert richter(*command, "--timeout", "0.2", "--budget", "0.9usd") == 1  # 0.77 dollars hold one attempt
+    assert "is used up" in capsys.readouterr().err
+    assert richter("run", "settle", run, "--json", "-") == 0
+    assert json.loads(capsys.readouterr().out)["unsettled"]["money_usd"] > 0.7
+    assert richter("run", "show", run) == 0
+    assert "may have been billed up to $0.7" in capsys.readouterr().out
+    assert richter("run", "settle", run, "--billed", "0.1", "--json", "-") == 0
+    capsys.readouterr()
+    assert run_used(run).money_usd == pytest.approx(0.1)

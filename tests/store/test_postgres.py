@@ -28,7 +28,20 @@ from richter.errors import (
     StorageError,
 )
 from richter.records import Answer, Item
-from richter.store import Call, Ledger, Limits, Usage, find_runs, has_ledger, open_ledger, run_folder, run_place
+from richter.store import (
+    Attempt,
+    Call,
+    Ledger,
+    Limits,
+    Usage,
+    find_runs,
+    has_ledger,
+    open_ledger,
+    run_folder,
+    run_part,
+    run_place,
+    run_used,
+)
 from richter.store import _postgres as driver
 from richter.store import _schema as schema
 from richter.store import _shared as shared
@@ -65,11 +78,18 @@ def claim(ledger: Ledger, *numbers: int) -> list[str]:
     return [found if isinstance(found, str) else found.error or found.text for found in asyncio.run(main())]
 
 
-def hold(ledger: Ledger, limits: Limits, *bounds: Usage) -> list[bool]:
-    async def main() -> list[Any]:
-        return await asyncio.gather(*(ledger.hold(bound, limits) for bound in bounds))
+def hold(ledger: Ledger, limits: Limits, *bounds: Usage) -> list[str]:
+    """The attempts for which there was room, and "" where there was none."""
+    wanted = [Attempt(uuid.uuid4().hex, "key", "m", bound, limits) for bound in bounds]
 
-    return [room.granted for room in asyncio.run(main())]
+    async def main() -> list[Any]:
+        return await asyncio.gather(*(ledger.hold(attempt) for attempt in wanted))
+
+    granted = [room.granted for room in asyncio.run(main())]
+    for attempt, fits in zip(wanted, granted, strict=True):
+        if fits:
+            ledger.sent(attempt.id)
+    return [attempt.id if fits else "" for attempt, fits in zip(wanted, granted, strict=True)]
 
 
 def sql(url: str, statement: str) -> None:
@@ -179,23 +199,36 @@ def test_no_claim_passes_on_just_after_the_server_came_back(url: str, monkeypatc
 def test_the_budget_is_over_all_processes(url: str) -> None:
     limits, bound = Limits(calls=5, tokens=100), Usage(calls=1, tokens=30)
     with open_ledger(url, mode="write") as one, open_ledger(url, mode="write") as other:
-        assert hold(one, limits, bound, bound) == [True, True]
-        assert hold(other, limits, bound, bound) == [True, False]  # 120 tokens would be too many
-        one.count(held=Usage() - bound, spent=Usage(calls=1, tokens=2))
-        record(one, call(1))  # what it cost is written with the answer
-        assert hold(other, limits, bound, bound) == [True, False]  # 2 spent, 30 and 60 held: 92
-        other.count(held=Usage() - bound, spent=Usage(calls=1, tokens=1))
-        assert hold(other, limits, bound, bound) == [True, False]  # 3 spent, 30 and 60 held: 93
+        first, second = hold(one, limits, bound, bound)
+        third, none = hold(other, limits, bound, bound)
+        assert (bool(third), none) == (True, "")  # 120 tokens would be too many
+        record(one, call(1, attempt=first, cost=Usage(calls=1, tokens=2)))
+        fourth, none = hold(other, limits, bound, bound)
+        assert (bool(fourth), none) == (True, "")  # 2 spent, 30 and 60 held: 92
+        record(other, call(2, attempt=third, cost=Usage(calls=1, tokens=1)))
+        fifth, none = hold(other, limits, bound, bound)
+        assert (bool(fifth), none) == (True, "")  # 3 spent, 30 and 60 held: 93
+        for number, attempt in enumerate((second, fourth, fifth), 3):
+            record(one if attempt == second else other, call(number, attempt=attempt, cost=Usage(calls=1)))
     with open_ledger(url, mode="write") as later:
-        assert hold(later, Limits(calls=3), *[Usage(calls=1)] * 3) == [True, False, False]  # two were spent for good
+        assert [bool(a) for a in hold(later, Limits(calls=6), *[Usage(calls=1)] * 2)] == [True, False]
+
+
+def test_the_budget_is_over_a_run_and_its_parts(url: str) -> None:
+    limits, bound = Limits(calls=3), Usage(calls=1)
+    with open_ledger(url, mode="write") as whole, open_ledger(run_part(url, "draws"), mode="write") as part:
+        assert all(hold(whole, limits, bound, bound))
+        assert [bool(a) for a in hold(part, limits, bound, bound)] == [True, False]
+        assert hold(whole, limits, bound) == [""]
+        assert run_used(url) == run_used(run_part(url, "draws")) == Usage(calls=3)
 
 
 def test_what_a_dead_process_had_in_flight_stays_counted(url: str) -> None:
     dead = open_ledger(url, mode="write")
-    assert hold(dead, Limits(calls=2), Usage(calls=1)) == [True]
+    assert all(hold(dead, Limits(calls=2), Usage(calls=1)))
     dead._database.close()
     with open_ledger(url, mode="write") as alive:
-        assert hold(alive, Limits(calls=2), Usage(calls=1), Usage(calls=1)) == [True, False]
+        assert [bool(a) for a in hold(alive, Limits(calls=2), Usage(calls=1), Usage(calls=1))] == [True, False]
 
 
 # ---- the server goes away --------------------------------------------------------------------------------------------
@@ -299,6 +332,10 @@ def test_wrong_places_are_named_and_the_password_is_not(url: str, postgres: Post
     assert "cannot be read" in said(lambda: run_place(f"postgresql://me:{QUOTED}@host:port/db"), InputError)
     assert "names no database" in said(lambda: run_place(f"postgresql://me:{QUOTED}@host/db/run"), InputError)
     assert "cannot be a run's name" in said(lambda: run_place("postgresql://me:#s3cret-word@host/db"), InputError)
+    for half in ("s3cret?word", "s3cret/word", "s3cret word", "s3cret/wo?rd"):
+        text = said(lambda half=half: run_place(f"postgresql://me:{half}@host/db"), InputError)
+        assert "s3cret" not in text
+        assert "word" not in text.replace("password", "")
 
 
 @pytest.mark.parametrize(
@@ -306,6 +343,8 @@ def test_wrong_places_are_named_and_the_password_is_not(url: str, postgres: Post
     [
         ("postgresql://me:s3cret@host:1/db#r", "postgresql://me@host:1/db#r"),
         ("postgres://me:s3cret@host/db?password=s3cret&sslmode=require", "postgres://me@host/db?sslmode=require"),
+        ("POSTGRESQL://me:s3cret@host/db", "postgresql://me@host/db"),
+        ("postgresql://me@host/db?sslpassword=s3cret&password=s3cret", "postgresql://me@host/db"),
         ("postgresql://host/db", "postgresql://host/db"),
         ("postgresql:///db#a.b-c", "postgresql:///db#a.b-c"),
     ],

@@ -109,7 +109,7 @@ def run_search(
             raise InputError("The strategy tasks needs a model that proposes them.", remedy="Give --generator.")
         embedder = embedder_of(base.info.embedding, embedder)
     per_paragraph = _calls_a_paragraph(settings, generated=generator is not None)
-    if budget.calls is not None and budget.calls < per_paragraph:
+    if budget.left_calls is not None and budget.left_calls < per_paragraph:
         raise InputError(
             f"A budget of {budget} cannot pay for one paragraph of {per_paragraph} calls.",
             remedy="Raise --budget, or lower --questions or --phrasings.",
@@ -211,7 +211,7 @@ async def _ascend(
             await _write_items(ledger, base, settings, condition.style, asker, generator)
             await _ask_missing(ledger, condition, asker, model, tried)
         except BudgetExhausted:
-            if not asker.budget.spent.calls:
+            if not ledger.spent().answers:
                 raise
             return
         picks = ledger.picks()
@@ -221,10 +221,12 @@ async def _ascend(
         if steps is not None and len(batches) >= steps:
             return
         size = settings.batch
-        if asker.budget.calls is not None:  # no paragraph is begun that the calls left cannot finish
-            left = asker.budget.calls - asker.budget.spent.calls - (settings.strategy == "tasks" and bool(batches))
-            size = min(size, left // per_paragraph)
+        left = asker.budget.left_calls
+        if left is not None:  # no paragraph is begun that the calls left cannot finish
+            size = min(size, (left - (settings.strategy == "tasks" and bool(batches))) // per_paragraph)
         if size < 1:
+            if not batches:
+                raise BudgetExhausted(f"The budget ({asker.budget}) has no calls left.", remedy="Raise --budget.")
             return
         found = outcomes(ledger.items(), ledger.answers(condition.name), condition)
         field.errors = _errors(found)

@@ -35,7 +35,10 @@ BLOCK = 16  # items asked together, as many as a local model has slots
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class AskProgress:
-    """How far an asking run has come. `money_usd` leaves out `unpriced` answers."""
+    """How far an asking run has come. `money_usd` leaves out `unpriced` answers.
+
+    `truncated` answers were cut off at the most tokens allowed; `said` is what people should know of a server.
+    """
 
     total: int
     done: int
@@ -46,6 +49,8 @@ class AskProgress:
     tokens: int
     money_usd: float
     unpriced: int
+    truncated: int = 0
+    said: tuple[str, ...] = ()
 
     @property
     def rate_per_s(self) -> float:
@@ -273,6 +278,8 @@ async def _ask_all(
                     tokens=tally.tokens,
                     money_usd=tally.money_usd,
                     unpriced=tally.unpriced,
+                    truncated=tally.truncated,
+                    said=tuple(tally.said),
                 )
             )
 

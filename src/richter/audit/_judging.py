@@ -256,6 +256,8 @@ async def _ask_panel(
                         tokens=tally.tokens,
                         money_usd=tally.money_usd,
                         unpriced=tally.unpriced,
+                        truncated=tally.truncated,
+                        said=tuple(tally.said),
                     )
                 )
 

@@ -37,7 +37,6 @@ from richter.store import (
     Place,
     RunLike,
     Spent,
-    find_parts,
     has_ledger,
     hold_run,
     keep_file,
@@ -46,6 +45,7 @@ from richter.store import (
     run_folder,
     run_part,
     run_place,
+    run_used,
 )
 
 __all__ = [
@@ -199,6 +199,7 @@ def run_stages(
     audit.check(wanted)
     sequential, stopped = None, None
     with hold_run(run, "audit"):
+        open_ledger(run, mode="write").close()  # the parts' spending is counted with it
         try:
             if stop_when is not None and "ask" in wanted:
                 sequential = audit.ask_until(stop_when, on_batch)
@@ -282,20 +283,6 @@ class _Audit:
         if "search" in stages and settings.base is not None:
             open_base(settings.base)
 
-    def budget(self, part: Place) -> Budget:
-        """What is left for one ledger of the run: the whole budget less what the others have spent or held."""
-        others = []
-        for place in (self.run, *find_parts(self.run).values()):
-            if place != part and has_ledger(place):
-                with open_ledger(place) as ledger:
-                    others.append(ledger.used())
-        calls, tokens, money = self.limits.calls, self.limits.tokens, self.limits.money_usd
-        return Budget(
-            calls=None if calls is None else calls - sum(s.calls for s in others),
-            tokens=None if tokens is None else tokens - sum(s.tokens for s in others),
-            money_usd=None if money is None else money - sum(s.money_usd for s in others),
-        )
-
     # -- the stages ----------------------------------------------------------------------------------------
 
     def ask(self) -> None:
@@ -310,7 +297,7 @@ class _Audit:
             self.run,
             items,
             settings.conditions,
-            budget=self.budget(self.run),
+            budget=dataclasses.replace(self.limits),
             prices=self.prices,
             concurrency=settings.concurrency,
             slots=settings.slots,
@@ -405,7 +392,7 @@ class _Audit:
             judges=self.settings.judges,
             allow_self=self.settings.allow_self,
             limit=limit,
-            budget=self.budget(self.run),
+            budget=dataclasses.replace(self.limits),
             timeout_s=self.settings.timeout_s,
             watch=tell,
             download=self.download,
@@ -421,7 +408,7 @@ class _Audit:
                 drawn_items(self.items, settings),
                 settings.draw_conditions,
                 draws=settings.draws,
-                budget=self.budget(part),
+                budget=dataclasses.replace(self.limits),
                 prices=self.prices,
                 concurrency=settings.concurrency,
                 slots=settings.slots,
@@ -456,8 +443,9 @@ class _Audit:
             part = run_part(self.run, f"search-{re.sub(r'[^A-Za-z0-9.]+', '-', model)}")
             style = "cloze" if resolve(model).backend == "local" else "chat"
             (condition,) = name_conditions([model], decoding=Decoding(max_tokens=64), style=style)
-            left = self.budget(part)
-            calls = settings.search_calls if left.calls is None else min(settings.search_calls, left.calls)
+            calls = settings.search_calls
+            if self.limits.calls is not None:
+                calls = min(calls, self.limits.calls - run_used(self.run).calls + _spent(part).calls)
             if calls < settings.search.questions * settings.search.phrasings:
                 raise BudgetExhausted("The budget has no calls left for a search.", remedy="Raise --budget.")
             with self.watch("search") as tell:
@@ -466,7 +454,7 @@ class _Audit:
                     base,
                     condition,
                     settings.search,
-                    budget=dataclasses.replace(left, calls=calls),
+                    budget=dataclasses.replace(self.limits, own_calls=calls),
                     prices=self.prices,
                     concurrency=settings.concurrency,
                     slots=settings.slots,

@@ -1,7 +1,9 @@
 """The root command. Commands load when called, so that `richter --help` is quick."""
 
 import io
+import signal
 import sys
+import threading
 
 import click
 
@@ -79,6 +81,14 @@ def _root(ctx: click.Context, debug: bool) -> None:
 def main(args: list[str] | None = None) -> None:
     """Run the command line; errors become one line on stderr and exit status 1."""
     argv = sys.argv[1:] if args is None else args
+    ended: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        ended.append(number)
+        signal.raise_signal(signal.SIGINT)  # whatever asks then commits what arrived, as after Ctrl-C
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, end)
     try:
         code = _root(argv, standalone_mode=False, prog_name="richter")
     except click.exceptions.Exit as stop:
@@ -90,7 +100,7 @@ def main(args: list[str] | None = None) -> None:
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted. What arrived is kept; run the same command again to go on.", err=True)
-        code = 130
+        code = 128 + (ended[0] if ended else signal.SIGINT)
     except BrokenPipeError:
         sys.stderr.close()
         code = 0

@@ -16,6 +16,7 @@ from rich.progress import (
 
 from richter.audit import AskProgress
 from richter.cli._output import progress_console
+from richter.records import printable
 
 __all__ = ["asking", "downloading", "duration", "money"]
 
@@ -41,10 +42,19 @@ def duration(seconds: float) -> str:
 def asking(label: str = "asking") -> Iterator[Callable[[AskProgress], None]]:
     """A watcher for `ask_run`: count, rate, time left, money and errors."""
     console = progress_console()
+    said: set[str] = set()
+
+    def say(state: AskProgress) -> None:
+        for text in state.said:
+            if text not in said:
+                said.add(text)
+                console.print(f"note: {printable(text)}", soft_wrap=True, markup=False)
+
     if not console.is_terminal:
         last = [time.monotonic()]
 
         def line(state: AskProgress) -> None:
+            say(state)
             if time.monotonic() - last[0] >= LINE_EVERY_S or state.done == state.total:
                 if state.done == state.total and last[0] == float("inf"):
                     return
@@ -57,7 +67,12 @@ def asking(label: str = "asking") -> Iterator[Callable[[AskProgress], None]]:
         TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[tail]}"), console=console
     ) as bar:
         task = bar.add_task(label, total=None, tail="starting the model")
-        yield lambda state: bar.update(task, total=state.total, completed=state.done, tail=_tail(state))
+
+        def update(state: AskProgress) -> None:
+            say(state)
+            bar.update(task, total=state.total, completed=state.done, tail=_tail(state))
+
+        yield update
 
 
 def _tail(state: AskProgress) -> str:
@@ -67,6 +82,8 @@ def _tail(state: AskProgress) -> str:
     parts.append(money(state.money_usd, state.unpriced))
     if state.retries:
         parts.append(f"{state.retries} retries")
+    if state.truncated:
+        parts.append(f"{state.truncated} cut off at the most tokens")
     if state.failed:
         parts.append(f"{state.failed} failed")
     return ", ".join(parts)

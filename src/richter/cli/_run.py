@@ -1,4 +1,4 @@
-"""`richter run list|show`."""
+"""`richter run list|show|settle`."""
 
 from collections import Counter
 from pathlib import Path
@@ -10,20 +10,21 @@ from rich.table import Table
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, RichterError
-from richter.records import printable
-from richter.store import Place, find_runs, open_ledger, run_place
+from richter.records import plain, printable
+from richter.store import Place, find_runs, open_ledger, run_place, settle_run, unsettled_run
 
 __all__ = ["run"]
 
 
 @click.group()
 def run() -> None:
-    """Read runs back.
+    """Read runs back, and settle what may have been billed without an answer.
 
     \b
     Examples:
       richter run list
       richter run show run1 --errors
+      richter run settle run1 --billed 0.12
     """
 
 
@@ -81,24 +82,33 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
         if item_id is not None and item_id not in items:
             raise InputError(f"{place} has no item {item_id!r}.", remedy="`richter export` lists the items.")
         spent = ledger.spent()
+        unsettled = ledger.unsettled()
         counts: Counter[tuple[str, bool]] = Counter()
+        cut_off: Counter[str] = Counter()  # at the most tokens allowed
         shown: dict[str, list[dict[str, object]]] = {c.name: [] for c in conditions}
         failed: list[dict[str, object]] = []
         for answer in ledger.answers():
             counts[answer.condition, bool(answer.error)] += 1
+            cut_off[answer.condition] += answer.finish == "length"
             row = {"item": answer.item, "draw": answer.draw, "answer": answer.text, "error": answer.error}
             if answer.error:
                 failed.append({"condition": answer.condition, **row})
             elif answer.item == item_id or (item_id is None and len(shown[answer.condition]) < head):
                 shown[answer.condition].append({**row, "reference": items[answer.item].reference})
         raters = Counter((r.kind, r.rater) for r in ledger.ratings())
-    table = Table("condition", "model", "answers", "failed")
+    table = Table("condition", "model", "answers", "cut off", "failed")
     for c in conditions:
-        table.add_row(printable(c.name), printable(c.model), str(counts[c.name, False]), str(counts[c.name, True]))
+        numbers = (counts[c.name, False], cut_off[c.name], counts[c.name, True])
+        table.add_row(printable(c.name), printable(c.model), *map(str, numbers))
     out.print(
         f"{place}: {len(items)} items, {spent.calls} calls, {spent.tokens} tokens, "
         f"{money(spent.money_usd, spent.unpriced)}"
     )
+    if unsettled.cut_off or unsettled.failed:
+        out.print(
+            f"{unsettled.cut_off} calls never settled and {unsettled.failed} failed may have been billed up to "
+            f"${unsettled.money_usd:.4f}: see `richter run settle`"
+        )
     out.print(table)
     for (kind, rater), count in sorted(raters.items()):
         out.print(f"{count} ratings by {printable(rater)} ({kind})")
@@ -117,7 +127,12 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
         {
             "items": len(items),
             "conditions": {
-                c.name: {**c.to_dict(), "answers": counts[c.name, False], "failed": counts[c.name, True]}
+                c.name: {
+                    **c.to_dict(),
+                    "answers": counts[c.name, False],
+                    "truncated": cut_off[c.name],
+                    "failed": counts[c.name, True],
+                }
                 for c in conditions
             },
             "ratings": [{"rater": r, "kind": k, "n": n} for (k, r), n in sorted(raters.items())],
@@ -127,8 +142,34 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
                 "money_usd": spent.money_usd,
                 "unpriced": spent.unpriced,
             },
+            "unsettled": plain(unsettled),
             "answers": shown,
             "failed": failed,
         },
         json_path,
     )
+
+
+@run.command("settle")
+@click.argument("place", metavar="RUN", type=run_place)
+@click.option(
+    "--billed", type=click.FloatRange(0), help="What the provider's bill says these attempts cost, in dollars."
+)
+@json_option
+def settle(place: Place, billed: float | None, json_path: str | None) -> None:
+    """Settle attempts without an answer, which count against the budget at the most they can have cost.
+
+    A call that was cut off or failed after it was sent may have been billed. Without --billed this shows what is open
+    in RUN and its parts; with it, all of that counts as this much from now on.
+    """
+    if billed is None:
+        found = unsettled_run(place)
+        told = "count against the budget as"
+    else:
+        found = settle_run(place, billed_usd=billed)
+        told = f"are settled at ${billed:.4f} together, and no longer count as"
+    console(json_path).print(
+        f"{place}: {found.cut_off} calls cut off and {found.failed} failed {told} ${found.money_usd:.4f} and "
+        f"{found.tokens} tokens. They stay counted as calls."
+    )
+    write_json({"run": str(place), "settled": billed is not None, "unsettled": plain(found)}, json_path)

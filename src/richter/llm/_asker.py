@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from richter.errors import BudgetExhausted, CallFailed, ModelError, RichterError, Unreachable
+from richter.llm._border import admit
 from richter.llm._budget import Budget
 from richter.llm._limit import AdaptiveLimit
-from richter.llm._model import Message, Model, TryAgain
+from richter.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
 from richter.llm._prices import Price
-from richter.records import Answer, Decoding, call_key
+from richter.records import Answer, Decoding, call_key, printable
 from richter.store import Call, Ledger, Usage
 
 __all__ = ["Asker", "Asks", "Direct", "Job", "Tally"]
@@ -23,6 +24,8 @@ TEMPLATE_TOKENS = 256  # a chat template's own tokens, at most
 LONGEST_PAUSE_S = 30.0
 LOOK_AGAIN_S = 0.5  # whether another process has the answer by now
 GIVE_UP_AFTER = 10  # calls that failed for good, in a row
+REFUSED_AT_FIRST = 3  # refusals that may be of all questions, in a row, where none was ever answered ...
+REFUSED_BY_ALL = 30  # ... or where some were: a server may refuse single questions
 UNREACHABLE_AFTER = 3  # attempts that never reached anything
 
 
@@ -53,9 +56,9 @@ class Direct:
         """The answer, or the reason why there is none."""
         try:
             answer = await job.model.ask(job.messages, job.decoding, job.draw)
-        except (CallFailed, TryAgain) as error:
-            return Answer(text="", item=job.item, condition=job.condition, draw=job.draw, error=str(error))
-        return dataclasses.replace(answer, item=job.item, condition=job.condition, draw=job.draw)
+        except (CallFailed, AttemptFailed) as error:
+            answer = Answer(text="", error=str(error))
+        return _belonging(admit(answer)[0], job)
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -69,7 +72,9 @@ class Tally:
     tokens: int = 0
     money_usd: float = 0.0
     unpriced: int = 0
+    truncated: int = 0  # cut off at the most tokens that were allowed
     last_error: str = ""
+    said: list[str] = dataclasses.field(default_factory=list)  # what people should know of a server, once each
 
 
 class Asker:
@@ -96,6 +101,8 @@ class Asker:
         self._limits: dict[str, AdaptiveLimit] = {}
         self._in_progress: dict[str, asyncio.Future[None]] = {}
         self._reached: set[str] = set()
+        self._answered: set[str] = set()
+        self._excess: dict[str, float] = {}  # how many times its bound a call may cost, where a server showed it
         self._failed_in_a_row = 0
 
     async def ask(self, job: Job) -> Answer:
@@ -133,89 +140,150 @@ class Asker:
             turn.set_result(None)
 
     async def _pay(self, job: Job, key: str) -> Answer:
-        try:
-            answer = await self._attempts(job, key)
-        except CallFailed as error:
-            answer = Answer(text="", error=str(error))
-        call = self._call(job, key, answer)
-        await self.ledger.record(call)
-        self._count(answer, job.model.name)
-        return call.answer
-
-    def _call(self, job: Job, key: str, answer: Answer, *, given_up: bool = True) -> Call:
-        request = json.dumps({"messages": list(job.messages), **job.decoding.to_dict(), "draw": job.draw})
-        answer = dataclasses.replace(answer, item=job.item, condition=job.condition, draw=job.draw)
-        return Call(key=key, model=job.model.name, request=request, answer=answer, given_up=given_up)
-
-    def _count(self, answer: Answer, model: str) -> None:
-        if answer.error:
-            self.tally.failed += 1
-            self.tally.last_error = answer.error
-            self._failed_in_a_row += 1
-            if self._failed_in_a_row >= GIVE_UP_AFTER:
-                raise ModelError(
-                    f"{model} failed {self._failed_in_a_row} calls in a row; the last: {answer.error}",
-                    remedy="What arrived is kept; mend the cause and run the same command again.",
-                )
-            return
-        self._failed_in_a_row = 0
-        self.tally.answered += 1
-        self.tally.tokens += (answer.tokens_in or 0) + (answer.tokens_out or 0)
-        self.tally.money_usd += answer.money_usd or 0.0
-        self.tally.unpriced += answer.money_usd is None
-
-    async def _attempts(self, job: Job, key: str) -> Answer:
+        """Make attempts until one brings an answer or none will; each is in the journal before it goes out."""
         name = job.model.name
-        limit = self._limits.setdefault(name, AdaptiveLimit(self._concurrency))
-        bound = self._bound(job)
+        limit = self._limits.get(name)
+        if limit is None:
+            limit = self._limits[name] = AdaptiveLimit(self._concurrency)
+            if self.budget.tokens is not None or self.budget.money_usd is not None:
+                limit.restart()  # whether the server keeps to a token limit is not known yet
+        failure: AttemptFailed | CallFailed | None
         for attempt in range(1, self._max_attempts + 1):
             async with limit:
-                await self.budget.hold(bound)
-                cost, failure = Usage(calls=1), ""
+                bound = self._bound(job)
+                held = await self.budget.hold(key, name, bound)
                 try:
-                    answer = await job.model.ask(job.messages, job.decoding, job.draw)
-                    tokens = (answer.tokens_in or 0) + (answer.tokens_out or 0)
-                    cost = Usage(calls=1, tokens=tokens, money_usd=answer.money_usd or 0.0)
-                    limit.succeeded()
-                    self._reached.add(name)
-                    return answer
-                except TryAgain as error:
-                    again, failure = error, error.reason
-                    if error.maybe_billed:
-                        cost = bound
-                    if error.slow_down:
+                    given = await job.model.ask(job.messages, job.decoding, job.draw)
+                except (AttemptFailed, CallFailed) as error:
+                    failure = error
+                    if isinstance(error, TryAgain) and error.slow_down:
                         limit.slow_down(error.retry_after_s)
-                except asyncio.CancelledError:
-                    failure = "cancelled"
+                except BaseException as error:  # cancelled, or what no question passes: it went out, so it counts
+                    cost = Usage(calls=1) if isinstance(error, ModelError) else bound
+                    failed = Answer(text="", error=printable(str(error), limit=300) or type(error).__name__)
+                    self._record(job, key, failed, held, cost, given_up=False)
                     raise
-                finally:
-                    self.budget.settle(bound, cost)
-                    if failure and attempt < self._max_attempts:  # it went out, so it counts, whatever comes next
-                        self.ledger.record_soon(self._call(job, key, Answer(text="", error=failure), given_up=False))
-            if again.connected:
-                self._reached.add(name)
-            elif attempt >= UNREACHABLE_AFTER and name not in self._reached:
-                raise Unreachable(f"{name}: {again.reason}.", remedy="Check the address and the network.")
-            if attempt < self._max_attempts:
-                self.tally.retries += 1
-                await asyncio.sleep(self._pause(attempt, again.retry_after_s))
-        raise CallFailed(f"{name}: {again.reason} ({self._max_attempts} attempts).")
+                else:
+                    failure = None
+                    answer, aside = admit(given)
+                    cost = self._cost(job, answer, bound, limit)
+            if failure is None:
+                await asyncio.shield(self._record(job, key, answer, held, cost, aside=aside))
+                self._count_answer(name, answer)
+                return _belonging(answer, job)
+            again = isinstance(failure, TryAgain) and attempt < self._max_attempts
+            reason = failure.reason if isinstance(failure, AttemptFailed) else str(failure)
+            if isinstance(failure, TryAgain) and not again:
+                reason = f"{name}: {reason} ({attempt} attempts)."
+            billed = isinstance(failure, AttemptFailed) and failure.maybe_billed
+            aside = failure.aside if isinstance(failure, AttemptFailed) else b""
+            answer, _ = admit(Answer(text="", error=reason))
+            cost = bound if billed else Usage(calls=1)
+            done = self._record(job, key, answer, held, cost, given_up=not again, aside=aside)
+            if isinstance(failure, TryAgain):
+                self._check_reached(name, attempt, failure)
+                if again:
+                    self.tally.retries += 1
+                    if failure.changed and reason not in self.tally.said:
+                        self.tally.said.append(reason)
+                    if not failure.changed:
+                        await asyncio.sleep(self._pause(attempt, failure.retry_after_s))
+                    continue
+            await asyncio.shield(done)
+            break
+        assert failure is not None
+        self._count_failure(name, key, answer.error, failure)
+        return _belonging(answer, job)
+
+    def _cost(self, job: Job, answer: Answer, bound: Usage, limit: AdaptiveLimit) -> Usage:
+        """What an answer cost; its bound where that is not known.
+
+        Where a server does not keep to its token limit, more is held for each call, and one goes out at a time.
+        """
+        tokens = bound.tokens
+        if answer.tokens_in is not None and answer.tokens_out is not None:
+            tokens = answer.tokens_in + answer.tokens_out
+        money = bound.money_usd if answer.money_usd is None else answer.money_usd
+        limit.succeeded()
+        if tokens > bound.tokens or (money > bound.money_usd > 0):
+            name, least = job.model.name, self._bound(job, excess=1.0)
+            excess = max(tokens / least.tokens, money / least.money_usd if least.money_usd else 0.0)
+            self._excess[name] = max(self._excess.get(name, 1.0), 2 * excess)
+            limit.restart()
+            said = f"{name} does not keep to the most tokens it is allowed: more is held of the budget for each call"
+            if said not in self.tally.said:
+                self.tally.said.append(said)
+        return Usage(1, tokens, money)
+
+    def _count_answer(self, name: str, answer: Answer) -> None:
+        self._reached.add(name)
+        self._answered.add(name)
+        self._failed_in_a_row = 0
+        tally = self.tally
+        tally.answered += 1
+        tally.tokens += (answer.tokens_in or 0) + (answer.tokens_out or 0)
+        tally.money_usd += answer.money_usd or 0.0
+        tally.unpriced += answer.money_usd is None
+        tally.truncated += answer.finish == "length"
+
+    def _record(
+        self, job: Job, key: str, answer: Answer, held: str, cost: Usage, *, given_up: bool = True, aside: bytes = b""
+    ) -> asyncio.Future[None]:
+        request = json.dumps({"messages": list(job.messages), **job.decoding.to_dict(), "draw": job.draw})
+        done = self.ledger.record_soon(
+            Call(
+                key=key,
+                model=job.model.name,
+                request=request,
+                answer=_belonging(answer, job),
+                given_up=given_up,
+                attempt=held,
+                cost=cost,
+                aside=aside,
+            )
+        )
+        done.add_done_callback(self.budget.settled)
+        return done
+
+    def _check_reached(self, name: str, attempt: int, failure: TryAgain) -> None:
+        if failure.connected:
+            self._reached.add(name)
+        elif attempt >= UNREACHABLE_AFTER and name not in self._reached:
+            raise Unreachable(f"{name}: {failure.reason}.", remedy="Check the address and the network.")
+
+    def _count_failure(self, name: str, key: str, reason: str, failure: AttemptFailed | CallFailed) -> None:
+        """Count a question that was given up; raises what is wrong where no question passes."""
+        self.tally.failed += 1
+        self.tally.last_error = reason
+        if self.ledger.times_given_up(key) > 1:  # what failed before says nothing new of the server
+            return
+        self._failed_in_a_row += 1
+        if isinstance(failure, Refused):
+            known = name in self._answered or self.ledger.has_answers(name)
+            if failure.if_all is not None and self._failed_in_a_row >= (REFUSED_BY_ALL if known else REFUSED_AT_FIRST):
+                raise failure.if_all
+            if not failure.maybe_billed and known and self._failed_in_a_row < REFUSED_BY_ALL:
+                return
+        if self._failed_in_a_row >= GIVE_UP_AFTER:
+            raise ModelError(
+                f"{name} failed {self._failed_in_a_row} calls in a row; the last: {reason}",
+                remedy="What arrived is kept; mend the cause and run the same command again.",
+            )
 
     def _pause(self, attempt: int, retry_after_s: float | None) -> float:
         """Exponential, with jitter so that calls refused together do not come back together."""
         pause: float = min(self._first_pause_s * 2.0 ** (attempt - 1), LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)
         return max(pause, retry_after_s or 0.0)
 
-    def _bound(self, job: Job) -> Usage:
+    def _bound(self, job: Job, *, excess: float | None = None) -> Usage:
         """The most that one attempt can cost; without limit where the price is unknown and money is limited."""
-        if not self.budget.limited:
-            return Usage(calls=1)
         # a token is at least one byte, so bytes bound tokens whatever the tokenizer
-        tokens_in = sum(len(m["content"].encode()) for m in job.messages) + TEMPLATE_TOKENS
+        tokens_in = sum(len(m["content"].encode("utf-8", "replace")) for m in job.messages) + TEMPLATE_TOKENS
         price = self._prices.get(job.model.name)
         unknown = 0.0 if self.budget.money_usd is None else math.inf
         money = price.cost(tokens_in, job.decoding.max_tokens) if price else unknown
-        return Usage(calls=1, tokens=tokens_in + job.decoding.max_tokens, money_usd=money)
+        excess = self._excess.get(job.model.name, 1.0) if excess is None else excess
+        return Usage(1, math.ceil(excess * (tokens_in + job.decoding.max_tokens)), excess * money)
 
     async def ask_all(self, jobs: Iterable[Job], keep: Callable[[Job, Answer], None] | None = None) -> None:
         """Ask every job, a bounded number at a time, taking them from the iterable as it goes; `keep` gets each.
@@ -258,6 +326,10 @@ class Asker:
             raise (_first(ours) if ours else _first(errors)) from None
         if used_up:
             raise used_up[0]
+
+
+def _belonging(answer: Answer, job: Job) -> Answer:
+    return dataclasses.replace(answer, item=job.item, condition=job.condition, draw=job.draw)
 
 
 def _first(error: BaseException) -> BaseException:

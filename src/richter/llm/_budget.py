@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 import dataclasses
 import re
+import uuid
 
 from richter.errors import BudgetExhausted, InputError
-from richter.store import Ledger, Limits, Usage
+from richter.store import Attempt, Ledger, Limits, Usage
 
 __all__ = ["Budget", "parse_budget"]
 
@@ -15,74 +16,73 @@ LOOK_AGAIN_S = 0.25  # after other processes, whose calls may make room
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Budget:
-    """Limits over a whole run, retries and earlier sessions included, and what is spent or held so far.
+    """Limits over a whole run with its parts, retries, earlier sessions and other processes included.
 
-    An attempt holds its upper bound before it goes out and settles at what it really cost; an attempt that no longer
-    fits waits for those in flight to settle, and is refused when none is left that could make room. In a run that
-    several processes write, each of them holds within what all of them have spent and hold.
+    An attempt commits the most that it can cost before it goes out and is settled at what it really cost; one that no
+    longer fits waits for those in flight to settle, and is refused when none is left that could make room. `own_calls`
+    limits the calls of one part of the run. `used` is what all have spent or hold, `own` that of this ledger alone.
     """
 
     calls: int | None = None
     tokens: int | None = None
     money_usd: float | None = None
-    spent: Usage = dataclasses.field(default_factory=Usage)
-    _held: Usage = dataclasses.field(default_factory=Usage)
-    _own: Usage = dataclasses.field(default_factory=Usage)  # spent since `start_from`
-    _ledger: Ledger | None = None  # where it is shared
+    own_calls: int | None = None
+    used: Usage = dataclasses.field(default_factory=Usage)
+    own: Usage = dataclasses.field(default_factory=Usage)
+    _ledger: Ledger | None = None
+    _settles: int = 0
     _settled: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
 
     def start_from(self, ledger: Ledger) -> None:
         """Count what the run has cost before."""
-        before = ledger.spent()
-        self.spent = Usage(calls=before.calls, tokens=before.tokens, money_usd=before.money_usd)
-        self._own = Usage()
-        self._ledger = ledger if ledger.shared else None
+        self.used, self.own = ledger.start_spending(), ledger.used()
+        self._ledger, self._settled = ledger, asyncio.Event()
 
     @property
     def limited(self) -> bool:
         """Whether there is any limit."""
-        return not (self.calls is None and self.tokens is None and self.money_usd is None)
+        return any(limit is not None for limit in (self.calls, self.tokens, self.money_usd, self.own_calls))
 
-    async def hold(self, bound: Usage) -> None:
-        """Hold room for an attempt that costs `bound` at most; raises `BudgetExhausted` when there is none."""
+    @property
+    def left_calls(self) -> int | None:
+        """How many calls may still go out; None: any number."""
+        limits = ((self.calls, self.used), (self.own_calls, self.own))
+        return min((most - used.calls for most, used in limits if most is not None), default=None)
+
+    async def hold(self, key: str, model: str, bound: Usage) -> str:
+        """Commit that an attempt goes out that costs `bound` at most; raises `BudgetExhausted` without room for it."""
+        assert self._ledger is not None, "a budget is held in a ledger"
+        limits = Limits(calls=self.calls, tokens=self.tokens, money_usd=self.money_usd, own_calls=self.own_calls)
+        attempt = Attempt(uuid.uuid4().hex, key, model, bound, limits)
         while True:
-            granted, elsewhere = True, 0
-            if self.limited:
-                limits = Limits(calls=self.calls, tokens=self.tokens, money_usd=self.money_usd)
-                if self._ledger is None:
-                    granted = limits.allow(self.spent + self._held + bound)
-                else:
-                    room = await self._ledger.hold(bound, limits)
-                    granted, elsewhere = room.granted, room.others_in_flight
-                    self.spent = room.others + self._own
-            elif self._ledger is not None:
-                self._ledger.count(held=bound)
-            if granted:
-                self._held += bound
-                return
-            if not self._held.calls and not elsewhere:
+            before = self._settles
+            room = await asyncio.shield(self._ledger.hold(attempt))
+            self.used, self.own = room.used, room.own
+            if room.granted:
+                self._ledger.sent(attempt.id)
+                return attempt.id
+            if not room.in_flight:
                 raise BudgetExhausted(
-                    f"The budget ({self}) is used up: {self.spent.calls} calls, {self.spent.tokens} tokens, "
-                    f"${self.spent.money_usd:.4f} spent.",
-                    remedy="Raise --budget and run the same command again to go on.",
+                    f"The budget ({self}) is used up: {room.used.calls} calls, {room.used.tokens} tokens, "
+                    f"${room.used.money_usd:.4f} spent, or perhaps billed for attempts that brought no answer.",
+                    remedy="Raise --budget and run the same command again to go on; `richter run settle` looks at the "
+                    "attempts without answers.",
                 )
-            self._settled.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_AGAIN_S if elsewhere else None):
-                    await self._settled.wait()
+            if self._settles == before:
+                self._settled.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_AGAIN_S):
+                        await self._settled.wait()
 
-    def settle(self, bound: Usage, cost: Usage) -> None:
-        """Replace what an attempt held by what it cost."""
-        self._held -= bound
-        self.spent += cost
-        if self._ledger is not None:
-            self._own += cost
-            self._ledger.count(held=Usage() - bound, spent=cost)
+    def settled(self, _: object = None) -> None:
+        """Say that an attempt was settled, which may make room."""
+        self._settles += 1
         self._settled.set()
 
     def __str__(self) -> str:
+        calls = [n for n in (self.calls, self.own_calls) if n is not None]
         parts = [
-            f"{self.calls} calls" if self.calls is not None else "",
+            f"{min(calls)} calls" if calls else "",
             f"{self.tokens} tokens" if self.tokens is not None else "",
             f"${self.money_usd:g}" if self.money_usd is not None else "",
         ]

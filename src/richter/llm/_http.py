@@ -1,26 +1,44 @@
-"""Any OpenAI-compatible endpoint, on aiohttp."""
+"""Any OpenAI-compatible endpoint, on aiohttp.
+
+A connection carries one question: whatever a server sends on it besides its answer, twice or late, is nobody else's.
+"""
 
 import asyncio
-import email.utils
 import json
 import os
+import re
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import aiohttp
 
-from richter.errors import CallFailed, ModelError, UnknownModel, Unreachable, WrongKey
+from richter.errors import ModelError, UnknownModel, Unreachable, WrongKey
 from richter.llm._grammar import choices_grammar
-from richter.llm._model import Message, TryAgain, draw_seed
+from richter.llm._model import Message, Refused, TryAgain, draw_seed
 from richter.llm._prices import Price
 from richter.llm._providers import Endpoint, ModelSpec, endpoint
+from richter.llm._reply import error_message, read_answer, refused_parameter, retry_after_s
 from richter.records import Answer, Decoding, printable
 
 __all__ = ["HttpModel"]
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 LONGEST_BODY = 32 * 1024 * 1024
+# how servers say that they do not take a parameter, and the words by which they name those that can be left out
+_REFUSES = re.compile(
+    r"un(supported|known|recognized|expected|available)|not? (\w+ )?(support|allow|permit|valid|recogn|implement)"
+    r"|not accept|invalid|extra (inputs|fields)|(does|do)n.t support|cannot|must|only|required|instead",
+    re.IGNORECASE,
+)
+_OPTIONAL = {
+    "temperature": r"\btemperature\b",
+    "top_p": r"\btop_p\b",
+    "seed": r"\bseed\b",
+    "logprobs": r"\b(top_)?logprobs\b",
+    "response_format": r"\b(response_format|json_schema|structured outputs?)\b",
+    "stream_options": r"\bstream_options\b",
+}
 
 
 class HttpModel:
@@ -32,6 +50,11 @@ class HttpModel:
         self._price = price
         self._timeout_s = timeout_s
         self._session: aiohttp.ClientSession | None = None
+        # what the server was found to want
+        self._max_tokens = self._endpoint.provider.max_tokens
+        self._tried: set[str] = set()
+        self._left_out: set[str] = set()
+        self._streams = False
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -40,12 +63,12 @@ class HttpModel:
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            headers = {"Content-Type": "application/json", "User-Agent": "richter"}
+            headers = {"Content-Type": "application/json", "User-Agent": "richter", "Connection": "close"}
             if self._endpoint.key:
                 headers["Authorization"] = f"Bearer {self._endpoint.key}"
             self._session = aiohttp.ClientSession(
                 headers=headers,
-                connector=aiohttp.TCPConnector(limit=0),  # the adaptive limit decides
+                connector=aiohttp.TCPConnector(limit=0, force_close=True),  # the adaptive limit decides how many
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s),
                 trust_env=_has_proxy(),  # aiohttp looks the proxy up in a thread for every call
             )
@@ -55,7 +78,8 @@ class HttpModel:
         """One attempt. See `Model`."""
         raw = messages[0]["role"] == "text"
         url = f"{self._endpoint.url}/{'completions' if raw else 'chat/completions'}"
-        body = json.dumps(self._payload(messages, decoding, draw, raw=raw)).encode()
+        sent = self._payload(messages, decoding, draw, raw=raw)
+        body = json.dumps(sent).encode()
         started = time.perf_counter()
         try:
             async with self._open().post(url, data=body, allow_redirects=False) as response:
@@ -72,12 +96,14 @@ class HttpModel:
         except (aiohttp.ClientError, asyncio.IncompleteReadError, OSError) as error:
             raise TryAgain(f"the connection broke: {type(error).__name__}", maybe_billed=True) from error
         if status != 200:
+            self._adapt(status, content, sent)
             self._refuse(status, headers, content)
-        answer = self._parse(content, raw=raw, latency_s=time.perf_counter() - started)
+        answer = read_answer(content, raw=raw, price=self._price, latency_s=time.perf_counter() - started)
         if decoding.choices and answer.text.strip() not in {choice.strip() for choice in decoding.choices}:
-            raise CallFailed(
-                f"{self.name} answered {printable(answer.text, limit=40)!r}, none of the texts it was held to.",
-                remedy="The server ignores grammars; use --style chat with it.",
+            raise Refused(
+                f"{self.name} answered {printable(answer.text, limit=40)!r}, none of the texts it was held to: "
+                "the server ignores grammars; use --style chat with it",
+                maybe_billed=True,
             )
         return answer
 
@@ -86,16 +112,20 @@ class HttpModel:
         while not response.content.at_eof() and len(content) < LONGEST_BODY:
             content += await response.content.read(LONGEST_BODY - len(content))
         if len(content) >= LONGEST_BODY:
-            raise CallFailed(f"{self.name} sent an answer of over {LONGEST_BODY} bytes.", remedy="Lower --max-tokens.")
+            raise Refused(
+                f"{self.name} sent an answer of over {LONGEST_BODY} bytes: lower --max-tokens", maybe_billed=True
+            )
         return content
 
     def _payload(self, messages: Sequence[Message], decoding: Decoding, draw: int, *, raw: bool) -> dict[str, Any]:
         provider = self._endpoint.provider
         payload: dict[str, Any] = {
             "model": self._endpoint.model,
-            "max_tokens" if raw else provider.max_tokens: decoding.max_tokens,
+            "max_tokens" if raw else self._max_tokens: decoding.max_tokens,
             "temperature": decoding.temperature,
         }
+        if self._streams:
+            payload |= {"stream": True, "stream_options": {"include_usage": True}}
         if raw:
             payload["prompt"] = messages[0]["content"]
         else:
@@ -119,7 +149,29 @@ class HttpModel:
                     f"{self.name} cannot be held to given answer texts.",
                     remedy="Use --style chat, or a local model, a vLLM or a llama.cpp server for --style cloze.",
                 )
-        return payload
+        return {name: value for name, value in payload.items() if name not in self._left_out}
+
+    def _adapt(self, status: int, content: bytes, sent: dict[str, Any]) -> None:
+        """Where a server refuses a parameter, ask without it (or by its other name) from now on, and say so."""
+        message = error_message(content)
+        if status not in (400, 404, 415, 422, 501) or not _REFUSES.search(message):
+            return
+        named, change = refused_parameter(content), ""
+        for ours, theirs in (("max_tokens", "max_completion_tokens"), ("max_completion_tokens", "max_tokens")):
+            if ours in sent and "messages" in sent and re.search(rf"\b{ours}\b", named):
+                if self._max_tokens == ours and theirs not in self._tried:
+                    self._tried.add(ours)
+                    self._max_tokens = theirs
+                if self._max_tokens != ours:
+                    change = f"{theirs} is sent in its place"
+        dropped = [p for p in _OPTIONAL if p in sent and re.search(_OPTIONAL[p], named, re.IGNORECASE)]
+        if not change and dropped:
+            self._left_out |= set(dropped)
+            change = f"{' and '.join(dropped)} is left out, so what it asks for does not hold"
+        if not change and "stream" not in sent and re.search(r"\bstream", named):
+            self._streams, change = True, "answers are taken as streams"
+        if change:
+            raise TryAgain(f"{self.name} refuses what was asked ({self._scrub(message)}): {change}", changed=True)
 
     def _scrub(self, text: str) -> str:
         """A server may echo the key in its error; it must not reach a log."""
@@ -128,94 +180,31 @@ class HttpModel:
 
     def _refuse(self, status: int, headers: Any, content: bytes) -> None:
         """Turn an HTTP error into ours."""
-        message = self._scrub(_error_message(content))
+        message = self._scrub(error_message(content))
+        refused = f"{self.name} refused the request ({status}): {message}"
         if status in (401, 403):
-            raise WrongKey(
+            wrong = WrongKey(
                 f"{self._endpoint.url} refused the key ({status}): {message}",
                 remedy=f"Check {self._endpoint.key_variable or 'the server’s key'} in the environment.",
             )
+            raise wrong if status == 401 else Refused(refused, if_all=wrong)  # 403 may be of this question alone
         if status == 404:
-            raise UnknownModel(
+            unknown = UnknownModel(
                 f"{self._endpoint.url} knows no model {self._endpoint.model!r} ({status}): {message}",
                 remedy="Check the model's name and the address.",
             )
+            raise unknown if "model_not_found" in message else Refused(refused, if_all=unknown)
         if status == 402 or (status == 429 and "insufficient_quota" in message):
             raise ModelError(f"{self._endpoint.url}: the account has no credit left ({status}).", remedy="Top it up.")
         if status in RETRIED:
             raise TryAgain(
                 f"the server answered {status}: {message}",
-                retry_after_s=_retry_after(headers.get("Retry-After")),
+                retry_after_s=retry_after_s(headers),
                 slow_down=status in (429, 503, 529),
-                maybe_billed=status in (502, 504, 520, 522, 524),
+                maybe_billed=status in (500, 502, 504, 520, 522, 524),
             )
-        raise CallFailed(f"{self.name} refused the request ({status}): {message}", remedy="See the message.")
-
-    def _parse(self, content: bytes, *, raw: bool, latency_s: float) -> Answer:
-        try:
-            body = json.loads(content)
-            choice = body["choices"][0]
-            text = choice["text"] if raw else (choice["message"].get("content") or choice["message"].get("refusal"))
-            usage = body.get("usage") or {}
-            tokens, logprobs = _logprobs(choice.get("logprobs"))
-            tokens_in, tokens_out = usage.get("prompt_tokens"), usage.get("completion_tokens")
-            money = usage.get("cost")  # OpenRouter says what it charged
-            if money is None and self._price and tokens_in is not None and tokens_out is not None:
-                money = self._price.cost(tokens_in, tokens_out)
-            return Answer(
-                text=text if isinstance(text, str) else "",
-                finish=str(choice.get("finish_reason") or ""),
-                tokens=tokens,
-                logprobs=logprobs,
-                tokens_in=tokens_in if isinstance(tokens_in, int) else None,
-                tokens_out=tokens_out if isinstance(tokens_out, int) else None,
-                money_usd=float(money) if isinstance(money, int | float) else None,
-                latency_s=latency_s,
-            )
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-            raise TryAgain(
-                f"the answer is not what the API promises ({type(error).__name__})", maybe_billed=True
-            ) from error
+        raise Refused(refused)
 
 
 def _has_proxy() -> bool:
     return any(os.environ.get(name) for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"))
-
-
-def _logprobs(block: Any) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Tokens and their log-probabilities from the chat form, or the older completions form."""
-    if not block:
-        return (), ()
-    if block.get("content"):
-        return (
-            tuple(str(t["token"]) for t in block["content"]),
-            tuple(float(t["logprob"]) for t in block["content"]),
-        )
-    if block.get("token_logprobs"):
-        pairs = [(t, p) for t, p in zip(block["tokens"], block["token_logprobs"], strict=True) if p is not None]
-        return tuple(str(t) for t, _ in pairs), tuple(float(p) for _, p in pairs)
-    return (), ()
-
-
-def _error_message(content: bytes) -> str:
-    text = content[:2000].decode("utf-8", "replace").strip()
-    try:
-        body = json.loads(content)
-        error = body.get("error", body)
-        if isinstance(error, dict):
-            return " ".join(str(error[k]) for k in ("code", "message") if error.get(k)) or text
-        return str(error)
-    except (ValueError, AttributeError, RecursionError):
-        return text or "no message"
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Seconds from a Retry-After header: a number or a date."""
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        try:
-            return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-        except ValueError:
-            return None

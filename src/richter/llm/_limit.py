@@ -9,12 +9,14 @@ __all__ = ["AdaptiveLimit"]
 class AdaptiveLimit:
     """Additive increase, multiplicative decrease: each success adds 1/limit, each "slow down" halves the limit.
 
-    Calls refused together lower the limit once, not once each. A Retry-After holds everything back until then.
+    Calls refused together lower the limit once, not once each. A Retry-After holds everything back until then. After
+    `restart` it grows from one call by one with each success, so that few calls are out before the first is seen.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.limit = float(most)
+        self._growing = False
         self._active = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._resume_at = 0.0
@@ -49,11 +51,17 @@ class AdaptiveLimit:
     def succeeded(self) -> None:
         """A call was answered."""
         if self.limit < self.most:
-            self.limit = min(self.most, self.limit + 1 / self.limit)
+            self.limit = min(self.most, self.limit + (1 if self._growing else 1 / self.limit))
+
+    def restart(self) -> None:
+        """Begin with one call at a time."""
+        self.limit = 1.0
+        self._growing = True
 
     def slow_down(self, retry_after_s: float | None) -> None:
         """The server asked for fewer calls, or for none until later."""
         now = asyncio.get_running_loop().time()
+        self._growing = False
         if now - self._halved_at > 1.0:
             self.limit = max(1.0, self.limit / 2)
             self._halved_at = now

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from richter.errors import RichterError
 from richter.records import Answer, Decoding
 
-__all__ = ["Message", "Model", "TryAgain", "draw_seed"]
+__all__ = ["AttemptFailed", "Message", "Model", "Refused", "TryAgain", "draw_seed"]
 
 # {"role": "system" | "user" | "assistant", "content": ...}; a single message of role "text" is a raw text to be
 # continued (no chat template), as cloze questions need it.
@@ -15,8 +16,8 @@ Message = dict[str, str]
 class Model(Protocol):
     """A model that can be asked. `ask` makes one attempt.
 
-    It raises `TryAgain` for what may pass, `CallFailed` for what will not pass for this question, and a `ModelError`
-    for what will not pass for any question.
+    It raises `TryAgain` for what may pass, `Refused` (or `CallFailed`, where nothing can have been billed) for what
+    will not pass for this question, and a `ModelError` for what will not pass for any question.
     """
 
     name: str
@@ -30,7 +31,20 @@ class Model(Protocol):
         ...
 
 
-class TryAgain(Exception):
+class AttemptFailed(Exception):
+    """An attempt brought no answer."""
+
+    def __init__(self, reason: str, *, maybe_billed: bool = False, aside: bytes = b"") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.maybe_billed = maybe_billed  # the request may have been worked on, and charged for
+        self.aside = aside  # what came instead of an answer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), dict(self.__dict__))  # a worker on another machine may have made the attempt
+
+
+class TryAgain(AttemptFailed):
     """An attempt failed in a way that may pass."""
 
     def __init__(
@@ -40,21 +54,32 @@ class TryAgain(Exception):
         retry_after_s: float | None = None,
         slow_down: bool = False,
         connected: bool = True,
+        changed: bool = False,
         maybe_billed: bool = False,
+        aside: bytes = b"",
     ) -> None:
-        super().__init__(reason)
-        self.reason = reason
+        super().__init__(reason, maybe_billed=maybe_billed, aside=aside)
         self.retry_after_s = retry_after_s
         self.slow_down = slow_down  # the server asks for fewer calls at a time
         self.connected = connected  # something answered at the address
-        self.maybe_billed = maybe_billed  # the request may have been worked on, and charged for
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _try_again, (dict(self.__dict__),)  # a worker on another machine may have made the attempt
+        self.changed = changed  # the next attempt will be another: people are told so, and it need not wait
 
 
-def _try_again(said: dict[str, Any]) -> TryAgain:
-    return TryAgain(said.pop("reason"), **said)
+class Refused(AttemptFailed):
+    """An attempt failed in a way that will not pass for this question.
+
+    `if_all` is what is wrong where no question passes.
+    """
+
+    def __init__(
+        self, reason: str, *, if_all: RichterError | None = None, maybe_billed: bool = False, aside: bytes = b""
+    ) -> None:
+        super().__init__(reason, maybe_billed=maybe_billed, aside=aside)
+        self.if_all = if_all
+
+
+def _again(kind: type[AttemptFailed], said: dict[str, Any]) -> AttemptFailed:
+    return kind(said.pop("reason"), **said)
 
 
 def draw_seed(decoding: Decoding, draw: int) -> int:

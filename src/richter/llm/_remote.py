@@ -15,7 +15,7 @@ from typing import Any
 
 from richter.engine import RayEngine, own_version
 from richter.errors import CallFailed, EngineError, RichterError
-from richter.llm._model import Message, Model, TryAgain
+from richter.llm._model import AttemptFailed, Message, Model, TryAgain
 from richter.records import Answer, Decoding
 
 __all__ = ["RemoteModel"]
@@ -28,7 +28,7 @@ RESTARTS = 5  # of one worker in a row that end before it answers anything
 CLOSE_S = 5.0
 
 Asked = tuple[int, list[Message], Decoding, int]
-Given = tuple[int, Answer | TryAgain | RichterError]
+Given = tuple[int, Answer | AttemptFailed | RichterError]
 
 
 class Worker:
@@ -65,10 +65,10 @@ class Worker:
         return True
 
     async def _ask(self, model: Model, number: int, messages: list[Message], decoding: Decoding, draw: int) -> None:
-        given: Answer | TryAgain | RichterError
+        given: Answer | AttemptFailed | RichterError
         try:
             given = await model.ask(messages, decoding, draw)
-        except (TryAgain, RichterError) as error:
+        except (AttemptFailed, RichterError) as error:
             given = error
         except Exception as error:  # a fault of ours must not leave the driver waiting
             given = CallFailed(f"{self._name}: {type(error).__name__}: {error}")
@@ -216,7 +216,7 @@ class RemoteModel:
             if not place.sent:
                 place.busy.clear()
 
-    def _settle(self, number: int, given: Answer | TryAgain | RichterError) -> None:
+    def _settle(self, number: int, given: Answer | AttemptFailed | RichterError) -> None:
         question = self._questions.get(number)
         if question is None or question[1].done():
             return

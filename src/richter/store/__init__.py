@@ -6,28 +6,35 @@ from richter.store._ledger import (
     Ledger,
     ModelSpent,
     Spent,
+    Unsettled,
     being_written,
     find_parts,
     find_runs,
     has_ledger,
     hold_run,
     open_ledger,
+    run_used,
+    settle_run,
+    unsettled_run,
 )
 from richter.store._place import DatabaseRun, Place, RunLike, is_database, is_run, run_folder, run_part, run_place
-from richter.store._shared import Limits, Usage
+from richter.store._spending import Attempt, Limits, Room, Usage
 from richter.store._sqlite import LEDGER_NAME
 from richter.store._wheels import cache_folder, fetch_wheel_member
 
 __all__ = [
     "LEDGER_NAME",
+    "Attempt",
     "Call",
     "DatabaseRun",
     "Ledger",
     "Limits",
     "ModelSpent",
     "Place",
+    "Room",
     "RunLike",
     "Spent",
+    "Unsettled",
     "Usage",
     "add_plan_use",
     "being_written",
@@ -47,4 +54,7 @@ __all__ = [
     "run_folder",
     "run_part",
     "run_place",
+    "run_used",
+    "settle_run",
+    "unsettled_run",
 ]

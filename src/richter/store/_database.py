@@ -6,10 +6,16 @@ SQL is written once for both, with numbered parameters (?1) and `clock()`, the d
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Database", "Transaction"]
+from richter.errors import LedgerError
+
+__all__ = ["Database", "Transaction", "UnstorableValue"]
 
 T = TypeVar("T")
 Values = Sequence[Any]
+
+
+class UnstorableValue(LedgerError):
+    """A value that a column cannot hold, among those of a transaction, which was not done."""
 
 
 class Transaction(Protocol):
@@ -32,6 +38,7 @@ class Database(Protocol):
     """A connection to a run's tables."""
 
     name: str  # of the run, for messages
+    version: int  # of its tables
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Read, beside a transaction that is writing."""
@@ -47,6 +54,10 @@ class Database(Protocol):
 
     def being_written(self) -> bool:
         """Whether some process writes the run now."""
+        ...
+
+    def check_room(self) -> None:
+        """Raise where it can be known that an answer would find no room."""
         ...
 
     def close(self) -> None:

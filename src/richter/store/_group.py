@@ -62,6 +62,10 @@ class Grouped(Generic[T, R]):
         finally:
             self._flusher = None
 
+    def forget(self) -> None:
+        """Leave undone what is pending: nobody waits for it any more."""
+        self._pending = []
+
     def finish(self) -> None:
         """Do what is still pending, once; the pool must have been shut down before."""
         left = [thing for thing, _ in self._pending]

@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import dataclasses
 import json
+import os
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,24 +14,30 @@ from typing import Any, Literal, NamedTuple, Self
 
 from richter.errors import InputError
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
-from richter.store._database import Database, Transaction
+from richter.store._database import Database, Transaction, UnstorableValue
 from richter.store._group import Grouped
-from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place
+from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
 from richter.store._postgres import PostgresDatabase, database_runs
-from richter.store._shared import Hold, Limits, Room, Usage, Worker
-from richter.store._sqlite import LEDGER_NAME, SqliteDatabase, is_locked
+from richter.store._schema import JOURNAL
+from richter.store._shared import Worker
+from richter.store._spending import Attempt, Room, Spender, Usage
+from richter.store._sqlite import LEDGER_NAME, SPENDING_LOCK, SqliteDatabase, is_locked, take_lock
 
 __all__ = [
     "Call",
     "Ledger",
     "ModelSpent",
     "Spent",
+    "Unsettled",
     "being_written",
     "find_parts",
     "find_runs",
     "has_ledger",
     "hold_run",
     "open_ledger",
+    "run_used",
+    "settle_run",
+    "unsettled_run",
 ]
 
 _NAMED = {  # what is there, and how to add to it
@@ -61,10 +69,21 @@ _SPENT = """
     CAST(coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0) AS BIGINT),
     coalesce(sum(money_usd), 0.0), count(*) - count(money_usd) FROM calls
 """
-_HELD = """
+_USED = """
     SELECT CAST(coalesce(sum(calls), 0) AS BIGINT), CAST(coalesce(sum(tokens), 0) AS BIGINT),
     coalesce(sum(money_usd), 0.0) FROM workers
 """
+# what may have been billed without an answer: attempts that nobody is making any more, and those that failed
+_UNSETTLED = """
+    SELECT id, key, model, tokens, money_usd FROM attempts WHERE worker NOT IN (
+        SELECT id FROM workers WHERE expires_at >= clock()
+    )
+"""
+_MAYBE_BILLED = """
+    SELECT count(*), CAST(coalesce(sum(tokens), 0) AS BIGINT), coalesce(sum(money_usd), 0.0) FROM failures
+    WHERE tokens > 0 OR money_usd > 0
+"""
+_BY_HAND = "INSERT INTO workers VALUES (?1, 'settled by hand', clock(), clock(), 0, 0, ?2, ?3, 0)"
 _SPENT_BY_MODEL = """
     SELECT model, CAST(sum(answers) AS BIGINT), CAST(sum(failed) AS BIGINT), CAST(sum(tokens_in) AS BIGINT),
     CAST(sum(tokens_out) AS BIGINT), sum(money), CAST(sum(unpriced) AS BIGINT) FROM (
@@ -77,7 +96,8 @@ _SPENT_BY_MODEL = """
 _PAID = """
     INSERT INTO calls VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, clock()) ON CONFLICT DO NOTHING
 """
-_ATTEMPT = "INSERT INTO failures VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, clock())"
+_ATTEMPT = "INSERT INTO failures VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, clock(), ?8, ?9)"
+_ASIDE = "INSERT INTO aside VALUES (?1, ?2, clock())"
 _LINK = "INSERT INTO answers VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING"
 _RATE = """
     INSERT INTO ratings VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
@@ -110,7 +130,9 @@ _NOTE = "INSERT INTO notes VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET body
 class Call:
     """An attempt to call a model as the ledger keeps it: who asked (item, condition, draw), what, and the answer.
 
-    Where `answer.error` is set the attempt brought no answer; `given_up` then says that it was the last.
+    Where `answer.error` is set the attempt brought no answer; `given_up` then says that it was the last. `attempt` is
+    the one that `hold` opened, which is settled at `cost`; a call made elsewhere has none, and costs what its answer
+    says. `aside` is the reply as it came where it could not be kept as it is.
     """
 
     key: str
@@ -118,13 +140,16 @@ class Call:
     request: str
     answer: Answer
     given_up: bool = True
+    attempt: str = ""
+    cost: Usage | None = None
+    aside: bytes = b""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
     """What a run has cost so far. `money_usd` counts priced calls only; `unpriced` says how many have no price."""
 
-    calls: int  # requests that went out, retries and failures included
+    calls: int  # requests that went out, retries, failures and those never settled included
     answers: int
     tokens: int
     money_usd: float
@@ -144,6 +169,16 @@ class ModelSpent:
     unpriced: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Unsettled:
+    """What may have been billed without an answer: attempts cut off, attempts that failed, and the most they cost."""
+
+    cut_off: int
+    failed: int
+    tokens: int
+    money_usd: float
+
+
 class _Wanted(NamedTuple):
     """A call that somebody wants to make, and whose answer it is."""
 
@@ -161,14 +196,15 @@ def open_ledger(run: RunLike, *, mode: Literal["read", "write"] = "read", alone:
     """
     place, writable = run_place(run), mode == "write"
     if isinstance(place, Path):
-        return Ledger(SqliteDatabase(place, writable=writable))
+        folder = SqliteDatabase(place, writable=writable)
+        return Ledger(folder, place, spender=Spender(folder) if writable else None)
     database = PostgresDatabase(place, writable=writable, alone=alone)
     try:
         database.prepare()
     except BaseException:
         database.close()
         raise
-    return Ledger(database, worker=Worker(database) if writable else None)
+    return Ledger(database, place, spender=Worker(database) if writable else None)
 
 
 def find_runs(where: Place) -> list[Place]:
@@ -185,6 +221,52 @@ def find_parts(run: RunLike) -> dict[str, Place]:
         return {path.parent.name: path.parent for path in sorted(place.glob(f"*/{LEDGER_NAME}"))}
     prefix = f"{place.name}/"
     return {run.name.removeprefix(prefix): run for run in database_runs(place) if run.name.startswith(prefix)}
+
+
+def run_used(run: RunLike) -> Usage:
+    """What counts against a budget over a run and all its parts: spent, held, or never settled."""
+    return _used(_family(run_place(run)))
+
+
+def _family(place: Place) -> list[Place]:
+    """The ledgers whose spending is one: a run's own and its parts'."""
+    root = whole_run(place)
+    return [p for p in (root, *find_parts(root).values()) if has_ledger(p)]
+
+
+def _used(places: Iterable[Place]) -> Usage:
+    total = Usage()
+    for place in places:
+        with open_ledger(place) as ledger:
+            total += ledger.used()
+    return total
+
+
+def unsettled_run(run: RunLike) -> Unsettled:
+    """What may have been billed without an answer, over a run and its parts."""
+    found = []
+    for place in _family(run_place(run)):
+        with open_ledger(place) as ledger:
+            found.append(ledger.unsettled())
+    return _together(found)
+
+
+def settle_run(run: RunLike, *, billed_usd: float = 0.0) -> Unsettled:
+    """Say that what may have been billed without an answer, over a run and its parts, cost this much together."""
+    found: list[Unsettled] = []
+    for place in _family(run_place(run)):
+        with open_ledger(place, mode="write") as ledger:
+            found.append(ledger.settle(billed_usd if not found else 0.0))
+    return _together(found)
+
+
+def _together(found: Sequence[Unsettled]) -> Unsettled:
+    return Unsettled(
+        cut_off=sum(u.cut_off for u in found),
+        failed=sum(u.failed for u in found),
+        tokens=sum(u.tokens for u in found),
+        money_usd=sum(u.money_usd for u in found),
+    )
 
 
 def has_ledger(run: RunLike) -> bool:
@@ -228,14 +310,17 @@ def hold_run(run: RunLike, purpose: str) -> Iterator[None]:
 class Ledger:
     """A run's records. Reads may run beside a writer; writes go through group commits or one at a time."""
 
-    def __init__(self, database: Database, *, worker: Worker | None = None) -> None:
+    def __init__(self, database: Database, place: Place, *, spender: Spender | None = None) -> None:
         self.name = database.name
         self._database = database
-        self._worker = worker
+        self._place = place
+        self._spender = spender
+        self._worker = spender if isinstance(spender, Worker) else None
+        self._lock: int | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._records: Grouped[Call, None] = Grouped(lambda calls: self._commit(calls), self._pool)
         self._claims: Grouped[_Wanted, Answer | Literal["ours", "theirs"]] = Grouped(self._claim, self._pool)
-        self._holds: Grouped[Hold, Room] = Grouped(lambda holds: self._shared().hold(holds), self._pool)
+        self._holds: Grouped[Attempt, Room] = Grouped(self._hold, self._pool)
 
     @property
     def shared(self) -> bool:
@@ -254,13 +339,17 @@ class Ledger:
 
     def close(self) -> None:
         """Write what is pending and let go of the tables."""
+        self._claims.forget()
+        self._holds.forget()
         self._pool.shutdown(wait=True)
         try:
             self._records.finish()
-            if self._worker is not None:
-                self._worker.end()
+            if self._spender is not None:
+                self._spender.end()
         finally:
             self._database.close()
+            if self._lock is not None:
+                os.close(self._lock)
 
     def being_written(self) -> bool:
         """Whether some process writes the run now."""
@@ -346,17 +435,42 @@ class Ledger:
                 results.append("ours" if key in claims.ours else "theirs")
         return results
 
-    async def hold(self, bound: Usage, limits: Limits) -> Room:
-        """Hold room for an attempt within the budget over all the processes that share the run."""
-        return await self._holds.submit(Hold(bound, limits))
+    def start_spending(self) -> Usage:
+        """What the run with its parts has used so far. In a folder nobody else may spend on it until this closes."""
+        root = whole_run(self._place)
+        if isinstance(root, Path) and self._lock is None:
+            self._lock = take_lock(root, SPENDING_LOCK)
+            here = Path(str(self._place)).absolute()
+            self._spending().elsewhere = _used(p for p in _family(root) if Path(str(p)).absolute() != here)
+        return run_used(self._place)
 
-    def count(self, *, held: Usage, spent: Usage | None = None) -> None:
-        """Change what this process holds and has spent of a budget that it shares."""
-        self._shared().change(held=held, spent=spent)
+    def _spending(self) -> Spender:
+        assert self._spender is not None, "this ledger is only read"
+        return self._spender
+
+    def hold(self, attempt: Attempt) -> asyncio.Future[Room]:
+        """Commit the most that an attempt can cost, if there is room for it over the run with its parts."""
+        return self._holds.submit(attempt)
+
+    def _hold(self, attempts: list[Attempt]) -> list[Room]:
+        self._database.check_room()
+        return self._spending().hold(attempts)
+
+    def sent(self, attempt: str) -> None:
+        """Say that an attempt for which there was room goes out now."""
+        self._spending().sent(attempt)
 
     def link(self, item: str, condition: str, draw: int, key: str) -> None:
         """Say that a call already in the ledger answers this item of this condition too."""
         self._run(_LINK, (item, condition, draw, key))
+
+    def has_answers(self, model: str) -> bool:
+        """Whether a model has answered anything in this run."""
+        return bool(self._rows("SELECT 1 FROM calls WHERE model = ?1 LIMIT 1", (model,)))
+
+    def times_given_up(self, key: str) -> int:
+        """How often a call was given up."""
+        return int(self._rows("SELECT count(*) FROM failures WHERE given_up AND key = ?1", (key,))[0][0])
 
     def answered(self, condition: str) -> set[tuple[str, int]]:
         """The (item, draw) pairs of a condition that have an answer."""
@@ -364,10 +478,6 @@ class Ledger:
 
     def add_calls(self, calls: Sequence[Call]) -> None:
         """Commit calls that were made elsewhere (an imported log), all or none."""
-        if self._worker is not None:
-            tokens = sum((c.answer.tokens_in or 0) + (c.answer.tokens_out or 0) for c in calls)
-            money = sum(c.answer.money_usd or 0.0 for c in calls)
-            self.count(held=Usage(), spent=Usage(calls=len(calls), tokens=tokens, money_usd=money))
         self._commit(calls)
 
     async def record(self, call: Call) -> None:
@@ -379,15 +489,29 @@ class Ledger:
         return self._records.submit(call)
 
     def _commit(self, calls: Sequence[Call]) -> list[None]:
+        """Commit calls together; where one of them cannot be stored the others are, and it is kept as failed."""
+        try:
+            self._store(calls)
+        except UnstorableValue as error:
+            if len(calls) > 1:
+                for call in calls:
+                    self._commit([call])
+            else:
+                self._store([_failed(calls[0], error)])
+        return [None] * len(calls)
+
+    def _store(self, calls: Sequence[Call]) -> None:
         paid = [c for c in calls if not c.answer.error]
         failed = [c for c in calls if c.answer.error]
-        worker = self._worker
-        batch = worker.next_batch() if worker is not None else 0
+        attempts = [c.attempt for c in calls if c.attempt]
+        cost = sum((_cost(c) for c in calls), Usage())
+        spender, worker = self._spending(), self._worker
+        batch = spender.next_batch()
 
         def commit(transaction: Transaction) -> None:
+            if not spender.settle(transaction, batch, attempts, cost):
+                return  # the server kept it, but the connection was lost before it said so
             if worker is not None:
-                if not worker.is_new(transaction, batch):
-                    return  # the server kept it, but the connection was lost before it said so
                 worker.release(transaction, [c.key for c in calls if not c.answer.error or c.given_up])
             transaction.many(
                 _PAID,
@@ -414,13 +538,24 @@ class Ledger:
             transaction.many(
                 _ATTEMPT,
                 [
-                    (c.key, c.model, c.answer.item, c.answer.condition, c.answer.draw, c.answer.error, c.given_up)
+                    (
+                        c.key,
+                        c.model,
+                        c.answer.item,
+                        c.answer.condition,
+                        c.answer.draw,
+                        c.answer.error,
+                        c.given_up,
+                        c.cost.tokens if c.cost else 0,
+                        c.cost.money_usd if c.cost else 0.0,
+                    )
                     for c in failed
                 ],
             )
+            transaction.many(_ASIDE, [(c.key, c.aside) for c in calls if c.aside])
 
         self._database.write(commit)
-        return [None] * len(calls)
+        spender.settled(attempts, cost)
 
     def answers(self, condition: str | None = None, *, item: str | None = None) -> Iterator[Answer]:
         """Answers in the order of items and draws, streamed; failed ones (never answered since) come with `error`."""
@@ -432,16 +567,43 @@ class Ledger:
     def spent(self) -> Spent:
         """Requests, tokens and money so far, over everything in the run."""
         answers, failed, tokens, money, unpriced = self._rows(_SPENT)[0]
+        if self._database.version >= JOURNAL:
+            failed += self._rows("SELECT count(*) FROM attempts")[0][0]
         return Spent(calls=answers + failed, answers=answers, tokens=tokens, money_usd=money, unpriced=unpriced)
 
     def used(self) -> Usage:
-        """What counts against a budget: what was spent, and what other processes hold or held when they were killed."""
+        """What counts against a budget: what was spent, is held, or was never settled."""
+        if self._database.version >= JOURNAL or isinstance(self._database, PostgresDatabase):
+            return Usage(*self._rows(_USED)[0])
         spent = self.spent()
-        usage = Usage(calls=spent.calls, tokens=spent.tokens, money_usd=spent.money_usd)
-        if isinstance(self._database, PostgresDatabase):
-            calls, tokens, money = self._rows(_HELD)[0]
-            usage = Usage(max(usage.calls, calls), max(usage.tokens, tokens), max(usage.money_usd, money))
-        return usage
+        return Usage(calls=spent.calls, tokens=spent.tokens, money_usd=spent.money_usd)
+
+    def unsettled(self) -> Unsettled:
+        """What may have been billed without an answer."""
+        if self._database.version < JOURNAL:
+            return Unsettled(cut_off=0, failed=0, tokens=0, money_usd=0.0)
+        busy = self.being_written() and self._worker is None
+        return _unsettled([] if busy else self._rows(_UNSETTLED), self._rows(_MAYBE_BILLED)[0])
+
+    def settle(self, billed_usd: float) -> Unsettled:
+        """Take what is unsettled to have cost this much together: it counts as that from now on, and as failed."""
+
+        def settle(transaction: Transaction) -> Unsettled:
+            transaction.alone()
+            rows, failed = transaction.rows(_UNSETTLED), transaction.rows(_MAYBE_BILLED)[0]
+            found = _unsettled(rows, failed)
+            reason = "cut off, and settled by hand"
+            transaction.many(_ATTEMPT, [(key, model, "", "", 0, reason, False, 0, 0.0) for _, key, model, *_ in rows])
+            transaction.many("DELETE FROM attempts WHERE id = ?1", [(row[0],) for row in rows])
+            transaction.rows("UPDATE failures SET tokens = 0, money_usd = 0 WHERE tokens > 0 OR money_usd > 0")
+            transaction.rows(_BY_HAND, (uuid.uuid4().hex, -found.tokens, billed_usd - found.money_usd))
+            return found
+
+        return self._database.write(settle)
+
+    def aside(self) -> list[tuple[str, bytes]]:
+        """Replies as they came, by the key of their call, where they could not be kept as they are."""
+        return [(key, bytes(body)) for key, body in self._rows("SELECT key, body FROM aside ORDER BY created_at")]
 
     def clock_ahead_s(self) -> float:
         """How far the ledger's clock is ahead of this machine's; 0 in a folder, where they are one."""
@@ -569,6 +731,32 @@ class Ledger:
         """A fact kept with `set_note`."""
         rows = self._rows("SELECT body FROM notes WHERE name = ?1", (name,))
         return json.loads(rows[0][0]) if rows else None
+
+
+def _cost(call: Call) -> Usage:
+    if call.cost is not None:
+        return call.cost
+    given = call.answer
+    return Usage(1, (given.tokens_in or 0) + (given.tokens_out or 0), given.money_usd or 0.0)
+
+
+def _failed(call: Call, error: Exception) -> Call:
+    """A call whose answer no table takes, as a failure that says so; the answer goes aside."""
+    asked = call.answer
+    reason = ascii(f"the answer cannot be stored: {error}")[1:300]
+    answer = Answer(text="", item=asked.item, condition=asked.condition, draw=asked.draw, error=reason)
+    cost = call.cost or Usage(calls=1)
+    aside = call.aside or json.dumps(dataclasses.asdict(asked), default=repr).encode()
+    return dataclasses.replace(call, answer=answer, cost=cost, aside=aside)
+
+
+def _unsettled(rows: Sequence[Any], failed: Sequence[Any]) -> Unsettled:
+    return Unsettled(
+        cut_off=len(rows),
+        failed=failed[0],
+        tokens=failed[1] + sum(row[3] for row in rows),
+        money_usd=failed[2] + sum(row[4] for row in rows),
+    )
 
 
 def _answer(item: str, condition: str, draw: int, row: Sequence[Any]) -> Answer:

@@ -21,6 +21,7 @@ __all__ = [
     "run_folder",
     "run_part",
     "run_place",
+    "whole_run",
 ]
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -63,7 +64,7 @@ RunLike = str | Place  # what a caller may give
 
 def is_database(source: object) -> "TypeGuard[str | DatabaseRun]":
     """Whether this is, or is the address of, a run in a database."""
-    return isinstance(source, DatabaseRun) or (isinstance(source, str) and source.startswith(SCHEMES))
+    return isinstance(source, DatabaseRun) or (isinstance(source, str) and source.lower().startswith(SCHEMES))
 
 
 def run_place(run: RunLike) -> Place:
@@ -72,13 +73,20 @@ def run_place(run: RunLike) -> Place:
         raise InputError(f"{run}: a database's address is no path.", remedy="Give a folder here.")
     if isinstance(run, Path | DatabaseRun):
         return run
-    if not run.startswith(SCHEMES):
+    if not run.lower().startswith(SCHEMES):
         return Path(run)
+    scheme, _, rest = run.partition(":")
+    run = f"{scheme.lower()}:{rest}"
     try:
         parts = urlsplit(run)
         _ = parts.port
+        if "@" in parts.path + parts.query or re.search(r"\s", run):  # something before it ended the address too early
+            raise ValueError("a character that must be escaped")
     except ValueError as error:  # its text may hold the password
-        raise InputError("The database's address cannot be read.", remedy=REMEDY) from error
+        raise InputError(
+            "The database's address cannot be read.",
+            remedy=f"{REMEDY} Special characters in a password are written as %23, %2F, %3F, %40.",
+        ) from error
     name = unquote(parts.fragment) or DEFAULT_NAME
     if not can_name(name):
         raise InputError(
@@ -99,7 +107,7 @@ def can_name(name: str) -> bool:
 def named_run(place: DatabaseRun, name: str) -> DatabaseRun:
     """Another run in the same database."""
     parts = urlsplit(place.url)
-    query = urlencode([(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if k != "password"])
+    query = urlencode([(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if not k.endswith("password")])
     host = parts.netloc.rpartition("@")
     user = f"{host[0].partition(':')[0]}@" if host[1] else ""
     shown = f"{parts.scheme}://{user}{host[2]}{parts.path}{'?' if query else ''}{query}"
@@ -120,6 +128,14 @@ def run_folder(run: RunLike) -> Path:
     if isinstance(place, Path):
         return place
     return Path(f"{place.database.replace('/', '-') or 'postgresql'}.{place.name}")
+
+
+def whole_run(place: Place) -> Place:
+    """The run that this is a part of, or itself: a folder in a run's folder, RUN/PART in a database."""
+    if isinstance(place, DatabaseRun):
+        return named_run(place, place.name.partition("/")[0])
+    above = place.absolute().parent
+    return above if (above / LEDGER_NAME).exists() else place
 
 
 def run_part(run: RunLike, part: str) -> Place:

@@ -17,7 +17,7 @@ from richter.errors import (
     RichterError,
     StorageError,
 )
-from richter.store._database import Transaction, Values
+from richter.store._database import Transaction, UnstorableValue, Values
 from richter.store._place import DatabaseRun, can_name, named_run
 from richter.store._schema import CLOCK, MARK, MIGRATIONS, SHARED, check_version, for_postgres
 
@@ -61,6 +61,7 @@ class PostgresDatabase:
                 "A run in a database needs asyncpg, which is not installed.", remedy="pip install 'richter[postgres]'"
             ) from error
         self.name = str(place)
+        self.version = 0
         self.reconnected_at: float | None = None  # when a lost server was last found again, by time.monotonic
         self._asyncpg = asyncpg
         self._place = place
@@ -153,6 +154,9 @@ class PostgresDatabase:
                 return result
             except RichterError:
                 raise
+            except self._asyncpg.DataError as error:
+                said = f"{self.name} cannot hold a value ({str(error)[:200]})."
+                raise UnstorableValue(said, remedy="Leave it out.") from error
             except (self._asyncpg.DeadlockDetectedError, self._asyncpg.SerializationError) as error:
                 if time.monotonic() > until:
                     raise self._ours(error) from error
@@ -238,6 +242,9 @@ class PostgresDatabase:
         """Whether some process has been heard of that writes it."""
         return bool(self.rows("SELECT 1 FROM workers WHERE expires_at >= clock() LIMIT 1"))
 
+    def check_room(self) -> None:
+        """Nothing: the server says so when it is asked to write."""
+
     def hold(self, purpose: str) -> None:
         """Keep a purpose to this process while the database is open; a connection that was lost takes it up again."""
         sql = "SELECT pg_try_advisory_lock(hashtext(?1), hashtext(?2))"
@@ -283,9 +290,11 @@ class PostgresDatabase:
             if version is None:
                 raise InputError(f"{self.name} is not a run: no such tables.", remedy="Make one with `richter ask`.")
             check_version(self.name, version, writable=False, oldest=SHARED)
+            self.version = version
         elif version is None or version != len(MIGRATIONS):
             self._persist(lambda: self._wait(self._migrate()), "read")
         if self._writable:
+            self.version = len(MIGRATIONS)
             self._persist(lambda: self._wait(self._connected("write")), "write")
 
     async def _version(self) -> int | None:
@@ -348,8 +357,9 @@ class _Writing:
             self._wait(self._connection.executemany(_numbered(sql), [[_storable(v) for v in row] for row in rows]))
 
     def alone(self) -> None:
-        """Wait for the others' transactions that have passed here to end."""
-        self.rows("SELECT pg_advisory_xact_lock(hashtext('richter turn'), hashtext(current_schema()))")
+        """Wait for the others' transactions in the run and its parts that have passed here to end."""
+        run = "split_part(CAST(current_schema() AS TEXT), '/', 1)"
+        self.rows(f"SELECT pg_advisory_xact_lock(hashtext('richter turn'), hashtext({run}))")
 
 
 def database_runs(place: DatabaseRun) -> list[DatabaseRun]:

@@ -4,7 +4,7 @@ import re
 
 from richter.errors import LedgerError, LedgerNewer
 
-__all__ = ["APPLICATION_ID", "CLOCK", "MARK", "MIGRATIONS", "SHARED", "check_version", "for_postgres"]
+__all__ = ["APPLICATION_ID", "CLOCK", "JOURNAL", "MARK", "MIGRATIONS", "SHARED", "check_version", "for_postgres"]
 
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
 
@@ -135,6 +135,33 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX failures_key ON failures (key) WHERE given_up;
         """,
     ),
+    (
+        "2026-11 spending journal",
+        """
+        -- what went out and is not settled, at the most it can cost: it counts as spent
+        CREATE TABLE attempts (
+            id TEXT PRIMARY KEY,
+            worker TEXT NOT NULL REFERENCES workers (id),
+            key TEXT NOT NULL,
+            model TEXT NOT NULL,
+            tokens INTEGER NOT NULL,
+            money_usd REAL NOT NULL,
+            sent_at REAL NOT NULL
+        ) WITHOUT ROWID;
+        -- the most that an attempt without an answer may have been billed
+        ALTER TABLE failures ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE failures ADD COLUMN money_usd REAL NOT NULL DEFAULT 0;
+        -- replies as they came, where they could not be kept as they are
+        CREATE TABLE aside (key TEXT NOT NULL, body BLOB NOT NULL, created_at REAL NOT NULL);
+        -- what a folder's run has cost so far; runs in databases have their workers
+        INSERT INTO workers SELECT * FROM (
+            SELECT 'before' AS id, '' AS name, clock() AS started_at, clock() AS expires_at, 0 AS batch,
+            count(*) + (SELECT count(*) FROM failures) AS calls,
+            CAST(coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0) AS BIGINT) AS tokens,
+            coalesce(sum(money_usd), 0.0) AS money_usd, 0 AS in_flight FROM calls
+        ) AS before WHERE NOT EXISTS (SELECT 1 FROM workers);
+        """,
+    ),
 )
 
 # How PostgreSQL's tables differ, and why.
@@ -142,6 +169,7 @@ POSTGRES = (
     (r"\bgiven_up INTEGER\b", "given_up BOOLEAN"),  # it has no number that is true
     (r"\bINTEGER\b", "BIGINT"),  # SQLite's are of 8 bytes, as Python's counts may need
     (r"\bREAL\b", "DOUBLE PRECISION"),  # its REAL has 4 bytes
+    (r"\bBLOB\b", "BYTEA"),
     (r"\bTEXT\b", 'TEXT COLLATE "C"'),  # ordered by bytes, as in SQLite, whatever the database's language
     (r"\) WITHOUT ROWID", ")"),  # it has nothing of the kind
 )
@@ -161,6 +189,7 @@ def for_postgres(script: str) -> str:
 
 READABLE = 2  # the oldest schema of a file whose tables hold everything that is only read
 SHARED = 4  # ... of a database: who writes it is read too
+JOURNAL = 5  # the first with a spending journal
 
 
 def check_version(name: str, version: int, *, writable: bool, oldest: int = READABLE) -> None:

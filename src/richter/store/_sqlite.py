@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -10,14 +11,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, StorageError
-from richter.store._database import Transaction, Values
+from richter.store._database import Transaction, UnstorableValue, Values
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
 
-__all__ = ["LEDGER_NAME", "SqliteDatabase", "is_locked"]
+__all__ = ["LEDGER_NAME", "SPENDING_LOCK", "SqliteDatabase", "is_locked", "take_lock"]
 
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"
+SPENDING_LOCK = "spending.lock"  # held by who asks models for a run or a part of it, whose budget is one
 BUSY_TIMEOUT_S = 5.0
+LEAST_FREE = 16 * 2**20  # what must be left on the disk before a call is paid for
 
 T = TypeVar("T")
 
@@ -28,9 +31,10 @@ class SqliteDatabase:
     def __init__(self, folder: Path, *, writable: bool) -> None:
         self.path = folder / LEDGER_NAME
         self.name = str(folder)
+        self.version = len(MIGRATIONS)
         self._writable = writable
         self._guard = threading.RLock()
-        self._lock = _take_lock(folder) if writable else None
+        self._lock = take_lock(folder) if writable else None
         try:
             if not writable and not self.path.exists():
                 raise InputError(
@@ -72,6 +76,7 @@ class SqliteDatabase:
             )
         check_version(str(self.path), version, writable=self._writable)
         if not self._writable:
+            self.version = version
             return
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")  # what was paid for survives a power cut too
@@ -90,6 +95,8 @@ class SqliteDatabase:
             yield
         except sqlite3.Error as error:
             raise _ours(error, self.path) from error
+        except (UnicodeError, OverflowError) as error:
+            raise UnstorableValue(f"{self.path} cannot hold a value: {error}.", remedy="Leave it out.") from error
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Read, beside a commit in progress."""
@@ -117,6 +124,16 @@ class SqliteDatabase:
     def being_written(self) -> bool:
         """Whether some process holds the writer's lock."""
         return is_locked(self.path.parent)
+
+    def check_room(self) -> None:
+        """Raise before a call is paid for whose answer the disk could not take."""
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(self.path.parent).free
+            if free < LEAST_FREE:
+                raise StorageError(
+                    f"The disk that holds {self.path} has {free // 2**20} MB left; an answer might not be kept.",
+                    remedy=f"Nothing was asked: free at least {LEAST_FREE // 2**20} MB and run the same command again.",
+                )
 
     def close(self) -> None:
         """Close the file and let the next writer in."""
@@ -147,11 +164,11 @@ class _Writing:
         """Nothing to do: the folder has one writer."""
 
 
-def _take_lock(folder: Path) -> int:
-    """Hold the run's writer lock; the system frees it when the process ends, however it ends."""
+def take_lock(folder: Path, name: str = LOCK_NAME) -> int:
+    """Hold the run's writer lock, or another; the system frees it when the process ends, however it ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise StorageError(
             f"{folder} cannot be written: {error.strerror}.", remedy="Choose a folder that you may write to."
@@ -168,8 +185,9 @@ def _take_lock(folder: Path) -> int:
             raise StorageError(
                 f"{folder} cannot be locked: {error.strerror}.", remedy="Choose a folder on a local disk."
             ) from error
+        doing = "written" if name == LOCK_NAME else "asked for"
         raise LedgerLocked(
-            f"{folder} is being written by another process.", remedy="Wait for it to end, or use another run folder."
+            f"{folder} is being {doing} by another process.", remedy="Wait for it to end, or use another run folder."
         ) from error
     return descriptor
 
@@ -190,6 +208,8 @@ def is_locked(folder: Path) -> bool:
 
 def _ours(error: sqlite3.Error, path: Path) -> LedgerError | StorageError:
     text = str(error)
+    if isinstance(error, sqlite3.DataError | sqlite3.InterfaceError) or "parameter" in text:
+        return UnstorableValue(f"{path} cannot hold a value: {text}.", remedy="Leave it out.")
     if "locked" in text or "busy" in text:
         return LedgerLocked(
             f"{path} is locked by another program.", remedy="Close what has it open and run the command again."

@@ -1,0 +1,154 @@
+"""Reading what an OpenAI-compatible server sends: one answer, whole or as a stream, in the forms that servers have."""
+
+import email.utils
+import json
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from richter.llm._border import amount, count
+from richter.llm._model import Refused, TryAgain
+from richter.llm._prices import Price
+from richter.records import Answer, printable
+
+__all__ = ["error_message", "read_answer", "refused_parameter", "retry_after_s"]
+
+LONGEST_WAIT_S = 60.0  # what a server may ask for; what is still refused after that fails, and can be asked again
+LONGEST_ASIDE = 2**20
+_BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, ArithmeticError)
+
+
+def read_answer(content: bytes, *, raw: bool, price: Price | None, latency_s: float) -> Answer:
+    """The answer in a reply with status 200; what cannot be read as one is an attempt that may have been billed."""
+    aside = content[:LONGEST_ASIDE]
+    try:
+        body = _stream(content) if content.startswith((b"data:", b"event:", b":")) else json.loads(content)
+        if not body.get("choices") and body.get("error"):
+            said = printable(error_message(content), limit=300)
+            raise TryAgain(f"the server answered 200 with an error: {said}", maybe_billed=True, aside=aside)
+        choice = body["choices"][0]
+        text = choice["text"] if raw else _text(choice["message"], aside)
+        usage = body.get("usage") or {}
+        tokens, logprobs = _logprobs(choice.get("logprobs"))
+        tokens_in, tokens_out = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        money, known = usage.get("cost"), (count(tokens_in), count(tokens_out))  # OpenRouter says what it charged
+        if price and amount(money) is None and known[0] is not None and known[1] is not None:
+            money = price.cost(known[0], known[1])
+        if not isinstance(text, str):
+            raise TypeError(text)
+        return Answer(
+            text=text,
+            finish=str(choice.get("finish_reason") or ""),
+            tokens=tokens,
+            logprobs=logprobs,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            money_usd=money,
+            latency_s=latency_s,
+        )
+    except _BROKEN as error:
+        raise TryAgain(
+            f"the answer is not what the API promises ({type(error).__name__})", maybe_billed=True, aside=aside
+        ) from error
+
+
+def _text(message: Mapping[str, Any], aside: bytes) -> str:
+    """A message's text: a string, a list of parts, or a refusal. What it thought before is no part of the answer."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = [p if isinstance(p, str) else p.get("text", "") for p in content]
+        thought = [isinstance(p, dict) and p.get("type") not in (None, "text", "output_text") for p in content]
+        content = "".join(part for part, skip in zip(parts, thought, strict=True) if not skip)
+    if not content and message.get("tool_calls"):
+        raise Refused(
+            "the model called a tool instead of answering: none was offered, so switch tools off at the server",
+            maybe_billed=True,
+            aside=aside,
+        )
+    text = content or message.get("refusal") or ""
+    if not isinstance(text, str):
+        raise TypeError(text)
+    return text
+
+
+def _stream(content: bytes) -> dict[str, Any]:
+    """A stream of server-sent events as the reply that it spells out."""
+    text: list[str] = []
+    scored: list[Any] = []
+    calls: list[Any] = []
+    finish, usage = "", None
+    for line in content.decode("utf-8", "replace").splitlines():
+        data = line.removeprefix("data:").strip()
+        if not line.startswith("data:") or data in ("", "[DONE]"):
+            continue
+        event = json.loads(data)
+        if event.get("error"):
+            raise ValueError(event["error"])
+        usage = event.get("usage") or usage
+        for choice in event.get("choices") or []:
+            delta = choice.get("delta") or choice
+            piece = delta.get("text") if "text" in delta else delta.get("content")
+            text.append(piece if isinstance(piece, str) else _text({"content": piece}, b""))
+            calls += delta.get("tool_calls") or []
+            scored += (choice.get("logprobs") or {}).get("content") or []
+            finish = choice.get("finish_reason") or finish
+    if not finish:
+        raise ValueError("the stream was cut off")
+    said = "".join(text)
+    message = {"content": said, "tool_calls": calls}
+    logprobs = {"content": scored} if scored else None
+    return {
+        "choices": [{"text": said, "message": message, "finish_reason": finish, "logprobs": logprobs}],
+        "usage": usage,
+    }
+
+
+def _logprobs(block: Any) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    """Tokens and their log-probabilities from the chat form, or the older completions form."""
+    if not block:
+        return (), ()
+    if block.get("content"):
+        return tuple(str(t["token"]) for t in block["content"]), tuple(t["logprob"] for t in block["content"])
+    if block.get("token_logprobs"):
+        pairs = [(t, p) for t, p in zip(block["tokens"], block["token_logprobs"], strict=True) if p is not None]
+        return tuple(str(t) for t, _ in pairs), tuple(p for _, p in pairs)
+    return (), ()
+
+
+def error_message(content: bytes) -> str:
+    """What a server says of an error, from JSON or plain text."""
+    text = content[:2000].decode("utf-8", "replace").strip()
+    try:
+        body = json.loads(content)
+        error = body.get("error", body)
+        if isinstance(error, dict):
+            return " ".join(str(error[k]) for k in ("code", "message") if error.get(k)) or text
+        return str(error)
+    except _BROKEN:
+        return text or "no message"
+
+
+def refused_parameter(content: bytes) -> str:
+    """The words in which a server may name a parameter that it refuses: the field for it, or else the message."""
+    try:
+        return str(json.loads(content)["error"]["param"] or error_message(content))
+    except _BROKEN:
+        return error_message(content)
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds from a Retry-After header, a minute at most: a number, or a date by the server's own clock."""
+    value = headers.get("Retry-After", "")
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = _when(value) - (_when(headers["Date"]) if "Date" in headers else time.time())
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return min(max(0.0, seconds), LONGEST_WAIT_S) if math.isfinite(seconds) else None
+
+
+def _when(text: str) -> float:
+    return email.utils.parsedate_to_datetime(text).timestamp()

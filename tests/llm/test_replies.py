@@ -1,0 +1,242 @@
+"""What servers send: hostile replies, answers of other questions, refusals of one item, and the habits of six peers."""
+
+import dataclasses
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from helpers.raw_server import RawApi, hostile_reply, http, reply
+from helpers.server import answer_for
+from llm.test_http import ask_prompts
+from richter.errors import ModelError, WrongKey
+from richter.llm import Price
+from richter.llm._border import admit
+from richter.llm._model import Refused, TryAgain
+from richter.llm._reply import read_answer, retry_after_s
+from richter.records import Answer, Decoding
+from richter.store import open_ledger
+
+
+def test_lone_surrogates_are_stored_and_paid_for_once(tmp_path: Path) -> None:
+    texts = {"q0": "half \ud83d of a pair", "q1": "\udfff", "q2": "plain", "q3": "a pair \U0001f600"}
+    with RawApi(lambda prompt, _: http(reply(texts[prompt], finish="stop\ud800"))) as api:
+        for _ in range(2):
+            asker, answers = ask_prompts(tmp_path, api.model, list(texts))
+            assert asker.tally.failed == 0
+        assert set(api.requests.values()) == {1}
+    assert answers["q0"].text == "half \ufffd of a pair"
+    assert answers["q3"].text == "a pair \U0001f600"
+    assert answers["q2"].finish == "stop\ufffd"
+    with open_ledger(tmp_path) as ledger:
+        kept = [json.loads(body)["text"] for _, body in ledger.aside()]
+    assert sorted(kept) == sorted(texts.values())  # as they came
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 2**63, "completion_tokens": 1},
+        {"prompt_tokens": 1, "completion_tokens": -5},
+        {"prompt_tokens": 1, "completion_tokens": 1, "cost": 10**400},
+        {"prompt_tokens": 1, "completion_tokens": 1, "cost": -5.0},
+        {"prompt_tokens": 1, "completion_tokens": 1, "cost": math.nan},
+    ],
+)
+def test_counts_that_cannot_be_one_are_unknown_and_cost_their_bound(tmp_path: Path, usage: dict) -> None:
+    with RawApi(lambda *_: http(reply("yes", usage=usage))) as api:
+        _, answers = ask_prompts(tmp_path, api.model, ["q"], prices={api.model: Price(input_usd=1e6, output_usd=1e6)})
+        assert api.requests["q"] == 1
+    with open_ledger(tmp_path) as ledger:
+        assert answers["q"].text == "yes"
+        assert answers["q"].money_usd is None
+        assert ledger.used().money_usd == pytest.approx(1 + 256 + 8)  # bytes, a template, and the most it may answer
+
+
+def test_a_row_that_no_table_takes_does_not_take_its_neighbours_along(tmp_path: Path) -> None:
+    from store.test_ledger import call, record
+
+    with open_ledger(tmp_path, mode="write") as ledger:
+        bad = call(3)
+        bad = dataclasses.replace(bad, answer=dataclasses.replace(bad.answer, text="\ud800"))
+        record(ledger, call(1), call(2), bad, call(4))
+        found = {a.item: a for a in ledger.answers()}
+        assert {i for i, a in found.items() if not a.error} == {"i1", "i2", "i4"}
+        assert "cannot be stored" in found["i3"].error
+        assert len(ledger.aside()) == 1
+
+
+def test_hostile_replies_end_nothing_and_lose_no_neighbour(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    prompts = [f"question {n}" for n in range(400)]
+    hostile = {p for p in prompts if rng.random() < 0.5}
+    with RawApi(lambda p, _: hostile_reply(rng) if p in hostile else http(reply(answer_for(p)))) as api:
+        asker, answers = ask_prompts(tmp_path, api.model, prompts, max_attempts=2)
+        assert set(answers) == set(prompts)
+        assert all(answers[p].text == answer_for(p) for p in prompts if p not in hostile)
+        paid = dict(api.requests)
+        ask_prompts(tmp_path, api.model, prompts, max_attempts=1)
+        assert all(api.requests[p] == paid[p] for p in prompts if not answers[p].error)  # none is paid for again
+    assert asker.tally.failed < len(hostile)  # much of it can be kept
+
+
+def test_admitted_answers_can_be_stored_by_hand() -> None:
+    odd = Answer(text="a\ud800", finish="\udfff" * 500, tokens=("\ud83d",), logprobs=(math.nan,), tokens_in=True)
+    answer, aside = admit(odd)
+    assert (answer.text, answer.tokens, answer.logprobs, answer.tokens_in) == ("a\ufffd", (), (), None)
+    assert len(answer.finish) == 200
+    assert json.loads(aside)["text"] == "a\ud800"
+    assert admit(answer) == (answer, b"")
+
+
+# ---- the answer belongs to the question ------------------------------------------------------------------------------
+
+
+def test_duplicated_and_delayed_responses_are_never_another_questions_answer(tmp_path: Path) -> None:
+    rng = random.Random(3)
+
+    def twice(prompt: str, _: dict) -> bytes | tuple[bytes, ...]:
+        whole = http(reply(answer_for(prompt)))
+        return (whole, whole) if rng.random() < 0.2 else whole
+
+    prompts = [f"question {n}" for n in range(500)]
+    with RawApi(twice, delay_s=lambda: rng.choice((0.0, 0.001, 0.02))) as api:
+        _, answers = ask_prompts(tmp_path, api.model, prompts)
+    assert [p for p in prompts if answers[p].text != answer_for(p)] == []
+
+
+def test_a_second_response_in_the_same_packet_is_nobodys(tmp_path: Path) -> None:
+    with RawApi(lambda p, _: http(reply(answer_for(p))) * 2) as api:
+        _, answers = ask_prompts(tmp_path, api.model, [f"q{n}" for n in range(50)], concurrency=2)
+    assert all(answers[p].text == answer_for(p) for p in answers)
+
+
+# ---- one question is refused, or the server wants to wait ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_one_refused_item_is_that_items_failure(tmp_path: Path, status: int) -> None:
+    def moderated(prompt: str, _: dict) -> bytes:
+        if prompt in ("q0", "q1", "q7"):
+            return http(b'{"error": {"message": "this input was flagged"}}', status=status)
+        return http(reply("fine"))
+
+    prompts = [f"q{n}" for n in range(20)]
+    with RawApi(moderated) as api:
+        for _ in range(2):  # and again on resuming
+            asker, answers = ask_prompts(tmp_path, api.model, prompts, concurrency=1)
+            assert asker.tally.failed == 3
+        assert {p for p in prompts if answers[p].error} == {"q0", "q1", "q7"}
+        assert "flagged" in answers["q7"].error
+
+
+def test_a_key_that_is_refused_for_all_ends_the_run(tmp_path: Path) -> None:
+    with RawApi(lambda *_: http(b'{"error": "no"}', status=403)) as api:
+        with pytest.raises(WrongKey):
+            ask_prompts(tmp_path, api.model, [f"q{n}" for n in range(200)], concurrency=8)
+        assert api.requests.total() <= 3 + 8
+
+
+def test_retry_after_is_by_the_servers_clock_and_never_a_day_by_hand() -> None:
+    assert retry_after_s({"Retry-After": "86400"}) == 60.0
+    assert retry_after_s({"Retry-After": "2.5"}) == 2.5
+    assert retry_after_s({"Retry-After": "-3"}) == 0.0
+    ahead = {"Date": "Tue, 01 Jan 2030 00:00:00 GMT", "Retry-After": "Tue, 01 Jan 2030 00:00:07 GMT"}
+    assert retry_after_s(ahead) == 7.0
+    assert retry_after_s({"Retry-After": "Tue, 01 Jan 2199 00:00:00 GMT"}) == 60.0
+    for odd in ("", "soon", "nan", "inf", "1e999", "Tue, 99 Jan"):
+        assert retry_after_s({"Retry-After": odd}) is None
+    assert retry_after_s({}) is None
+
+
+# ---- six peers' habits -----------------------------------------------------------------------------------------------
+
+EVERYTHING = Decoding(max_tokens=8, temperature=0.5, top_p=0.9, seed=1, logprobs=True, json_schema={"type": "object"})
+
+
+@pytest.mark.parametrize(
+    ("message", "absent", "present"),
+    [
+        ("Unsupported value: 'temperature' does not support 0.5, only the default (1) is.", "temperature", "seed"),
+        ("Unrecognized request argument supplied: seed", "seed", "temperature"),
+        ("logprobs is not supported with this model", "logprobs", "seed"),
+        ("response_format of type json_schema is not supported", "response_format", "logprobs"),
+        ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_tokens", "temperature"),
+        ("Extra inputs are not permitted: top_p", "top_p", "temperature"),
+    ],
+)
+def test_a_parameter_that_is_refused_is_left_out_and_said_once(
+    tmp_path: Path, message: str, absent: str, present: str
+) -> None:
+    def choosy(prompt: str, body: dict) -> bytes:
+        if absent in body:
+            return http(json.dumps({"error": {"message": message, "param": None}}).encode(), status=400)
+        return http(reply(answer_for(prompt)))
+
+    prompts = [f"q{n}" for n in range(30)]
+    with RawApi(choosy) as api:
+        asker, answers = ask_prompts(tmp_path, api.model, prompts, decoding=EVERYTHING, concurrency=8)
+        assert all(answers[p].text == answer_for(p) for p in prompts)
+        assert len(asker.tally.said) == 1
+        assert absent in asker.tally.said[0]
+        assert present in api.bodies[-1]
+        assert absent not in api.bodies[-1]
+        assert "max_tokens" in api.bodies[-1] or api.bodies[-1]["max_completion_tokens"] == 8
+
+
+def test_the_field_for_the_parameter_goes_before_the_words(tmp_path: Path) -> None:
+    def choosy(prompt: str, body: dict) -> bytes:
+        said = {"message": "invalid prompt: which temperature must it be?", "param": "messages"}
+        return http(json.dumps({"error": said}).encode(), status=400)
+
+    with RawApi(choosy) as api:
+        _, answers = ask_prompts(tmp_path, api.model, ["q"])
+        assert "which temperature" in answers["q"].error
+        assert api.requests["q"] == 1
+
+
+def test_streaming_only(tmp_path: Path) -> None:
+    def streams(prompt: str, body: dict) -> bytes:
+        if not body.get("stream"):
+            return http(b'{"error": {"message": "only streaming is supported: set stream=true"}}', status=400)
+        pieces = [{"delta": {"role": "assistant", "content": ""}}, {"delta": {"reasoning_content": "hm"}}]
+        pieces += [{"delta": {"content": c}} for c in answer_for(prompt)] + [{"delta": {}, "finish_reason": "length"}]
+        events = [{"choices": [p]} for p in pieces] + [
+            {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 6}}
+        ]
+        return http("".join(f"data: {json.dumps(e)}\n\n" for e in events).encode() + b"data: [DONE]\n\n")
+
+    with RawApi(streams) as api:
+        asker, answers = ask_prompts(tmp_path, api.model, ["q0", "q1"])
+    assert answers["q1"].text == answer_for("q1")
+    assert (answers["q1"].finish, answers["q1"].tokens_out) == ("length", 6)
+    assert asker.tally.truncated == 2
+
+
+def test_reasoning_parts_tools_and_empty_choices_by_hand() -> None:
+    def read(content: bytes) -> Answer:
+        return read_answer(content, raw=False, price=None, latency_s=0.0)
+
+    assert read(reply("4", reasoning_content="2 + 2", reasoning="2 + 2")).text == "4"
+    cut = read(reply(None, finish="length", reasoning_content="so long"))
+    assert (cut.text, cut.finish) == ("", "length")  # it thought until the limit
+    parts = [{"type": "thinking", "text": "hm"}, {"type": "text", "text": "Lima"}, {"type": "output_text", "text": "!"}]
+    assert read(reply(parts)).text == "Lima!"
+    assert read(reply(None, refusal="I will not")).text == "I will not"
+    with pytest.raises(Refused, match="switch tools off") as caught:
+        read(reply(None, tool_calls=[{"id": "1"}]))
+    assert caught.value.maybe_billed
+    for broken in (b'{"choices": []}', b'{"choices": null}', b'{"error": {"message": "overloaded"}}', reply(5), b""):
+        with pytest.raises(TryAgain) as again:
+            read(broken)
+        assert again.value.maybe_billed
+        assert again.value.aside == broken
+
+
+def test_a_refused_attempt_travels_between_machines() -> None:
+    import pickle
+
+    error = pickle.loads(pickle.dumps(Refused("no", if_all=ModelError("x", remedy="y"), maybe_billed=True, aside=b"z")))
+    assert (error.reason, str(error.if_all), error.maybe_billed, error.aside) == ("no", "x y", True, b"z")
