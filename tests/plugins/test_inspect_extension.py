@@ -283,11 +283,11 @@ def installed() -> bool:
 @pytest.mark.xdist_group("local_model")
 def test_inspect_eval_runs_the_built_in_model(bench: Any, tmp_path: Path) -> None:
     """`inspect eval richter/facts --model richter/smollm2`, as a user types it."""
-    from richter.llm import smollm2_cached
+    from richter.llm import weights_cached
 
     if not installed():
         pytest.skip("Richter is not installed, so Inspect cannot find its entry point")
-    if smollm2_cached() is None:
+    if weights_cached("smollm2") is None:
         pytest.skip("the built-in model's weights are not here")
     path, _, _ = bench
     command = [sys.executable, "-m", "inspect_ai", "eval", "richter/facts", "--model", "richter/smollm2"]

