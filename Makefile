@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+LIGHT = $(VENV)/.light
 STAMP = $(VENV)/.ready
 
 .DEFAULT_GOAL := help
@@ -12,8 +13,14 @@ help:  ## Show the targets
 
 setup: $(STAMP)  ## Create .venv with Richter and its tools
 
-$(STAMP): pyproject.toml constraints.txt requirements-dev.txt
+# what the demo needs, and nothing else
+$(LIGHT): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[local,facts]"
+	touch $(LIGHT)
+
+# what tests and checks need too, in the same environment
+$(STAMP): $(LIGHT) requirements-dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e ".[local,facts,postgres]"
 	touch $(STAMP)
 
@@ -32,8 +39,9 @@ check: $(STAMP)  ## Lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-demo: $(STAMP)  ## Audit SmolLM2 on real facts (the main job)
+demo: $(LIGHT)  ## Audit SmolLM2 on real facts (the main job)
 	$(BIN)/richter demo
+	@echo "The command is $(BIN)/richter; '. $(BIN)/activate' puts it on your path."
 
 BENCH_STAMP = $(VENV)-bench/.ready
 $(BENCH_STAMP): pyproject.toml constraints.txt requirements-bench.txt
