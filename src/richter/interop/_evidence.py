@@ -11,7 +11,7 @@ from pathlib import Path
 
 from richter.errors import StorageError
 from richter.interop._export import EXPORTS, export_table
-from richter.store import RunLike, find_parts, open_ledger, run_file, run_place
+from richter.store import RunLike, check_integrity, find_parts, open_ledger, run_file, run_place
 
 __all__ = ["evidence_of", "write_evidence"]
 
@@ -22,6 +22,9 @@ VERSIONS = ("richter", "numpy", "scipy", "numba", "polars", "xllamacpp", "wordll
 
 def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
     """A run's records as files: the tables of its ledger and of its parts' (draws, searches), its plan and scores.
+
+    `integrity.json` holds the seal of each ledger: against it `check_integrity` tells later whether the run it came
+    from was rewritten.
 
     `scratch` is an empty folder to write tables in.
     """
@@ -39,6 +42,9 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
     for name in CARRIED:
         if (own := run_file(run, name)) is not None:
             files[name] = own.read_bytes()
+    checked = check_integrity(run)
+    parts = [{"name": p.name, "seal": p.seal, "commits": p.commits, "records": p.records} for p in checked.parts]
+    files["integrity.json"] = _json({"parts": parts, "sound": checked.sound})
     files["versions.json"] = _json({"python": platform.python_version(), **_versions()})
     return files
 

@@ -1,5 +1,7 @@
 """The ledger: what was asked, answered, rated and paid, on disk; and the cache of fetched files."""
 
+from richter.store._chain import Damage
+from richter.store._integrity import Integrity, PartIntegrity, check_integrity
 from richter.store._kept import add_plan_use, digest, keep_file, kept_at, run_file
 from richter.store._ledger import (
     Call,
@@ -26,10 +28,13 @@ __all__ = [
     "LEDGER_NAME",
     "Attempt",
     "Call",
+    "Damage",
     "DatabaseRun",
+    "Integrity",
     "Ledger",
     "Limits",
     "ModelSpent",
+    "PartIntegrity",
     "Place",
     "Room",
     "RunLike",
@@ -39,6 +44,7 @@ __all__ = [
     "add_plan_use",
     "being_written",
     "cache_folder",
+    "check_integrity",
     "digest",
     "fetch_wheel_member",
     "find_parts",

@@ -188,15 +188,24 @@ class _Wanted(NamedTuple):
     draw: int
 
 
-def open_ledger(run: RunLike, *, mode: Literal["read", "write"] = "read", alone: bool = False) -> "Ledger":
+def open_ledger(
+    run: RunLike, *, mode: Literal["read", "write"] = "read", alone: bool = False, checked: bool = True
+) -> "Ledger":
     """Open a run's ledger to write (made if missing) or to read, beside a writer too.
 
     A folder has one writer at a time. A run in a database (`postgresql://...`) has as many as there are, which share
-    its calls and its budget, unless one of them must be `alone`.
+    its calls and its budget, unless one of them must be `alone`. The records of a folder are held against their hashes
+    first (about a second for 100,000); not where they are not `checked`, for a look at one of them or at their number.
     """
     place, writable = run_place(run), mode == "write"
     if isinstance(place, Path):
         folder = SqliteDatabase(place, writable=writable)
+        try:
+            if checked:
+                folder.ensure_whole()
+        except BaseException:
+            folder.close()
+            raise
         return Ledger(folder, place, spender=Spender(folder) if writable else None)
     database = PostgresDatabase(place, writable=writable, alone=alone)
     try:

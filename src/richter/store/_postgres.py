@@ -17,6 +17,7 @@ from richter.errors import (
     RichterError,
     StorageError,
 )
+from richter.store._chain import Watched, new_writer
 from richter.store._database import Transaction, UnstorableValue, Values
 from richter.store._place import DatabaseRun, can_name, named_run
 from richter.store._schema import CLOCK, MARK, MIGRATIONS, SHARED, check_version, for_postgres
@@ -65,6 +66,7 @@ class PostgresDatabase:
         self.reconnected_at: float | None = None  # when a lost server was last found again, by time.monotonic
         self._asyncpg = asyncpg
         self._place = place
+        self._writer = new_writer()
         self._writable = writable
         self._alone = alone
         self._guard = threading.RLock()
@@ -214,7 +216,9 @@ class PostgresDatabase:
         transaction = connection.transaction()
         self._wait(transaction.start())
         try:
-            result = work(_Writing(self._wait, connection))
+            watched = Watched(_Writing(self._wait, connection), self._writer)
+            result = work(watched)
+            watched.bind()
             self._wait(transaction.commit())
         except BaseException:
             try:

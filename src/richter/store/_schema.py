@@ -4,8 +4,19 @@ import re
 
 from richter.errors import LedgerError, LedgerNewer
 
-__all__ = ["APPLICATION_ID", "CLOCK", "JOURNAL", "MARK", "MIGRATIONS", "SHARED", "check_version", "for_postgres"]
+__all__ = [
+    "APPLICATION_ID",
+    "CHAIN",
+    "CLOCK",
+    "JOURNAL",
+    "MARK",
+    "MIGRATIONS",
+    "SHARED",
+    "check_version",
+    "for_postgres",
+]
 
+CHAIN = "2026-11 hash chain"  # the migration that began it
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
 
 # (name, SQL as SQLite reads it). The position in this tuple, from 1, is the schema version (PRAGMA user_version; in
@@ -160,6 +171,20 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
             CAST(coalesce(sum(tokens_in), 0) + coalesce(sum(tokens_out), 0) AS BIGINT) AS tokens,
             coalesce(sum(money_usd), 0.0) AS money_usd, 0 AS in_flight FROM calls
         ) AS before WHERE NOT EXISTS (SELECT 1 FROM workers);
+        """,
+    ),
+    (
+        CHAIN,
+        """
+        -- what each writing process committed, in order: every record's hash, and each row bound to the one before
+        CREATE TABLE chain (
+            writer TEXT NOT NULL,
+            place INTEGER NOT NULL,
+            at REAL NOT NULL,
+            body TEXT NOT NULL,       -- JSON: (table, key, hash) of each record
+            link TEXT NOT NULL,       -- SHA-256 over this row and the link before
+            PRIMARY KEY (writer, place)
+        );
         """,
     ),
 )

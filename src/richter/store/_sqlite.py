@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, StorageError
+from richter.store._chain import Watched, check_chain, is_sealed, new_writer
 from richter.store._database import Transaction, UnstorableValue, Values
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
 
@@ -19,10 +21,12 @@ __all__ = ["LEDGER_NAME", "SPENDING_LOCK", "SqliteDatabase", "is_locked", "take_
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"
 SPENDING_LOCK = "spending.lock"  # held by who asks models for a run or a part of it, whose budget is one
+HEAD_NAME = "ledger.head"  # where the chain ended after the last commit
 BUSY_TIMEOUT_S = 5.0
 LEAST_FREE = 16 * 2**20  # what must be left on the disk before a call is paid for
 
 T = TypeVar("T")
+_WHOLE: dict[Path, object] = {}  # ledgers that were found whole, and the state of their files then
 
 
 class SqliteDatabase:
@@ -34,6 +38,9 @@ class SqliteDatabase:
         self.version = len(MIGRATIONS)
         self._writable = writable
         self._guard = threading.RLock()
+        self._writer = new_writer()
+        self._head: int | None = None
+        self._private: tempfile.TemporaryDirectory[str] | None = None
         self._lock = take_lock(folder) if writable else None
         try:
             if not writable and not self.path.exists():
@@ -57,13 +64,78 @@ class SqliteDatabase:
 
     def _connect(self, *, write: bool) -> sqlite3.Connection:
         if write:
-            uri = f"{self.path.absolute().as_uri()}?mode=rwc"
-        else:  # a folder that cannot be written has no room for SQLite's shared-memory file
-            flags = "mode=ro" if os.access(self.path.parent, os.W_OK) else "mode=ro&immutable=1"
-            uri = f"{self.path.absolute().as_uri()}?{flags}"
-        db = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
-        db.create_function("clock", 0, time.time)
+            return _open(self.path, "mode=rwc")
+        db = None
+        try:
+            db = _open(self.path, "mode=ro")
+            db.execute("PRAGMA user_version").fetchone()
+        except sqlite3.OperationalError as error:
+            if db is not None:
+                db.close()
+            if "unable to open" not in str(error) and "readonly" not in str(error):
+                raise
+            return self._without_writing()
         return db
+
+    def _without_writing(self) -> sqlite3.Connection:
+        """Read where there is no room for SQLite's own files beside the ledger.
+
+        Then SQLite reads the ledger alone, and what was committed but lies in the file beside it would be left out:
+        both are copied to where there is room.
+        """
+        if is_locked(self.path.parent):
+            raise StorageError(
+                f"{self.path} is being written, and its folder cannot be: what is committed cannot be read there now.",
+                remedy="Wait until nobody writes the run, or read it as a user who may write to its folder.",
+            )
+        beside = self.path.with_name(self.path.name + "-wal")
+        try:
+            if not beside.exists() or beside.stat().st_size == 0:
+                return _open(self.path, "mode=ro&immutable=1")
+            self._private = tempfile.TemporaryDirectory(prefix="richter-")
+            for file in (self.path, beside):
+                shutil.copyfile(file, Path(self._private.name) / file.name)
+        except OSError as error:
+            raise StorageError(
+                f"{self.path} cannot be read whole: {error.strerror or error}.",
+                remedy="Read it as a user who may write to its folder, or copy the whole folder.",
+            ) from error
+        return _open(Path(self._private.name) / self.path.name, "mode=rw")
+
+    def faults(self) -> list[str]:
+        """What is wrong with the file itself, or with its end; empty where nothing is."""
+        faults = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
+        try:
+            place, writer, link = (self.path.parent / HEAD_NAME).read_text(encoding="ascii").split()
+            last = int(place)
+        except (OSError, ValueError):  # none, or from before it was kept: then the end is not known
+            return faults
+        if not is_sealed(self) or not self.rows(
+            "SELECT 1 FROM chain WHERE writer = ?1 AND place = ?2 AND link = ?3", (writer, last, link)
+        ):
+            faults.append("the last records that were committed are missing")
+        return faults
+
+    def ensure_whole(self) -> None:
+        """Raise where a record is not as it was written; looked at once for each state of the file."""
+        state = self._state()
+        if state is not None and _WHOLE.get(self.path) == state:
+            return
+        found = self.faults() or ([str(d) for d in check_chain(self).damage] if is_sealed(self) else [])
+        if found:
+            more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+            raise LedgerCorrupt(
+                f"{self.path} is damaged: {found[0]}{more}.", remedy="Restore it from a copy, or use a new run folder."
+            )
+        _WHOLE[self.path] = state
+
+    def _state(self) -> tuple[object, ...] | None:
+        files = [self.path, self.path.with_name(self.path.name + "-wal")]
+        try:
+            found = [f.stat() for f in files if f.exists()]
+        except OSError:
+            return None
+        return tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in found)
 
     def _prepare(self) -> None:
         db = self._db
@@ -95,6 +167,10 @@ class SqliteDatabase:
             yield
         except sqlite3.Error as error:
             raise _ours(error, self.path) from error
+        except UnicodeDecodeError as error:  # also in the words of SQLite's own errors
+            raise LedgerCorrupt(
+                f"{self.path} is damaged: it holds text that is not UTF-8.", remedy="Restore it from a copy."
+            ) from error
         except (UnicodeError, OverflowError) as error:
             raise UnstorableValue(f"{self.path} cannot hold a value: {error}.", remedy="Leave it out.") from error
 
@@ -113,13 +189,24 @@ class SqliteDatabase:
         with self._guard, self._translated():
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                result = work(_Writing(self._db))
+                watched = Watched(_Writing(self._db), self._writer)
+                result = work(watched)
+                bound = watched.bind()
             except BaseException:
                 if self._db.in_transaction:  # a full disk makes SQLite roll back by itself
                     self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
+            if bound is not None:
+                self._keep_head(*bound)
             return result
+
+    def _keep_head(self, place: int, link: str) -> None:
+        """Note the last commit beside the ledger: a ledger that has lost its end looks whole by itself."""
+        with contextlib.suppress(OSError):  # a full disk: the end is not known, as in a ledger from before
+            if self._head is None:
+                self._head = os.open(self.path.parent / HEAD_NAME, os.O_WRONLY | os.O_CREAT, 0o644)
+            os.pwrite(self._head, f"{place:>12} {self._writer} {link}\n".encode(), 0)
 
     def being_written(self) -> bool:
         """Whether some process holds the writer's lock."""
@@ -140,12 +227,24 @@ class SqliteDatabase:
         with self._guard:
             self._reader.close()
             self._db.close()
+            if self._head is not None:
+                os.close(self._head)
+                self._head = None
+            if self._private is not None:
+                self._private.cleanup()
             self._free_lock()
 
     def _free_lock(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _open(path: Path, flags: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?{flags}"
+    db = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False, isolation_level=None)
+    db.create_function("clock", 0, time.time)
+    return db
 
 
 class _Writing:
@@ -221,7 +320,8 @@ def _ours(error: sqlite3.Error, path: Path) -> LedgerError | StorageError:
         )
     if "readonly" in text or "unable to open" in text:
         return StorageError(f"{path} cannot be opened or written: {text}.", remedy="Check its permissions.")
-    if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text):
+    damaged = ("malformed", "not a database", "decode to UTF-8", "no such", "disk I/O", "is unsupported")
+    if isinstance(error, sqlite3.DatabaseError) and any(sign in text for sign in damaged):
         return LedgerCorrupt(
             f"{path} is damaged or is not a ledger: {text}.", remedy="Restore it from a copy, or use a new run folder."
         )

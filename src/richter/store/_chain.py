@@ -1,0 +1,303 @@
+"""A chain of hashes over what a run holds: each writing process binds every commit to the one before.
+
+A row of `chain` names the records of one commit with their hashes, and its link hashes that row together with the link
+before. So a record that changed, went missing or came from nowhere is found without anything kept elsewhere; and
+whoever keeps the run's seal elsewhere finds out too where somebody rewrote records and chain together.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import operator
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from richter.store._database import Database, Transaction, Values
+from richter.store._schema import CHAIN
+
+__all__ = ["SEALED", "Damage", "Watched", "check_chain", "is_sealed", "new_writer", "seal_of"]
+
+MOST_NAMED = 100
+CHUNK = 10_000  # records of one row of the chain, where a ledger from before it is sealed
+_ADD = "INSERT INTO chain VALUES (?1, ?2, ?3, ?4, ?5)"
+_STATE = """
+    SELECT clock(), (SELECT max(place) FROM chain WHERE writer = ?1),
+    (SELECT link FROM chain WHERE writer = ?1 ORDER BY place DESC LIMIT 1), EXISTS (SELECT 1 FROM chain)
+"""
+_ROWS = "SELECT writer, place, at, body, link FROM chain ORDER BY at, writer, place"
+
+
+class Table(NamedTuple):
+    """A table under the chain: its first columns, which are hashed, those of its key, and which record wins."""
+
+    columns: str
+    key: str = ""  # none: its rows have no key, and the same may stand there twice
+    newest: bool = False  # whether a later record of the same key replaces the earlier
+
+
+SEALED = {
+    "items": Table("id position body", "id"),
+    "conditions": Table("name position body", "name"),
+    "calls": Table(
+        "key model request text finish tokens logprobs tokens_in tokens_out money_usd latency_s created_at", "key"
+    ),
+    "answers": Table("item condition draw call", "condition item draw"),
+    "failures": Table("key model item condition draw error given_up created_at"),
+    "ratings": Table(
+        "item condition draw rater kind severity mechanism reason started_at ended_at",
+        "condition item draw rater",
+        newest=True,
+    ),
+    "grades": Table("item condition draw scorer value correct main", "condition item draw scorer", newest=True),
+    "confidences": Table("item condition draw source value", "condition item draw source", newest=True),
+    "picks": Table("paragraph step position design", "paragraph"),
+    "retrievals": Table("source target", "source target"),
+    "sample": Table("place paragraph", "place"),
+    "notes": Table("name body", "name", newest=True),
+}
+_REAL = frozenset(["money_usd", "latency_s", "created_at", "severity", "started_at", "ended_at", "value"])
+
+
+_COLUMNS = {name: table.columns.split() for name, table in SEALED.items()}
+_KEYS = {
+    name: operator.itemgetter(*(_COLUMNS[name].index(part) for part in table.key.split()))
+    for name, table in SEALED.items()
+    if table.key
+}
+_encode = msgspec.json.Encoder().encode
+
+
+class _Shape(NamedTuple):
+    """How a statement fills a table: the columns, and the number of the parameter of each."""
+
+    table: str
+    sql: str  # with the clock as a parameter
+    parameters: tuple[int, ...]  # by column, from 0
+    clock: bool
+
+
+@functools.cache
+def _shape(sql: str) -> _Shape | None:
+    """What a statement inserts; None where it is not into a table under the chain."""
+    found = re.match(r"\s*INSERT INTO (\w+) VALUES \(((?:[^()]|\(\))*)\)", sql)
+    if found is None or found[1] not in SEALED:
+        return None
+    values = [value.strip() for value in found[2].split(",")]
+    count = max(int(value[1:]) for value in values if value[0] == "?")
+    numbers = [count if value == "clock()" else int(value[1:]) - 1 for value in values]
+    clock = "clock()" in values
+    return _Shape(found[1], sql.replace("clock()", f"?{count + 1}"), tuple(numbers[: len(_COLUMNS[found[1]])]), clock)
+
+
+def _stored(table: str, values: Sequence[Any]) -> list[Any]:
+    """Values as a database gives them back: numbers of a column of reals as such."""
+    return [float(v) if name in _REAL and v is not None else v for name, v in zip(_COLUMNS[table], values, strict=True)]
+
+
+def _record(table: str, stored: Sequence[Any]) -> tuple[str, str]:
+    """(key, hash) of a record as a database gives it."""
+    if table == "failures":
+        stored = [int(v) if isinstance(v, bool) else v for v in stored]  # PostgreSQL's given_up
+    text = _encode(stored)
+    if b"\\u0000" in text:
+        text = text.replace(b"\\u0000", "\u2400".encode())  # PostgreSQL keeps no NUL
+    digest = hashlib.sha256(table.encode() + text).hexdigest()[:40]
+    key = _KEYS.get(table)
+    return (digest if key is None else _encode(key(stored)).decode()), digest
+
+
+def _link(before: str, writer: str, place: int, at: float, body: str) -> str:
+    return hashlib.sha256(f"{before}\n{writer}\n{place}\n{float(at)!r}\n{body}".encode()).hexdigest()
+
+
+def new_writer() -> str:
+    """A name for this process in the chain."""
+    return uuid.uuid4().hex
+
+
+class Watched:
+    """A transaction whose records are noted, and bound to the chain at its end with `bind`."""
+
+    def __init__(self, transaction: Transaction, writer: str) -> None:
+        self._transaction, self._writer = transaction, writer
+        self._records: list[tuple[str, str, str]] = []
+        self._began: tuple[float, int, str, bool] | None = None
+
+    def rows(self, sql: str, values: Values = ()) -> list[Any]:
+        """Run one statement; the rows it returns. Records are added with `many` only."""
+        return self._transaction.rows(sql, values)
+
+    def alone(self) -> None:
+        """Let no other writer of the run pass this point until the transaction ends."""
+        self._transaction.alone()
+
+    def many(self, sql: str, rows: Sequence[Values]) -> None:
+        """Run one statement for each row of values."""
+        shape = _shape(sql)
+        if shape is None or not rows:
+            return self._transaction.many(sql, rows)
+        at = self._begin()[0]
+        given = [(*row, at) for row in rows] if shape.clock else rows
+        self._transaction.many(shape.sql, given)
+        for row in given:
+            stored = _stored(shape.table, [row[i] for i in shape.parameters])
+            self._records.append((shape.table, *_record(shape.table, stored)))
+        return None
+
+    def _begin(self) -> tuple[float, int, str, bool]:
+        if self._began is None:
+            at, place, link, some = self._transaction.rows(_STATE, (self._writer,))[0]
+            self._began = float(at), -1 if place is None else int(place), link or "", bool(some)
+        return self._began
+
+    def bind(self) -> tuple[int, str] | None:
+        """Add what was noted to the chain; the place and link of its last row, None where nothing was."""
+        if not self._records:
+            return None
+        at, place, link, some = self._begin()
+        if not some:  # the first commit under the chain vouches for what was there before
+            self._records = [
+                (table, *_record(table, row)) for table in SEALED for row in self._transaction.rows(_select(table))
+            ]
+        rows = []
+        for start in range(0, len(self._records), CHUNK):
+            place += 1
+            body = msgspec.json.encode(self._records[start : start + CHUNK]).decode()
+            link = _link(link, self._writer, place, at, body)
+            rows.append((self._writer, place, at, body, link))
+        self._transaction.many(_ADD, rows)
+        return place, link
+
+
+def _select(table: str) -> str:
+    return f"SELECT {', '.join(_COLUMNS[table])} FROM {table}"  # noqa: S608  (constants)
+
+
+# ---- checking --------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """One thing that is not as it was written: where, and what is wrong with it."""
+
+    table: str
+    record: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.record}: {self.what}" if self.record else f"{self.table}: {self.what}"
+
+
+def is_sealed(database: Database) -> bool:
+    """Whether a run has a chain: older ones get theirs when they are next written."""
+    return bool(database.rows("SELECT 1 FROM migrations WHERE name = ?1", (CHAIN,)))
+
+
+def seal_of(links: Iterable[tuple[str, str]]) -> str:
+    """One hash for a whole run: of the last link of each of its writers."""
+    return hashlib.sha256("\n".join(f"{w} {link}" for w, link in sorted(links)).encode()).hexdigest()
+
+
+class Checked(NamedTuple):
+    """What the chain says of a run's records; `seals` are those it had after each commit, in order."""
+
+    writers: int
+    commits: int
+    records: int
+    seals: tuple[str, ...]
+    damage: tuple[Damage, ...]
+
+
+class _Expected:
+    """What the chain says that a table holds: by key the hash that stands, and others that may."""
+
+    def __init__(self) -> None:
+        self.hashes: dict[str, str] = {}
+        self.others: dict[str, set[str]] = {}
+        self.without_key: Counter[str] = Counter()
+
+    def add(self, table: Table, key: str, digest: str, *, late: bool) -> None:
+        if not table.key:
+            self.without_key[digest] += 1
+        elif late or (key in self.hashes and not table.newest):
+            self.others.setdefault(key, set()).add(digest)
+        else:
+            self.hashes[key] = digest
+
+
+def check_chain(database: Database, *, history: bool = False) -> Checked:
+    """Hold a run's records against its chain; with `history` also give the seal after each commit.
+
+    Others may be writing: what the chain names now must be in the tables read after it, and what is found there must
+    be in the chain read after that.
+    """
+    found: list[Damage] = []
+    expected = {table: _Expected() for table in SEALED}
+    links: dict[str, tuple[int, str]] = {}
+    seals: list[str] = []
+    commits = 0
+
+    def follow(rows: Iterable[Any], *, late: bool) -> None:
+        nonlocal commits
+        for writer, place, at, body, link in rows:
+            before, previous = links.get(writer, (-1, ""))
+            if late and place <= before:
+                continue
+            where = f"{str(writer)[:8]} {place}"
+            try:
+                follows = place == before + 1 and _link(previous, writer, place, at, body) == link
+                named = msgspec.json.decode(body, type=list[tuple[str, str, str]])
+            except (TypeError, ValueError):  # damage has put values of another type here
+                follows, named = False, []
+            if not follows:
+                found.append(Damage(table="chain", record=where, what="does not follow on"))
+            links[str(writer)] = place if isinstance(place, int) else before, str(link)
+            commits += 1
+            for table, key, digest in named:
+                if table in SEALED:
+                    expected[table].add(SEALED[table], key, digest, late=late)
+            if history:
+                seals.append(seal_of((w, last) for w, (_, last) in links.items()))
+
+    follow(database.stream(_ROWS), late=False)
+    strange: list[tuple[str, str, str]] = []
+    n_records = 0
+    for table, due in expected.items():
+        left = dict(due.hashes)
+        loose = due.without_key.copy()
+        for row in database.stream(_select(table)):
+            n_records += 1
+            key, digest = _try_record(table, row)
+            if SEALED[table].key:
+                if left.pop(key, None) != digest:
+                    strange.append((table, key, digest))
+            else:
+                loose[digest] -= 1
+        found += [Damage(table=table, record=key, what="is missing") for key in left]
+        found += [Damage(table=table, record="", what=f"{n} rows are missing") for n in loose.values() if n > 0]
+        strange += [(table, "", digest) for digest, n in loose.items() for _ in range(-n)]
+    if strange:  # somebody may have written while we read
+        follow(database.stream(_ROWS), late=True)
+    for table, key, digest in strange:
+        due = expected[table]
+        if SEALED[table].key and digest not in due.others.get(key, ()):
+            known = key in due.hashes
+            found.append(Damage(table=table, record=key, what="was changed" if known else "is in no commit"))
+        elif not SEALED[table].key and due.without_key[digest] < 1:
+            found.append(Damage(table=table, record=key, what="a row is in no commit"))
+    if not history:
+        seals.append(seal_of((w, last) for w, (_, last) in links.items()))
+    return Checked(len(links), commits, n_records, tuple(seals), tuple(found[:MOST_NAMED]))
+
+
+def _try_record(table: str, row: Sequence[Any]) -> tuple[str, str]:
+    """A record's key and hash, also where damage has put values of another type in it."""
+    try:
+        return _record(table, row)
+    except (TypeError, ValueError):
+        return repr(row)[:80], "unreadable"
