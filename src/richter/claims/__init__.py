@@ -5,6 +5,7 @@ claim on a score uses it.
 """
 
 from richter.claims._alignment import Alignment, check_alignment
+from richter.claims._answer import SIDES, Side, answer, measure_words, side
 from richter.claims._compare import Comparison, Shared, Summary, compare_outcomes, pairs_of
 from richter.claims._decide import Question, decide
 from richter.claims._ece import EceSide, ece_difference, ece_evidence, ece_side
@@ -17,6 +18,7 @@ from richter.claims._units import About, Sample, as_sample, difference_evidence,
 
 __all__ = [
     "METRICS",
+    "SIDES",
     "About",
     "Alignment",
     "Comparison",
@@ -27,7 +29,9 @@ __all__ = [
     "Question",
     "Sample",
     "Shared",
+    "Side",
     "Summary",
+    "answer",
     "as_sample",
     "check_alignment",
     "compare_outcomes",
@@ -39,10 +43,12 @@ __all__ = [
     "ece_side",
     "maximal_sets",
     "mean_evidence",
+    "measure_words",
     "p_value",
     "pairs_of",
     "require",
     "requirement_name",
+    "side",
     "tango",
     "unit_means",
     "unjudged",

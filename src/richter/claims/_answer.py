@@ -1,0 +1,163 @@
+"""The answer to the question of a page, made from its claims by rule and never beyond them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from richter.claims._outcomes import METRICS, Metric
+from richter.records import Claim, Verdict
+
+__all__ = ["SIDES", "Side", "answer", "measure_words", "side"]
+
+Side = Literal["better", "worse", "alike", "open"]
+SIDES: Mapping[Side, str] = {
+    "better": "Better",
+    "worse": "Worse",
+    "alike": "Practically the same",
+    "open": "Cannot be said",
+}
+_SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
+
+
+def side(claim: Claim) -> Side:
+    """Whether a claim is good or bad news for what it speaks of (the second of two conditions), or neither.
+
+    A difference that was shown is better or worse by its sign and by which end of the measure is good; a requirement
+    or a limit is good news where it holds. Everything else is open, or alike where equivalence was shown.
+    """
+    if claim.verdict is Verdict.EQUIVALENT:
+        return "alike"
+    if claim.verdict not in _SHOWN or claim.estimate is None or claim.better is None:
+        return "open"
+    asked = claim.hypothesis
+    value = 0.0 if asked is None else asked.value
+    if len(claim.conditions) == 1 and asked is not None and asked.relation in ("above", "below"):
+        above = (asked.relation == "above") == (claim.verdict is Verdict.VERIFIED)
+    else:
+        above = claim.estimate > value
+    return "better" if above == (claim.better == "higher") else "worse"
+
+
+def measure_words(measure: str) -> Metric:
+    """The words of a measure; for one without a line of its own its name serves."""
+    known = METRICS.get(measure.split(":")[0])
+    if known is not None:
+        return known
+    noun = measure.replace("_", " ")
+    return Metric(
+        name=measure,
+        kind="real",
+        better="higher",
+        better_word=f"better in {noun}",
+        worse_word=f"worse in {noun}",
+        alike_word=f"alike in {noun}",
+        noun=noun,
+    )
+
+
+def answer(
+    claims: Sequence[Claim], *, conditions: Sequence[str], candidate: str | None = None, baseline: str | None = None
+) -> str:
+    """One or two plain sentences that answer "which is better?" from the claims on pairs of these conditions.
+
+    Only claims that were shown are said as facts, the primary ones first; where none was, it says so and how far apart
+    the two may be. "Do not ship" is said only of a named candidate that was shown to be worse than a named baseline.
+    """
+    pairs = [c for c in claims if len(c.conditions) == 2]
+    if len(conditions) < 2:
+        return _alone(claims)
+    if len(conditions) > 2:
+        return _board(pairs, conditions)
+    first, second = conditions
+    text = _pair([c for c in pairs if set(c.conditions) == {first, second}], first, second)
+    if candidate == second and baseline == first and text.startswith(f"{second} is worse"):
+        text += f" Do not ship {second}."
+    return text
+
+
+def _pair(claims: Sequence[Claim], first: str, second: str) -> str:
+    ordered = sorted(claims, key=lambda c: not c.primary)
+    found = {s: [c for c in ordered if _seen_from(c, second) == s] for s in SIDES}
+    good, bad, alike = found["better"], found["worse"], found["alike"]
+    if good and bad:
+        return (
+            f"{second} is better than {first} in some ways and worse in others: it is {_listed(good, second)}, "
+            f"but {_listed(bad, second)}."
+        )
+    if bad:
+        return f"{second} is worse than {first}: it is {_listed(bad, second)}."
+    if good:
+        return f"{second} is better than {first}: it is {_listed(good, second)}."
+    if alike:
+        words, margin = measure_words(alike[0].measure), alike[0].margin
+        within = "" if margin is None else f" within {words.amount(margin)}{words.suffix}"
+        return f"{second} and {first} are {words.alike_word}{within}."
+    tested = [c for c in ordered if c.estimate is not None and (c.interval or c.plain_interval)]
+    if not tested:
+        return f"Whether {second} is better than {first} cannot be said from these data."
+    claim = tested[0]
+    words, span = measure_words(claim.measure), claim.interval or claim.plain_interval
+    assert span is not None
+    ends = sorted((span.low, span.high) if claim.conditions[1] == second else (-span.low, -span.high))
+    low, high = (words.amount(x, sign=True) for x in ends)
+    return (
+        f"These data do not show whether {second} is better than {first}: its {words.noun} may differ by {low} to "
+        f"{high}{words.suffix}."
+    )
+
+
+def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
+    lead = [c for c in claims if c.primary]
+    if not lead:
+        return f"No two of the {len(conditions)} conditions could be compared."
+    words = measure_words(lead[0].measure)
+    lead = [c for c in lead if c.measure == lead[0].measure]
+    beaten = {name: [c for c in lead if name in c.conditions and _seen_from(c, name) == "worse"] for name in conditions}
+    compared = [name for name in conditions if any(name in c.conditions for c in lead)]
+    unbeaten = [name for name in compared if not beaten[name]]
+    if len(unbeaten) == len(compared):
+        return f"By {words.noun} none of the {len(compared)} conditions is shown to be worse than another."
+    if not unbeaten:  # possible where pairs share different items
+        return f"By {words.noun} no condition is the best: each one is shown to be worse than some other."
+    if len(unbeaten) == 1:
+        over = sum(_seen_from(c, unbeaten[0]) == "better" for c in lead if unbeaten[0] in c.conditions)
+        every = "every other" if over == len(compared) - 1 else f"{over} of {len(compared) - 1} others"
+        return f"By {words.noun} {unbeaten[0]} is the best: it is shown to be better than {every}."
+    named = ", ".join(unbeaten[:-1]) + f" and {unbeaten[-1]}" if len(unbeaten) <= 4 else f"{len(unbeaten)} conditions"
+    return f"By {words.noun} {named} are the best of {len(compared)}; among them no difference is shown."
+
+
+def _alone(claims: Sequence[Claim]) -> str:
+    said = [c for c in claims if side(c) in ("better", "worse")]
+    worst = next((c for c in said if side(c) == "worse"), None)
+    if worst is not None:
+        return worst.sentence
+    return said[0].sentence if said else "There is one condition: its figures are below, nothing is compared."
+
+
+def _seen_from(claim: Claim, name: str) -> Side:
+    """The side of a claim as it is for one of its two conditions."""
+    found = side(claim)
+    if found in ("alike", "open") or claim.conditions[1] == name:
+        return found
+    return "worse" if found == "better" else "better"
+
+
+def _listed(claims: Sequence[Claim], name: str) -> str:
+    parts = []
+    for claim in claims[:3]:
+        words = measure_words(claim.measure)
+        word = words.better_word if _seen_from(claim, name) == "better" else words.worse_word
+        parts.append(word + _values(claim, words, name))
+    if len(claims) > 3:
+        parts.append(f"{len(claims) - 3} more")
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def _values(claim: Claim, words: Metric, name: str) -> str:
+    if len(claim.values) != 2 or any(v is None for v in claim.values):
+        return ""
+    own, other = claim.values if claim.conditions[0] == name else claim.values[::-1]
+    assert own is not None
+    assert other is not None
+    unit = "%" if words.suffix == " points" else words.suffix
+    return f" ({words.amount(own)}{unit} against {words.amount(other)}{unit})"
