@@ -4,12 +4,15 @@ Pure: arrays and records only. `Outcomes` is one metric on items, draws and grou
 claim on a score uses it.
 """
 
+from richter.claims._adjust import Adjusted, adjusted_difference
 from richter.claims._alignment import Alignment, check_alignment
 from richter.claims._answer import SIDES, Side, answer, measure_words, side
 from richter.claims._compare import Comparison, Shared, Summary, compare_outcomes, pairs_of
+from richter.claims._control import JointTests, joint_tests
 from richter.claims._decide import Question, decide
 from richter.claims._ece import EceSide, ece_difference, ece_evidence, ece_side
 from richter.claims._evidence import Evidence, p_value
+from richter.claims._missing import Missing, missing_grades, worst_case
 from richter.claims._names import distinct_names
 from richter.claims._outcomes import METRICS, Metric, Outcomes, unit_means
 from richter.claims._require import require, requirement_name, unjudged
@@ -20,17 +23,21 @@ __all__ = [
     "METRICS",
     "SIDES",
     "About",
+    "Adjusted",
     "Alignment",
     "Comparison",
     "EceSide",
     "Evidence",
+    "JointTests",
     "Metric",
+    "Missing",
     "Outcomes",
     "Question",
     "Sample",
     "Shared",
     "Side",
     "Summary",
+    "adjusted_difference",
     "answer",
     "as_sample",
     "check_alignment",
@@ -41,9 +48,11 @@ __all__ = [
     "ece_difference",
     "ece_evidence",
     "ece_side",
+    "joint_tests",
     "maximal_sets",
     "mean_evidence",
     "measure_words",
+    "missing_grades",
     "p_value",
     "pairs_of",
     "require",
@@ -52,4 +61,5 @@ __all__ = [
     "tango",
     "unit_means",
     "unjudged",
+    "worst_case",
 ]

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from richter.claims._control import joint_tests
 from richter.claims._decide import Question, decide
+from richter.claims._missing import Missing, missing_grades, worst_case
 from richter.claims._outcomes import Outcomes
 from richter.claims._sets import maximal_sets
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence
@@ -57,6 +59,7 @@ class Comparison:
     level: float
     tried: int
     n_items: int
+    missing: tuple[Missing, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -77,6 +80,7 @@ def compare_outcomes(
     about: About = "such-items",
     directed: bool = False,
     control: str | None = None,
+    rng: np.random.Generator | None = None,
     more: Sequence[Question] = (),
     refused: Sequence[Refused] = (),
     apart: Collection[frozenset[str]] = (),
@@ -90,8 +94,10 @@ def compare_outcomes(
 ) -> Comparison:
     """Compare conditions by every measure given; those of the first are primary, all others secondary.
 
-    `margins` by measure add equivalence. `directed` fixes beforehand that the second is better. `more` are questions
-    on evidence made elsewhere (calibration, severity given an error), in the same family. Pairs in `apart` are not
+    With a `control` all others are compared with it alone, and their levels come from the largest |t| of all together
+    (`rng` resamples units). `margins` by measure add equivalence. `directed` fixes beforehand that the second is
+    better. `more` are questions on evidence made elsewhere (calibration, severity given an error), in the same family.
+    Pairs in `apart` are not
     compared (their reasons are in `refused`), nor those that share less than `min_shared` of the items of either.
     """
     if not outcomes:
@@ -135,7 +141,12 @@ def compare_outcomes(
             )
     known = set(pairs)
     questions += [q for q in more if len(q.conditions) == 1 or tuple(q.conditions) in known]
-    claims = decide(questions, level=level, tried=tried, plan=plan, data_hash=data_hash, seed=seed)
+    joint = None
+    if control is not None and about == "such-items" and len(pairs) > 1:
+        joint = joint_tests(lead, pairs, rng=np.random.default_rng(seed or 0) if rng is None else rng)
+    claims = decide(questions, level=level, tried=tried, joint=joint, plan=plan, data_hash=data_hash, seed=seed)
+    claims = tuple(_against_missing(samples[c.measure], c) if c.measure in samples else c for c in claims)
+    missing = missing_grades(lead, names, level=level)
     return Comparison(
         claims=claims,
         refused=tuple(refusals),
@@ -146,8 +157,14 @@ def compare_outcomes(
         level=level,
         tried=tried,
         n_items=len(first.items),
-        notes=tuple(dict.fromkeys(note for o in outcomes for note in o.notes)),
+        missing=missing,
+        notes=tuple(dict.fromkeys([*(note for o in outcomes for note in o.notes), *(m.sentence for m in missing)])),
     )
+
+
+def _against_missing(sample: Sample, claim: Claim) -> Claim:
+    said = worst_case(sample, claim)
+    return dataclasses.replace(claim, notes=(*claim.notes, said)) if said else claim
 
 
 def _shared(sample: Sample, a: str, b: str) -> Shared:

@@ -5,8 +5,10 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 from scipy.special import ndtri
 
+from richter.claims._control import JointTests
 from richter.claims._evidence import Evidence, p_value
 from richter.claims._outcomes import Metric
 from richter.errors import InputError
@@ -77,6 +79,7 @@ def decide(
     *,
     level: float = 0.95,
     tried: int = 1,
+    joint: JointTests | None = None,
     plan: str | None = None,
     data_hash: str = "",
     seed: int | None = None,
@@ -87,7 +90,8 @@ def decide(
     a_k = alpha / (m - k + 1) by its interval at 1 - a_k (within the margin: at 1 - 2 a_k), and what comes after
     the first that is not shown by the interval at the same level. Secondary questions come after: they are a list of
     their own if every primary was settled, and else not tested (no deciding interval). `tried` divides alpha: the best
-    of that many attempts is on show.
+    of that many attempts is on show. With `joint`, the law of claims against one control together, a_k is the level
+    at which any of those left is falsely shown with probability alpha: larger than Holm's.
     """
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
@@ -98,15 +102,22 @@ def decide(
     going = True
     for primary in (True, False):
         places = [k for k, q in enumerate(questions) if q.primary is primary]
-        states, size = _holm_list(questions, places, alpha) if going else ({}, 0)
+        states, size = _holm_list(questions, places, alpha, joint) if going else ({}, 0)
+        method = "holm" if joint is None or not any(_key(questions[k]) in joint.keys for k in places) else "max t"
         for k in places:
-            claim = _claim(questions[k], states.get(k), level=level, family=Family(method="holm", size=size))
+            claim = _claim(questions[k], states.get(k), level=level, family=Family(method=method, size=size))
             made[k] = dataclasses.replace(claim, plan=plan, data_hash=data_hash, seed=seed)
         going = going and all(made[k].verdict is not Verdict.UNDECIDED for k in places)
     return tuple(made[k] for k in range(len(questions)))
 
 
-def _holm_list(questions: Sequence[Question], places: list[int], alpha: float) -> tuple[dict[int, _State], int]:
+def _key(question: Question) -> tuple[str, tuple[str, ...]]:
+    return question.metric.name, question.conditions
+
+
+def _holm_list(
+    questions: Sequence[Question], places: list[int], alpha: float, joint: JointTests | None
+) -> tuple[dict[int, _State], int]:
     tests = [_Test(k, False, p_value(questions[k].evidence, questions[k].value)) for k in places]
     for k in places:
         question = questions[k]
@@ -116,12 +127,18 @@ def _holm_list(questions: Sequence[Question], places: list[int], alpha: float) -
             p = max(one_sided(evidence, low, above=True), one_sided(evidence, high, above=False))
             tests.append(_Test(k, True, p))
     states = {k: _State() for k in places}
-    adjusted = holm([t.p for t in tests])
-    going, left = True, len(tests)
-    for number in sorted(range(len(tests)), key=lambda x: tests[x].p):
-        test = tests[number]
+    order = sorted(tests, key=lambda t: t.p)
+    adjusted = np.sort(holm([t.p for t in tests]))
+    going, stop, worst = True, len(order), 0.0
+    for number, test in enumerate(order):
         question, state = questions[test.place], states[test.place]
-        level = alpha / left
+        left = order[min(number, stop) :]
+        level = alpha / len(left)
+        if joint is not None:
+            keys = [None if t.within else _key(questions[t.place]) for t in order]
+            known, rest = ([key for key in keys[k:] if key in joint.keys] for k in (min(number, stop), number))
+            level = joint.alpha(known, alpha, more=len(left) - len(known))
+            worst = max(worst, joint.adjusted(rest, test.p, more=len(order) - number - len(rest)))
         if test.within:
             state.alpha_within = level
             assert question.margin is not None
@@ -130,11 +147,12 @@ def _holm_list(questions: Sequence[Question], places: list[int], alpha: float) -
             state.within = going and low < inside.low and inside.high < high
             going = state.within
         else:
-            state.alpha, state.p_adjusted = level, float(adjusted[number])
+            state.alpha, state.p_adjusted = level, float(adjusted[number]) if joint is None else worst
             found = question.evidence.interval(1 - level)
             state.differs = going and not found.low <= question.value <= found.high
             going = state.differs
-        left -= going
+        if not going and stop == len(order):
+            stop = number
     return states, len(tests)
 
 

@@ -1,0 +1,95 @@
+"""All against one control: levels from the largest |t| of claims that share the control."""
+
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+from scipy.stats import dunnett
+
+from helpers.outcomes import outcomes
+from richter.claims import JointTests, Question, compare_outcomes, decide, difference_evidence, joint_tests
+from richter.records import Verdict
+
+
+def shared_control(rng: np.random.Generator, n: int, others: int, discordance: float, gain: float = 0.0) -> np.ndarray:
+    """A control and conditions that differ from it on their own items; the first by `gain` on average."""
+    x = np.empty((n, others + 1))
+    x[:, 0] = rng.random(n) < 0.6
+    for k in range(1, others + 1):
+        more = gain if k == 1 else 0.0
+        up = rng.random(n) < (discordance + more) / 2 / 0.4
+        down = rng.random(n) < (discordance - more) / 2 / 0.6
+        x[:, k] = np.where(x[:, 0] == 0, up, ~down)
+    return x
+
+
+def test_levels_by_hand() -> None:
+    p = np.array([[0.01, 0.5], [0.5, 0.02], [0.3, 0.4], [0.9, 0.8]])
+    joint = JointTests(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=p)
+    assert joint.adjusted(joint.keys, 0.02) == pytest.approx(0.04)  # Bonferroni is smaller than the share 2 / 4
+    assert joint.adjusted(joint.keys, 0.35) == pytest.approx(0.70)
+    assert joint.alpha(joint.keys, 0.5) == pytest.approx(0.25)  # P(min <= 0.02) = 0.5, but Bonferroni allows 0.25
+    p = np.repeat([[0.2, 0.2], [0.4, 0.4], [0.6, 0.6], [0.8, 0.8]], 5, axis=0)
+    together = JointTests(keys=joint.keys, p=p)  # the same claim twice costs nothing
+    assert together.alpha(together.keys, 0.25) == pytest.approx(0.2)
+    assert together.adjusted(together.keys, 0.4) == pytest.approx(0.5)
+
+
+def test_adjusted_p_against_dunnett(rng: np.random.Generator) -> None:
+    # independent arms of equal variance have correlation 1/2 with a common control, as items here do: with constant
+    # controls' noise shared, Dunnett's adjusted p is the reference
+    n = 400
+    shared = rng.normal(size=(n, 1))
+    d = np.concatenate([np.zeros((n, 1)), shared + rng.normal(size=(n, 5))], axis=1)  # pairs share half their variance
+    d[:, 1] += 0.15
+    x = outcomes(d, "mean_score")
+    pairs = [("a", name) for name in "bcdef"]
+    joint = joint_tests(x, pairs, rng=rng)
+    raw = [difference_evidence(x, *pair).p(0.0) for pair in pairs]  # type: ignore[misc]
+    smallest = int(np.argmin(raw))
+    found = joint.adjusted(joint.keys, raw[smallest])
+    # Dunnett's p for the same t: arms of size n against a control of size n have correlation 1/2
+    control = rng.normal(size=n)
+    control = (control - control.mean()) / control.std(ddof=1)
+    arms = []
+    for p in raw:
+        arm = rng.normal(size=n)
+        arm = (arm - arm.mean()) / arm.std(ddof=1)
+        arms.append(arm + float(-stdtrit(n - 1, p / 2)) * np.sqrt(2 / n))
+    want = dunnett(*arms, control=control, rng=np.random.default_rng(1)).pvalue[smallest]
+    assert found == pytest.approx(want, abs=0.02)
+
+
+def test_claims_against_a_control_agree_with_their_intervals(rng: np.random.Generator) -> None:
+    x = outcomes(shared_control(rng, 500, 8, 0.2, gain=0.08))
+    page = compare_outcomes([x], control="a", rng=rng)
+    assert len(page.claims) == 8
+    assert {c.family.method for c in page.claims if c.family} == {"max t"}
+    for claim in page.claims:
+        assert claim.interval is not None
+        assert (0.0 not in claim.interval) == (claim.verdict is Verdict.VERIFIED)
+        assert (claim.p_adjusted <= 0.05) == (claim.verdict is Verdict.VERIFIED)  # type: ignore[operator]
+        assert claim.interval.level > 0.95
+        assert 1 - claim.interval.level >= 0.05 / 8 - 1e-12  # never stricter than Bonferroni
+
+
+@pytest.mark.slow
+def test_false_claims_against_a_control_stay_at_five_in_a_hundred() -> None:
+    rng = np.random.default_rng(9)
+    runs, false = 250, 0
+    for _ in range(runs):
+        x = outcomes(shared_control(rng, 300, 6, 0.2))
+        page = compare_outcomes([x], control="a", rng=rng)
+        false += any(c.verdict is Verdict.VERIFIED for c in page.claims)
+    assert false / runs < 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_steps_down_after_a_claim_is_shown(rng: np.random.Generator) -> None:
+    x = outcomes(shared_control(rng, 2000, 3, 0.2, gain=0.15))
+    pairs = [("a", name) for name in "bcd"]
+    joint = joint_tests(x, pairs, rng=rng)
+    questions = [Question(metric=x.metric, conditions=p, evidence=difference_evidence(x, *p)) for p in pairs]
+    claims = decide(questions, joint=joint)
+    assert claims[0].verdict is Verdict.VERIFIED
+    assert claims[0].interval is not None
+    assert claims[1].interval is not None
+    assert claims[1].interval.level < claims[0].interval.level  # two claims are left, not three

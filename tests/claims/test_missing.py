@@ -1,0 +1,65 @@
+"""Missing grades: on harder items or not, and the claim under the worst case."""
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+
+from helpers.outcomes import outcomes
+from richter.claims import as_sample, compare_outcomes, missing_grades, worst_case
+from richter.records import Verdict
+
+
+def board(rng: np.random.Generator, n: int = 1000, number: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    hard = rng.normal(0, 1.5, size=n)
+    return (rng.random((n, number)) < 1 / (1 + np.exp(hard[:, None] - 0.8))).astype(float), hard
+
+
+def test_grades_missing_on_hard_items_are_named_with_the_condition(rng: np.random.Generator) -> None:
+    x, hard = board(rng)
+    x[np.argsort(hard)[-129:], 2] = np.nan
+    (found,) = missing_grades(as_sample(outcomes(x)))
+    assert (found.condition, found.n, found.items) == ("c", 129, 1000)
+    assert found.others_there == pytest.approx(x[np.isnan(x[:, 2])][:, [0, 1, 3]].mean(), abs=1e-9)
+    assert "c has no grade on 129 of 1,000 items, and they are harder ones" in found.sentence
+
+
+def test_the_p_against_scipy(rng: np.random.Generator) -> None:
+    x, _ = board(rng, number=2)
+    x[rng.random(1000) < 0.2, 1] = np.nan
+    (found,) = missing_grades(as_sample(outcomes(x)))
+    gone = np.isnan(x[:, 1])
+    want = ttest_ind(x[gone, 0], x[~gone, 0], equal_var=False).pvalue
+    assert found.p == pytest.approx(want, rel=0.02)
+
+
+@pytest.mark.slow
+def test_grades_missing_at_random_are_rarely_called_harder() -> None:
+    rng = np.random.default_rng(4)
+    false = 0
+    for _ in range(400):
+        x, _ = board(rng, 300)
+        x[rng.random(300) < 0.1, 0] = np.nan
+        false += sum("ones" in m.sentence for m in missing_grades(as_sample(outcomes(x))))
+    assert false / 400 < 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_the_worst_case_by_hand() -> None:
+    a = np.r_[np.zeros(60), np.ones(40)]
+    b = np.r_[np.ones(60), np.ones(40)]
+    b[:10] = np.nan  # 50 fixed of 90 graded: at worst 50 of 100
+    x = outcomes(np.stack([a, b], axis=1))
+    page = compare_outcomes([x])
+    (claim,) = page.claims
+    assert claim.verdict is Verdict.VERIFIED
+    said = worst_case(as_sample(x), claim)
+    assert said.startswith("it holds even if all 10 that b lacks were wrong: +50.0 [")
+    b[:50] = np.nan  # 10 fixed of 50, and at worst 10 fixed of 100 with 40 more broken
+    b[90:] = np.nan
+    x = outcomes(np.stack([a, b], axis=1))
+    (claim,) = compare_outcomes([x], min_shared=0.1).claims
+    assert "it would not hold if all 60 that b lacks were wrong" in worst_case(as_sample(x), claim)
+
+
+def test_nothing_missing_says_nothing(rng: np.random.Generator) -> None:
+    x, _ = board(rng, 100)
+    assert missing_grades(as_sample(outcomes(x))) == ()
