@@ -17,6 +17,7 @@ from richter.floors import (
     rate_sequence,
 )
 from richter.floors._sizing import _exact_test_labels
+from richter.tables import read_tables
 
 LOOKS = 5000
 
@@ -122,7 +123,7 @@ def public(folder: Path, runs: int) -> None:
         frame = frame.with_columns(
             correct=(pl.col("grade") == "Correct").cast(pl.Float64), item=pl.col("item").cast(pl.String)
         )
-        grades = grade_matrix(frame).correct
+        grades = grade_matrix(read_tables(frame)).correct
         n, k = grades.shape
         used, decided = [], 0
         for i in range(k):

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from richter.audit import RatingKind, Run
+    from richter.audit import Run
     from richter.interop import Source
 
 __version__ = "0.1.0.dev0"
@@ -13,9 +13,9 @@ _ROOMS = ("calibration", "floors", "severity", "stats", "tail")  # loaded on fir
 __all__ = ["__version__", "open", *_ROOMS]
 
 
-def open(source: "Source", *, ratings: "RatingKind | None" = None) -> "Run":  # noqa: A001 - read as richter.open
-    """Open a run's folder, a table in a file, or a polars or pandas frame; see `richter.audit.Run`."""
-    run: Run = import_module("richter.audit").open_run(source, ratings=ratings)
+def open(*sources: "Source", **options: Any) -> "Run":  # noqa: A001 - read as richter.open
+    """Open runs, tables, logs, or polars or pandas frames; see `richter.audit.open_run`."""
+    run: Run = import_module("richter.audit").open_run(*sources, **options)
     return run
 
 

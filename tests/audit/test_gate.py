@@ -6,10 +6,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import check_plan, grade_matrix, read_plan, run_gate
+from richter.audit import GradeMatrix, check_plan, read_plan, run_gate
+from richter.audit import grade_matrix as matrix_of
 from richter.cli import main
 from richter.errors import PlanError
 from richter.records import Verdict
+from richter.tables import read_tables
+
+
+def grade_matrix(frame: pl.DataFrame) -> GradeMatrix:
+    return matrix_of(read_tables(frame))
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:

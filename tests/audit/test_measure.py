@@ -24,14 +24,13 @@ from richter.ascent import SearchSettings, run_search
 from richter.audit import (
     SECTIONS,
     compare_grades,
+    grade_matrix,
     lock_plan,
     measure_agreement,
     measure_calibration,
     measure_run,
     new_plan,
-    read_grades,
     results_schema,
-    score_rows,
     shared_sample,
     weigh_scores,
 )
@@ -44,6 +43,7 @@ from richter.llm import Budget
 from richter.records import Answer, Condition, Decoding, Item, Rating, jsonable
 from richter.stats import EceResult, benjamini_hochberg, ece
 from richter.store import LEDGER_NAME, Call, open_ledger
+from richter.tables import ReadOptions, read_tables
 
 RESAMPLES = 200
 valid = fastjsonschema.compile(results_schema())
@@ -138,8 +138,7 @@ def test_a_planted_pattern_is_found_against_scipy(tmp_path: Path) -> None:
 
 def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any]) -> None:
     sections = document["sections"]
-    scores = pl.DataFrame(score_rows(run), infer_schema_length=None)
-    assert sections["severity"]["study"] == jsonable(weigh_scores(scores, n_resamples=RESAMPLES))
+    assert sections["severity"]["study"] == jsonable(weigh_scores(run, n_resamples=RESAMPLES))
     drawn = measure_calibration(run / "draws", rng=np.random.default_rng(0))
     assert sections["calibration"]["draws"] == jsonable(drawn)
     with open_ledger(run) as ledger:
@@ -148,7 +147,7 @@ def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any
         )
     agreed = jsonable(measure_agreement(source, rng=np.random.default_rng(0), file="simulated"))
     assert {k: v for k, v in sections["judges"].items() if k in agreed} == agreed
-    graded = read_grades([run], ratings="rule")
+    graded = grade_matrix(read_tables(run, options=ReadOptions(ratings="rule")))
     compared = compare_grades(graded, rng=np.random.default_rng(0), n_resamples=RESAMPLES).to_dict()
     for metric in ("mean_severity", "catastrophic_rate"):
         assert sections["floors"]["comparison"]["pairs"][0][metric] == compared["pairs"][0][metric]
@@ -439,7 +438,7 @@ def test_an_empty_run_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_no_run_at_all(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not a run"):
+    with pytest.raises(InputError, match="holds no run"):
         measure_run(tmp_path)
 
 

@@ -91,8 +91,8 @@ def test_percentages_are_recognised_and_said(tmp_path: Path, capsys: pytest.Capt
     code, out, _ = run(capsys, str(path), "--json", "-")
     rows = json.loads(out)["conditions"]
     assert code == 0
-    assert "read as percentages" in rows["m"]["notes"][0]
-    assert rows["n"]["notes"] == []  # a condition's unit is its own
+    (note,) = json.loads(out)["notes"]  # a condition's unit is its own
+    assert note.startswith("m: Confidence runs up to 90: read as percentages")
     assert rows["m"]["ece"] == pytest.approx(rows["n"]["ece"])
     assert "read as percentages" in run(capsys, str(path))[1]
 
@@ -118,7 +118,7 @@ def test_unlabelled_is_untestable(tmp_path: Path, capsys: pytest.CaptureFixture[
     [
         ("item,condition,correct,confidence\n1,m,1,1.3\n", "neither a probability"),
         ("item,condition,correct,confidence\n1,m,1,-0.2\n", "neither a probability"),
-        ("item,condition,correct\n1,m,1\n", "no column `confidence`"),
+        ("item,condition,correct\n1,m,1\n", "No answer has a confidence"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

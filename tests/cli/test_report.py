@@ -79,7 +79,7 @@ def test_the_run_itself_is_never_overwritten(run: Path) -> None:
 
 
 def test_faults_are_said_in_a_line(run: Path, tmp_path: Path) -> None:
-    assert "is not a run" in str(call(tmp_path).exception)
+    assert "holds no run, no log" in str(call(tmp_path).exception)
     assert "no section 'tales'" in str(call(run, "--only", "tales").exception)
     assert "standard output" in str(call(run, "--json", "-", "--md", "-").exception)
     assert "no such plan" in str(call(run, "--plan", tmp_path / "p.toml").exception)

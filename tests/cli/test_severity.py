@@ -143,9 +143,9 @@ def test_traffic_and_costs(scores: Path, tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("q1,m,7\nq2,m,1", "severity value off the 0..4 scale (data row 1: 7)"),
-        ("q1,m,1\nq1,m,2", "duplicate (item, condition)"),
-        ("q1,m,\nq2,m,nan", "no row has a severity"),
+        ("q1,m,7\nq2,m,1", "1 values lie off the scale 0:4 of severities (7 for item q1)"),
+        ("q1,m,1\nq1,m,2", "gave item 'q1' under 'm' different severities"),
+        ("q1,m,\nq2,m,nan", "holds no severities"),
         ("q1,m,bad\nq2,m,1", "severity is not a number"),
     ],
 )
@@ -161,12 +161,12 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_another_scale_is_mapped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("item,condition,severity\n" + "\n".join(f"q{i},m,{-(i % 26)}" for i in range(520)))
-    code, out, _ = run(capsys, str(path), "--scale", "0:-25", "--json", "-", "--resamples", "200")
+    code, out, _ = run(capsys, str(path), "--as-severity", "0:-25", "--json", "-", "--resamples", "200")
     assert code == 0
     assert json.loads(out)["conditions"]["m"]["errors"] == 500
-    code, _, err = run(capsys, str(path), "--scale", "25")
-    assert code == 1
-    assert "is not LOW:HIGH" in err
+    code, _, err = run(capsys, str(path), "--as-severity", "25")
+    assert code == 2
+    assert "is not RIGHT:WORST" in err
 
 
 def test_names_from_a_file_cannot_move_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

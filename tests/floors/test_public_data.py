@@ -7,6 +7,7 @@ import pytest
 from richter.audit import GradeMatrix, grade_matrix
 from richter.floors import active_estimate, compare, difference_sequence, next_batch, start_active
 from richter.records import Verdict
+from richter.tables import read_tables
 
 pytestmark = pytest.mark.real_data
 
@@ -16,11 +17,13 @@ def grades(request: pytest.FixtureRequest, shared_data: Path) -> GradeMatrix:
     """14 models' grades of one benchmark; an unparseable answer counts as wrong."""
     frame = pl.read_csv(shared_data / f"mcq_{request.param}_14models.csv")
     return grade_matrix(
-        frame.select(
-            pl.col("item").cast(pl.String),
-            pl.col("model").alias("condition"),
-            (pl.col("grade") == "Correct").cast(pl.Float64).alias("correct"),
-            "confidence",
+        read_tables(
+            frame.select(
+                pl.col("item").cast(pl.String),
+                pl.col("model").alias("condition"),
+                (pl.col("grade") == "Correct").cast(pl.Float64).alias("correct"),
+                "confidence",
+            )
         )
     )
 

@@ -93,10 +93,7 @@ def test_calibration_of_a_run_of_likelihoods(tmp_path: Path, capsys: pytest.Capt
 def test_severity_of_a_run_with_a_scale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     samples = [inspect_sample(f"q{i}", 10 - 9 * ((i % 9) / 8)) for i in range(300)]
     path = write_inspect(tmp_path / "a.eval", samples)
-    code, _, error = run(capsys, "import", str(path), "-o", str(tmp_path / "run"))
-    assert code == 1
-    assert "--scale RIGHT:WORST" in error
-    assert run(capsys, "import", str(path), "-o", str(tmp_path / "run"), "--scale", "10:1")[0] == 0
+    assert run(capsys, "import", str(path), "-o", str(tmp_path / "run"), "--as-severity", "10:1")[0] == 0
     code, out, _ = run(capsys, "severity", str(tmp_path / "run"), "--resamples", "200", "--json", "-")
     assert code == 0
     found = json.loads(out)["conditions"]["mockllm/small"]

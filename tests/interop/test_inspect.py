@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from helpers.foreign_logs import DEFLATED, STORED, ZSTD, inspect_header, inspect_sample, write_inspect, write_zip
-from richter.audit import read_grades
+from richter.audit import grade_matrix
 from richter.errors import InputError
-from richter.interop import LogOptions, problems, read_logs, run_grades, write_run
+from richter.interop import LogOptions, problems, read_logs, write_run
 from richter.store import open_ledger
+from richter.tables import read_tables
 
 NAN = float("nan")
 
@@ -102,12 +103,12 @@ def test_partial_credit_passes_where_the_user_says(tmp_path: Path) -> None:
     assert [r.correct for r in read_logs([path], options=LogOptions(pass_at=0.5)).rows] == [True, False]
 
 
-def test_another_scale_is_refused_or_mapped(tmp_path: Path) -> None:
+def test_another_scale_is_a_score_or_mapped(tmp_path: Path) -> None:
     path = write_inspect(
         tmp_path / "a.eval", [inspect_sample("q0", 10), inspect_sample("q1", 1), inspect_sample("q2", 5.5)]
     )
-    with pytest.raises(InputError, match="gives 10, which is not between 0 and 1"):
-        read_logs([path])
+    assert [r.correct for r in read_logs([path]).rows] == [None, True, None]
+    assert "score 1-10 from match" in read_tables(path).understood
     rows = read_logs([path], options=LogOptions(scale=(10, 1))).rows
     assert [(r.severity, r.correct) for r in rows] == [(0, True), (4, False), (2, False)]
     with pytest.raises(InputError, match="off the scale"):
@@ -117,7 +118,7 @@ def test_another_scale_is_refused_or_mapped(tmp_path: Path) -> None:
 def test_epochs_are_draws_and_count_as_one_group(tmp_path: Path) -> None:
     samples = [inspect_sample(f"q{i}", "C" if (i + e) % 3 else "I", epoch=e) for e in (1, 2, 3) for i in range(2)]
     path = write_inspect(tmp_path / "a.eval", samples)
-    matrix = read_grades([path])
+    matrix = grade_matrix(read_tables(path))
     assert len(matrix.items) == 6
     assert matrix.groups is not None
     assert len(set(matrix.groups.tolist())) == 2
@@ -216,10 +217,10 @@ def test_a_run_holds_what_the_log_held(tmp_path: Path) -> None:
         assert [(g.item, g.value, g.correct) for g in ledger.grades()] == [("q0", 1, True), ("q1", 0, False)]
         assert [(c.item, c.source, c.value) for c in ledger.confidences()] == [("q0", "match/confidence", 0.8)]
         assert ledger.spent().money_usd == pytest.approx(0.002)
-    back = run_grades(tmp_path / "run")
-    assert back is not None
-    kept = ["item", "condition", "correct", "confidence", "subject", "error"]
-    assert back.select(kept).sort("item").equals(logs.grades().select(kept).sort("item"))
+    back, straight = read_tables(tmp_path / "run"), read_tables(path)
+    assert back.data_hash == straight.data_hash
+    kept = ["item", "condition", "draw", "correct", "confidence", "domain", "error", "text", "tokens_out"]
+    assert back.rows.select(kept).sort("item").equals(straight.rows.select(kept).sort("item"))
     with pytest.raises(InputError, match="already a run"):
         write_run(logs, tmp_path / "run")
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 # pytester forgets what a run inside it imported, and numpy cannot be loaded twice: what a gate uses is loaded here
-from richter.audit import open_gate_data, read_grades, read_plan, run_gate
+from richter.audit import grade_matrix, open_gate_data, read_plan, run_gate
 from richter.cli import main
 
 pytest_plugins = ["pytester"]
 
-LOADED = (open_gate_data, read_grades, read_plan, run_gate)
+LOADED = (open_gate_data, grade_matrix, read_plan, run_gate)
 PLUGIN = "richter.plugins.pytest_gate"
 SOURCE = Path(__file__).parents[2] / "src"
 

@@ -7,7 +7,13 @@ if TYPE_CHECKING:
     from richter.audit._active import NextLabels, label_pool, next_labels
     from richter.audit._agreement import AgreementReport, LoneRater, measure_agreement
     from richter.audit._ask import AskProgress, Estimate, ask_run, estimate_run, name_conditions
-    from richter.audit._calibration import CalibrationReport, DrawsCondition, GradesCondition, measure_calibration
+    from richter.audit._calibration import (
+        CalibrationReport,
+        DrawsCondition,
+        GradesCondition,
+        measure_calibration,
+        read_draws,
+    )
     from richter.audit._calibration_questions import question_table
     from richter.audit._calibration_sentence import calibration_sentence
     from richter.audit._compare import CompareReport, compare_grades
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
     from richter.audit._draw import DRAWS_NAME, DrawsResult, draw_run, tabulate_draws
     from richter.audit._floors import FloorsReport, measure_grades
     from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
-    from richter.audit._grades import GradeMatrix, RatingKind, grade_matrix, read_grades
+    from richter.audit._grades import GradeMatrix, grade_matrix
     from richter.audit._grading import GradingResult, grade_run
     from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run, score_rows
     from richter.audit._measure import SECTIONS, RunResults, measure_run, results_schema
@@ -70,6 +76,7 @@ _FILES = {
         "DrawsCondition",
         "GradesCondition",
         "measure_calibration",
+        "read_draws",
     ),
     "_calibration_questions": ("question_table",),
     "_calibration_sentence": ("calibration_sentence",),
@@ -101,9 +108,7 @@ _FILES = {
     ),
     "_grades": (
         "GradeMatrix",
-        "RatingKind",
         "grade_matrix",
-        "read_grades",
     ),
     "_grading": (
         "GradingResult",
@@ -196,7 +201,6 @@ __all__ = [
     "Plan",
     "PlanField",
     "PlanStatus",
-    "RatingKind",
     "Requirement",
     "Run",
     "RunResults",
@@ -237,7 +241,7 @@ __all__ = [
     "parse_value",
     "prepare_demo",
     "question_table",
-    "read_grades",
+    "read_draws",
     "read_plan",
     "results_schema",
     "run_gate",

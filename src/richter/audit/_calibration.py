@@ -42,11 +42,12 @@ from richter.calibration import (
 )
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import passive_floor
-from richter.interop import Source, check_table, grades_or_draws, is_log, read_frame, read_logs, run_grades, source_name
+from richter.interop import Source
 from richter.records import Verdict, jsonable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 from richter.stats import Mapper, in_threads, run_tasks
-from richter.store import DatabaseRun, is_run, run_file, run_place
+from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
+from richter.tables import ReadOptions, Tables, read_tables
 
 __all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "measure_calibration"]
 
@@ -190,7 +191,7 @@ class _Options:
 
 
 def measure_calibration(
-    source: Source,
+    source: Source | Tables,
     *,
     rng: np.random.Generator,
     bins: int = 10,
@@ -205,16 +206,13 @@ def measure_calibration(
     A table may be a file or a frame. `precision` is what `draws_needed` is worked out for. Every condition has a
     generator of its own: `mapper` says where it is measured and changes no number.
     """
-    if isinstance(source, str | Path | DatabaseRun):
-        place = run_place(source)
-        source = run_file(place, DRAWS_NAME) or place
-    path, frame = source_name(source), _table(source)
+    tables = source if isinstance(source, Tables) else read_draws(source)
+    frame = calibration_rows(tables)
     kind: Kind = "draws" if "draw" in frame.columns else "grades"
-    frame = check_table(frame, kind, path)
     if kind == "grades" and "confidence" not in frame.columns:
         raise InputError(
-            "The table has no column `confidence`.",
-            remedy="Add one (0 to 1), or give a draws table (item, condition, draw, answer).",
+            "No answer has a confidence, and none was drawn repeatedly.",
+            remedy="Name the column (--map confidence=COLUMN, 0 to 1), or draw answers: richter draw",
         )
     settings = {"bins": bins, "binning": binning, "level": level, "splits": splits, "precision": precision}
     tasks = [(kind, name, part, settings) for name, part in _parts(frame).items()]
@@ -229,17 +227,33 @@ def _condition(
     return measure(name, part, _Options(rng=rng, **settings))
 
 
-def _table(source: Source) -> pl.DataFrame:
-    """A table's columns; an imported run or a log as draws if an item has several answers, else as grades."""
-    if not isinstance(source, str | Path | DatabaseRun):
-        return read_frame(source)
-    place = run_place(source)
-    if isinstance(place, DatabaseRun) or place.is_dir() or is_log(place):
-        imported = run_grades(place) if is_run(place) else read_logs([str(place)]).grades()
-        if imported is None:
-            raise InputError(f"{place} holds neither draws nor grades.", remedy="Draw answers: richter draw")
-        return grades_or_draws(imported)
-    return read_frame(place)
+def read_draws(*sources: Source, options: ReadOptions | None = None) -> Tables:
+    """The tables of a source; of a run that holds repeated draws, those."""
+    found: list[Source] = []
+    for source in sources:
+        place = run_place(source) if isinstance(source, str | Path | DatabaseRun) else None
+        drawn = None if place is None or not is_run(place) else draws_table(place)
+        found.append(source if drawn is None else drawn)
+    return read_tables(*found, options=options)
+
+
+def draws_table(run: RunLike) -> Path | None:
+    """RUN/draws/draws.jsonl, or draws.jsonl in the run itself where `richter draw` made it."""
+    return run_file(run_part(run, "draws"), DRAWS_NAME) or run_file(run, DRAWS_NAME)
+
+
+def calibration_rows(tables: Tables) -> pl.DataFrame:
+    """One row an answer with grade and confidence; `draw` only where answers were drawn repeatedly."""
+    texts = [(i.id, i.prompt or None, "|".join((i.reference, *i.aliases)) or None) for i in tables.items.values()]
+    schema = {"item": pl.String, "question": pl.String, "reference": pl.String}
+    known = pl.DataFrame(texts, schema=schema, orient="row")
+    rows = tables.rows.rename({"text": "answer"}).join(known, on="item", how="left", maintain_order="left")
+    told = rows["answer"].null_count() < len(rows) and rows["confidence"].null_count() == len(rows)
+    repeated = int(rows["draw"].to_numpy().max()) > 0 or rows["cluster"].null_count() < len(rows) or told
+    if repeated:
+        rows = rows.filter(pl.col("error").fill_null("") == "")
+    unused = [c for c in rows.columns if rows[c].null_count() == len(rows) and c not in ("correct", "answer")]
+    return rows.drop(unused if repeated else [*unused, "draw"])
 
 
 def _parts(frame: pl.DataFrame) -> Mapping[str, pl.DataFrame]:

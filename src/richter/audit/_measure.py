@@ -19,7 +19,7 @@ from richter.audit._grades import grade_matrix
 from richter.audit._measure_calibration import calibration_section, measure_draws, measure_run_grades
 from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_findings import Measured, findings_of
-from richter.audit._measure_floors import compare_run, floors_section, grades_frame
+from richter.audit._measure_floors import compare_run, floors_section
 from richter.audit._measure_judges import agree_on_run, judges_section
 from richter.audit._measure_run import RunRecords, read_run, run_plan
 from richter.audit._measure_search import search_section, searches_of
@@ -30,9 +30,10 @@ from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
 from richter.audit._sequential import STOP_NOTE
 from richter.errors import InputError
+from richter.interop import Source
 from richter.records import jsonable
 from richter.stats import Mapper, in_threads
-from richter.store import RunLike
+from richter.tables import ReadOptions, Tables
 
 __all__ = ["SECTIONS", "VERSION", "RunResults", "measure_run", "results_schema"]
 
@@ -42,9 +43,10 @@ SECTIONS = ("severity", "tail", "calibration", "floors", "search", "judges")
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RunResults:
-    """The results document of a run, already plain values; `results.schema.json` describes it."""
+    """The results document of a run, already plain values (`results.schema.json` describes it), and its tables."""
 
     document: Mapping[str, Any]
+    tables: Tables
 
     def to_dict(self) -> dict[str, Any]:
         """The document."""
@@ -59,8 +61,8 @@ def results_schema() -> dict[str, Any]:
 
 
 def measure_run(
-    run: RunLike,
-    *,
+    *sources: Source,
+    options: ReadOptions | None = None,
     only: Collection[str] | None = None,
     plan: str | Path | None = None,
     seed: int = 0,
@@ -69,7 +71,7 @@ def measure_run(
     watch: Callable[[str], None] | None = None,
     mapper: Mapper = in_threads,
 ) -> RunResults:
-    """Measure a run: every section its ledgers allow, or `only` some. Asks nothing, writes nothing.
+    """Measure a run, or any other sources: every section they allow, or `only` some. Asks nothing, writes nothing.
 
     `plan` is the run's plan.toml unless another is given. `watch` is told the name of each section as it begins, and
     `mapper` says where pairs are tested and calibrations measured. The same ledgers, plan and seed give the same
@@ -78,7 +80,7 @@ def measure_run(
     unknown = [name for name in only or () if name not in SECTIONS]
     if unknown:
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
-    records = read_run(run)
+    records = read_run(*sources, options=options)
     chosen, status = run_plan(records, plan)
     found = _Measuring(
         records,
@@ -127,7 +129,7 @@ def measure_run(
             "exploratory": measured.exploratory,
         },
     }
-    return RunResults(document=jsonable(document))
+    return RunResults(document=jsonable(document), tables=records.tables)
 
 
 def _plan_row(plan: Plan | None, status: PlanStatus | None) -> dict[str, Any] | None:
@@ -164,7 +166,6 @@ class _Measuring:
         self.measured = Measured(
             exploratory=status is None or not status.confirmatory, stopping=records.notes[STOP_NOTE]
         )
-        self.frame = grades_frame(records)
 
     def section(self, name: str) -> Any:
         """A section's content, or what is missing for it."""
@@ -211,7 +212,7 @@ class _Measuring:
         return severity_section(self.records, report)
 
     def _floors(self) -> dict[str, Any]:
-        grades = grade_matrix(self.frame)
+        grades = grade_matrix(self.records.tables)
         values = {} if self.plan is None else self.plan.values
         severity = self.measured.severity  # its tests of b are the comparison's: one claim, one p-value
         if self.plan is not None and self.plan.kind == "gate":
@@ -236,7 +237,7 @@ class _Measuring:
 
     def _calibration(self) -> dict[str, Any]:
         draw = f"richter draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
-        grades = measure_run_grades(self.frame, level=self.level, seed=self.seed, mapper=self.mapper)
+        grades = measure_run_grades(self.records, level=self.level, seed=self.seed, mapper=self.mapper)
         draws, why = None, ("No answer was drawn repeatedly.", draw)
         try:
             draws = measure_draws(self.records, level=self.level, seed=self.seed, mapper=self.mapper)

@@ -1,38 +1,31 @@
 """The section on calibration: repeated draws, and the confidence that the answers themselves carry."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from richter.audit._calibration import CalibrationReport, DrawsCondition, measure_calibration
-from richter.audit._draw import DRAWS_NAME
+from richter.audit._calibration import CalibrationReport, DrawsCondition, draws_table, measure_calibration
 from richter.audit._measure_run import RunRecords
 from richter.stats import Mapper
-from richter.store import RunLike, run_file, run_part
 
 __all__ = ["calibration_section", "measure_draws", "measure_run_grades"]
 
 
-def draws_table(run: RunLike) -> Path | None:
-    """RUN/draws/draws.jsonl, or draws.jsonl in the run itself where `richter draw` made it."""
-    return run_file(run_part(run, "draws"), DRAWS_NAME) or run_file(run, DRAWS_NAME)
-
-
 def measure_draws(records: RunRecords, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
     """`richter calibration` on the run's draws; None where there are none."""
-    path = draws_table(records.place)
-    if path is None:
+    path = None if records.place is None else draws_table(records.place)
+    if path is None and int(records.rows["draw"].to_numpy().max()) == 0:
         return None
-    return measure_calibration(path, rng=np.random.default_rng(seed), level=level, mapper=mapper)
+    return measure_calibration(path or records.tables, rng=np.random.default_rng(seed), level=level, mapper=mapper)
 
 
-def measure_run_grades(grades: pl.DataFrame, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
-    """`richter calibration` on the run's grades; None where no graded answer carries a confidence."""
-    if grades.is_empty() or grades["confidence"].null_count() == len(grades):
+def measure_run_grades(records: RunRecords, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
+    """`richter calibration` on first answers; None where no graded one carries a confidence."""
+    first = records.tables.first_draws()
+    if first.rows.filter(pl.col("confidence").is_not_null() & pl.col("correct").is_not_null()).is_empty():
         return None
-    return measure_calibration(grades, rng=np.random.default_rng(seed), level=level, mapper=mapper)
+    return measure_calibration(first, rng=np.random.default_rng(seed), level=level, mapper=mapper)
 
 
 def calibration_section(
@@ -42,7 +35,7 @@ def calibration_section(
     return {
         "draws": None if draws is None else draws.to_dict(),
         "grades": None if grades is None else grades.to_dict(),
-        "confidence": {name: records.asked[name].confidence[1] for name in records.names},
+        "confidence": {name: records.asked[name].confidence for name in records.names},
         "questions": [row for c in (() if draws is None else draws.conditions) for row in _questions(c)],
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from scipy.stats import t as student
@@ -35,19 +36,18 @@ def measure_conditions(
     level: float,
 ) -> list[dict[str, Any]]:
     """One row a condition. What cannot be had is None, never 0."""
-    parts = {str(name): part for (name,), part in records.scores.group_by("condition", maintain_order=True)}
+    graded = records.rows.filter(pl.col("correct").is_not_null())
+    parts = {str(name): part for (name,), part in graded.group_by("condition", maintain_order=True)}
     knows = _knows(grades, "", records) | _knows(draws, "agreement with itself over draws", records)
     attributes = _attributes(records)
     place = {item: i for i, item in enumerate(records.items)}
     found = []
     for condition in records.conditions:
         asked, part = records.asked[condition.name], parts.get(condition.name)
-        severity = np.empty(0) if part is None else part["severity"].to_numpy()
-        names, wrong = [] if part is None else part["item"].to_list(), severity > 0
-        if records.graded:
-            own = {item: not right for (item, name), right in records.graded.items() if name == condition.name}
-            names, wrong = list(own), np.array(list(own.values()), dtype=np.bool_)
-        rows = np.array([place[item] for item in names], dtype=np.intp)
+        rated = records.scores.filter(pl.col("condition") == condition.name)
+        severity = rated["severity"].to_numpy()
+        wrong = np.empty(0, dtype=np.bool_) if part is None else (part["correct"] == 0).to_numpy()
+        rows = np.array([] if part is None else [place[item] for item in part["item"]], dtype=np.intp)
         found.append(
             {
                 "name": condition.name,
@@ -97,7 +97,7 @@ def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> 
         result = calibration_result(condition)
         if result is None or condition.name not in records.asked:
             continue
-        source = what or records.asked[condition.name].confidence[1]
+        source = what or records.asked[condition.name].confidence
         found[condition.name] = {
             "estimate": result.debiased,
             "interval": result.interval.to_dict(),

@@ -3,44 +3,15 @@
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from richter.audit._compare import CompareReport, compare_grades
-from richter.audit._grades import GradeMatrix, grade_matrix
-from richter.audit._measure_run import RunRecords
+from richter.audit._grades import GradeMatrix
 from richter.floors import GapFinding
 from richter.records import Verdict
 from richter.severity import Discrimination
 from richter.tail import TailPlan
 
-__all__ = ["compare_run", "floors_section", "run_grades"]
-
-
-def run_grades(records: RunRecords) -> GradeMatrix:
-    """The run as grades: severity 0 is correct (else what graders say), failed calls: none; confidences too."""
-    return grade_matrix(grades_frame(records))
-
-
-def grades_frame(records: RunRecords) -> pl.DataFrame:
-    """A grades table of the run, with a row for every failed call."""
-    text = dict.fromkeys(("item", "condition", "subject", "error"), pl.String)
-    schema = {**text, "severity": pl.Float64, "confidence": pl.Float64, "correct": pl.Float64}
-    confidence = {name: asked.confidence[0] for name, asked in records.asked.items()}
-    rows: list[tuple[Any, ...]] = []
-    for item, condition, severity in records.scores.select("item", "condition", "severity").iter_rows():
-        sure = confidence.get(condition, {}).get(item)
-        rows.append((item, condition, records.items[item].domain, "", severity, sure, float(severity == 0)))
-    for (item, condition), right in records.graded.items():
-        sure = confidence.get(condition, {}).get(item)
-        rows.append((item, condition, records.items[item].domain, "", None, sure, float(right)))
-    known = {(row[0], row[1]) for row in rows}
-    for name in records.names:
-        rows += [
-            (item, name, records.items[item].domain, error, None, None, None)
-            for item, error in records.asked[name].errors.items()
-            if (item, name) not in known and item in records.items
-        ]
-    return pl.DataFrame(rows, schema=schema, orient="row")
+__all__ = ["compare_run", "floors_section"]
 
 
 def compare_run(

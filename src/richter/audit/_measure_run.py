@@ -1,43 +1,49 @@
-"""What a run holds, read once: the records behind every section of its results."""
+"""What a run or any other source holds, read once: the records behind every section of its results."""
 
 import dataclasses
 import datetime
+import functools
 import math
 import shlex
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from richter.audit._judging import NOTE, scores_of
+from richter.audit._judging import NOTE
 from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, check_plan, clocks_disagree, read_plan
 from richter.audit._sequential import STOP_NOTE
-from richter.bench import is_refusal
-from richter.interop import RatingsFile
-from richter.records import Answer, Condition, Item, Rating
-from richter.sampling import split_confidence, token_probability
+from richter.interop import RatingsFile, Source, is_frame, named_source
+from richter.records import Condition, Item, Rating
 from richter.store import (
+    DatabaseRun,
     Place,
-    RunLike,
     Spent,
     find_parts,
+    is_run,
     kept_at,
     open_ledger,
     run_file,
     run_folder,
-    run_place,
 )
+from richter.tables import ReadOptions, Tables, read_tables, tables_of
 
 __all__ = ["Asked", "RunRecords", "read_run", "run_plan"]
 
-Basis = Literal["human", "rule", "judge", "grader"]
-BASES: dict[Basis, str] = {"human": "people", "rule": "rules", "judge": "judges", "grader": "graders"}
+Basis = Literal["given", "human", "rule", "judge", "grader"]
+BASES: dict[Basis, str] = {
+    "given": "the source",
+    "human": "people",
+    "rule": "rules",
+    "judge": "judges",
+    "grader": "graders",
+}
 PLAN_NAME = "plan.toml"
+NOTES = ("bench", NOTE, "rating sample", "search", STOP_NOTE)
 
 
-@dataclasses.dataclass(slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What came of asking one condition (draw 0), and what all its calls cost."""
 
@@ -48,38 +54,7 @@ class Asked:
     tokens: int = 0
     money_usd: float = 0.0
     unpriced: int = 0
-    stated: dict[str, float] = dataclasses.field(default_factory=dict)  # item -> confidence
-    token: dict[str, float] = dataclasses.field(default_factory=dict)
-    errors: dict[str, str] = dataclasses.field(default_factory=dict)  # item -> why the call failed
-
-    def add(self, answer: Answer) -> None:
-        """Take one answer into account."""
-        self.calls += 1
-        self.tokens += (answer.tokens_in or 0) + (answer.tokens_out or 0)
-        self.money_usd += answer.money_usd or 0.0
-        self.unpriced += answer.money_usd is None and not answer.error
-        if answer.draw > 0:
-            return
-        if answer.error:
-            self.failed += 1
-            self.errors[answer.item] = answer.error
-            return
-        self.answered += 1
-        self.refused += is_refusal(answer.text)
-        if "onfidence" in answer.text:
-            stated = split_confidence(answer.text)[1]
-            if stated is not None:
-                self.stated[answer.item] = stated
-        token = token_probability(answer.text, answer.tokens, answer.logprobs)
-        if token is not None:
-            self.token[answer.item] = token
-
-    @property
-    def confidence(self) -> tuple[dict[str, float], str]:
-        """The confidence that most answers have, and what it is: stated, else the tokens' probability."""
-        if self.stated and len(self.stated) >= self.answered / 2:
-            return self.stated, "stated confidence"
-        return (self.token, "token probability") if self.token else (self.stated, "stated confidence")
+    confidence: str = "stated confidence"  # what its confidences are
 
     def spent(self) -> dict[str, Any]:
         """Plain values; money is None where no answer has a price."""
@@ -87,37 +62,35 @@ class Asked:
         return {"calls": self.calls, "tokens": self.tokens, "money_usd": None if unknown else self.money_usd}
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class RunRecords:
-    """A run's records, and which kind of rating speaks for it.
+    """The records of a run, or of other sources (`place` is None), and which kind of rating speaks for them.
 
-    `scores` is its scores table by the ratings of the kind `basis` (None: nothing is rated), `rated` how many answers
-    each kind of rating covers, `parts` its draws and searches, `clock_ahead_s` how far the ledger's clock is ahead.
-    Without ratings the grades of a log or of graders speak (`basis` "grader"): `graded` says who was right, and no
-    answer has a severity.
+    `basis` is the kind of rating that counts, "grader" where answers are graded and not rated, None where neither;
+    `rated` how many answers each kind covers, `parts` a run's draws and searches, `clock_ahead_s` how far the ledger's
+    clock is ahead.
     """
 
-    place: Place
-    parts: Mapping[str, Place]
-    state: Literal["complete", "in progress", "empty"]
-    bench: str
-    items: Mapping[str, Item]
+    tables: Tables
     conditions: tuple[Condition, ...]
-    asked: Mapping[str, Asked]
-    ratings: tuple[Rating, ...]
-    notes: Mapping[str, Mapping[str, Any]]
-    basis: Basis | None
-    rated: Mapping[Basis, int]
-    scores: pl.DataFrame
-    graded: Mapping[tuple[str, str], bool]  # (item, condition) at draw 0 -> right
-    times: tuple[float, float] | None
-    clock_ahead_s: float
     spent: Mapping[str, Any]
+    place: Place | None = None
+    source: str = ""
+    parts: Mapping[str, Place] = dataclasses.field(default_factory=dict)
+    state: Literal["complete", "in progress", "empty"] = "complete"
+    notes: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=lambda: {n: {} for n in NOTES})
+    times: tuple[float, float] | None = None
+    clock_ahead_s: float = 0.0
 
     @property
-    def folder(self) -> Path:
-        """Where its files are."""
-        return run_folder(self.place)
+    def bench(self) -> str:
+        """Where the items came from."""
+        return str(self.notes["bench"].get("path", ""))
+
+    @property
+    def folder(self) -> Path | None:
+        """Where a run's files are."""
+        return None if self.place is None else run_folder(self.place)
 
     @property
     def names(self) -> list[str]:
@@ -126,15 +99,81 @@ class RunRecords:
 
     @property
     def name(self) -> str:
-        """The folder's own name; its path is not part of any result."""
-        return self.folder.resolve().name
+        """The folder's or file's own name; its path is not part of any result."""
+        return self.source if self.folder is None else self.folder.resolve().name
 
     @property
     def command(self) -> str:
         """The run as one writes it in a command; of a database's address only what is no secret anywhere."""
-        if isinstance(self.place, Path):
-            return shlex.quote(self.name)
-        return shlex.quote(f"postgresql:///{self.place.database}#{self.place.name}")
+        if isinstance(self.place, DatabaseRun):
+            return shlex.quote(f"postgresql:///{self.place.database}#{self.place.name}")
+        return shlex.quote(self.name)
+
+    @functools.cached_property
+    def items(self) -> Mapping[str, Item]:
+        """Every item, those whose text is not known too."""
+        known = self.tables.items
+        return {**known, **{i: Item(id=i, prompt="", reference="") for i in self.tables.item_ids if i not in known}}
+
+    @functools.cached_property
+    def rows(self) -> pl.DataFrame:
+        """One row an answer of the conditions that were asked: grade, severity, confidence and what else is known."""
+        return self.tables.rows
+
+    @functools.cached_property
+    def scores(self) -> pl.DataFrame:
+        """The first draws that have a severity."""
+        first = self.rows.filter(pl.col("draw") == 0, pl.col("severity").is_not_null())
+        tier = pl.col("tier").str.strip_prefix("T").cast(pl.Int64, strict=False)
+        return first.select("item", "condition", "severity", "domain", tier)
+
+    @functools.cached_property
+    def rated(self) -> Mapping[Basis, int]:
+        """How many first answers each kind of rating covers."""
+        first = self.tables.ratings.filter(pl.col("draw") == 0, pl.col("severity").is_not_null())
+        counts = dict(first.group_by("kind").agg(pl.struct("item", "condition").n_unique()).iter_rows())
+        if self.basis == "grader":
+            counts["grader"] = self.rows.filter(pl.col("draw") == 0, pl.col("score").is_not_null()).height
+        return {kind: counts[kind] for kind in BASES if kind in counts}
+
+    @property
+    def basis(self) -> Basis | None:
+        """Whose word counts."""
+        graded = self.tables.scores["value"].null_count() < len(self.tables.scores)
+        return self.tables.counting or ("grader" if graded else None)
+
+    @functools.cached_property
+    def asked(self) -> Mapping[str, Asked]:
+        """What came of asking each condition."""
+        first, failed = pl.col("draw") == 0, pl.col("error").fill_null("") != ""
+        table = self.rows.group_by("condition").agg(
+            (first & ~failed).sum().alias("answered"),
+            (first & failed).sum().alias("failed"),
+            (first & pl.col("refused").fill_null(value=False)).sum().alias("refused"),
+            pl.len().alias("calls"),
+            (pl.col("tokens_in").fill_null(0) + pl.col("tokens_out").fill_null(0)).sum().alias("tokens"),
+            pl.col("money_usd").sum().alias("money_usd"),
+            (pl.col("money_usd").is_null() & ~failed).sum().alias("unpriced"),
+            pl.col("confidence_source")
+            .drop_nulls()
+            .mode()
+            .sort()
+            .first()
+            .fill_null("stated confidence")
+            .alias("source"),
+        )
+        found = {row.pop("condition"): row for row in table.to_dicts()}
+        return {c.name: Asked(confidence=row.pop("source"), **row) if (row := found.get(c.name)) else Asked()
+                for c in self.conditions}  # fmt: skip
+
+    @functools.cached_property
+    def ratings(self) -> tuple[Rating, ...]:
+        """Every rating."""
+        names = [f.name for f in dataclasses.fields(Rating) if f.name in self.tables.ratings.columns]
+        texts = pl.col("mechanism", "reason").fill_null("")
+        return tuple(
+            Rating(**row) for row in self.tables.ratings.with_columns(texts).select(names).iter_rows(named=True)
+        )
 
     def ratings_file(self) -> RatingsFile:
         """All ratings with the items' domains and the strata in which answers were drawn for people."""
@@ -152,49 +191,51 @@ class RunRecords:
         return datetime.datetime.fromtimestamp(self.times[which], datetime.UTC).isoformat(timespec="seconds")
 
 
-def read_run(run: RunLike) -> RunRecords:
-    """Read a run. Nothing is asked and nothing is written."""
-    place = run_place(run)
-    parts = find_parts(place)
-    with open_ledger(run) as ledger:
+def read_run(*sources: Source, options: ReadOptions | None = None) -> RunRecords:
+    """Read a run, or whatever else `read_tables` takes. Nothing is asked and nothing is written."""
+    if len(sources) == 1 and not is_frame(sources[0]):
+        name, place = named_source(sources[0])  # type: ignore[arg-type]
+        if name is None and (isinstance(place, DatabaseRun) or is_run(place)):
+            return _read_ledger(place, options or ReadOptions())
+    tables = read_tables(*sources, options=options)
+    first = sources[0]
+    calls = len(tables.answers)
+    priced = tables.answers["money_usd"].null_count() < calls
+    return RunRecords(
+        tables=tables,
+        conditions=tuple(Condition(name=name, model=name) for name in tables.conditions),
+        source="the frame" if is_frame(first) else Path(str(named_source(first)[1])).name,  # type: ignore[arg-type]
+        spent={
+            "calls": calls,
+            "answers": tables.answers.filter(pl.col("error").fill_null("") == "").height,
+            "tokens": int(tables.answers.select(pl.sum_horizontal("tokens_in", "tokens_out").sum()).item()),
+            "unpriced": tables.answers["money_usd"].null_count(),
+            "money_usd": float(tables.answers["money_usd"].sum()) if priced else None,
+        },
+    )
+
+
+def _read_ledger(place: Place, options: ReadOptions) -> RunRecords:
+    with open_ledger(place) as ledger:
         writing = ledger.being_written()
-        # what refers to something is read before it, so that a run in progress has every item that a rating names
-        ratings = tuple(ledger.ratings())
-        graded = {(g.item, g.condition): g.correct for g in ledger.grades() if g.main and g.draw == 0}
-        asked: dict[str, Asked] = defaultdict(Asked)
-        for answer in ledger.answers():
-            asked[answer.condition].add(answer)
-        items = {item.id: item for item in ledger.items()}
+        tables = tables_of(ledger, options)
         conditions = tuple(ledger.conditions())
-        notes = {name: ledger.note(name) or {} for name in ("bench", NOTE, "rating sample", "search", STOP_NOTE)}
+        notes = {name: ledger.note(name) or {} for name in NOTES}
         times = ledger.times()
         spent = [ledger.spent()]
         clock_ahead_s = ledger.clock_ahead_s()
+    parts = find_parts(place)
     for part in parts.values():
         with open_ledger(part) as ledger:
             spent.append(ledger.spent())
-    answered = any(a.answered or a.failed for a in asked.values())
-    basis, rated = _basis(ratings)
-    right = {key: correct for key, correct in graded.items() if correct is not None}
-    scores = pl.DataFrame(schema={"item": pl.String, "condition": pl.String, "severity": pl.Float64})
-    if basis is not None:
-        chosen = [r for r in ratings if r.kind == basis and r.draw == 0]
-        rows = scores_of(chosen, items, {c.name: c for c in conditions}, notes[NOTE])
-        scores = pl.DataFrame(rows, infer_schema_length=None) if rows else scores
+    answered = len(tables.answers) > 0
     return RunRecords(
+        tables=tables,
         place=place,
         parts=parts,
         state="in progress" if writing else "complete" if answered else "empty",
-        bench=str(notes["bench"].get("path", "")),
-        items=items,
-        conditions=tuple(c for c in conditions if asked[c.name].calls or not answered),
-        asked=asked,
-        ratings=ratings,
+        conditions=tuple(c for c in conditions if c.name in tables.conditions or not answered),
         notes=notes,
-        basis=basis if len(scores) else "grader" if right else None,
-        rated=rated if len(scores) or not right else {**rated, "grader": len(right)},
-        scores=scores,
-        graded={} if len(scores) else right,
         times=times,
         clock_ahead_s=clock_ahead_s,
         spent=_sum(spent),
@@ -209,17 +250,6 @@ def _sum(parts: list[Spent]) -> dict[str, Any]:
     return {**total, "money_usd": math.fsum(p.money_usd for p in parts) if priced else None}
 
 
-def _basis(ratings: tuple[Rating, ...]) -> tuple[Basis | None, dict[Basis, int]]:
-    """The kind of rating that covers most answers; kinds never mix. Of equals people, then rules, then judges."""
-    seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for r in ratings:
-        if r.severity is not None and r.draw == 0:
-            seen[r.kind].add((r.item, r.condition))
-    counts: dict[Basis, int] = {kind: len(seen[kind]) for kind in BASES if kind in seen}
-    best = max(counts, key=lambda kind: counts[kind], default=None)
-    return best, counts
-
-
 def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None, PlanStatus | None]:
     """The run's plan (as given, else its plan.toml) and where it stands.
 
@@ -229,8 +259,8 @@ def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None,
     """
     adopted = None
     if path is None:
-        own = run_file(records.place, PLAN_NAME)
-        if own is None:
+        own = None if records.place is None else run_file(records.place, PLAN_NAME)
+        if own is None or records.place is None:
             return None, None
         run_file(records.place, f"{PLAN_NAME}.lock")
         path, adopted = own, kept_at(records.place, f"{PLAN_NAME}.lock")

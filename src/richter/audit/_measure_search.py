@@ -15,7 +15,7 @@ __all__ = ["search_section", "searches_of"]
 
 def searches_of(records: RunRecords) -> list[Place]:
     """The run itself where it is a search, and every part RUN/search* that holds one."""
-    places = [records.place] if records.notes["search"] else []
+    places = [records.place] if records.place is not None and records.notes["search"] else []
     for name, part in records.parts.items():
         if name.startswith("search"):
             with open_ledger(part) as ledger:

@@ -36,11 +36,11 @@ def weigh_run(
     drawn = records.basis != "human" and "human" in records.rated and records.notes["rating sample"]
     human = records.ratings_file() if drawn else None
     if plan is not None and plan.kind == "severity":
-        return weigh_scores(records.scores, plan=plan.path, status=status, human=human, mapper=mapper)
+        return weigh_scores(records.tables, plan=plan.path, status=status, human=human, mapper=mapper)
     own = plan.values.get("require", []) if plan is not None else []
     rules = [rule for rule in own if isinstance(rule, str)]
     return weigh_scores(
-        records.scores,
+        records.tables,
         require=rules,
         human=human,
         n_resamples=n_resamples,

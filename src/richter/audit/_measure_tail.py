@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 def tail_column(records: RunRecords, plan: Plan | None) -> str | None:
     """The column whose tail is studied: the plan's, else nll, else toxicity, else the first other numeric one."""
-    path = run_file(records.place, SCORES)
+    path = None if records.place is None else run_file(records.place, SCORES)
     if path is None:
         return None
     schema = read_frame(path).schema
@@ -49,6 +49,7 @@ def study_tail(
     seed: int,
 ) -> TailReport:
     """`richter tail test` on the column."""
+    assert records.folder is not None  # `tail_column` found it there
     path = records.folder / SCORES
     if plan is not None and plan.kind == "tail":
         return study_column(path, column=column, plan_path=plan.path, status=status)

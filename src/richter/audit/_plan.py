@@ -24,7 +24,6 @@ from typing import Any, Literal
 
 from richter import __version__
 from richter.errors import InputError, PlanError, StorageError
-from richter.interop import Source
 from richter.store import DatabaseRun, Place, add_plan_use, digest, open_ledger, run_place
 
 __all__ = [
@@ -311,7 +310,7 @@ def clocks_disagree(ahead_s: float) -> str:
     return f"this machine's clock is {how} {where} the database's, so its times prove nothing about what came first"
 
 
-def plan_file(source: Source, opened: str | Place | None = None) -> str | Place:
+def plan_file(source: object, opened: str | Place | None = None) -> str | Place:
     """What a plan records as opened: the source itself, or the file or run that a frame was made from."""
     file = source if isinstance(source, str | Path | DatabaseRun) else opened
     if file is None:

@@ -1,6 +1,7 @@
 """What `richter.open` gives: a run, a table in a file, or a frame, with every question that can be put to it."""
 
 import contextlib
+import dataclasses
 import functools
 from pathlib import Path
 from typing import Any
@@ -8,65 +9,54 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from richter.audit._calibration import CalibrationReport, measure_calibration
+from richter.audit._calibration import CalibrationReport, measure_calibration, read_draws
 from richter.audit._compare import CompareReport, compare_grades
-from richter.audit._draw import DRAWS_NAME
 from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._gate import GateReport, open_gate_data, run_gate
-from richter.audit._grades import GradeMatrix, RatingKind, read_grades
-from richter.audit._judging import score_rows
+from richter.audit._grades import GradeMatrix, grade_matrix
 from richter.audit._measure import RunResults, measure_run
 from richter.audit._plan import read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._severity import SeverityReport, weigh_scores
 from richter.audit._tail import TailReport, study_column
 from richter.errors import InputError, TooFewErrors
-from richter.interop import EXPORTS, Source, grades_or_draws, is_frame, is_log, read_frame, run_grades, source_name
+from richter.interop import RatingKind, Source, is_frame, named_source, source_name
 from richter.records import Finding, picture
-from richter.store import (
-    LEDGER_NAME,
-    DatabaseRun,
-    Place,
-    is_database,
-    is_run,
-    open_ledger,
-    run_file,
-    run_part,
-    run_place,
-)
+from richter.store import LEDGER_NAME, DatabaseRun, Place, is_run, open_ledger
+from richter.tables import ReadOptions, Tables, read_tables
 
 __all__ = ["Run", "open_run"]
 
 
-def open_run(source: Source, *, ratings: RatingKind | None = None) -> "Run":
-    """Open a run (a folder or postgresql://...), a table in a file, another tool's log, or a polars or pandas frame.
+def open_run(*sources: Source, ratings: RatingKind | None = None, options: ReadOptions | None = None) -> "Run":
+    """Open a run (a folder or postgresql://...), tables, other tools' logs, or polars or pandas frames.
 
-    `ratings` says whose severities count in a run that holds several kinds (`human`, `judge`, `rule`); they never mix.
+    `ratings` says whose severities count where there are several kinds (`human`, `judge`, `rule`); they never mix.
+    `options` settle what else a source leaves open, as the options of every command do.
     """
-    return Run(source, ratings=ratings)
+    chosen = options or ReadOptions()
+    return Run(*sources, options=chosen if ratings is None else dataclasses.replace(chosen, ratings=ratings))
 
 
 class Run:
-    """Records and the questions that can be put to them; each method gives a result with `to_dict()`.
+    """Records and the questions that can be put to them; each method gives a result.
 
-    The same functions stand behind the commands, so that the numbers are the same. Nothing is asked of a model.
+    The same functions stand behind the commands, so that the numbers are the same. Nothing is asked of a model, and
+    the source is read once.
     """
 
-    def __init__(self, source: Source, *, ratings: RatingKind | None = None) -> None:
-        self.source = source
-        self.ratings = ratings
+    def __init__(self, *sources: Source, options: ReadOptions) -> None:
+        self.sources, self.options = sources, options
         self.place: Place | None = None
-        if is_frame(source):
-            return
-        if is_database(source):
-            self.place = run_place(source)
-            open_ledger(self.place).close()  # says now that it is no run
-            return
-        path = Path(str(source))
-        if not path.exists():
-            raise InputError(f"{path}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
-        if is_run(path):
-            self.place = path
+        for source in sources:
+            if is_frame(source):
+                continue
+            _, place = named_source(source)  # type: ignore[arg-type]
+            if isinstance(place, Path) and not place.exists():
+                raise InputError(f"{place}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
+            if isinstance(place, DatabaseRun) or is_run(place):
+                open_ledger(place).close()  # says now that it is no run
+                self.place = place if len(sources) == 1 else None
 
     def __repr__(self) -> str:
         return f"Run({self.name!r}: {len(self.conditions)} conditions)"
@@ -82,58 +72,44 @@ class Run:
         """The run's or file's name; "The frame" for a frame."""
         if self.place is not None:
             return self.place.name
-        return source_name(self.source) if is_frame(self.source) else Path(str(self.source)).name
+        first = self.sources[0]
+        return source_name(first) if is_frame(first) else Path(str(first)).name
 
     # ---- records -------------------------------------------------------------------------------------------------
 
     @functools.cached_property
+    def tables(self) -> Tables:
+        """Answers, scores and ratings, as every command reads them."""
+        return read_tables(*self.sources, options=self.options)
+
+    @property
     def conditions(self) -> tuple[str, ...]:
-        """The names of what was audited."""
-        if self.place is not None:
-            with open_ledger(self.place) as ledger:
-                return tuple(c.name for c in ledger.conditions())
-        if not is_frame(self.source) and (Path(str(self.source)).is_dir() or is_log(Path(str(self.source)))):
-            return self.grades.names
-        frame = read_frame(self.source)
-        return tuple(str(c) for c in frame["condition"].unique(maintain_order=True)) if "condition" in frame else ()
+        """The names of what was audited, in the order given."""
+        return self.tables.conditions
 
     def table(self, name: str = "answers") -> pl.DataFrame:
-        """A run's `answers`, `items` or `ratings`; a file's or frame's own rows whatever the name."""
-        if self.place is None:
-            return read_frame(self.source)
-        if name not in EXPORTS:
-            raise InputError(f"There is no table {name!r}.", remedy=f"There are {', '.join(sorted(EXPORTS))}.")
-        with open_ledger(self.place) as ledger:
-            return EXPORTS[name](ledger)
+        """The `answers`, `scores` or `ratings`; or `rows`: one an answer, with grade, confidence and severity."""
+        if name not in ("answers", "scores", "ratings", "rows"):
+            raise InputError(f"There is no table {name!r}.", remedy="There are answers, scores, ratings, rows.")
+        found: pl.DataFrame = getattr(self.tables, name)
+        return found
 
     @functools.cached_property
     def grades(self) -> GradeMatrix:
         """Who got what right, as matrices of items x conditions."""
-        return read_grades([self.source], ratings=self.ratings)
+        return grade_matrix(self.tables)
 
     @functools.cached_property
     def scores(self) -> pl.DataFrame:
         """The severity of every rated answer (draw 0), one row each."""
-        if self.place is None:
-            return read_frame(self.source)
-        return pl.DataFrame(score_rows(self.place, source=self._kind()), infer_schema_length=None)
-
-    def _kind(self) -> RatingKind:
-        """The kind of rating that counts: the one named, or the only one there is."""
-        assert self.place is not None
-        with open_ledger(self.place) as ledger:
-            given = {r.kind for r in ledger.ratings() if r.draw == 0}
-        if self.ratings is None and len(given) > 1:
-            raise InputError(
-                f"{self.place} holds ratings of several kinds ({', '.join(sorted(given))}), which never mix.",
-                remedy='Choose one: richter.open(run, ratings="rule").',
-            )
-        kinds: list[RatingKind] = [self.ratings] if self.ratings else list(given)
-        return kinds[0] if kinds else "rule"
+        return self.tables.rows.filter(pl.col("draw") == 0, pl.col("severity").is_not_null())
 
     @property
     def _opened(self) -> Place | None:
-        return self.place / LEDGER_NAME if isinstance(self.place, Path) else self.place
+        if isinstance(self.place, Path):
+            return self.place / LEDGER_NAME
+        first = self.sources[0]
+        return self.place if self.place is not None or is_frame(first) else Path(str(first))
 
     # ---- questions -----------------------------------------------------------------------------------------------
 
@@ -166,21 +142,13 @@ class Run:
 
     def severity(self, **options: Any) -> SeverityReport:
         """How bad are the errors? Options are those of `richter.audit.weigh_scores`: `require`, `plan`, `seed`, ..."""
-        if self.place is None:
-            return weigh_scores(self.source, **options)
-        return weigh_scores(self.scores, opened=self._opened, **options)
+        return weigh_scores(self.tables, opened=self._opened, **options)
 
     def calibration(
         self, *, bins: int = 10, binning: str = "width", level: float = 0.95, splits: int | None = None, seed: int = 0
     ) -> CalibrationReport:
         """Does it know when it is wrong? From a run's draws, a draws table or a grades table with confidences."""
-        source = self.source
-        if self.place is not None:
-            drawn = run_file(self.place, DRAWS_NAME) or run_file(run_part(self.place, "draws"), DRAWS_NAME)
-            found: Source | None = drawn or run_grades(self.place)
-            if found is None:
-                raise InputError(f"{self.place} holds no repeated draws.", remedy="Make them with `richter draw`.")
-            source = grades_or_draws(found) if isinstance(found, pl.DataFrame) else found
+        source = read_draws(*self.sources, options=self.options)
         rng = np.random.default_rng(seed)
         return measure_calibration(source, rng=rng, bins=bins, binning=binning, level=level, splits=splits)
 
@@ -189,8 +157,11 @@ class Run:
     ) -> TailReport:
         """Is one tail heavier? The gates on a column of severities; `fields` are a tail plan's (`q`, ...)."""
         column = column or (None if plan is not None else "severity")
-        source: Source = self.source if self.place is None else self.scores
-        return study_column(source, opened=self._opened, column=column, plan_path=plan, overrides=fields, seed=seed)
+        if column == "severity":
+            return study_column(self.tables, opened=self._opened, column=column, overrides=fields, seed=seed)
+        return study_column(
+            self.sources[0], opened=self._opened, column=column, plan_path=plan, overrides=fields, seed=seed
+        )
 
     def measure(self, *, seed: int = 0, **options: Any) -> RunResults:
         """All of it as one document, as `richter report` has it; options are those of `richter.audit.measure_run`."""
@@ -204,7 +175,8 @@ class Run:
 
     def gate(self, plan: str | Path) -> GateReport:
         """A gate plan's requirements: met, violated, or not shown either way."""
-        status = open_gate_data(plan, [self.source]) if isinstance(self.source, str | Path | DatabaseRun) else None
+        named = [source for source in self.sources if isinstance(source, str | Path | DatabaseRun)]
+        status = open_gate_data(plan, named) if len(named) == len(self.sources) else None
         return run_gate(read_plan(plan, kind="gate"), self.grades, status=status)
 
     @functools.cached_property

@@ -14,7 +14,7 @@ from richter.audit._pictures import severity_picture
 from richter.audit._plan import PlanStatus, open_data, plan_file, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
-from richter.interop import RatingKind, RatingsFile, Source, read_frame, read_ratings, read_scores
+from richter.interop import RatingsFile, Source, read_frame, read_ratings
 from richter.records import Finding, Rating, jsonable
 from richter.severity import (
     DEFAULT,
@@ -35,6 +35,7 @@ from richter.severity import (
 )
 from richter.stats import Mapper, icc, in_threads, overcall_rate
 from richter.store import Place
+from richter.tables import Tables, read_tables, severity_scores
 
 __all__ = ["SeverityReport", "read_traffic", "weigh_scores"]
 
@@ -83,11 +84,10 @@ class SeverityReport:
 
 
 def weigh_scores(
-    path: Source,
+    source: Source | Tables,
     *,
     opened: str | Place | None = None,
     paper: bool = False,
-    scale: tuple[float, float] | None = None,
     traffic: str | Path | None = None,
     costs: Mapping[float, float] | None = None,
     require: Sequence[str] = (),
@@ -96,7 +96,6 @@ def weigh_scores(
     pairs: Sequence[tuple[str, str]] = (),
     plan: str | Path | None = None,
     status: PlanStatus | None = None,
-    ratings: RatingKind | None = None,
     reliability: float | None = None,
     n_resamples: int | None = None,
     level: float | None = None,
@@ -104,12 +103,13 @@ def weigh_scores(
     seed: int = 0,
     mapper: Mapper = in_threads,
 ) -> SeverityReport:
-    """Run the room `severity` on a scores table, in a file or a frame, with whatever else was given.
+    """Run the room `severity` on the severities of any source, with whatever else was given.
 
     With a plan its values hold, its hash is the seed, and options given against it are listed as deviations. The
-    scores' reliability, unless given, is ICC(2,2) of the judges' two columns where the table has them. `opened` is the
-    file that a frame came from, for the plan's record; with `status` it is already known where the plan stands. The
-    pairs and the iterations of the hierarchical bootstrap have seeds of their own: `mapper` says where they run.
+    severities' reliability, unless given, is ICC(2,2) of the judges' two columns where there are such. `opened` is the
+    file that tables or a frame came from, for the plan's record; with `status` it is already known where the plan
+    stands. The pairs and the iterations of the hierarchical bootstrap have seeds of their own: `mapper` says where
+    they run.
     """
     values: dict[str, Any] = {"max_error_gap": 0.05, "min_gap": 0.15, "alpha": 0.05}
     recipe = PAPER if paper else DEFAULT
@@ -124,7 +124,7 @@ def weigh_scores(
             if value is not None and value != found.values.get(name)
         ]
         against += [f"--require {rule!r} is not in the plan" for rule in rules if rule not in found.values["require"]]
-        status = status or open_data(plan, plan_file(path, opened), extra=against)
+        status = status or open_data(plan, plan_file(source, opened), extra=against)
         values = {name: found.values[name] for name in values}
         recipe = recipe if paper else plan_recipe(found.values)
         n_resamples = n_resamples or found.values["n_resamples"]
@@ -135,7 +135,8 @@ def weigh_scores(
         seed = found.seed
     n_resamples, level = n_resamples or 2000, level or 0.95
     requirements = [parse_requirement(rule) for rule in rules]
-    scores = _keep_conditions(read_scores(path, scale=scale, ratings=ratings), keep)
+    tables = source if isinstance(source, Tables) else read_tables(source)
+    scores = severity_scores(tables.select(keep) if keep else tables)
     mix = read_traffic(traffic, scores) if traffic is not None else None
     if reliability is None:
         reliability = _judges_reliability(scores)
@@ -154,11 +155,11 @@ def weigh_scores(
         **values,
     )
     corrected, skipped, rated = _human_tables(human, scores, level, rng)
-    tables = study.deployment if mix is not None else {**study.deployment, **corrected}
+    rates = study.deployment if mix is not None else {**study.deployment, **corrected}
     checks = [
         dataclasses.replace(check_requirement(name, table, rule), exploratory=exploratory)
         for rule in requirements
-        for name, table in tables.items()
+        for name, table in rates.items()
     ]
     columns = scores.columns()
     analyses: Mapping[str, Any] = {}
@@ -202,26 +203,6 @@ def _notes(study: SeverityStudy, corrected: Mapping[str, DeploymentTable]) -> It
         yield f"No item covers {', '.join(first.uncovered_strata)}: {first.uncovered:.1%} of the traffic."
     if first.weighted and corrected:
         yield "Human labels and traffic weights are not combined: requirements are checked as judged."
-
-
-def _keep_conditions(scores: Scores, names: Sequence[str]) -> Scores:
-    if not names:
-        return scores
-    missing = [name for name in names if name not in scores.conditions]
-    if missing:
-        raise InputError(
-            f"The plan names the condition {missing[0]!r}, which the scores do not have.",
-            remedy=f"They have {', '.join(scores.conditions)}.",
-        )
-    at = [scores.conditions.index(name) for name in names]
-    return dataclasses.replace(
-        scores,
-        conditions=tuple(names),
-        severity=scores.severity[:, at],
-        judges=None if scores.judges is None else scores.judges[:, :, at],
-        judge_names=None if scores.judge_names is None else scores.judge_names[:, :, at],
-        length=None if scores.length is None else scores.length[:, at],
-    )
 
 
 def _judges_reliability(scores: Scores) -> float | None:

@@ -13,10 +13,11 @@ from richter.audit._pictures import tail_picture
 from richter.audit._plan import Plan, PlanStatus, open_data, plan_file, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError
-from richter.interop import Source, read_frame, source_name
+from richter.interop import Source, is_frame, read_frame, source_name
 from richter.records import Result
 from richter.stats import Mapper
 from richter.store import Place
+from richter.tables import ReadOptions, Tables, read_tables
 from richter.tail import (
     StabilityScan,
     TailPlan,
@@ -82,7 +83,7 @@ class TailReport(Result):
 
 
 def study_column(
-    path: Source,
+    path: Source | Tables,
     *,
     opened: str | Place | None = None,
     column: str | None = None,
@@ -114,11 +115,11 @@ def study_column(
     if planned and planned != column:
         extra.append(f"column: plan {planned!r}, option {column!r}")
     values |= given
-    frame = _read(path, column, item_column, condition_column)
-    name = source_name(path)
-    n_missing = int(frame[column].null_count())
-    frame = frame.drop_nulls(column)
-    severities, items = _by_condition(frame, column, item_column, condition_column, values, plan, name)
+    frame = _rows(path, column, item_column, condition_column)
+    name = path.name if isinstance(path, Tables) else source_name(path)
+    n_missing = int(frame["value"].null_count())
+    frame = frame.drop_nulls("value")
+    severities, items = _by_condition(frame, values, plan, name)
     if plan_path is not None:
         status = status or open_data(plan_path, plan_file(path, opened), extra=extra)
     if plan is None:
@@ -146,7 +147,7 @@ def study_column(
             moved = transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
             scans[name] = stability_scan(moved)
     return TailReport(
-        file=source_name(path),
+        file=name,
         column=column,
         study=study,
         scans=scans,
@@ -156,69 +157,50 @@ def study_column(
     )
 
 
-def _read(source: Source, column: str, item_column: str, condition_column: str) -> pl.DataFrame:
-    path, frame = source_name(source), read_frame(source)
-    if column not in frame.columns:
-        raise InputError(f"{path} has no column {column!r}; it has {', '.join(frame.columns)}.", remedy="Name another.")
-    if frame.is_empty():
-        raise InputError(f"{path} has a header and no rows.", remedy="It needs at least one row.")
-    text = pl.col(column).cast(pl.String).str.strip_chars()
-    number = text.cast(pl.Float64, strict=False)
-    bad = frame.filter(
-        number.is_null() & text.is_not_null() & ~text.str.to_lowercase().is_in(["", "nan", "na", "null"])
-    )
-    if len(bad):
-        raise InputError(
-            f"{path}: {column} is not a number in {len(bad)} rows (the first: {bad[column][0]!r}).",
-            remedy="Name a numeric column.",
-        )
-    frame = frame.with_columns(number.fill_nan(None).alias(column))
-    infinite = int(frame.select(pl.col(column).is_infinite().sum()).item())
+def _rows(source: Source | Tables, column: str, item_column: str, condition_column: str) -> pl.DataFrame:
+    """`item`, `condition` and the `value` of every answer; rows without a column of items are items of their own."""
+    if isinstance(source, Tables):
+        value = "severity" if column == "severity" else "score"
+        frame = source.rows.select("item", "condition", "draw", pl.col(value).alias("value"))
+    else:
+        named = {"score": column}
+        if is_frame(source) or (isinstance(source, str | Path) and Path(source).is_file()):
+            columns = read_frame(source).columns
+            wanted = {"item": item_column, "condition": condition_column}
+            named |= {field: name for field, name in wanted.items() if name in columns}
+            named.setdefault("item", "order")
+        tables = read_tables(source, options=ReadOptions(map=named))
+        frame = tables.rows.select("item", "condition", "draw", pl.col("score").alias("value"))
+    infinite = int(frame["value"].is_infinite().sum())
     if infinite:
         raise InputError(
-            f"{path}: {column} is infinite in {infinite} rows.",
-            remedy="A tail has no fit there: correct or remove them.",
+            f"{column} is infinite in {infinite} rows.", remedy="A tail has no fit there: correct or remove them."
         )
-    for name in (item_column, condition_column):
-        if name in frame.columns:
-            frame = frame.with_columns(pl.col(name).cast(pl.String))
+    if int(frame["draw"].to_numpy().max()) > 0:
+        raise InputError(
+            "Some items have several draws: a tail takes one row an item and condition.",
+            remedy="Keep one draw, or name another column of items with --item-column.",
+        )
     return frame
 
 
 def _by_condition(
-    frame: pl.DataFrame,
-    column: str,
-    item_column: str,
-    condition_column: str,
-    values: Mapping[str, Any],
-    plan: Plan | None,
-    path: str | Path,
-) -> tuple[dict[str, NDArray[np.float64]], dict[str, Sequence[str]] | None]:
-    has_items = item_column in frame.columns
-    if condition_column not in frame.columns:
-        frame = frame.with_columns(pl.lit("all").alias(condition_column))
-    wanted = values.get("conditions") or frame[condition_column].unique(maintain_order=True).to_list()
+    frame: pl.DataFrame, values: Mapping[str, Any], plan: Plan | None, path: str | Path
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, Sequence[str]]]:
+    wanted = values.get("conditions") or frame["condition"].unique(maintain_order=True).to_list()
     severities: dict[str, NDArray[np.float64]] = {}
     items: dict[str, Sequence[str]] = {}
     for name in wanted:
-        part = frame.filter(pl.col(condition_column) == name)
+        part = frame.filter(pl.col("condition") == name)
         if part.is_empty():
             raise InputError(f"{path}: the condition {name!r} has no rows with a number.", remedy="Correct its name.")
-        if has_items and part[item_column].is_duplicated().any():
-            raise InputError(
-                f"{path}: the condition {name!r} has several rows for one {item_column}.",
-                remedy="One row an item and condition, or name another column with --item-column.",
-            )
         cap = values.get("items_per_condition", 0)
         if cap and plan is not None:
-            if not has_items:
-                raise InputError("items_per_condition needs a column of items.", remedy="Name it with --item-column.")
-            keep = plan.order(part[item_column].to_list())[:cap]
-            part = part.filter(pl.col(item_column).is_in(keep))
-        x = part[column].to_numpy()
+            part = part.filter(pl.col("item").is_in(plan.order(part["item"].to_list())[:cap]))
+        x = part["value"].to_numpy()
         severities[name] = -x if values.get("lower_is_worse") else x
-        items[name] = part[item_column].to_list() if has_items else []
-    return severities, items if has_items else None
+        items[name] = part["item"].to_list()
+    return severities, items
 
 
 def _plan_without(severities: Mapping[str, NDArray[np.float64]], values: Mapping[str, Any]) -> TailPlan:

@@ -16,23 +16,26 @@ from richter.audit import (
     calibration_sentence,
     measure_calibration,
     question_table,
+    read_draws,
 )
 from richter.calibration import EceResult, RecalibrationAdvice
 from richter.cli._engine import engine_options
 from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
+from richter.cli._reading import reading_options, split_sources
 from richter.errors import InputError
 from richter.interop import export_table
 from richter.records import Interval, printable
 from richter.stats import in_threads
-from richter.store import Place, run_place
+from richter.tables import ReadOptions
 
 __all__ = ["calibration"]
 
 
 @click.command()
-@click.argument("file", type=run_place)
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
+@reading_options
 @click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True, help="Bins of confidence.")
 @click.option(
     "--binning",
@@ -64,7 +67,8 @@ __all__ = ["calibration"]
 @engine_options
 @json_option
 def calibration(
-    file: Place,
+    sources: tuple[str, ...],
+    reading: ReadOptions,
     bins: int,
     binning: str,
     level: float,
@@ -88,9 +92,11 @@ def calibration(
     richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
     richter calibration draws.jsonl --questions hardest.csv
     """
+    files, names = split_sources(sources)
+    tables = read_draws(*files, options=reading)
     with open_mapper(engine, workers=workers, label="measuring", local=in_threads) as mapper:
         report = measure_calibration(
-            file,
+            tables.select(names) if names else tables,
             rng=np.random.default_rng(seed),
             bins=bins,
             binning=binning,
@@ -100,10 +106,10 @@ def calibration(
             mapper=mapper,
         )
     if questions_path is not None:
-        if questions_path.exists() and isinstance(file, Path) and questions_path.samefile(file):
+        if questions_path.exists() and any(Path(f).exists() and questions_path.samefile(f) for f in files):
             raise InputError(f"--questions {questions_path} would overwrite the input.", remedy="Choose another path.")
         export_table(question_table(report), questions_path)
-    write_json(report, json_path, inputs=[file] if isinstance(file, Path) else [])
+    write_json({**report.to_dict(), "notes": tables.notes}, json_path, inputs=[f.partition("=")[2] or f for f in files])
     out = console(json_path)
     for condition in report.conditions:
         out.print(calibration_sentence(condition))
@@ -114,6 +120,8 @@ def calibration(
             out.print(printable(condition.name, limit=100))
         for line in lines:
             out.print(Padding(f"- {line}", (0, 0, 0, 2), expand=False))
+    for note in tables.notes:
+        out.print(f"- {printable(note)}", soft_wrap=True)
 
 
 def _results(condition: GradesCondition | DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:

@@ -5,12 +5,13 @@ from pathlib import Path
 import click
 import numpy as np
 
-from richter.audit import RatingKind, compare_grades, read_grades, read_plan
+from richter.audit import compare_grades, grade_matrix, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.cli._compare_text import markdown, show
 from richter.cli._output import console, json_option, write_json
+from richter.cli._reading import reading_options, split_sources
 from richter.errors import StorageError
-from richter.store import is_database
+from richter.tables import ReadOptions, read_tables
 
 __all__ = ["compare", "parse_points"]
 
@@ -34,15 +35,6 @@ def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) 
     return number
 
 
-def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Files or runs first, then condition names: `FILE [A B ..]`, `NAME=PATH NAME=PATH ..` or `LOG LOG ..`."""
-    if len(arguments) > 1 and all(Path(a).exists() for a in arguments):
-        return list(arguments), []
-    if all("=" in a and not is_database(a) and not Path(a).exists() for a in arguments):
-        return list(arguments), [a.partition("=")[0] for a in arguments]
-    return [arguments[0]], list(arguments[1:])
-
-
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @click.option(
@@ -63,7 +55,7 @@ def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
     show_default=True,
     help="Refuse a pair that shares less than this share of its items.",
 )
-@click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Which ratings of a run to use.")
+@reading_options
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
 @click.option("--resamples", type=click.IntRange(min=100), default=2000, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
@@ -76,7 +68,7 @@ def compare(
     tail_path: str | None,
     tried: int,
     min_shared: float,
-    ratings: RatingKind | None,
+    reading: ReadOptions,
     level: float,
     resamples: int,
     seed: int,
@@ -97,7 +89,7 @@ def compare(
     """
     files, names = split_sources(sources)
     report = compare_grades(
-        read_grades(files, ratings=ratings),
+        grade_matrix(read_tables(*files, options=reading)),
         rng=np.random.default_rng(seed),
         conditions=names,
         margin=margin,

@@ -1,7 +1,7 @@
 """`richter floors`: what this much data can and cannot show."""
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import click
 import numpy as np
@@ -10,6 +10,7 @@ from rich.table import Table
 from richter.cli._engine import engine_options
 from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, write_json
+from richter.cli._reading import reading_options, split_sources
 from richter.floors import (
     PRESETS,
     SIMULATIONS,
@@ -33,6 +34,7 @@ from richter.floors import (
     transfer_labels,
 )
 from richter.records import printable
+from richter.tables import ReadOptions, read_tables
 
 __all__ = ["floors"]
 
@@ -354,24 +356,25 @@ def presets(json_path: str | None) -> None:
 
 
 @floors.command()
-@click.argument("file", metavar="GRADES")
-@click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Which ratings of a run to use.")
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
+@reading_options
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--level", type=float, default=0.95, show_default=True)
 @json_option
-def data(
-    file: str, ratings: Literal["human", "judge", "rule"] | None, seed: int, level: float, json_path: str | None
-) -> None:
+def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float, json_path: str | None) -> None:
     """What a grades file, or a run, shows of each condition: measured first, floors beside it.
 
     \b
     richter floors data grades.csv
     """
-    from richter.audit import measure_grades, read_grades
+    from richter.audit import grade_matrix, measure_grades
     from richter.cli._floors_text import show_floors
 
-    report = measure_grades(read_grades([file], ratings=ratings), rng=np.random.default_rng(seed), level=level)
-    write_json(report, json_path, inputs=[file])
+    files, names = split_sources(sources)
+    tables = read_tables(*files, options=reading)
+    grades = grade_matrix(tables.select(names) if names else tables)
+    report = measure_grades(grades, rng=np.random.default_rng(seed), level=level)
+    write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files])
     show_floors(console(json_path), report)
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
-from richter.audit import GateReport, RatingKind, open_gate_data, read_grades, read_plan, run_gate
-from richter.cli._compare import split_sources
+from richter.audit import GateReport, grade_matrix, open_gate_data, read_plan, run_gate
 from richter.cli._output import console, json_option, write_json
+from richter.cli._reading import reading_options, split_sources
 from richter.errors import StorageError
 from richter.records import Verdict, markdown_safe, printable
+from richter.tables import ReadOptions, read_tables
 
 __all__ = ["gate"]
 
@@ -17,7 +18,7 @@ __all__ = ["gate"]
 @click.command()
 @click.argument("plan_path", metavar="PLAN")
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN | NAME=FILE ..")
-@click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Which ratings of a run to use.")
+@reading_options
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @click.option("--md", "md_path", metavar="PATH", help="Write the result in Markdown.")
 @json_option
@@ -26,7 +27,7 @@ def gate(
     ctx: click.Context,
     plan_path: str,
     sources: tuple[str, ...],
-    ratings: RatingKind | None,
+    reading: ReadOptions,
     junit_path: str | None,
     md_path: str | None,
     json_path: str | None,
@@ -43,7 +44,7 @@ def gate(
     """
     plan = read_plan(plan_path, kind="gate")
     files, _ = split_sources(sources)
-    grades = read_grades(files, ratings=ratings)
+    grades = grade_matrix(read_tables(*files, options=reading))
     report = run_gate(plan, grades, status=open_gate_data(plan_path, files))
     inputs = [plan_path, *(f.partition("=")[2] or f for f in files)]
     write_json(report, json_path, inputs=inputs)

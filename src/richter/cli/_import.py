@@ -7,8 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.cli._output import console, json_option, write_json
-from richter.cli._severity_options import parse_scale
-from richter.errors import InputError
+from richter.cli._reading import reading_options
 from richter.interop import (
     LogOptions,
     Logs,
@@ -21,70 +20,37 @@ from richter.interop import (
 )
 from richter.records import printable
 from richter.store import Place, run_place
+from richter.tables import ReadOptions
 
-__all__ = ["check", "import_logs", "log_options"]
-
-
-def _columns(texts: tuple[str, ...]) -> dict[str, str]:
-    out = {}
-    for text in texts:
-        field, equals, column = text.partition("=")
-        if not equals or not field or not column:
-            raise InputError(f"--map {printable(text, limit=40)} is not FIELD=COLUMN.", remedy="As --map item=qid.")
-        out[field] = column
-    return out
+__all__ = ["check", "import_logs"]
 
 
-def _options(
-    scorer: str | None, filter_name: str | None, columns: tuple[str, ...], scale: str | None, pass_at: float
-) -> LogOptions:
+def _options(reading: ReadOptions) -> LogOptions:
     return LogOptions(
-        scorer=scorer, filter=filter_name, columns=_columns(columns), scale=parse_scale(scale), pass_at=pass_at
+        scorer=reading.scorer,
+        filter=reading.filter,
+        columns=reading.map,
+        scale=reading.as_severity,
+        pass_at=reading.pass_at or 1.0,
     )
-
-
-_READING = (
-    click.option("--scorer", metavar="NAME", help="The scorer that grades, where a log has several."),
-    click.option("--filter", "filter_name", metavar="NAME", help="lm-eval: the filter whose rows count."),
-    click.option("--map", "columns", metavar="FIELD=COLUMN", multiple=True, help="A table's column for a field."),
-    click.option("--scale", metavar="RIGHT:WORST", help="What the scorer's numbers mean, as 10:1; gives severities."),
-    click.option(
-        "--pass-at",
-        type=click.FloatRange(0, 1, min_open=True),
-        default=1.0,
-        show_default=True,
-        help="A score between 0 and 1 counts as right from here on.",
-    ),
-)
-
-
-def log_options(command: click.decorators.FC) -> click.decorators.FC:
-    """The options that say how a log is read."""
-    for option in reversed(_READING):
-        command = option(command)
-    return command
 
 
 @click.command(name="import")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|NAME=PATH ...")
 @click.option("-o", "--output", "place", required=True, metavar="RUN", type=run_place, help="The run to make.")
-@log_options
+@reading_options
 @click.option(
     "--kind",
     type=click.Choice(["human", "judge", "rule"]),
     default="judge",
     show_default=True,
-    help="Who gave the severities of --scale.",
+    help="Who gave the severities of --as-severity.",
 )
 @json_option
 def import_logs(
     paths: tuple[str, ...],
     place: Place,
-    scorer: str | None,
-    filter_name: str | None,
-    columns: tuple[str, ...],
-    scale: str | None,
-    pass_at: float,
+    reading: ReadOptions,
     kind: RatingKind,
     json_path: str | None,
 ) -> None:
@@ -96,9 +62,9 @@ def import_logs(
     richter import logs/2026-11-15_gsm8k.eval -o run1
     richter import old=a.eval new=b.eval -o run1
     richter import answers.csv -o run1 --map item=qid --map condition=model --map correct=is_right
-    richter import judged.jsonl -o run1 --scorer quality --scale 10:1
+    richter import judged.jsonl -o run1 --scorer quality --as-severity 10:1
     """
-    options = _options(scorer, filter_name, columns, scale, pass_at)
+    options = _options(reading)
     logs = read_logs(paths, options=options)
     write_run(logs, place, options=options, kind=kind)
     output = str(place)
@@ -111,15 +77,11 @@ def import_logs(
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|NAME=PATH ...")
-@log_options
+@reading_options
 @json_option
 def check(
     paths: tuple[str, ...],
-    scorer: str | None,
-    filter_name: str | None,
-    columns: tuple[str, ...],
-    scale: str | None,
-    pass_at: float,
+    reading: ReadOptions,
     json_path: str | None,
 ) -> None:
     """Say what a log is, what can be read of it, what is wrong with it, and the next command. Nothing is written.
@@ -128,7 +90,7 @@ def check(
     richter check logs/2026-11-15_gsm8k.eval
     richter check results/ --json -
     """
-    options = _options(scorer, filter_name, columns, scale, pass_at)
+    options = _options(reading)
     logs = read_logs(paths, options=options)
     command = (
         next_command(logs, paths[0], kept=False) if len(paths) == 1 else f"richter import {' '.join(paths)} -o RUN"

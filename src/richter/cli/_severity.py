@@ -7,15 +7,17 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from richter.audit import RatingKind, SeverityReport, weigh_scores
+from richter.audit import SeverityReport, weigh_scores
 from richter.cli._engine import engine_options
 from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, write_json
+from richter.cli._reading import reading_options
 from richter.cli._severity_analyses import analysis_lines
-from richter.cli._severity_options import parse_costs, parse_pairs, parse_scale
+from richter.cli._severity_options import parse_costs, parse_pairs
 from richter.records import Verdict, printable
 from richter.severity import BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
+from richter.tables import ReadOptions, read_tables
 
 __all__ = ["headlines", "severity"]
 
@@ -39,8 +41,7 @@ _FAMILY = {
     "--pair", "pairs", metavar="A,B", multiple=True, help="Test this pair at a shared m_min and for dominance."
 )
 @click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
-@click.option("--scale", metavar="LOW:HIGH", help="The scores run from LOW (correct) to HIGH (worst), not 0..4.")
-@click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Which ratings of a run to use.")
+@reading_options
 @click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
 @click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at LEVEL or above.")
 @click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
@@ -60,8 +61,7 @@ def severity(
     conditions: str | None,
     pairs: tuple[str, ...],
     plan: str | None,
-    scale: str | None,
-    ratings: RatingKind | None,
+    reading: ReadOptions,
     traffic: str | None,
     costs: tuple[str, ...],
     require: tuple[str, ...],
@@ -75,22 +75,22 @@ def severity(
 ) -> None:
     """How bad are the errors of FILE, and which claims about their shape hold?
 
-    FILE is a scores table: item, condition, severity (0 correct .. 4 worst), optionally domain, tier, judge_1, judge_2,
-    judge_1_name, judge_2_name, length; or a run. With --require the exit status is 0 (shown), 3 (violated) or 4
-    (undecided).
+    FILE is a table with item, condition and severity (0 right .. 4 worst), optionally domain, tier, judge_1, judge_2,
+    judge_1_name, judge_2_name, length; a log that gives severities; or a run. With --require the exit status is 0
+    (shown), 3 (violated) or 4 (undecided).
 
     \b
     richter severity scores.csv
     richter severity scores.csv --require "severity>=3 below 100 per million"
     richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
     richter severity scores.csv --human ratings.csv --full --conditions models.csv
-    richter severity mqm.csv --scale 0:-25
+    richter severity mqm.csv --map score=mqm --as-severity 0:-25
     """
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
         report = weigh_scores(
-            file,
+            read_tables(file, options=reading),
+            opened=file,
             paper=paper,
-            scale=parse_scale(scale),
             traffic=traffic,
             costs=parse_costs(costs),
             require=require,
@@ -98,7 +98,6 @@ def severity(
             conditions=conditions,
             pairs=parse_pairs(pairs),
             plan=plan,
-            ratings=ratings,
             reliability=reliability,
             n_resamples=n_resamples,
             level=level,

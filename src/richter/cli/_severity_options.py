@@ -1,24 +1,9 @@
-"""The small options of `richter severity`: a scale, costs, pairs."""
+"""The small options of `richter severity`: costs, pairs."""
 
 from richter.errors import InputError
 from richter.records import printable
 
-__all__ = ["parse_costs", "parse_pairs", "parse_scale"]
-
-
-def parse_scale(text: str | None) -> tuple[float, float] | None:
-    """Read LOW:HIGH, the correct and the worst end of a scale."""
-    if text is None:
-        return None
-    low, colon, high = text.partition(":")
-    try:
-        if not colon:
-            raise ValueError
-        return float(low), float(high)
-    except ValueError as error:
-        raise InputError(
-            f"--scale {printable(text, limit=40)} is not LOW:HIGH.", remedy="As --scale 0:100, correct end first."
-        ) from error
+__all__ = ["parse_costs", "parse_pairs"]
 
 
 def parse_costs(texts: tuple[str, ...]) -> dict[float, float]:

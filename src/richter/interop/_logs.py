@@ -294,12 +294,7 @@ def _grade(row: Row, options: Options, reading: Reading) -> None:
         row.severity = severity_on((0.0, TOP), value, reading, scorer)
         row.correct = row.severity == 0
     else:
-        row.correct = right(value, options.pass_at)
-        if row.correct is None:
-            raise InputError(
-                f"{reading.path}: the scorer {printable(scorer)!r} gives {value:g}, which is not between 0 and 1.",
-                remedy="Say what its numbers mean with --scale RIGHT:WORST (as 10:1), or choose another with --scorer.",
-            )
+        row.correct = right(value, options.pass_at)  # None off 0 to 1: a score of its own scale
 
 
 def is_severity(scorer: str) -> bool:
@@ -321,7 +316,7 @@ def severity_on(scale: tuple[float, float], value: float, reading: Reading, scor
     if not -1e-9 <= severity <= TOP + 1e-9 or math.isnan(severity):
         raise InputError(
             f"{reading.path}: the scorer {printable(scorer)!r} gives {value:g}, off the scale {low:g}:{high:g}.",
-            remedy="Give --scale RIGHT:WORST so that it holds all of its values.",
+            remedy="Give --as-severity RIGHT:WORST so that it holds all of its values.",
         )
     return min(max(severity, 0.0), TOP)
 

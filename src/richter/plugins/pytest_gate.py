@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from richter.audit import GateReport, RatingKind
+    from richter.audit import GateReport
+    from richter.interop import RatingKind
 
 __all__ = ["GateUndecided", "richter_gate"]
 
@@ -55,9 +56,10 @@ def richter_gate(request: pytest.FixtureRequest) -> Callable[..., GateReport]:
 
 def _check(item: pytest.Item, plan: str | Path, *sources: Any, ratings: RatingKind | None = None) -> GateReport:
     __tracebackhide__ = True
-    from richter.audit import open_gate_data, read_grades, read_plan, run_gate
+    from richter.audit import grade_matrix, open_gate_data, read_plan, run_gate
     from richter.errors import RichterError
     from richter.records import printable
+    from richter.tables import ReadOptions, read_tables
 
     try:
         if not sources:
@@ -66,7 +68,7 @@ def _check(item: pytest.Item, plan: str | Path, *sources: Any, ratings: RatingKi
         files = [_placed(source, item.config.rootpath) for source in sources]
         named = all(isinstance(file, str) for file in files)
         found = read_plan(plan, kind="gate")
-        grades = read_grades(files, ratings=ratings)
+        grades = grade_matrix(read_tables(*files, options=ReadOptions(ratings=ratings)))
         report = run_gate(found, grades, status=open_gate_data(plan, files) if named else None)
     except RichterError as error:
         pytest.fail(f"The gate cannot be checked. {printable(str(error))}", pytrace=False)

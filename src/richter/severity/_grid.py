@@ -29,7 +29,7 @@ def snap(severity: ArrayLike, *, name: str = "severity") -> NDArray[np.int8]:
         shown = ", ".join(f"row {r + 1}: {scores.ravel()[r]:g}" for r in rows[:3]) + (", …" if len(rows) > 3 else "")
         raise InputError(
             f"{len(rows)} {name} score{'s' * (len(rows) > 1)} off the 0..4 scale ({shown}).",
-            remedy="Severities run from 0 (correct) to 4; map another scale onto it first (--scale LOW:HIGH).",
+            remedy="Severities run from 0 (correct) to 4; map another scale onto it first (--as-severity RIGHT:WORST).",
         )
     filled = np.where(unrated, 0.0, scores)
     # the slack keeps a mean of thirds or tenths that is a quarter step but for its last bit from moving up

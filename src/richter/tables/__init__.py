@@ -5,7 +5,16 @@ of the room `severity`.
 """
 
 from richter.tables._outcomes import CATASTROPHIC, outcomes, severity_scores
-from richter.tables._read import read_tables
+from richter.tables._read import read_tables, tables_of
 from richter.tables._tables import ReadOptions, Tables, severity_of
 
-__all__ = ["CATASTROPHIC", "ReadOptions", "Tables", "outcomes", "read_tables", "severity_of", "severity_scores"]
+__all__ = [
+    "CATASTROPHIC",
+    "ReadOptions",
+    "Tables",
+    "outcomes",
+    "read_tables",
+    "severity_of",
+    "severity_scores",
+    "tables_of",
+]

@@ -48,6 +48,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "money_usd": ("money_usd", "cost", "cost_usd", "total_cost", "price"),
     "latency_s": ("latency_s", "latency", "duration", "duration_s", "time_s", "seconds"),
     "finish": ("finish", "finish_reason", "stop_reason"),
+    "clustered_by": ("clustered_by",),
+    "token_probability": ("token_probability",),
 }  # fmt: skip
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
@@ -84,13 +86,14 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
     keys = _keys(frame, place, what=what, stem=stem)
     notes: list[str] = []
     numbers = {
-        f: _to_numbers(frame, place[f], f, what)
+        f: _to_numbers(frame, place[f], f, what, place)
         for f in ("score", "severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in",
-                  "tokens_out")
+                  "tokens_out", "token_probability")
         if f in place
     }  # fmt: skip
     rows = keys.with_columns(s.alias("value" if f == "score" else f) for f, s in numbers.items() if f != "severity")
-    texts = [f for f in ("group", "domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason")
+    texts = [f for f in ("group", "domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason",
+                         "cluster", "clustered_by")
              if f in place]  # fmt: skip
     rows = rows.with_columns(_text(frame[place[f]]).alias(f) for f in texts)
     if "error" in place:
@@ -99,7 +102,7 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
             .then(pl.lit("")).otherwise("error").fill_null("").alias("error")
         )  # fmt: skip
     if "refused" in place:
-        rows = rows.with_columns((_to_numbers(frame, place["refused"], "refused", what) == 1).alias("refused"))
+        rows = rows.with_columns((_to_numbers(frame, place["refused"], "refused", what, place) == 1).alias("refused"))
     if "severity" in numbers:
         rows = rows.with_columns(numbers["severity"].alias("severity"))
     rows = _probable(rows, place, notes)
@@ -179,7 +182,7 @@ def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]
     if "item" not in place and "prompt" in place:
         place["item"] = place["prompt"]  # a question is its own name
     if "draw" in place and "text" in place and place.get("group") == lower.get("cluster", ""):
-        del place["group"]  # a table of draws: its clusters are of answers that mean the same
+        place["cluster"] = place.pop("group")  # a table of draws: its clusters are of answers that mean the same
     if "rater" in place and "severity" not in place and "score" in place and "kind" in place:
         place["severity"] = place.pop("score")
     return place
@@ -232,7 +235,7 @@ def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFra
 def _guess(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """A column that a remedy can name: the first that holds numbers and is nothing else."""
     rest = [c for c in frame.columns if c not in place.values()]
-    return next((c for c in rest if _holds_grades(frame[c])), rest[0] if rest else "COLUMN")
+    return next((c for c in rest if _holds_grades(frame[c])), "COLUMN")
 
 
 def _keys(frame: pl.DataFrame, place: Mapping[str, str], *, what: str, stem: str) -> pl.DataFrame:
@@ -296,14 +299,14 @@ def _number(text: str) -> float | None:
     return None
 
 
-def _to_numbers(frame: pl.DataFrame, column: str, field: str, what: str) -> pl.Series:
-    series = frame[column]
+def _to_numbers(frame: pl.DataFrame, column: str, field: str, what: str, place: Mapping[str, str]) -> pl.Series:
+    series, other = frame[column], _guess(frame, {**place, field: column})
     if series.dtype == pl.Boolean or series.dtype.is_numeric() or series.dtype == pl.Null:
         return series.cast(pl.Float64).fill_nan(None)
     if series.dtype != pl.String:
         raise InputError(
             f"{what}: the column {printable(column, limit=40)!r} holds no numbers.",
-            remedy=f"Name another: --map {field}={_guess(frame, {field: column})}",
+            remedy=f"Name another: --map {field}={other}",
         )
     values = series.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
     odd = values.is_null() & series.is_not_null()
@@ -316,8 +319,8 @@ def _to_numbers(frame: pl.DataFrame, column: str, field: str, what: str) -> pl.S
         rows = series.is_in(bad).arg_true()
         shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
         raise InputError(
-            f"{what}: {field} is not a number in {len(rows)} row{'s' * (len(rows) > 1)} ({shown}).",
-            remedy=f"Correct these cells, or name another column: --map {field}={_guess(frame, {field: column})}",
+            f"{what}: {printable(column, limit=40)} is not a number in {len(rows)} rows ({shown}).",
+            remedy=f"Correct these cells, or name another column: --map {field}={other}",
         )
     old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
     return values.zip_with(~odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
@@ -363,7 +366,9 @@ def _ratings(
     for column in judges:
         own = f"{column}_name"
         named = _text(frame[own]) if own in frame.columns else pl.lit(column)
-        values = rows.with_columns(_to_numbers(frame, column, "severity", what).alias("severity"), named.alias("rater"))
+        values = rows.with_columns(
+            _to_numbers(frame, column, "severity", what, place).alias("severity"), named.alias("rater")
+        )
         values = values.with_columns(severities(values, "severity", options.as_severity or (0.0, 4.0), what))
         found.append(values.filter(pl.col("rater").is_not_null()).with_columns(pl.lit("judge").alias("kind")))
     if not found:
@@ -420,7 +425,10 @@ def _items(frame: pl.DataFrame, ids: pl.Series, place: Mapping[str, str]) -> dic
     blank = pl.Series("", [""]).new_from_index(0, len(first))
     domains = dict(zip(ids, _text(frame[place["domain"]]).fill_null(""), strict=True)) if "domain" in place else {}
     return {
-        name: Item(id=name, prompt=prompt, reference=reference, domain=domains.get(name, ""))
+        name: Item(
+            id=name, prompt=prompt, reference=(parts := reference.split("|"))[0], aliases=tuple(parts[1:]),
+            domain=domains.get(name, ""),
+        )
         for name, prompt, reference in zip(
             first["item"], first.get_column("prompt", default=blank), first.get_column("reference", default=blank),
             strict=True,

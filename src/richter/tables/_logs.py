@@ -7,6 +7,7 @@ import polars as pl
 
 from richter.interop import LogOptions, Logs, is_severity, problems, read_logs
 from richter.records import printable
+from richter.tables._confidence import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
@@ -27,7 +28,9 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
     by_severity = bool(names) and all(is_severity(name) for name in names)
     samples = [r.sample for r in rows]
     items = [logs.items[r.item] for r in rows]
-    sure = [next(iter(s.confidences.items()), (None, None)) for s in samples]
+    keys = [(r.item, r.condition, r.sample.draw or 0) for r in rows]
+    sure = {key: next(iter(s.confidences.items())) for key, s in zip(keys, samples, strict=True) if s.confidences}
+    said = [(key, s.answer, s.tokens, s.logprobs) for key, s in zip(keys, samples, strict=True) if not s.error]
     answers = pl.DataFrame(
         {
             "item": [r.item for r in rows],
@@ -35,18 +38,17 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
             "draw": [s.draw for s in samples],
             "text": [None if s.error else s.answer for s in samples],
             "error": [s.error for s in samples],
-            "tokens_in": [s.tokens_in for s in samples],
-            "tokens_out": [s.tokens_out for s in samples],
-            "money_usd": [s.money_usd for s in samples],
-            "latency_s": [s.latency_s for s in samples],
+            "tokens_in": [None if s.error else s.tokens_in for s in samples],
+            "tokens_out": [None if s.error else s.tokens_out for s in samples],
+            "money_usd": [None if s.error else s.money_usd for s in samples],
+            "latency_s": [None if s.error else s.latency_s for s in samples],
             "finish": [s.finish for s in samples],
             "domain": [i.domain or None for i in items],
             "value": [None if s.error else s.scores.get(r.scorer) for r, s in zip(rows, samples, strict=True)],
-            "confidence": [value for _, value in sure],
-            "confidence_source": [source for source, _ in sure],
         },
-        schema_overrides=ROW,
+        schema_overrides={name: kind for name, kind in ROW.items() if not name.startswith("confidence")},
     )
+    answers = answers.join(confidences(sure, said), on=KEY, how="left", maintain_order="left")
     ratings = _judges(logs, names, by_severity=by_severity)
     if by_severity:
         answers = answers.with_columns(pl.lit(None, dtype=pl.Float64).alias("value"))
@@ -59,7 +61,7 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
                 (r.item, r.condition, r.sample.draw, name, value)
                 for r in rows
                 if not r.sample.error
-                for name, value in r.sample.scores.items()
+                for name, value in (*r.sample.scores.items(), *r.sample.votes.items())
                 if name != r.scorer
             ],
             schema=OTHERS,

@@ -38,7 +38,7 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
             remedy=f"It has {there}{' and severities' if tables.counting else ''}.",
         )
     items, names = pl.Enum(tables.item_ids), pl.Enum(tables.conditions)
-    first = tables.answers.unique("item", keep="first", maintain_order=True)
+    first = tables.answers.unique("item", keep="first", maintain_order=True).sort("item")
     runs = tables.answers.select(*KEY, "run") if tables.answers["run"].null_count() < len(tables.answers) else None
     run_names: tuple[str, ...] = ()
     run: NDArray[np.intp] | None = None
@@ -120,7 +120,7 @@ def severity_scores(tables: Tables) -> Scores:
             f"{tables.name} holds no severities.",
             remedy="Rate its answers (richter judge), or say what its scores mean: --as-severity RIGHT:WORST.",
         )
-    items = tuple(found["item"].unique(maintain_order=True).to_list())
+    items = tuple(found["item"].unique().sort().to_list())
     conditions = tuple(name for name in tables.conditions if name in set(found["condition"].unique()))
     shape = (len(items), len(conditions))
 

@@ -55,19 +55,20 @@ def frame_of(rows: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.
     return frame if "draw" in present else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("draw"))
 
 
-def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str) -> Tables:
+def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: bool = False) -> Tables:
     """Put the parts together. What contradicts itself is shown and refused."""
     answers = pl.concat([part.answers for part in parts])
     ratings = pl.concat([part.ratings for part in parts])
     others = pl.concat([part.others for part in parts])
     notes = [note for part in parts for note in part.notes]
-    if answers.is_empty():
+    if answers.is_empty() and not empty:
         raise InputError(f"{what} holds no answers.", remedy="Give a file with at least one row.")
     seen = set(answers["condition"].unique())
     named = dict.fromkeys(name for part in parts for name in part.conditions if name in seen)
     conditions = tuple(dict.fromkeys((*named, *answers["condition"].unique(maintain_order=True))))
     _no_repeats(answers, parts)
-    if options.as_severity is not None:
+    answers = _in_order(answers, conditions)
+    if options.as_severity is not None and not (ratings["kind"] == "given").any():
         answers, ratings = _as_ratings(answers, ratings, parts, options.as_severity)
     failed = pl.col("error").fill_null("") != ""
     graded_failures = answers.filter(failed & pl.col("value").is_not_null()).height
@@ -81,7 +82,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str) -> Table
     )  # fmt: skip
     answers, by_severity = _graded_by_severity(draft)
     came = answers.filter(~failed)
-    metric, measured = _main_metric(came["value"], options, notes)
+    metric, measured = _main_metric(came, options, notes)
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
         passed = came.with_columns((pl.col("value") >= options.pass_at).cast(pl.Float64).alias("value"))
@@ -103,6 +104,14 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str) -> Table
         basis=basis,
         counting=counting,  # type: ignore[arg-type]
     )
+
+
+def _in_order(answers: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
+    """By condition as given, then by item and draw: what is resampled does not depend on the order of rows."""
+    order = answers.select(
+        pl.col("condition").cast(pl.Enum(conditions)).to_physical(), pl.col("item").rank("dense"), "draw"
+    )
+    return answers[order.select(pl.arg_sort_by("condition", "item", "draw")).to_series()]
 
 
 def severities(rows: pl.DataFrame, column: str, scale: tuple[float, float], what: str) -> pl.Series:
@@ -136,7 +145,7 @@ def _as_ratings(
     rows = scored.with_columns(severities(scored, "value", scale, what), pl.lit(what).alias("rater"))
     rows = rows.with_columns(pl.lit("given").alias("kind"))
     return answers.with_columns(pl.lit(None, dtype=pl.Float64).alias("value")), pl.concat(
-        [ratings.filter(pl.col("kind") != "given"), frame_of(rows, RATINGS)]
+        [ratings, frame_of(rows, RATINGS)]
     )
 
 
@@ -171,10 +180,10 @@ def _graded_by_severity(tables: Tables) -> tuple[pl.DataFrame, bool]:
 Measured = tuple[str, float | None, float | None, Better]
 
 
-def _main_metric(values: pl.Series, options: ReadOptions, notes: list[str]) -> tuple[str | None, Measured]:
-    measured = _measured(values, options)
-    if values.null_count() == len(values) and values.len():
-        return None, measured
+def _main_metric(came: pl.DataFrame, options: ReadOptions, notes: list[str]) -> tuple[str | None, Measured]:
+    measured = _measured(came["value"], options)
+    if came.select(pl.all_horizontal(pl.col("value", "confidence").is_null()).all()).item():
+        return None, measured  # neither graded nor sure of anything
     kind, low, high, better = measured
     if kind == "binary":
         return "accuracy", measured
@@ -253,7 +262,9 @@ def _understood(
     if len(scores):
         first = scores.row(0, named=True)
         source = f" from {', '.join(names[:3])}" if names else ""
-        if first["metric"] == "accuracy":
+        if scores["value"].null_count() == len(scores):
+            said.append("not graded")
+        elif first["metric"] == "accuracy":
             said.append(f"right or wrong{source}" if names else "right where the severity is 0")
         else:
             said.append(f"score {first['low']:g}-{first['high']:g}{source}, {first['better']} is better")
@@ -263,7 +274,7 @@ def _understood(
         said.append("not graded")
     if "severities" in basis:
         said.append(basis[basis.index("severities") :])
-    draws = int(answers["draw"].to_numpy().max()) + 1
+    draws = int(answers["draw"].to_numpy().max(initial=0)) + 1
     if draws > 1:
         said.append(f"up to {draws} draws an item")
     failed = answers.filter(pl.col("error").fill_null("") != "").height

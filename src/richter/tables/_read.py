@@ -8,14 +8,14 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop import Source, as_frame, is_frame, is_log, log_files, named_source, read_frame, source_name
 from richter.records import printable
-from richter.store import DatabaseRun, Place, is_run, open_ledger
+from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._columns import part_of_frame
 from richter.tables._logs import part_of_logs
 from richter.tables._part import Part, assemble
 from richter.tables._run import part_of_ledger
 from richter.tables._tables import ReadOptions, Tables
 
-__all__ = ["read_tables"]
+__all__ = ["read_tables", "tables_of"]
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
 
@@ -41,6 +41,11 @@ def read_tables(*sources: Source, options: ReadOptions | None = None) -> Tables:
     return assemble(parts, options, what=what)
 
 
+def tables_of(ledger: Ledger, options: ReadOptions | None = None) -> Tables:
+    """The tables of an open ledger; those of a run that was not asked yet are empty."""
+    return assemble([part_of_ledger(ledger)], options or ReadOptions(), what=ledger.name, empty=True)
+
+
 def _is_logs(path: Place) -> bool:
     if not isinstance(path, Path) or is_run(path):
         return False
@@ -53,7 +58,7 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
     name, path = named_source(source)  # type: ignore[arg-type]
     if isinstance(path, DatabaseRun) or is_run(path):
         with open_ledger(path) as ledger:
-            parts = [part_of_ledger(ledger, options)]
+            parts = [part_of_ledger(ledger)]
     elif path.is_dir():
         files = sorted(f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
         if not files:

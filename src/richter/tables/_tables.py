@@ -20,7 +20,8 @@ _KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}
 ANSWERS: dict[str, type[pl.DataType]] = {
     **_KEY, "run": pl.String, "text": pl.String, "error": pl.String, "refused": pl.Boolean, "tokens_in": pl.Int64,
     "tokens_out": pl.Int64, "money_usd": pl.Float64, "latency_s": pl.Float64, "finish": pl.String, "group": pl.String,
-    "domain": pl.String, "tier": pl.String, "weight": pl.Float64,
+    "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
+    "token_probability": pl.Float64,
 }  # fmt: skip
 SCORES: dict[str, type[pl.DataType]] = {
     **_KEY, "metric": pl.String, "value": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64,
@@ -85,8 +86,8 @@ class Tables:
 
     @functools.cached_property
     def item_ids(self) -> tuple[str, ...]:
-        """The items in the order in which they were met."""
-        return tuple(self.answers["item"].unique(maintain_order=True).to_list())
+        """The items by name."""
+        return tuple(self.answers["item"].unique().sort().to_list())
 
     def select(self, conditions: Sequence[str]) -> "Tables":
         """Only these conditions, in this order."""
@@ -101,6 +102,21 @@ class Tables:
         kept = {n: getattr(self, n).filter(pl.col("condition").is_in(list(conditions)))
                 for n in ("answers", "scores", "ratings")}  # fmt: skip
         return dataclasses.replace(self, conditions=tuple(conditions), **kept)
+
+    def first_draws(self) -> "Tables":
+        """The same with one answer an item and condition."""
+        kept = {n: getattr(self, n).filter(pl.col("draw") == 0) for n in ("answers", "scores", "ratings")}
+        return dataclasses.replace(self, **kept)
+
+    @functools.cached_property
+    def rows(self) -> pl.DataFrame:
+        """One row an answer, with `correct`, `score`, `confidence` and `severity`, null where there is none."""
+        main = self.scores.filter(pl.col("metric") == self.metric) if len(self.scores) else self.scores
+        right = self.scores.filter(pl.col("metric") == "accuracy").select(*KEY, pl.col("value").alias("correct"))
+        score = main.select(*KEY, pl.col("value").alias("score"), "confidence", "confidence_source")
+        rows = self.answers.join(score, on=KEY, how="left", maintain_order="left")
+        rows = rows.join(right, on=KEY, how="left", maintain_order="left")
+        return rows.join(severity_of(self), on=KEY, how="left", maintain_order="left")
 
     @functools.cached_property
     def data_hash(self) -> str:
