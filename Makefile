@@ -6,7 +6,7 @@ LIGHT = $(VENV)/.light
 STAMP = $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast soak check bench docs clean
+.PHONY: help setup demo test test-fast soak check bench docs prices clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -62,6 +62,10 @@ $(DOCS_STAMP): pyproject.toml constraints.txt requirements-docs.txt
 docs: $(DOCS_STAMP)  ## Build the documentation into site/
 	$(VENV)-docs/bin/sphinx-build -W --keep-going -q -b html docs site
 	@echo "site/index.html"
+
+prices: $(STAMP)  ## Read the list of model prices anew from litellm's package
+	rm -rf $(VENV)/prices && $(BIN)/pip download --quiet --no-deps litellm -d $(VENV)/prices
+	$(BIN)/python studies/build_prices.py $(VENV)/prices/litellm-*.whl
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) $(VENV)-bench $(VENV)-docs site .pytest_cache .mypy_cache .ruff_cache demo soak

@@ -90,6 +90,20 @@ def test_budget_in_money(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixt
         assert api.requests.total() == 3
 
 
+def test_a_price_on_the_command_line_holds_a_budget(
+    tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeApi() as api:
+        args = ("ask", tmp_path / "run", "--bench", bench, "--model", api.model, "--max-tokens", 10)
+        assert richter(*args, "--price", "1000,1000", "--dry-run") == 0
+        assert "Prices: litellm" in capsys.readouterr().out
+        assert richter(*args, "--price", "1000,1000", "--budget", "0.290usd") == 1  # as with a file of prices
+        assert api.requests.total() == 3
+        assert richter(*args, "--price", f"{api.model}=0,0", "--budget", "1usd") == 0
+        assert richter(*args, "--price", "cheap") == 1
+        assert "--price 'cheap'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

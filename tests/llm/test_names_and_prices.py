@@ -1,9 +1,11 @@
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from richter.errors import InputError, UnknownProvider
-from richter.llm import open_model, parse_budget, price_of, read_prices, resolve
+from richter.llm import Price, open_model, parse_budget, price_of, read_prices, resolve
 
 
 def test_names() -> None:
@@ -37,6 +39,28 @@ def test_prices(tmp_path: Path) -> None:
         read_prices(path)
     with pytest.raises(InputError, match="cannot be read"):
         read_prices(tmp_path / "none.toml")
+
+
+def test_the_list_that_comes_along_says_its_version_and_date() -> None:
+    prices = read_prices()
+    assert re.fullmatch(r"litellm [0-9.]+, read on 20\d\d-\d\d-\d\d", prices.source)
+    assert len(prices) > 300
+    assert price_of("openai/gpt-4o-mini", prices) == Price(input_usd=0.15, output_usd=0.6)  # OpenAI's price list
+
+
+def test_a_list_in_litellms_form(tmp_path: Path) -> None:
+    path = tmp_path / "list.json"
+    row = {"litellm_provider": "xai", "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 4e-6}
+    odd = {"xai/free": row | {"input_cost_per_token": -1.0}, "xai/image": row | {"mode": "image"}, "x": 3}
+    path.write_text(json.dumps({"xai/new": row, **odd}))
+    prices = read_prices(path)
+    assert price_of("grok/new", prices) == Price(input_usd=1, output_usd=4)
+    assert price_of("grok/free", prices) is price_of("grok/image", prices) is None
+    assert str(path) in prices.source
+    for broken in ("[1, 2]", "{", "[" * 100_000):
+        path.write_text(broken)
+        with pytest.raises(InputError, match="cannot be read"):
+            read_prices(path)
 
 
 def test_budgets() -> None:

@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from richter.engine import Engine
-from richter.errors import InputError
-from richter.llm import Asker, Budget, Job, Message, Model, Price, check_model, open_model, price_of
+from richter.llm import Asker, Budget, Job, Message, Model, Price, check_model, check_price, open_model
 from richter.records import Answer, Decoding
 from richter.store import Ledger
 
@@ -22,12 +21,7 @@ def check_models(
     priced = {}
     for name in names:
         check_model(name, engine=engine)
-        priced[name] = price_of(name, prices)
-        if budget.money_usd is not None and priced[name] is None:
-            raise InputError(
-                f"The price of {name} is unknown, so a budget in money cannot be held.",
-                remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
-            )
+        priced[name] = check_price(name, budget, prices)
     return priced
 
 

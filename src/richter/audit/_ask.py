@@ -18,6 +18,7 @@ from richter.llm import (
     Model,
     Price,
     check_model,
+    check_price,
     messages_for,
     open_model,
     price_of,
@@ -195,11 +196,7 @@ def ask_run(
     names = dict.fromkeys(c.model for c in conditions)
     for name in names:
         check_model(name, engine=engine)
-        if budget.money_usd is not None and price_of(name, prices) is None:
-            raise InputError(
-                f"The price of {name} is unknown, so a budget in money cannot be held.",
-                remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
-            )
+        check_price(name, budget, prices)
     longest = max(len(messages_for(i, c)[0][-1]["content"]) + len(c.system) for i in items for c in conditions)
     if context_tokens is None:  # two characters a token is a cautious figure for any language's own tokenizer
         most = max(c.decoding.max_tokens for c in conditions)

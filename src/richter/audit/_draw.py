@@ -13,7 +13,7 @@ from richter.bench import matches_reference
 from richter.calibration import mode_is_certain
 from richter.engine import Engine
 from richter.errors import InputError
-from richter.llm import Asker, Budget, Price, check_model, open_model, price_of, read_prices
+from richter.llm import Asker, Budget, Price, check_model, check_price, open_model, price_of, read_prices
 from richter.records import Answer, Condition, Item, jsonable
 from richter.sampling import (
     Partition,
@@ -85,11 +85,7 @@ def draw_run(
     limit = budget or Budget()
     if judge is not None:  # what would fail after the draws are paid for is said before
         check_model(judge, engine=engine)
-        if limit.money_usd is not None and price_of(judge, read_prices() if prices is None else prices) is None:
-            raise InputError(
-                f"The price of the judge {judge} is unknown, so a budget in money cannot be held.",
-                remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
-            )
+        check_price(judge, limit, read_prices() if prices is None else prices)
 
     def ask(those: Sequence[Item], under: Sequence[Condition], up_to: int) -> None:
         ask_run(run, those, under, draws=up_to, budget=limit, prices=prices, watch=watch, engine=engine, **asking)

@@ -33,7 +33,7 @@ from richter.judge import (
     snap,
     tabulate,
 )
-from richter.llm import Asker, Budget, Model, check_model, open_model, price_of, read_prices
+from richter.llm import Asker, Budget, Model, Price, check_model, check_price, open_model, price_of, read_prices
 from richter.records import Answer, Condition, Item, Rating
 from richter.store import Ledger, RunLike, open_ledger, run_folder, run_place
 
@@ -88,10 +88,15 @@ class JudgingEstimate:
 
 
 def estimate_judging(
-    run: RunLike, *, judges: Sequence[Condition], allow_self: bool = False, limit: int | None = None
+    run: RunLike,
+    *,
+    judges: Sequence[Condition],
+    allow_self: bool = False,
+    limit: int | None = None,
+    prices: Mapping[str, Price] | None = None,
 ) -> JudgingEstimate:
     """Count and price a panel's calls before any is made."""
-    prices = read_prices()
+    prices = read_prices() if prices is None else prices
     calls_least = calls_most = tokens = 0
     money: float | None = 0.0
     with open_ledger(run) as ledger:
@@ -125,6 +130,7 @@ def judge_run(
     allow_self: bool = False,
     limit: int | None = None,
     budget: Budget | None = None,
+    prices: Mapping[str, Price] | None = None,
     concurrency: int = 16,
     slots: int = 4,
     timeout_s: float = 120.0,
@@ -142,8 +148,10 @@ def judge_run(
         raise InputError("Nobody is to judge.", remedy="Give --rules, --judges, or both.")
     if len({judge.name for judge in judges}) < len(judges):
         raise InputError("Two judges have the same name.", remedy="Give each judge condition its own name.")
+    prices = read_prices() if prices is None else prices
     for judge in judges:
         check_model(judge.model, engine=engine)
+        check_price(judge.model, budget or Budget(), prices)
     with open_ledger(run, mode="write") as ledger:
         items = {item.id: item for item in ledger.items()}
         conditions = {c.name: c for c in ledger.conditions()}
@@ -166,6 +174,7 @@ def judge_run(
             budget = budget or Budget()
             options = {
                 "concurrency": concurrency,
+                "prices": prices,
                 "slots": slots,
                 "timeout_s": timeout_s,
                 "download": download,
@@ -222,7 +231,7 @@ async def _ask_panel(
     watch: Callable[[AskProgress], None] | None,
     options: Mapping[str, Any],
 ) -> None:
-    prices = read_prices()
+    prices = options["prices"]
     known = {judge.model: price_of(judge.model, prices) for judge in judges}
     asker = Asker(ledger, budget=budget, prices=known, concurrency=options["concurrency"])
     longest = max(
@@ -267,6 +276,7 @@ async def _ask_panel(
                 name,
                 slots=options["slots"],
                 context_tokens=context,
+                prices=prices,
                 timeout_s=options["timeout_s"],
                 progress=options["download"],
                 engine=options["engine"],

@@ -31,7 +31,7 @@ from richter.floors import Claim, Decision
 from richter.interop import export_table, read_frame
 from richter.judge import RuleJudge, deal
 from richter.knowledge import open_base
-from richter.llm import Budget, Price, check_model, price_of, read_prices, resolve
+from richter.llm import Budget, Price, check_model, check_price, read_prices, resolve
 from richter.records import Condition, Decoding, Item
 from richter.store import (
     Place,
@@ -269,11 +269,7 @@ class _Audit:
                 deal(settings.judges, condition, 0, allow_self=settings.allow_self)
         for model in models:
             check_model(model)
-            if self.limits.money_usd is not None and price_of(model, self.prices) is None:
-                raise InputError(
-                    f"The price of {model} is unknown, so a budget in money cannot be held.",
-                    remedy="Add it to a prices file (--prices), or give the budget in calls or tokens.",
-                )
+            check_price(model, self.limits, self.prices)
         if "draw" in stages and not drawn_items(self.items, settings):
             raise InputError(
                 "No item can be drawn repeatedly: none has a reference answer"
@@ -393,6 +389,7 @@ class _Audit:
             allow_self=self.settings.allow_self,
             limit=limit,
             budget=dataclasses.replace(self.limits),
+            prices=self.prices,
             timeout_s=self.settings.timeout_s,
             watch=tell,
             download=self.download,

@@ -10,10 +10,11 @@ from richter.audit import ask_run, estimate_run, name_conditions
 from richter.bench import read_items
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, write_json
+from richter.cli._prices import price_options, say_prices
 from richter.cli._progress import asking, downloading, money
 from richter.engine import open_engine
 from richter.errors import InputError
-from richter.llm import parse_budget, read_prices
+from richter.llm import Prices, parse_budget
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
 
@@ -45,7 +46,7 @@ The same command again resumes: only what is missing is asked.
 @click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers per item and condition.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok (several with commas): never exceeded.")
-@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@price_options
 @click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
 @click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
 @click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
@@ -69,7 +70,7 @@ def ask(
     draws: int,
     limit: int | None,
     budget_text: str | None,
-    prices_path: Path | None,
+    prices: Prices,
     concurrency: int,
     slots: int,
     context_tokens: int | None,
@@ -89,7 +90,6 @@ def ask(
         style=style,
     )
     budget = parse_budget(budget_text)
-    prices = read_prices(prices_path)
     out = console(json_path)
     if dry_run:
         rows = estimate_run(run, items, conditions, draws=draws, prices=prices)
@@ -99,6 +99,7 @@ def ask(
             cells = (row.calls, row.already, row.tokens_in, row.tokens_out_most)
             table.add_row(printable(row.condition), row.model, *(f"{c:,}" for c in cells), cost)
         out.print(table)
+        say_prices(out, prices)
         write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return
     with open_engine(engine, workers=workers) as where, downloading("fetching SmolLM2") as download, asking() as watch:

@@ -24,12 +24,13 @@ from richter.cli._ask import read_system
 from richter.cli._engine import engine_options
 from richter.cli._judge import print_grading
 from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._prices import price_options, say_prices
 from richter.cli._progress import asking, downloading, money
 from richter.cli._summary import summarise
 from richter.engine import open_engine
 from richter.floors import Decision, parse_claim
 from richter.judge import judge_decoding
-from richter.llm import parse_budget, read_prices, resolve
+from richter.llm import Prices, parse_budget, resolve
 from richter.records import Condition, Decoding, Item, printable
 from richter.store import Place, run_folder, run_place
 
@@ -84,7 +85,7 @@ The same command again resumes: only what is missing is asked.
 @click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
 @click.option("--only", metavar="SECTIONS", help="severity,tail,calibration,floors,search,judges.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok, over all stages together: never exceeded.")
-@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@price_options
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
 @click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
@@ -116,7 +117,7 @@ def audit(
     stop_when: str | None,
     only: str | None,
     budget_text: str | None,
-    prices_path: Path | None,
+    prices: Prices,
     seed: int,
     concurrency: int,
     slots: int,
@@ -160,7 +161,7 @@ def audit(
     )
     wanted = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
     if dry_run:
-        _price(run, items, settings, wanted, prices_path, json_path)
+        _price(run, items, settings, wanted, prices, json_path)
         return
     if plan_path is not None and (why := adopt_plan(run, plan_path)) is not None:
         progress_console().print(
@@ -173,7 +174,7 @@ def audit(
         only=wanted,
         stop_when=stop_when,
         budget_text=budget_text,
-        prices_path=prices_path,
+        prices=prices,
         engine=engine,
         workers=workers,
     )
@@ -193,7 +194,7 @@ def run_audit(
     only: Collection[str] | None = None,
     stop_when: str | None = None,
     budget_text: str | None = None,
-    prices_path: Path | None = None,
+    prices: Prices | None = None,
     engine: str = "local",
     workers: int | None = None,
 ) -> StagesResult:
@@ -218,7 +219,7 @@ def run_audit(
             only=only,
             stop_when=claim,
             budget=parse_budget(budget_text),
-            prices=read_prices(prices_path),
+            prices=prices,
             watch=watch,
             on_batch=on_batch,
             download=download,
@@ -262,11 +263,11 @@ def _price(
     items: list[Item],
     settings: AuditSettings,
     only: Collection[str] | None,
-    prices_path: Path | None,
+    prices: Prices,
     json_path: str | None,
 ) -> None:
     """What every stage would still cost at most."""
-    rows = estimate_stages(run, items, settings, only=only, prices=read_prices(prices_path))
+    rows = estimate_stages(run, items, settings, only=only, prices=prices)
     out = console(json_path)
     table = Table("stage", "of", "calls", "tokens, at most", "at most")
     for row in rows:
@@ -280,4 +281,5 @@ def _price(
         + (f"{money(total)} and what has no known price." if unknown else f"{money(total)}.")
     )
     out.print(table)
+    say_prices(out, prices)
     write_json({"dry_run": rows, "calls": calls, "tokens": tokens}, json_path)

@@ -9,9 +9,10 @@ from richter.audit import draw_run, estimate_run, name_conditions
 from richter.bench import read_items
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, write_json
+from richter.cli._prices import price_options, say_prices
 from richter.cli._progress import asking, downloading, money
 from richter.engine import open_engine
-from richter.llm import parse_budget, read_prices
+from richter.llm import Prices, parse_budget
 from richter.records import Decoding, printable
 from richter.sampling import CONFIDENCE_REQUEST
 from richter.store import Place, run_place
@@ -52,7 +53,7 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.option("--adaptive", is_flag=True, help="Draw no more where the most likely answer is already settled.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok (several with commas): never exceeded.")
-@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@price_options
 @click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
 @click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
 @engine_options
@@ -74,7 +75,7 @@ def draw(
     adaptive: bool,
     limit: int | None,
     budget_text: str | None,
-    prices_path: Path | None,
+    prices: Prices,
     concurrency: int,
     slots: int,
     engine: str,
@@ -92,7 +93,6 @@ def draw(
         decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=not no_logprobs),
         style=style,
     )
-    prices = read_prices(prices_path)
     out = console(json_path)
     if dry_run:
         rows = estimate_run(run, items, conditions, draws=draws, prices=prices)
@@ -107,6 +107,7 @@ def draw(
         if judge is not None:
             most = JUDGE_CALLS * len(items) * len(conditions)
             out.print(f"The judge {printable(judge)} comes on top: at most {most:,} calls.")
+        say_prices(out, prices)
         write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return
     with (

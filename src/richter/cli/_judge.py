@@ -20,12 +20,13 @@ from richter.bench import GRADERS
 from richter.cli._agreement_text import print_agreement, print_judges
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, write_json
+from richter.cli._prices import price_options, say_prices
 from richter.cli._progress import asking, downloading, money
 from richter.engine import open_engine
 from richter.errors import InputError
 from richter.interop import export_table
 from richter.judge import RULES, judge_decoding
-from richter.llm import parse_budget
+from richter.llm import Prices, parse_budget
 from richter.records import printable
 from richter.store import Place, run_place
 
@@ -60,6 +61,7 @@ The same command again asks only what is missing.
 @click.option("--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so).")
 @click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok: never exceeded.")
+@price_options
 @click.option("--rule", type=click.Choice(RULES), default="mean", show_default=True, help="How two scores become one.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
 @engine_options
@@ -77,6 +79,7 @@ def judge(
     allow_self: bool,
     limit: int | None,
     budget_text: str | None,
+    prices: Prices,
     rule: str,
     output: Path | None,
     engine: str,
@@ -105,12 +108,13 @@ def judge(
         raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
     judges = name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
     if dry_run:
-        estimate = estimate_judging(run, judges=judges, allow_self=allow_self, limit=limit)
+        estimate = estimate_judging(run, judges=judges, allow_self=allow_self, limit=limit, prices=prices)
         cost = "price unknown" if estimate.money_usd_most is None else f"at most {money(estimate.money_usd_most)}"
         out.print(
             f"{estimate.n_answers:,} answers: {estimate.calls_least:,} to {estimate.calls_most:,} judge calls, "
             f"about {estimate.tokens_most:,} tokens at most, {cost}."
         )
+        say_prices(out, prices)
         write_json({"dry_run": estimate}, json_path)
         return
     with (
@@ -126,6 +130,7 @@ def judge(
             allow_self=allow_self,
             limit=limit,
             budget=parse_budget(budget_text),
+            prices=prices,
             seed=seed,
             watch=watch,
             download=download,

@@ -11,13 +11,14 @@ from richter.ascent import STRATEGIES, RateRatio, SearchSettings, StepSummary, r
 from richter.audit import name_conditions
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._prices import price_options
 from richter.cli._progress import downloading, money
 from richter.cli._search_again import cross, explain, retest
 from richter.cli._search_show import print_search, show
 from richter.engine import open_engine
 from richter.errors import InputError
 from richter.knowledge import Retrieval, open_base, open_embedder, usual_retrieval
-from richter.llm import parse_budget, read_prices, resolve
+from richter.llm import Prices, parse_budget, resolve
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
 
@@ -74,7 +75,7 @@ def search() -> None:
     type=click.Path(path_type=Path),
     help="For --strategy tasks: the folder of the model that made the base's vectors, unless that was WordLlama.",
 )
-@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@price_options
 @click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
 @click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
 @engine_options
@@ -102,7 +103,7 @@ def run_command(
     max_tokens: int,
     generator: str | None,
     embedding_path: Path | None,
-    prices_path: Path | None,
+    prices: Prices,
     concurrency: int,
     slots: int,
     engine: str,
@@ -151,7 +152,7 @@ def run_command(
             condition,
             settings,
             budget=budget,
-            prices=read_prices(prices_path),
+            prices=prices,
             concurrency=concurrency,
             slots=slots,
             steps=steps,

@@ -21,10 +21,11 @@ from richter.ascent import (
 )
 from richter.audit import ask_run
 from richter.cli._output import console, json_option, write_json
+from richter.cli._prices import price_options
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
 from richter.knowledge import KnowledgeBase, open_base
-from richter.llm import parse_budget, read_prices, resolve
+from richter.llm import Prices, parse_budget, resolve
 from richter.records import printable
 from richter.store import Place, run_place
 
@@ -40,7 +41,7 @@ KB_HELP = "The base that was searched, if it lies elsewhere now."
 @click.option("--kind", type=click.Choice(["open", "context"]), required=True, help="No options, or the text in view.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Questions at most.")
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
-@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@price_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
@@ -51,7 +52,7 @@ def retest(
     kind: Literal["open", "context"],
     limit: int,
     budget_text: str,
-    prices_path: Path | None,
+    prices: Prices,
     seed: int,
     dry_run: bool,
     json_path: str | None,
@@ -63,7 +64,7 @@ def retest(
     """
     rng = np.random.default_rng(seed)
     items, condition = prepare_retest(run, _base(run, base_path), kind=kind, limit=limit, rng=rng)
-    budget, prices = parse_budget(budget_text), read_prices(prices_path)
+    budget = parse_budget(budget_text)
     if dry_run:
         console(json_path).print(f"{len(items)} questions to {condition.name}, within {budget}.")
         write_json({"dry_run": {"budget": str(budget), "calls": len(items)}}, json_path)
@@ -89,7 +90,7 @@ def retest(
     help="All that a search asked about, or its failing paragraphs alone (then there is no correlation).",
 )
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
-@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@price_options
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def cross(
@@ -97,7 +98,7 @@ def cross(
     runs: tuple[Place, ...],
     subset: str,
     budget_text: str,
-    prices_path: Path | None,
+    prices: Prices,
     dry_run: bool,
     json_path: str | None,
 ) -> None:
@@ -109,7 +110,7 @@ def cross(
     names = [s.condition.name for s in subsets]
     if len(set(names)) < len(runs):
         raise InputError("Two of the searches are of the same condition.", remedy="Give one search for each model.")
-    everything, prices = merge_items(subsets), read_prices(prices_path)
+    everything = merge_items(subsets)
     missing = {}
     for run, s in zip(runs, subsets, strict=True):
         known = read_answers([run, out_run], s.condition)
@@ -156,7 +157,7 @@ def _print_matrix(matrix: CrossMatrix, subset: str, json_path: str | None) -> No
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
 @click.option("--limit", type=click.IntRange(1), default=60, show_default=True, help="Failing paragraphs at most.")
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
-@click.option("--prices", "prices_path", type=click.Path(path_type=Path), help="TOML with your own prices.")
+@price_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
@@ -167,7 +168,7 @@ def explain(
     base_path: Path | None,
     limit: int,
     budget_text: str,
-    prices_path: Path | None,
+    prices: Prices,
     seed: int,
     dry_run: bool,
     json_path: str | None,
@@ -192,7 +193,7 @@ def explain(
         resolve(model).name,
         limit=limit,
         budget=budget,
-        prices=read_prices(prices_path),
+        prices=prices,
         rng=rng,
     )
     reads = f"{found.answers} wrong answers of {found.paragraphs} paragraphs"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from richter.engine import Engine, RayEngine
 from richter.errors import InputError
+from richter.llm._budget import Budget
 from richter.llm._http import HttpModel
 from richter.llm._inspect import InspectModel
 from richter.llm._local import LocalModel, check_gguf
@@ -15,7 +16,7 @@ from richter.llm._providers import endpoint, resolve
 from richter.llm._remote import RemoteModel
 from richter.llm._weights import WEIGHTS, weights_cached, weights_path
 
-__all__ = ["check_model", "open_local", "open_model"]
+__all__ = ["check_model", "check_price", "open_local", "open_model"]
 
 
 def check_model(name: str, *, engine: Engine | None = None) -> None:
@@ -30,6 +31,17 @@ def check_model(name: str, *, engine: Engine | None = None) -> None:
         endpoint(spec)
     elif spec.backend == "local" and spec.model not in WEIGHTS:
         check_gguf(Path(spec.model))
+
+
+def check_price(name: str, budget: Budget, prices: Mapping[str, Price]) -> Price | None:
+    """A model's price; raises where a budget in money cannot be held because it is unknown."""
+    price = price_of(name, prices)
+    if price is None and budget.money_usd is not None:
+        raise InputError(
+            f"The price of {name} is unknown, so a budget in money cannot be held.",
+            remedy="Give it with --price IN,OUT (dollars per million tokens) or --prices FILE, or a budget in calls.",
+        )
+    return price
 
 
 def open_model(
