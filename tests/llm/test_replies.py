@@ -16,6 +16,7 @@ from richter.llm import Price
 from richter.llm._border import admit
 from richter.llm._model import Refused, TryAgain
 from richter.llm._reply import read_answer, retry_after_s
+from richter.llm._sentinel import Sentinels
 from richter.records import Answer, Decoding
 from richter.store import open_ledger
 
@@ -111,6 +112,54 @@ def test_a_second_response_in_the_same_packet_is_nobodys(tmp_path: Path) -> None
     with RawApi(lambda p, _: http(reply(answer_for(p))) * 2) as api:
         _, answers = ask_prompts(tmp_path, api.model, [f"q{n}" for n in range(50)], concurrency=2)
     assert all(answers[p].text == answer_for(p) for p in answers)
+
+
+def sentinel_or(prompt: str) -> str:
+    return prompt.rpartition(" ")[2] if prompt.startswith("Reply with this word") else answer_for(prompt)
+
+
+def test_replies_swapped_between_connections_are_seen_by_sentinels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sentinels, "is_due", every_20)
+    before: list[str] = []
+
+    def swaps(prompt: str, _: dict) -> bytes:
+        before.append(prompt)
+        return http(reply(sentinel_or(before[-2] if len(before) > 100 else prompt)))  # from then on all are one late
+
+    with RawApi(swaps) as api:
+        with pytest.raises(ModelError, match="under the wrong question"):
+            ask_prompts(tmp_path, api.model, [f"q{n}" for n in range(400)], concurrency=4)
+        assert len(api.requests) < 200
+    with open_ledger(tmp_path) as ledger:
+        note = ledger.note("suspects")
+        assert note["model"] == api.model
+        assert note["since"] < note["until"]
+
+
+def every_20(self: Sentinels, model: str) -> bool:
+    self._answers[model] += 1
+    return self._answers[model] % 20 == 0
+
+
+def test_sentinels_are_few_say_what_they_can_see_and_are_nobodys_answers(tmp_path: Path) -> None:
+    prompts = [f"q{n}" for n in range(520)]
+    with RawApi(lambda p, _: http(reply(sentinel_or(p)))) as api:
+        asker, answers = ask_prompts(tmp_path, api.model, prompts)
+    assert set(answers) == set(prompts)
+    assert api.requests.total() == 520 + 3  # after 300, 400 and 500 answers
+    assert asker.tally.answered == 520
+    assert asker.sentinels.returned == 3
+    assert "probability 0.14" in str(asker.sentinels)  # 1 - 0.95^3
+    with open_ledger(tmp_path) as ledger:
+        assert ledger.spent().answers == 523  # they are paid for
+
+
+def test_a_model_that_cannot_repeat_a_word_is_not_accused(tmp_path: Path) -> None:
+    with RawApi(lambda p, _: http(reply(answer_for(p)))) as api:
+        asker, _ = ask_prompts(tmp_path, api.model, [f"q{n}" for n in range(420)])
+    assert (len(asker.sentinels), asker.sentinels.returned) == (2, 0)
 
 
 # ---- one question is refused, or the server wants to wait ------------------------------------------------------------

@@ -295,6 +295,8 @@ async def _ask_all(
     ticker = asyncio.create_task(tell_often())
     try:
         await asker.ask_all(jobs())
+        if len(asker.sentinels):
+            asker.tally.said.append(str(asker.sentinels))
     finally:
         ticker.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -1,5 +1,6 @@
 """`richter run list|show|settle`."""
 
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,7 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
                 failed.append({"condition": answer.condition, **row})
             elif answer.item == item_id or (item_id is None and len(shown[answer.condition]) < head):
                 shown[answer.condition].append({**row, "reference": items[answer.item].reference})
+        suspects = ledger.note("suspects")
         raters = Counter((r.kind, r.rater) for r in ledger.ratings())
     table = Table("condition", "model", "answers", "cut off", "failed")
     for c in conditions:
@@ -104,6 +106,10 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
         f"{place}: {len(items)} items, {spent.calls} calls, {spent.tokens} tokens, "
         f"{money(spent.money_usd, spent.unpriced)}"
     )
+    if suspects:
+        since, until = (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(suspects[k])) for k in ("since", "until"))
+        model = printable(str(suspects["model"]))
+        out.print(f"SUSPECT: answers of {model} from {since} to {until} may be those of other questions", style="bold")
     if unsettled.cut_off or unsettled.failed:
         out.print(
             f"{unsettled.cut_off} calls never settled and {unsettled.failed} failed may have been billed up to "
@@ -143,6 +149,7 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
                 "unpriced": spent.unpriced,
             },
             "unsettled": plain(unsettled),
+            "suspects": suspects,
             "answers": shown,
             "failed": failed,
         },

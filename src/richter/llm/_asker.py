@@ -5,6 +5,7 @@ import dataclasses
 import json
 import math
 import random
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
@@ -15,6 +16,8 @@ from richter.llm._budget import Budget
 from richter.llm._limit import AdaptiveLimit
 from richter.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
 from richter.llm._prices import Price
+from richter.llm._sentinel import DECODING as SENTINEL
+from richter.llm._sentinel import Sentinels
 from richter.records import Answer, Decoding, call_key, printable
 from richter.store import Call, Ledger, Usage
 
@@ -104,6 +107,9 @@ class Asker:
         self._answered: set[str] = set()
         self._excess: dict[str, float] = {}  # how many times its bound a call may cost, where a server showed it
         self._failed_in_a_row = 0
+        self._answered_at = -math.inf
+        self.sentinels = Sentinels()
+        self._trusted_at = time.time()
 
     async def ask(self, job: Job) -> Answer:
         """The answer to a job: from the ledger if it was paid for before, else asked, committed, then returned.
@@ -147,6 +153,7 @@ class Asker:
             limit = self._limits[name] = AdaptiveLimit(self._concurrency)
             if self.budget.tokens is not None or self.budget.money_usd is not None:
                 limit.restart()  # whether the server keeps to a token limit is not known yet
+        began = time.monotonic()
         failure: AttemptFailed | CallFailed | None
         for attempt in range(1, self._max_attempts + 1):
             async with limit:
@@ -169,7 +176,8 @@ class Asker:
                     cost = self._cost(job, answer, bound, limit)
             if failure is None:
                 await asyncio.shield(self._record(job, key, answer, held, cost, aside=aside))
-                self._count_answer(name, answer)
+                self._count_answer(job, answer)
+                await self._watch_binding(job, answer)
                 return _belonging(answer, job)
             again = isinstance(failure, TryAgain) and attempt < self._max_attempts
             reason = failure.reason if isinstance(failure, AttemptFailed) else str(failure)
@@ -192,7 +200,8 @@ class Asker:
             await asyncio.shield(done)
             break
         assert failure is not None
-        self._count_failure(name, key, answer.error, failure)
+        if job.decoding is not SENTINEL:
+            self._count_failure(name, key, answer.error, failure, began)
         return _belonging(answer, job)
 
     def _cost(self, job: Job, answer: Answer, bound: Usage, limit: AdaptiveLimit) -> Usage:
@@ -215,16 +224,36 @@ class Asker:
                 self.tally.said.append(said)
         return Usage(1, tokens, money)
 
-    def _count_answer(self, name: str, answer: Answer) -> None:
+    def _count_answer(self, job: Job, answer: Answer) -> None:
+        name = job.model.name
         self._reached.add(name)
         self._answered.add(name)
         self._failed_in_a_row = 0
+        self._answered_at = time.monotonic()
         tally = self.tally
-        tally.answered += 1
+        tally.answered += job.decoding is not SENTINEL  # which is nobody's question
         tally.tokens += (answer.tokens_in or 0) + (answer.tokens_out or 0)
         tally.money_usd += answer.money_usd or 0.0
         tally.unpriced += answer.money_usd is None
         tally.truncated += answer.finish == "length"
+
+    async def _watch_binding(self, job: Job, answer: Answer) -> None:
+        """Send a sentinel now and then; where its word turns up under another question, the run ends."""
+        own = job.messages[-1]["content"].rpartition(" ")[2] if job.decoding is SENTINEL else ""
+        if stray := self.sentinels.stray(answer.text, own):
+            note = {"model": job.model.name, "since": self._trusted_at, "until": time.time(), "word": stray}
+            self.ledger.set_note("suspects", note)
+            raise ModelError(
+                f"{job.model.name} gave an answer under the wrong question: a sentinel's word came back elsewhere. All "
+                f"answers since {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(self._trusted_at))} are suspect.",
+                remedy="Find out what swaps replies (a proxy?), and ask into a new run.",
+            )
+        if own and own in answer.text:
+            self.sentinels.returned += 1
+            self._trusted_at = time.time()
+        elif not own and getattr(job.model, "remote", False) and self.sentinels.is_due(job.model.name):
+            messages = self.sentinels.ask()
+            await self.ask(Job(model=job.model, messages=messages, decoding=SENTINEL))
 
     def _record(
         self, job: Job, key: str, answer: Answer, held: str, cost: Usage, *, given_up: bool = True, aside: bytes = b""
@@ -251,11 +280,14 @@ class Asker:
         elif attempt >= UNREACHABLE_AFTER and name not in self._reached:
             raise Unreachable(f"{name}: {failure.reason}.", remedy="Check the address and the network.")
 
-    def _count_failure(self, name: str, key: str, reason: str, failure: AttemptFailed | CallFailed) -> None:
+    def _count_failure(
+        self, name: str, key: str, reason: str, failure: AttemptFailed | CallFailed, began: float
+    ) -> None:
         """Count a question that was given up; raises what is wrong where no question passes."""
         self.tally.failed += 1
         self.tally.last_error = reason
-        if self.ledger.times_given_up(key) > 1:  # what failed before says nothing new of the server
+        # what failed before, or while others were answered, says nothing of the server
+        if self._answered_at > began or self.ledger.times_given_up(key) > 1:
             return
         self._failed_in_a_row += 1
         if isinstance(failure, Refused):

@@ -44,6 +44,8 @@ _OPTIONAL = {
 class HttpModel:
     """A model behind `/chat/completions` (or `/completions` for raw text)."""
 
+    remote = True  # what it answers may be given to the wrong question on the way
+
     def __init__(self, spec: ModelSpec, *, price: Price | None, timeout_s: float) -> None:
         self.name = spec.name
         self._endpoint: Endpoint = endpoint(spec)

@@ -19,6 +19,8 @@ class InspectModel:
     Inspect's cache stays off: the ledger is the only store, so that twenty draws are twenty calls. Retries are ours.
     """
 
+    remote = True
+
     def __init__(self, spec: ModelSpec, *, price: Price | None, timeout_s: float) -> None:
         try:
             from inspect_ai.model import get_model

@@ -16,6 +16,7 @@ from typing import Any
 from richter.engine import RayEngine, own_version
 from richter.errors import CallFailed, EngineError, RichterError
 from richter.llm._model import AttemptFailed, Message, Model, TryAgain
+from richter.llm._providers import resolve
 from richter.records import Answer, Decoding
 
 __all__ = ["RemoteModel"]
@@ -112,6 +113,7 @@ class RemoteModel:
 
     def __init__(self, engine: RayEngine, name: str, **options: Any) -> None:
         self.name = name
+        self.remote = resolve(name).backend != "local"
         self._engine = engine
         self._options = options
         self._questions: dict[int, tuple[Asked, asyncio.Future[Answer]]] = {}
