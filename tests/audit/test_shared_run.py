@@ -65,7 +65,9 @@ def test_eight_processes_one_killed_and_the_server_restarted(tmp_path: Path, pos
             answers = [(a.item, a.text) for a in ledger.answers()]
             spent, claims = ledger.spent(), ledger._rows("SELECT * FROM claims")
         assert sorted(answers) == sorted((f"i{n}", answer_for(f"question {n}")) for n in range(ITEMS))
-        assert (spent.answers, claims) == (ITEMS, [])
+        sentinels = sum(prompt.startswith("Reply with this word") for prompt in api.requests)
+        assert 0 <= ITEMS + sentinels - spent.answers <= AT_ONCE  # a sentinel of the killed process may be lost
+        assert claims == []
         # an answer was sent twice only where the first sender or its process was cut off
         twice = sum(count - 1 for count in api.answered.values())
         assert twice <= AT_ONCE

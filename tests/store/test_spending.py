@@ -31,6 +31,7 @@ from richter.store import (
     settle_run,
 )
 from richter.store import _sqlite as files
+from richter.store._schema import APPLICATION_ID, MIGRATIONS
 
 BOUND = Usage(calls=1, tokens=100, money_usd=0.5)
 
@@ -131,17 +132,14 @@ def test_a_run_and_its_parts_are_asked_for_by_one_process(tmp_path: Path) -> Non
 
 
 def test_an_older_run_opens_and_its_spending_counts(tmp_path: Path) -> None:
-    from store.test_ledger import call
-    from store.test_ledger import record as keep
-
-    with open_ledger(tmp_path, mode="write") as ledger:
-        keep(ledger, call(1, money_usd=0.5), call(2, money_usd=0.25))
-    db = sqlite3.connect(tmp_path / "ledger.sqlite")  # as the version before the journal left it
-    db.executescript(
-        "DROP TABLE attempts; DROP TABLE aside; ALTER TABLE failures DROP COLUMN tokens; "
-        "ALTER TABLE failures DROP COLUMN money_usd; DELETE FROM workers; "
-        "DELETE FROM migrations WHERE name LIKE '%journal'; PRAGMA user_version=4;"
-    )
+    db = sqlite3.connect(tmp_path / "ledger.sqlite")  # as the version before the journal made it
+    db.create_function("clock", 0, lambda: 0.0)
+    for number, (name, script) in enumerate(MIGRATIONS[:4], 1):
+        db.executescript(f"{script} INSERT INTO migrations VALUES ('{name}', 0); PRAGMA user_version={number};")
+    db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    for key, money in (("a", 0.5), ("b", 0.25)):
+        db.execute("INSERT INTO calls VALUES (?, 'm', '{}', 't', '', NULL, NULL, 3, 2, ?, NULL, 0)", (key, money))
+    db.commit()
     db.close()
     with open_ledger(tmp_path) as reader:
         assert reader.used() == Usage(2, 10, 0.75)
