@@ -194,8 +194,10 @@ class Damage:
 
 
 def is_sealed(database: Database) -> bool:
-    """Whether a run has a chain: older ones get theirs when they are next written."""
-    return bool(database.rows("SELECT 1 FROM migrations WHERE name = ?1", (CHAIN,)))
+    """Whether a run has a chain: older ones get theirs when something is next recorded in them."""
+    if not database.rows("SELECT 1 FROM migrations WHERE name = ?1", (CHAIN,)):
+        return False
+    return bool(database.rows("SELECT 1 FROM chain LIMIT 1"))
 
 
 def seal_of(links: Iterable[tuple[str, str]]) -> str:
