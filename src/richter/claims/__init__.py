@@ -15,9 +15,13 @@ from richter.claims._evidence import Evidence, p_value
 from richter.claims._missing import Missing, missing_grades, worst_case
 from richter.claims._names import distinct_names
 from richter.claims._outcomes import METRICS, Metric, Outcomes, unit_means
+from richter.claims._passes import pass_metric, passes
 from richter.claims._require import require, requirement_name, unjudged
 from richter.claims._sets import maximal_sets
+from richter.claims._subgroups import Subgroup, Subgroups, subgroup_differences
+from richter.claims._suite import Trade, cheaper_and_no_worse, suite_evidence
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence, tango
+from richter.claims._variance import Design, Shares, cheapest_design, variance_shares
 
 __all__ = [
     "METRICS",
@@ -26,6 +30,7 @@ __all__ = [
     "Adjusted",
     "Alignment",
     "Comparison",
+    "Design",
     "EceSide",
     "Evidence",
     "JointTests",
@@ -35,11 +40,17 @@ __all__ = [
     "Question",
     "Sample",
     "Shared",
+    "Shares",
     "Side",
+    "Subgroup",
+    "Subgroups",
     "Summary",
+    "Trade",
     "adjusted_difference",
     "answer",
     "as_sample",
+    "cheaper_and_no_worse",
+    "cheapest_design",
     "check_alignment",
     "compare_outcomes",
     "decide",
@@ -55,11 +66,16 @@ __all__ = [
     "missing_grades",
     "p_value",
     "pairs_of",
+    "pass_metric",
+    "passes",
     "require",
     "requirement_name",
     "side",
+    "subgroup_differences",
+    "suite_evidence",
     "tango",
     "unit_means",
     "unjudged",
+    "variance_shares",
     "worst_case",
 ]

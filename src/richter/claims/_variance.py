@@ -1,0 +1,142 @@
+"""Where the spread comes from (groups, items, draws), and what is cheaper: more items or more draws."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from richter.claims._outcomes import Outcomes
+from richter.claims._units import Sample, as_sample
+from richter.errors import InputError
+
+__all__ = ["Design", "Shares", "cheapest_design", "variance_shares"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """Components of variance of one mean, or of one difference: between groups, items in a group, draws of an item.
+
+    `draws` is a draw's variance (of a difference: of a draw of both); None where no item has two draws, and then it
+    is part of `items`. `groups` is None without groups.
+    """
+
+    conditions: tuple[str, ...]
+    groups: float | None
+    items: float
+    draws: float | None
+    n_items: int
+    n_groups: int | None
+    draws_per_item: float
+    items_per_group: float
+
+    @property
+    def total(self) -> float:
+        """The variance of one draw of one item."""
+        return (self.groups or 0.0) + self.items + (self.draws or 0.0)
+
+    def error(self, items: float, draws: float) -> float:
+        """The standard error with so many items and draws of each, in groups as large as these are."""
+        per_item = (self.groups or 0.0) * self.items_per_group + self.items + (self.draws or 0.0) / draws
+        return math.sqrt(per_item / items)
+
+    def sentence(self) -> str:
+        """The shares in words."""
+        if self.total == 0:
+            return "nothing varies"
+        parts = [("groups", self.groups), ("items", self.items), ("draws", self.draws)]
+        said = ", ".join(f"{100 * v / self.total:.0f}% from {name}" for name, v in parts if v is not None)
+        return f"of the variance {said}" + ("" if self.draws is not None else " and draws together (one draw an item)")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """Items and draws of each that reach a standard error at the least cost, and what costs what now."""
+
+    items: int
+    draws: int
+    cost: float
+    cheaper: str
+    sentence: str
+
+
+def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = None) -> Shares:
+    """Estimates by the method of moments, from one condition's values or from the second's minus the first's.
+
+    Draws: the pooled variance within items (of both conditions, added). Items: the variance of items' means within
+    their group, less the draws' part, at least 0. Groups: the variance of groups' means, less what items give, at
+    least 0. Draws of the two conditions are taken to be independent.
+    """
+    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    names = (first,) if second is None else (first, second)
+    places = [sample.place(name) for name in names]
+    use = ~np.isnan(sample.mean[:, places]).any(axis=1)
+    if int(use.sum()) < 3:
+        raise InputError(f"{int(use.sum())} items say nothing of variance.", remedy="Give three items at the least.")
+    mean = sample.mean[use][:, places]
+    x = mean[:, -1] - mean[:, 0] if second is not None else mean[:, 0]
+    counts, within = sample.draws[use][:, places], sample.within[use][:, places]
+    free = np.maximum(counts - 1, 0).sum(axis=0)
+    draws = float(np.sum(within.sum(axis=0) / free)) if (free > 0).all() else None
+    noise = 0.0 if draws is None else float(np.mean(np.sum((within.sum(axis=0) / free) / counts, axis=1)))
+    group = None if sample.outcomes.group is None else np.unique(sample.outcomes.group[use], return_inverse=True)[1]
+    if group is not None and int(group.max()) + 1 == len(group):
+        group = None
+    n = len(x)
+    if group is None:
+        items, groups, number, size = max(float(np.var(x, ddof=1)) - noise, 0.0), None, None, 1.0
+    else:
+        number = int(group.max()) + 1
+        sizes = np.bincount(group)
+        means = np.bincount(group, weights=x) / sizes
+        inside = float(np.sum((x - means[group]) ** 2)) / max(n - number, 1)
+        between = float(np.sum(sizes * (means - x.mean()) ** 2)) / max(number - 1, 1)
+        size = (n - float(np.sum(sizes**2)) / n) / max(number - 1, 1)
+        items, groups = max(inside - noise, 0.0), max((between - inside) / size, 0.0)
+        size = float(np.sum(sizes**2)) / n  # items that share a group with an item, itself included
+    return Shares(
+        conditions=names,
+        groups=groups,
+        items=items,
+        draws=draws,
+        n_items=n,
+        n_groups=number,
+        draws_per_item=float(np.mean(counts)),
+        items_per_group=size,
+    )
+
+
+def cheapest_design(shares: Shares, error: float, *, cost_item: float, cost_draw: float) -> Design:
+    """Items n and draws r of each with the standard error `error` at the least n (cost_item + r cost_draw).
+
+    The best r is sqrt(cost_item / cost_draw x draws' variance / (items' variance + groups' x items in a group)),
+    rounded to the better neighbour, at least 1. `cost_item` is what a new item costs before its first draw (writing,
+    a reference, a grader's reading), `cost_draw` each draw.
+    """
+    if not (error > 0 and cost_item >= 0 and cost_draw > 0):
+        raise InputError(
+            f"A standard error of {error:g} at {cost_item:g} an item and {cost_draw:g} a draw is no design.",
+            remedy="Give an error above 0, a cost of an item of 0 or more and of a draw above 0.",
+        )
+    fixed = shares.items + (shares.groups or 0.0) * shares.items_per_group
+    noise = shares.draws or 0.0
+    best = math.sqrt(cost_item / cost_draw * noise / fixed) if fixed > 0 else math.inf
+    most = 1000.0
+
+    def cost(draws: int) -> tuple[float, int]:
+        items = max(2, math.ceil((fixed + noise / draws) / error**2 - 1e-9))
+        return items * (cost_item + draws * cost_draw), items
+
+    near = {max(1, math.floor(min(best, most))), max(1, math.ceil(min(best, most)))}
+    draws = min(near, key=lambda r: (cost(r)[0], r))
+    total, items = cost(draws)
+    if shares.draws is None:
+        cheaper, why = "items", "one draw an item does not tell draws from items; more items always help"
+    else:
+        now = max(1, round(shares.draws_per_item))
+        # what one unit of money lowers the variance by, spent on items or on draws of the same items
+        by_items = (fixed + noise / now) / (cost_item + now * cost_draw)
+        by_draws = noise / now**2 / cost_draw
+        cheaper = "items" if by_items >= by_draws else "draws"
+        why = f"at {now} draw{'s' * (now != 1)} an item, money lowers the variance more when spent on more {cheaper}"
+    said = f"{items:,} items with {draws} draw{'s' * (draws != 1)} each would do, for {total:,.6g}; {why}"
+    return Design(items=items, draws=draws, cost=total, cheaper=cheaper, sentence=said)

@@ -1,0 +1,45 @@
+"""pass@k and pass^k from draws."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from helpers.outcomes import outcomes
+from richter.claims import compare_outcomes, passes, unit_means
+from richter.errors import InputError
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_passes_by_enumeration(k: int, every: bool) -> None:
+    draws = np.array([[[1, 0, 0, 1, 0]], [[0, 0, 0, 0, 0]], [[1, 1, 1, 1, 1]], [[1, 0, 0, 0, 0]]])
+    found = unit_means(passes(outcomes(draws), k, every=every)).mean[:, 0]
+    rule = all if every else any
+    want = [np.mean([rule(row[0][list(c)]) for c in itertools.combinations(range(5), k)]) for row in draws]
+    np.testing.assert_allclose(found, want, atol=1e-12)
+
+
+def test_unbiased_for_fresh_draws_recovers_truth(rng: np.random.Generator) -> None:
+    rate = rng.random(4000)
+    x = (rng.random((4000, 1, 6)) < rate[:, None, None]).astype(float)
+    at3 = unit_means(passes(outcomes(x), 3)).mean
+    all3 = unit_means(passes(outcomes(x), 3, every=True)).mean
+    # 4,000 items with a spread below 0.5: an error of at most 0.008
+    assert at3.mean() == pytest.approx(np.mean(1 - (1 - rate) ** 3), abs=0.03)
+    assert all3.mean() == pytest.approx(np.mean(rate**3), abs=0.03)
+
+
+def test_fewer_draws_than_k_are_refused_with_a_line() -> None:
+    x = np.array([[[1.0, 0.0]], [[1.0, np.nan]]])
+    with pytest.raises(InputError, match="1 answers of a have fewer than 2 draws"):
+        passes(outcomes(x), 2)
+    with pytest.raises(InputError, match="no pass or fail"):
+        passes(outcomes([[0.5]], "mean_score"), 1)
+
+
+def test_a_page_speaks_of_tries(rng: np.random.Generator) -> None:
+    x = (rng.random((200, 2, 4)) < np.array([0.2, 0.7])[None, :, None]).astype(float)
+    (claim,) = compare_outcomes([passes(outcomes(x), 2, every=True)]).claims
+    assert claim.measure == "pass^2"
+    assert "b is more often right in all of 2 tries than a" in claim.sentence

@@ -1,0 +1,72 @@
+"""One difference in subgroups: own evidence, one test, partial pooling."""
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+
+from helpers.outcomes import outcomes
+from richter.claims import difference_evidence, subgroup_differences
+from richter.claims._subgroups import _pool
+from richter.errors import InputError
+
+
+def board(rng: np.random.Generator, effects: list[float], size: int) -> tuple[np.ndarray, np.ndarray]:
+    code = np.repeat(np.arange(len(effects)), size)
+    base = rng.normal(0.5, 0.1, size=len(code))
+    return np.stack([base, base + np.array(effects)[code] + rng.normal(0, 0.2, len(code))], axis=1), code
+
+
+def test_two_subgroups_against_scipy(rng: np.random.Generator) -> None:
+    x, code = board(rng, [0.0, 0.05], 60)
+    found = subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=code, names=("s", "t"))
+    d = x[:, 1] - x[:, 0]
+    assert found.p == pytest.approx(ttest_ind(d[code == 0], d[code == 1], equal_var=False).pvalue, rel=1e-9)
+    own = difference_evidence(outcomes(x[code == 1], "mean_score"), "a", "b")
+    assert found.subgroups[1].evidence.interval(0.95) == own.interval(0.95)
+    assert found.subgroups[0].pooled is None  # two are too few to pool
+
+
+def test_eight_schools_against_the_textbook() -> None:
+    # Rubin (1981): posterior means with a flat prior on the spread, as printed in Gelman et al. (BDA, table 5.3)
+    d = np.array([28.0, 8, -3, 7, -1, 1, 18, 12])
+    error = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+    pooled, _, _ = _pool(d, error, 0.95)
+    np.testing.assert_allclose(pooled, [11, 8, 6, 8, 5, 6, 11, 8], atol=0.9)
+
+
+def test_effects_that_differ_are_told_and_pooled_lie_between(rng: np.random.Generator) -> None:
+    x, code = board(rng, [0.0, 0.0, 0.0, 0.0, 0.3], 40)
+    found = subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=code, names=tuple("stuvw"))
+    assert found.p is not None
+    assert found.p < 1e-4
+    assert "the effect differs between the 5 subgroups" in found.sentence
+    overall = float(np.mean(x[:, 1] - x[:, 0]))
+    for s in found.subgroups:
+        low, high = sorted((s.evidence.estimate, overall))
+        assert s.pooled is not None
+        assert low - 0.02 <= s.pooled <= high + 0.02
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [8, 40])
+def test_one_effect_is_called_several_in_five_of_a_hundred(size: int) -> None:
+    rng = np.random.default_rng(size)
+    runs, false = 300, 0
+    for _ in range(runs):
+        x, code = board(rng, [0.1] * 5, size)
+        x[:, 1] += rng.normal(0, 0.3, len(code)) * (code == 0)  # one subgroup varies more
+        p = subgroup_differences(
+            outcomes(x, "mean_score"), "a", "b", subgroup=code, names=tuple("stuvw"), n_resamples=400, rng=rng
+        ).p
+        assert p is not None
+        false += p <= 0.05
+    assert false / runs < 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_groups_across_subgroups_and_lone_subgroups_are_refused(rng: np.random.Generator) -> None:
+    x, code = board(rng, [0.0, 0.0], 10)
+    group = np.arange(20) % 5
+    with pytest.raises(InputError, match="several subgroups"):
+        subgroup_differences(outcomes(x, "mean_score", group=group), "a", "b", subgroup=code, names=("s", "t"))
+    with pytest.raises(InputError, match="1 subgroup with"):
+        subgroup_differences(outcomes(x, "mean_score"), "a", "b", subgroup=np.zeros(20, dtype=int), names=("s",))

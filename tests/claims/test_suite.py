@@ -1,0 +1,79 @@
+"""Suites of benchmarks, and quality kept at a lower cost."""
+
+import numpy as np
+import pytest
+
+from helpers.outcomes import outcomes
+from richter.claims import METRICS, Trade, cheaper_and_no_worse, difference_evidence, p_value, suite_evidence
+from richter.errors import InputError
+from richter.records import Verdict
+
+
+def pair(rng: np.random.Generator, n: int, gain: float) -> object:
+    x = rng.normal([0.5, 0.5 + gain], 0.1, size=(n, 2))
+    return difference_evidence(outcomes(x, "mean_score"), "a", "b")
+
+
+def test_a_suite_by_hand(rng: np.random.Generator) -> None:
+    parts = {"math": pair(rng, 400, 0.02), "code": pair(rng, 200, 0.05)}
+    found = suite_evidence(parts, {"math": 3.0, "code": 1.0})  # type: ignore[arg-type]
+    math, code = parts["math"], parts["code"]
+    assert found.estimate == pytest.approx(0.75 * math.estimate + 0.25 * code.estimate)  # type: ignore[attr-defined]
+    # symmetric parts: the half-widths add like standard errors
+    half = np.hypot(0.75 * math.interval(0.9).half_width, 0.25 * code.interval(0.9).half_width)  # type: ignore[attr-defined]
+    assert found.interval(0.9).half_width == pytest.approx(half)
+    assert found.n == 600
+    p = p_value(found, 0.0)
+    assert 0.0 not in found.interval(1 - 1.001 * p)
+    assert 0.0 in found.interval(1 - 0.999 * p)
+    assert "weights: math 75%, code 25%" in found.notes
+
+
+def test_weights_that_do_not_fit_are_refused(rng: np.random.Generator) -> None:
+    with pytest.raises(InputError, match="no weight for code"):
+        suite_evidence({"math": pair(rng, 9, 0), "code": pair(rng, 9, 0)}, {"math": 1.0})  # type: ignore[dict-item]
+    with pytest.raises(InputError, match="zero, negative"):
+        suite_evidence({"math": pair(rng, 9, 0)}, {"math": 0.0})  # type: ignore[dict-item]
+
+
+def trade(rng: np.random.Generator, quality: float, cost: float, margin: float = 0.01, n: int = 2000) -> Trade:
+    score = rng.normal([0.5, 0.5 + quality], 0.1, size=(n, 2))
+    money = np.exp(rng.normal([0.0, np.log1p(cost)], 0.3, size=(n, 2)))
+    return Trade(
+        conditions=("a", "b"),
+        quality=difference_evidence(outcomes(score, "mean_score"), "a", "b"),
+        cost=difference_evidence(outcomes(money, "money"), "a", "b"),
+        metric=METRICS["mean_score"],
+        cost_metric=METRICS["money"],
+        margin=margin,
+    )
+
+
+def test_both_must_hold(rng: np.random.Generator) -> None:
+    (good,) = cheaper_and_no_worse([trade(rng, 0.0, -0.3)])
+    assert good.verdict is Verdict.VERIFIED
+    assert "b is not worse scored than a by more than 0.010 and cheaper" in good.sentence
+    (dear,) = cheaper_and_no_worse([trade(rng, 0.0, 0.3)])
+    assert dear.verdict is Verdict.REFUTED
+    (worse,) = cheaper_and_no_worse([trade(rng, -0.05, -0.3)])
+    assert worse.verdict is Verdict.REFUTED
+    (open_,) = cheaper_and_no_worse([trade(rng, 0.0, -0.3, margin=0.0001)])
+    assert open_.verdict is Verdict.UNDECIDED
+    assert "undecided (mean score)" in open_.sentence
+
+
+def test_the_larger_p_decides_by_hand(rng: np.random.Generator) -> None:
+    t = trade(rng, 0.0, -0.01, n=200)
+    (claim,) = cheaper_and_no_worse([t])
+    low = t.quality.interval(1 - 2 * claim.p).low  # type: ignore[operator]
+    high = t.cost.interval(1 - 2 * claim.p).high  # type: ignore[operator]
+    assert min(low + t.margin, -high) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_pairs_at_the_edge_pass_in_five_of_a_hundred() -> None:
+    # exactly at the margin and clearly cheaper: the quality alone decides, at one-sided 5%
+    rng = np.random.default_rng(2)
+    passed = sum(
+        cheaper_and_no_worse([trade(rng, -0.01, -0.5, n=60)])[0].verdict is Verdict.VERIFIED for _ in range(400)
+    )
+    assert abs(passed / 400 - 0.05) < 2.6 * np.sqrt(0.05 * 0.95 / 400)

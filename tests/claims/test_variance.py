@@ -1,0 +1,54 @@
+"""Shares of variance, and the cheaper way to a standard error."""
+
+import numpy as np
+import pytest
+
+from helpers.outcomes import outcomes
+from richter.claims import cheapest_design, difference_evidence, variance_shares
+from richter.errors import InputError
+
+
+def nested(rng: np.random.Generator, groups: int, size: int, draws: int, sds: tuple[float, float, float]) -> np.ndarray:
+    g = np.repeat(rng.normal(0, sds[0], groups), size)
+    i = g + rng.normal(0, sds[1], groups * size)
+    return i[:, None, None] + rng.normal(0, sds[2], (groups * size, 1, draws))
+
+
+def test_components_recovers_truth(rng: np.random.Generator) -> None:
+    x = nested(rng, 400, 5, 4, (0.3, 0.5, 1.0))
+    found = variance_shares(outcomes(x, "mean_score", group=np.repeat(np.arange(400), 5)), "a")
+    assert found.groups == pytest.approx(0.09, rel=0.3)
+    assert found.items == pytest.approx(0.25, rel=0.15)
+    assert found.draws == pytest.approx(1.0, rel=0.05)
+    assert "% from groups" in found.sentence()
+
+
+def test_the_error_of_this_design_is_the_one_seen(rng: np.random.Generator) -> None:
+    x = np.concatenate([nested(rng, 300, 1, 3, (0, 0.5, 0.7)), nested(rng, 300, 1, 3, (0, 0.5, 0.7))], axis=1)
+    board = outcomes(x, "tokens")
+    found = variance_shares(board, "a", "b")
+    seen = difference_evidence(board, "a", "b").standard_error
+    assert found.error(300, 3) == pytest.approx(seen, rel=1e-3)
+
+
+def test_one_draw_says_so(rng: np.random.Generator) -> None:
+    found = variance_shares(outcomes(nested(rng, 50, 1, 1, (0, 1, 1)), "mean_score"), "a")
+    assert found.draws is None
+    assert "draws together" in found.sentence()
+    assert cheapest_design(found, 0.1, cost_item=1, cost_draw=1).draws == 1
+
+
+@pytest.mark.parametrize(("cost_item", "cost_draw"), [(0.0, 1.0), (1.0, 1.0), (10.0, 1.0), (100.0, 0.1)])
+def test_the_design_is_the_cheapest_by_search(rng: np.random.Generator, cost_item: float, cost_draw: float) -> None:
+    shares = variance_shares(outcomes(nested(rng, 200, 1, 3, (0, 0.3, 1.0)), "mean_score"), "a")
+    found = cheapest_design(shares, 0.02, cost_item=cost_item, cost_draw=cost_draw)
+    fixed, noise = shares.items, shares.draws or 0.0
+    costs = [np.ceil((fixed + noise / r) / 0.02**2) * (cost_item + r * cost_draw) for r in range(1, 400)]
+    assert found.cost == pytest.approx(min(costs), rel=0.01)  # items are whole, so neighbours differ by little
+    assert shares.error(found.items, found.draws) <= 0.02 + 1e-9
+
+
+def test_a_design_without_cost_is_refused(rng: np.random.Generator) -> None:
+    shares = variance_shares(outcomes(nested(rng, 20, 1, 2, (0, 1, 1)), "mean_score"), "a")
+    with pytest.raises(InputError, match="no design"):
+        cheapest_design(shares, 0.1, cost_item=1, cost_draw=0)
