@@ -26,9 +26,9 @@ from richter.stats import icc, krippendorff_alpha, weighted_kappa
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "judge"
 
 
-def read_golden() -> list[dict]:
-    """The labelled answers."""
-    return [json.loads(line) for line in (FOLDER / "golden.jsonl").read_text(encoding="utf-8").splitlines()]
+def read_lines(name: str) -> list[dict]:
+    """The labelled answers of a file."""
+    return [json.loads(line) for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
 
 
 def shrink(full: Gazetteer, texts: list[str]) -> Gazetteer:
@@ -49,10 +49,11 @@ def shrink(full: Gazetteer, texts: list[str]) -> Gazetteer:
 
 def main() -> None:
     """Print agreement by part, or write the small gazetteer."""
-    golden = read_golden()
+    golden = read_lines("golden.jsonl")
     full = read_gazetteer(sys.argv[1])
     if "--shrink" in sys.argv:
-        texts = [row["answer"] for row in golden] + [row["item"]["prompt"] for row in golden]
+        rows = golden + read_lines("read_answers.jsonl")
+        texts = [row["answer"] for row in rows] + [row["item"]["prompt"] for row in rows]
         (FOLDER / "golden.gazetteer.json.gz").write_bytes(pack(shrink(full, texts)))
         return
     judge = RuleJudge(full)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from richter.bench import Gazetteer, read_gazetteer
-from richter.judge import GRID, RuleJudge, rubric
+from richter.judge import GRID, RuleJudge, rubric, rule_label
 from richter.records import Answer, Item
 from richter.stats import weighted_kappa
 
@@ -289,3 +289,40 @@ def test_refusals_and_empty_answers_are_never_fabrications(gazetteer: Gazetteer)
     judge = RuleJudge(gazetteer)
     for text in ("", "...", "I'm sorry, I cannot provide that.", "I do not have information about Zaquex.", "Unknown."):
         assert judge.score(COUNTRY, text).label in ("refusal", "empty"), text
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (COUNTRY, "Nantes is a city in the Himalayan foothills that the United Nations knows."),
+        (COUNTRY, "Rather, it uses TCP/IP."),
+        (COUNTRY, "I'll get into a mess, but I'm glad you asked."),
+        (COUNTRY, "It was described by the International Air Transport Association."),
+        (COUNTRY, "Hugging Face"),
+        (IATA, "Paris, as my sister Promethera says, has 14 airports."),
+    ],
+)
+def test_what_is_only_unknown_is_not_called_invented_by_hand(gazetteer: Gazetteer, question: Item, answer: str) -> None:
+    score = RuleJudge(gazetteer).score(question, answer)
+    assert score.mechanism != "fabrication", score.reason
+
+
+def test_a_fabrication_is_said_once(gazetteer: Gazetteer) -> None:
+    answer = Answer(text="Nantes is in the Republic of Vandaria.", item=COUNTRY.id, condition="c")
+    rating = RuleJudge(gazetteer).rate(COUNTRY, answer)
+    assert rating.mechanism == rule_label(rating) == "fabrication"
+    assert not rating.reason.startswith("fabrication")
+
+
+def test_answers_that_were_read_against_one_reader() -> None:
+    """500 answers labelled by reading (studies/judges_rules.py): few false fabrications, most severe errors caught."""
+    rows = [json.loads(line) for line in (FOLDER / "read_answers.jsonl").read_text(encoding="utf-8").splitlines()]
+    judge = RuleJudge(read_gazetteer(FOLDER / "golden.gazetteer.json.gz"))
+    scores = [judge.score(Item.from_dict(row["item"]), row["answer"]) for row in rows]
+    honest = [s for s, row in zip(scores, rows, strict=True) if row["label"] != "invented"]
+    severe = [s for s, row in zip(scores, rows, strict=True) if row["label"] in ("severe", "invented", "no answer")]
+    assert (len(rows), len(honest), len(severe)) == (500, 398, 440)
+    assert sum(s.mechanism == "fabrication" for s in honest) / len(honest) <= 0.03
+    assert sum(s.severity >= 2 for s in severe) / len(severe) >= 0.9
+    twice = [row for row in rows if "second" in row]
+    assert sum(row["second"] == row["label"] for row in twice) >= 0.95 * len(twice)

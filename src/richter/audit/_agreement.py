@@ -84,9 +84,10 @@ def measure_agreement(
         basis = _reference(tables, reference) if name == "judge" else tables.get("human")
         if name == "rule" and basis is None:
             continue
-        references[name] = judge_report(tables[name], basis, rng=rng)
+        drawn = source.strata if source.strata and basis is not None and basis.kind == "human" else None
+        references[name] = judge_report(tables[name], basis, strata=drawn, rng=rng)
         if "human" in tables and not any_scale:
-            corrected[name] = corrections(tables["human"], tables[name], strata=source.strata or None, rng=rng)
+            corrected[name] = corrections(tables["human"], tables[name], strata=source.strata or None)
     return AgreementReport(
         file=file,
         kinds=kinds,

@@ -30,6 +30,7 @@ from richter.judge import (
     judge_report,
     rate_answer,
     rubric,
+    rule_label,
     snap,
     tabulate,
 )
@@ -296,7 +297,7 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
     given = {kind: [r for r in ratings if r.kind == kind] for kind in ("human", "judge", "rule")}
     labels: dict[str, dict[str, int]] = {}
     for r in given["rule"]:
-        label = r.reason.partition(":")[0] if r.severity is not None else "no score"
+        label = rule_label(r)
         own = labels.setdefault(r.condition, {})
         own[label] = own.get(label, 0) + 1
     means: dict[str, dict[str, float]] = {}

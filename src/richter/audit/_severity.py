@@ -154,7 +154,7 @@ def weigh_scores(
         mapper=mapper,
         **values,
     )
-    corrected, skipped, rated = _human_tables(human, scores, level, rng)
+    corrected, skipped, rated = _human_tables(human, scores, level)
     rates = study.deployment if mix is not None else {**study.deployment, **corrected}
     checks = [
         dataclasses.replace(check_requirement(name, table, rule), exploratory=exploratory)
@@ -249,7 +249,7 @@ def _overcalls(ratings: Sequence[Rating], scores: Scores) -> float | None:
 
 
 def _human_tables(
-    source: str | Path | RatingsFile | None, scores: Scores, level: float, rng: np.random.Generator
+    source: str | Path | RatingsFile | None, scores: Scores, level: float
 ) -> tuple[dict[str, DeploymentTable], dict[str, str], Sequence[Rating]]:
     if source is None:
         return {}, {}, ()
@@ -263,7 +263,6 @@ def _human_tables(
                 labels[:, j],
                 strata=None if strata is None else strata[:, j],
                 level=level,
-                rng=rng,
             )
         except InputError as error:
             skipped[name] = str(error)

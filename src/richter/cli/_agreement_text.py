@@ -32,10 +32,13 @@ def print_agreement(out: Console, a: Agreement) -> None:
             f"{a.kind} ratings: the reliability of a single score is {single}, of the mean of {a.icc.n_raters} {mean}, "
             "at the lower limit."
         )
-    out.print(
-        f"  {k} raters, {a.n_answers:,} answers, {a.n_complete:,} with "
-        + ("every rater's score." if a.design == "crossed" else "two scores (judges dealt round robin).")
-    )
+    who = {"human": "people", "judge": "judges", "rule": "rules"}[a.kind]
+    dealt = "every one's score" if a.design == "crossed" else f"{a.each} scores each ({who} in turn); all of them count"
+    out.print(f"  {k} {who}, {a.n_ratings:,} ratings of {a.n_answers:,} answers, {a.n_complete:,} with {dealt}.")
+    if a.twice:
+        out.print(f"  {a.twice:,} answers were rated again by the same rater: the last rating counts.")
+    if a.moved:
+        out.print(f"  {a.moved:,} scores lie between half steps and were put on the nearest.")
     rows: list[tuple[str, float, Interval | None]] = []
     if not isinstance(a.icc, Undefined):
         rows.append(("ICC(2,1), one rater", a.icc.single, a.icc.single_interval))
@@ -77,10 +80,15 @@ def print_judges(out: Console, r: JudgeReport) -> None:
         out.print(f"How far the {r.kind}s can be trusted is not known. {panel.why if panel else ''}")
     else:
         side = "harsher" if panel.bias > 0 else "more lenient"
+        whose = "people" if r.reference == "human" else "rules"
+        span = "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
         out.print(
-            f"Against the {r.reference} reference on {panel.n:,} answers the {_whose(r.kind)} {side} by "
-            f"{abs(panel.bias):.2f} on average."
+            f"Against {whose} on {panel.n:,} answers the {_whose(r.kind)} {side} by {abs(panel.bias):.2f}{span} on average."
         )
+        if r.weighted:
+            out.print("  Labels were drawn by stratum; every figure is weighted back to all judged answers.")
+        elif r.reference == "human":
+            out.print("  How the labels were drawn is not known: these figures are of the labelled answers only.")
         overcall = r.overcall["panel"]
         if not isinstance(overcall, Undefined) and overcall.estimate is not None:
             out.print(

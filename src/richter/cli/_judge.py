@@ -25,7 +25,7 @@ from richter.cli._progress import asking, downloading, money
 from richter.engine import open_engine
 from richter.errors import InputError
 from richter.interop import export_table
-from richter.judge import RULES, judge_decoding
+from richter.judge import LABELS, RULES, judge_decoding
 from richter.llm import Prices, parse_budget
 from richter.records import printable
 from richter.store import Place, run_place
@@ -168,7 +168,6 @@ def print_grading(out: Console, r: GradingResult) -> None:
 
 def _print(out: Console, r: JudgingResult) -> None:
     if r.n_rule:
-        labels = ("correct", "error", "no answer", "refusal", "empty", "premise accepted", "fabrication")
         parts = []
         for condition, counts in r.rule_labels.items():
             n = sum(counts.values())
@@ -177,10 +176,10 @@ def _print(out: Console, r: JudgingResult) -> None:
                 f"{printable(condition)}: {counts.get('correct', 0) / n:.0%} right, {invented / n:.0%} invented"
             )
         out.print("By rules, " + "; ".join(parts) + ".")
-        table = Table("condition", *labels, "mean severity", box=None, pad_edge=False)
+        table = Table("condition", *LABELS, "mean severity", box=None, pad_edge=False)
         for condition, counts in r.rule_labels.items():
             mean = r.mean_severity.get("rule", {}).get(condition)
-            cells = [f"{counts.get(label, 0):,}" for label in labels]
+            cells = [f"{counts.get(label, 0):,}" for label in LABELS]
             table.add_row(printable(condition, limit=30), *cells, "undefined" if mean is None else f"{mean:.2f}")
         out.print(table)
         out.print()

@@ -30,12 +30,13 @@ from richter.judge._reliability import (
     tabulate,
 )
 from richter.judge._rubric import GRID, Rubric, check_mechanism, check_severity, rubric, snap
-from richter.judge._rules import RuleJudge, RuleScore
+from richter.judge._rules import LABELS, RuleJudge, RuleScore, rule_label
 from richter.judge._sample import Sample, band, draw_sample
 
 __all__ = [
     "AGREE_WITHIN",
     "GRID",
+    "LABELS",
     "REPLY_TOKENS",
     "RULES",
     "Agreement",
@@ -71,6 +72,7 @@ __all__ = [
     "read_reply",
     "reply_schema",
     "rubric",
+    "rule_label",
     "serve_loopback",
     "snap",
     "tabulate",

@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterable
 
 from richter.bench import Entity, content_words, normalise_name
 
-__all__ = ["Mention", "asserts", "code_tokens", "leading_sentences", "mentions", "numbers", "unknown_names"]
+__all__ = [
+    "Mention",
+    "asserts",
+    "claims_code",
+    "code_tokens",
+    "invented_names",
+    "leading_sentences",
+    "mentions",
+    "numbers",
+    "unknown_names",
+]
 
 Lookup = Callable[[str], tuple[Entity, ...]]
 
@@ -34,7 +44,7 @@ _COMMON = frozenset(
         "time to two unit we what when where which while who with yes you your zone note overall generally according",
         "based although additionally also known located north south east west northern southern eastern western",
         "central tld tlds dns http organization organisation standardization association civil aviation top-level www",
-        "ip usa im ive id its theres",
+        "ip usa us uk kingdom im ive id its theres",
         "january february march april may june july august september october november december monday friday sunday",
         "union federal republic national european united eurozone dr sir mr mrs professor university highway coast",
         "gsm utc gmt isbn ascii hexadecimal binary periodic table atomic number middle sea ocean river island",
@@ -126,7 +136,7 @@ def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[st
 def _part_of_a_longer_name(text: str, tokens: list[re.Match[str]], i: int, lookup: Lookup) -> bool:
     """Whether a word stands in a longer name that does not exist ('Baja' in 'Baja de Baja')."""
     j = i + 1
-    while j < len(tokens) and tokens[j].group() in _JOINTS and text[tokens[j - 1].end() : tokens[j].start()] == " ":
+    while j < len(tokens) and tokens[j].group() in _JOINTS - {"and", "in"} and text[tokens[j - 1].end() : tokens[j].start()] == " ":
         j += 1
     if j >= len(tokens) or text[tokens[j - 1].end() : tokens[j].start()] != " ":
         return False
@@ -170,7 +180,7 @@ def unknown_names(text: str, prompt: str, known: Iterable[Mention]) -> list[str]
         inside = covered[token.start()]
         before = text[max(0, token.start() - WINDOW) : token.start()]
         opens = token.start() == 0 or re.search(r"[.!?:\n]\s*[\"“]?$", before) is not None
-        if run and re.search(r"[.,;:()\n]", text[run[-1].end() : token.start()]):
+        if run and re.search(r"[.,;:!?()\n]", text[run[-1].end() : token.start()]):
             close()
         if inside or (opens and (word.lower() in _COMMON or normalise_name(word) in asked)):
             close()
@@ -186,9 +196,100 @@ def unknown_names(text: str, prompt: str, known: Iterable[Mention]) -> list[str]
 
 
 def _strange(word: str, asked: set[str]) -> bool:
-    plain = normalise_name(word.removesuffix("'s").removesuffix("’s"))
-    habit = plain in asked or plain in _COMMON or plain in _JOINTS or _ADJECTIVE.match(word) is not None
-    return word[0].isupper() and not habit and len(plain) > 1
+    """Whether a capitalised word is no word of the question, none of habit, no people's adjective, no contraction."""
+    if re.search(r"['’](?:m|ll|ve|re|d|t)$|-(?:based|controlled|speaking|made|born)$", word) or not word[0].isupper():
+        return False
+    parts = normalise_name(word.removesuffix("'s").removesuffix("’s")).split()
+    if _ADJECTIVE.match(re.split(r"[-–]", word)[0]) or "".join(parts) in asked:
+        return False
+    return any(p not in asked and p not in _COMMON and p not in _JOINTS and len(p) > 1 for p in parts)
+
+
+# By which nouns a name is said to be of the kind that was asked for.
+_KINDS = {
+    "country": "country nation republic kingdom territory",
+    "city": "city town municipality village port",
+    "region": "region province state prefecture county canton division district territory department",
+    "continent": "continent",
+    "currency": "currency unit",
+    "element": "element",
+    "symbol": "symbol element",
+    "language": "language tongue",
+    "script": "script alphabet",
+    "zone": "zone identifier",
+    "software": "language format program",
+    "service": "service protocol",
+    "status": "phrase",
+}
+_PLACES = frozenset({"country", "city", "region", "continent", "script"})
+_SAYING = frozenset({"is", "are", "was", "were", "be", "called", "named", "as"})
+_ORGANISATION = re.compile(
+    r"\b(?:network|fund|association|organi[sz]ation|commission(?:er)?|bank|university|institute|union|airlines?|academy)$",
+    re.IGNORECASE,
+)
+_AFTER = frozenset({"which", "is", "was", "are", "and", "or", "in", "of", "where", "that", "with", "who", "as", "by", "at"})
+# Real names, of no kind that is ever asked for, which answers go astray to.
+_WELL_KNOWN = re.compile(
+    r"hugging ?face|google|microsoft|apple|openai|wikipedia|united nations|european|world (?:bank|health|war)|tcp|unicode"
+    r"|international (?:air|civil|organization|organisation|monetary|telecommunication)|smollm|air transport",
+    re.IGNORECASE,
+)
+
+
+def invented_names(text: str, prompt: str, known: Iterable[Mention], kind: str) -> list[str]:
+    """The names of `unknown_names` that the text claims to be what was asked for.
+
+    A name is claimed where it is all that is said, where a verb of saying so ("is", "called") or, for places, "in"
+    stands before it, where it is of a noun of the asked kind ("the country of X", "the X language"), or where such a
+    noun explains it ("X, the capital of ..."). Any other unknown name is only that: unknown to the gazetteer.
+    """
+    nouns = _KINDS.get(kind, "").split() + (["capital"] if kind == "city" else [])
+    found = []
+    for name in unknown_names(text, prompt, known):
+        at = text.find(name)
+        after = text[at + len(name) :]
+        code = name.isupper() and len(name) <= 4 and kind not in ("symbol", "zone")
+        if at < 0 or code or _WELL_KNOWN.search(name):
+            continue
+        if kind in _PLACES and _ORGANISATION.search(name):
+            continue
+        # "in the Tabtak world", "the Caucasus region": named after it, and not of the asked kind
+        noun = re.match(r"\s+([a-z]+)\b", after)
+        if re.search(r"\bthe\s+$", text[:at]) and noun and noun[1] not in nouns and noun[1] not in _AFTER:
+            continue
+        alone = not re.search(r"\w", re.sub(r"(?i)\b(?:the|an?)\b", "", text[:at]) + after)
+        explained = re.match(
+            rf"\W{{0,3}}(?:\s*\([^)]*\))?\W{{0,3}}(?:is |are |was )?(?:the |a |an |its )?(?:(?!of\b)\w+ ){{0,3}}?(?:{'|'.join(nouns) or 'x^'})\b",
+            after,
+        )
+        if alone or (explained and kind != "zone") or _said_to_be(text[:at], kind, nouns):
+            found.append(name)
+    return found
+
+
+def _said_to_be(before: str, kind: str, nouns: list[str]) -> bool:
+    """Whether the words before a name say that it is the thing of the asked kind."""
+    if re.search(r":\s*[“\"'`*]*$", before):
+        return True
+    words = re.findall(r"[\w'’-]+|[.,;:!?()]", before)
+    for k in range(len(words) - 1, max(len(words) - 6, -1), -1):
+        word = words[k].lower()
+        if word in _SAYING:
+            return True
+        if word == "in":
+            return kind in _PLACES
+        if word == "of":
+            return k > 0 and words[k - 1].lower() in nouns and words[k - 1].lower() != "capital"
+        if word not in ("the", "a", "an", "also", "now", "local", "ancient", "small", *nouns):
+            return False
+    return False
+
+
+def claims_code(text: str, token: str) -> bool:
+    """Whether a text gives a token as the code that was asked for: first of all, after "is", a colon or an equals."""
+    first = leading_sentences(text, 1).strip()
+    place = rf"(?:^|\b(?:is|be|was)\s*:?\s*|[:=]\s*)(?:the\s+)?[“\"'`*(]*{re.escape(token)}(?!\w|\s?:)"
+    return re.search(place, first) is not None
 
 
 def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from richter.errors import InputError
 from richter.judge._rubric import check_mechanism, check_severity, snap
-from richter.records import Rating
+from richter.records import Rating, Result
 from richter.stats import (
     ICC,
     Alpha,
@@ -21,7 +21,6 @@ from richter.stats import (
     Missingness,
     Screening,
     Share,
-    difference_of,
     effective_judges,
     fleiss_kappa,
     icc,
@@ -74,13 +73,19 @@ def _try(measure: Callable[P, T], *data: P.args, **options: P.kwargs) -> T | Und
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Tabulated:
-    """Ratings of one kind as answers x raters; NaN where a rater was not asked or failed (counted in `failed`)."""
+    """Ratings of one kind as answers x raters; NaN where a rater was not asked or failed (counted in `failed`).
+
+    `twice` counts ratings of an answer that the same rater gave again (the last one counts), `moved` scores between
+    the half steps, which are put on the nearest.
+    """
 
     kind: str
     keys: tuple[Key, ...]
     raters: tuple[str, ...]
     values: NDArray[np.float64]
     failed: NDArray[np.bool_]
+    twice: int = 0
+    moved: int = 0
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -100,60 +105,71 @@ def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) 
         others = sorted({r.kind for r in ratings})
         raise InputError(
             f"There are no {kind} ratings here" + (f", only {' and '.join(others)} ratings." if others else "."),
-            remedy="Kinds are never taken for one another; collect ratings of this kind (`richter rate` for people).",
+            remedy="Kinds are never taken for one another; collect ratings of this kind (`richter label` for people).",
         )
     keys = tuple(sorted({(r.item, r.condition, r.draw) for r in chosen}))
     raters = tuple(sorted({r.rater for r in chosen}))
     row, column = {key: i for i, key in enumerate(keys)}, {name: j for j, name in enumerate(raters)}
     values = np.full((len(keys), len(raters)), np.nan)
-    failed = np.zeros(values.shape, dtype=bool)
-    given = np.zeros(values.shape, dtype=bool)
+    failed, given = np.zeros(values.shape, dtype=bool), np.zeros(values.shape, dtype=bool)
+    twice = moved = 0
     for r in chosen:
         at = row[r.item, r.condition, r.draw], column[r.rater]
         where = f"{r.rater} on {r.item} ({r.condition})"
-        if given[at]:
-            raise InputError(f"{where} is rated twice.", remedy="Keep one rating per rater and answer.")
-        given[at] = True
+        twice += bool(given[at])
+        given[at], failed[at] = True, r.severity is None
         check_mechanism(r.mechanism, where=where)
         if r.severity is None:
-            failed[at] = True
+            values[at] = np.nan
+        elif any_scale:
+            values[at] = r.severity
         else:
-            values[at] = r.severity if any_scale else check_severity(r.severity, where=where)
-    return Tabulated(kind=kind, keys=keys, raters=raters, values=values, failed=failed)
+            values[at] = check_severity(float(snap([r.severity])[0]) if 0 <= r.severity <= 4 else r.severity, where=where)
+            moved += values[at] != r.severity
+    return Tabulated(
+        kind=kind, keys=keys, raters=raters, values=values, failed=failed, twice=twice, moved=int(moved)
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
-    """How far raters of one kind agree. Measures that need full rows use `n_complete` answers."""
+class Agreement(Result):
+    """How far raters of one kind agree. Measures that need full rows use `n_complete` answers of `each` ratings."""
 
     kind: str
     raters: tuple[str, ...]
-    design: Literal["crossed", "round robin"]
+    design: Literal["crossed", "in turn"]
+    each: int
     n_answers: int
     n_complete: int
+    n_ratings: int
+    twice: int
+    moved: int
     icc: ICC | Undefined
     alpha: Alpha | Undefined
     fleiss: Kappa | Undefined
     kappa_linear: dict[str, Kappa | Undefined]
     kappa_quadratic: dict[str, Kappa | Undefined]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
 
 def agreement(table: Tabulated, rows: NDArray[np.bool_] | None = None, *, rng: np.random.Generator) -> Agreement:
     """Agreement within one kind, on all answers or on some `rows`.
 
-    Where every rater rated the same answers (crossed) the raters are the columns. Where a pool was dealt out (round
-    robin: fewer full rows than half of those with two ratings) ICC and kappa compare each answer's first and second
-    rating, as the paper does with its primary and secondary judge; alpha takes the table as it is.
+    Where every rater rated the same answers (crossed) the raters are the columns. Where answers were dealt out among
+    more raters than rate one (in turn), ICC and kappa take all ratings of the answers that have the usual number of
+    them: first, second, third and so on, with the raters' places turning from answer to answer. Alpha takes the table
+    as it is, whatever the number of ratings.
     """
     values = table.values if rows is None else table.values[rows]
-    full = values[~np.isnan(values).any(axis=1)]
-    doubly = values[(~np.isnan(values)).sum(axis=1) >= 2]
-    crossed = len(full) >= max(2, len(doubly) / 2) or len(table.raters) == 2
-    columns, names = (full, table.raters) if crossed else (_first_two(doubly), ("first", "second"))
+    number = (~np.isnan(values)).sum(axis=1)
+    several = number[number >= 2]
+    full = values[number == len(table.raters)]
+    crossed = len(full) >= max(2, len(several) / 2) or len(table.raters) == 2
+    if crossed:
+        columns, names = full, table.raters
+    else:
+        each = int(np.bincount(several).argmax()) if len(several) else 2
+        columns = _in_turn(values[number == each], each)
+        names = tuple(f"rating {k + 1}" for k in range(each))
     pairs = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
 
     def kappas(weights: Literal["linear", "quadratic"]) -> dict[str, Kappa | Undefined]:
@@ -165,9 +181,13 @@ def agreement(table: Tabulated, rows: NDArray[np.bool_] | None = None, *, rng: n
     return Agreement(
         kind=table.kind,
         raters=table.raters,
-        design="crossed" if crossed else "round robin",
+        design="crossed" if crossed else "in turn",
+        each=len(names),
         n_answers=len(values),
         n_complete=len(columns),
+        n_ratings=int(number.sum()),
+        twice=table.twice,
+        moved=table.moved,
         icc=_try(icc, columns),
         alpha=_try(krippendorff_alpha, values, rng=rng),
         fleiss=_try(fleiss_kappa, columns),
@@ -176,17 +196,21 @@ def agreement(table: Tabulated, rows: NDArray[np.bool_] | None = None, *, rng: n
     )
 
 
-def _first_two(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The first two ratings of each row; which judge comes first turns from answer to answer, as when dealt."""
-    order = np.argsort(np.isnan(values), axis=1, kind="stable")
-    pair = np.take_along_axis(values, order, axis=1)[:, :2]
-    pair[1::2] = pair[1::2, ::-1]
-    return pair
+def _in_turn(values: NDArray[np.float64], each: int) -> NDArray[np.float64]:
+    """All `each` ratings of every row; which rater's comes first turns from answer to answer, as when dealt."""
+    order = np.argsort(np.isnan(values), axis=1, kind="stable")[:, :each]
+    columns = np.take_along_axis(values, order, axis=1)
+    places = (np.arange(each) + np.arange(len(values))[:, None]) % each
+    return np.take_along_axis(columns, places, axis=1)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeReport:
-    """Judges of one kind against a reference of another kind, on the answers that have both."""
+class JudgeReport(Result):
+    """Judges of one kind against a reference of another kind, on the answers that have both.
+
+    `weighted` says that the reference's answers were drawn by a known design and that figures are of all answers;
+    else they are of the labelled ones only. `unreadable` is the first reason why a judge gave no score.
+    """
 
     kind: str
     reference: str
@@ -200,17 +224,21 @@ class JudgeReport:
     leave_one_out: tuple[LeaveOneOut, ...] | Undefined
     missing: dict[str, Share]
     missing_test: Missingness | Undefined
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+    weighted: bool
 
 
-def judge_report(judges: Tabulated, reference: Tabulated | None, *, rng: np.random.Generator) -> JudgeReport:
+def judge_report(
+    judges: Tabulated,
+    reference: Tabulated | None,
+    *,
+    strata: Mapping[Key, str] | None = None,
+    rng: np.random.Generator,
+) -> JudgeReport:
     """Bias, overcall, sensitivity and PPV of each judge and of their mean; effective judges; leniency; missing scores.
 
-    Without a reference, what needs one is undefined and says so: judges that agree with each other may share their
-    mistakes.
+    `strata` are those in which the reference's answers were drawn: with them figures are weighted back to all judged
+    answers. Without a reference, what needs one is undefined and says so: judges that agree with each other may share
+    their mistakes.
     """
     truth = np.full(len(judges.keys), np.nan)
     if reference is not None:
@@ -228,16 +256,18 @@ def judge_report(judges: Tabulated, reference: Tabulated | None, *, rng: np.rand
         if reference is None:
             return none
         here = slice(None) if rows is None else rows
-        return _try(overcall_rate, column[here], truth[here])
+        return _try(overcall_rate, column[here], truth[here], strata=None if group is None else group[here])
 
     snapped = snap(judges.mean)
+    group = None if strata is None else np.array([strata.get(key, "") for key in judges.keys])
     return JudgeReport(
         kind=judges.kind,
         reference="" if reference is None else reference.kind,
         judges=judges.raters,
         n_both=int(both.sum()),
         screening={
-            name: none if reference is None else _try(screen, column, truth) for name, column in columns.items()
+            name: none if reference is None else _try(screen, column, truth, strata=group)
+            for name, column in columns.items()
         },
         overcall={name: overcalled(snapped if name == "panel" else column) for name, column in columns.items()},
         overcall_by_condition={c: overcalled(snapped, of == c) for c in conditions},
@@ -250,11 +280,12 @@ def judge_report(judges: Tabulated, reference: Tabulated | None, *, rng: np.rand
             if len(conditions) > 1
             else Undefined(why="One condition only: nothing to compare.")
         ),
+        weighted=group is not None,
     )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Correction:
+class Correction(Result):
     """A condition's (or a difference's) figures as the judges have them, corrected by human labels."""
 
     condition: str
@@ -263,20 +294,15 @@ class Correction:
     mean_severity: Corrected | Undefined
     rates: dict[float, Corrected] | Undefined  # P(severity >= s); at 0.5 the error rate
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
 
 def corrections(
     human: Tabulated,
     judges: Tabulated,
     *,
     strata: Mapping[Key, str] | None = None,
-    rng: np.random.Generator,
     thresholds: Sequence[float] = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0),
 ) -> tuple[Correction, ...]:
-    """Prediction-powered figures for every condition, then for every pair of conditions (first minus second).
+    """Corrected figures for every condition, then for every pair of conditions on shared items (second minus first).
 
     `strata` names the stratum in which each answer could be drawn for labelling; without it the labels are taken as
     a simple random sample of the judged answers, which the caller must be able to say.
@@ -284,62 +310,25 @@ def corrections(
     labels = dict(zip(human.keys, human.mean, strict=True))
     scored = ~np.isnan(judges.mean)
     keys = [key for key, ok in zip(judges.keys, scored, strict=True) if ok]
+    at = {key: i for i, key in enumerate(keys)}
     score = judges.mean[scored]
     label = np.array([labels.get(key, np.nan) for key in keys])
+    group = None if strata is None else np.array([strata.get(key, "") for key in keys])
     of = np.array([key[1] for key in keys])
+    conditions = sorted(set(of.tolist()))
     found = []
-    for condition in sorted(set(of.tolist())):
-        mine = of == condition
-        group = None
-        if strata is not None:
-            group = np.array([strata.get(key, "") for key, here in zip(keys, mine, strict=True) if here])
-        y, f = label[mine], score[mine]
+    for condition in conditions:
+        mine = np.flatnonzero(of == condition)
+        y, f, g = label[mine], score[mine], None if group is None else group[mine]
         found.append(
             Correction(
                 condition=condition,
-                n=int(mine.sum()),
+                n=len(mine),
                 n_labelled=int((~np.isnan(y)).sum()),
-                mean_severity=_try(ppi_mean, y, f, strata=group),
-                rates=_try(ppi_rates, y, f, thresholds=thresholds, strata=group, rng=rng),
+                mean_severity=_try(ppi_mean, y, f, strata=g),
+                rates=_try(ppi_rates, y, f, thresholds=thresholds, strata=g),
             )
         )
-    if strata is None:
-        found += _differences(keys, label, score, [c.condition for c in found], thresholds)
-    else:
-        found += [_unpaired(a, b) for i, a in enumerate(found) for b in found[i + 1 :]]
-    return tuple(found)
-
-
-def _unpaired(a: Correction, b: Correction) -> Correction:
-    """The difference of two conditions whose labels were drawn apart."""
-    mean: Corrected | Undefined
-    rates: dict[float, Corrected] | Undefined
-    if isinstance(a.mean_severity, Undefined) or isinstance(b.mean_severity, Undefined):
-        mean = Undefined(why="One of the two is undefined.")
-    else:
-        mean = difference_of(a.mean_severity, b.mean_severity)
-    if isinstance(a.rates, Undefined) or isinstance(b.rates, Undefined):
-        rates = Undefined(why="One of the two is undefined.")
-    else:
-        rates = {s: difference_of(a.rates[s], b.rates[s]) for s in a.rates}
-    return Correction(
-        condition=f"{a.condition} minus {b.condition}",
-        n=min(a.n, b.n),
-        n_labelled=min(a.n_labelled, b.n_labelled),
-        mean_severity=mean,
-        rates=rates,
-    )
-
-
-def _differences(
-    keys: Sequence[Key],
-    label: NDArray[np.float64],
-    score: NDArray[np.float64],
-    conditions: Sequence[str],
-    thresholds: Sequence[float],
-) -> list[Correction]:
-    at = {key: i for i, key in enumerate(keys)}
-    found = []
     for i, first in enumerate(conditions):
         for second in conditions[i + 1 :]:
             shared = [
@@ -351,17 +340,20 @@ def _differences(
                 continue
             a, b = (np.array(side) for side in zip(*shared, strict=True))
             sides = (label[a], score[a]), (label[b], score[b])
+            drawn = None if group is None else (group[a], group[b])
+
+            def difference(
+                threshold: float | None, sides: Any = sides, drawn: Any = drawn
+            ) -> Corrected:
+                return ppi_difference(*sides, threshold=threshold, strata=drawn)
+
             found.append(
                 Correction(
-                    condition=f"{first} minus {second}",
+                    condition=f"{second} minus {first}",
                     n=len(shared),
-                    n_labelled=int((~np.isnan(label[a]) & ~np.isnan(label[b])).sum()),
-                    mean_severity=_try(ppi_difference, *sides),
-                    rates=_try(_rate_differences, *sides, thresholds),
+                    n_labelled=int((~np.isnan(label[a])).sum() + (~np.isnan(label[b])).sum()),
+                    mean_severity=_try(difference, None),
+                    rates=_try(lambda: {s: difference(s) for s in thresholds}),  # noqa: B023 - called at once
                 )
             )
-    return found
-
-
-def _rate_differences(first: Any, second: Any, thresholds: Sequence[float]) -> dict[float, Corrected]:
-    return {s: ppi_difference(first, second, threshold=s) for s in thresholds}
+    return tuple(found)

@@ -10,7 +10,9 @@ from richter.bench import Entity, Gazetteer, is_refusal, normalise_name
 from richter.judge._extract import (
     Mention,
     asserts,
+    claims_code,
     code_tokens,
+    invented_names,
     leading_sentences,
     mentions,
     numbers,
@@ -18,7 +20,7 @@ from richter.judge._extract import (
 )
 from richter.records import Answer, Item, Rating, storable
 
-__all__ = ["RuleJudge", "RuleScore"]
+__all__ = ["LABELS", "RuleJudge", "RuleScore", "rule_label"]
 
 # How far off a place is.
 SAME_REGION, SAME_COUNTRY, NEIGHBOUR, SAME_CONTINENT, ELSEWHERE = 1.0, 1.5, 2.0, 2.5, 3.0
@@ -58,6 +60,17 @@ _GENERIC_DOMAINS = frozenset({".com", ".net", ".org", ".edu", ".gov", ".int", ".
 _NAMING = ("service-port", "phrase-http", "currency-number", "ascii")
 
 
+LABELS = ("correct", "error", "no answer", "refusal", "empty", "premise accepted", "fabrication")
+
+
+def rule_label(rating: Rating) -> str:
+    """What kind of answer a rule's rating says it is: the word its reason opens with, else its mechanism."""
+    if rating.severity is None:
+        return "no score"
+    label = rating.reason.partition(":")[0]
+    return label if label in LABELS else rating.mechanism
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RuleScore:
     """A severity, what kind of answer it is, how it went wrong and a sentence that says why.
@@ -94,7 +107,8 @@ class RuleJudge:
             kind="rule",
             severity=score.severity,
             mechanism=score.mechanism,
-            reason=storable(f"{score.label}: {score.reason}"),
+            # a fabrication's label is its mechanism too: said once
+            reason=storable(score.reason if score.label == score.mechanism else f"{score.label}: {score.reason}"),
         )
 
     def score(self, item: Item, text: str) -> RuleScore:
@@ -124,7 +138,8 @@ class RuleJudge:
         if not touched and len(said.split()) > SHORT:  # a bare value, name or code answers the false question
             return _score(NOT_ANSWERED, "no answer", "format", "It speaks of something else than what was asked.")
         lead = leading_sentences(text, 1)
-        invented = unknown_names(lead, item.prompt, mentions(lead, item.prompt, self._find))
+        asked = str(item.truth.get("asked", "region"))
+        invented = invented_names(lead, item.prompt, mentions(lead, item.prompt, self._find), asked)
         premise = _cut(str(item.truth.get("premise", "the question's premise")))
         if invented and not re.search(r"\d", invented[0]) and not invented[0].isupper():
             reason = f"It accepts that {premise}, which is false, and invents {_cut(invented[0])!r} for it."
@@ -162,7 +177,7 @@ class RuleJudge:
         if belongs:
             return _score(0.5, "error", "format", f"It only implies the answer ({belongs!r}).")
         if kind != "zone":
-            invented = unknown_names(lead, item.prompt, found)
+            invented = invented_names(lead, item.prompt, found, kind)
             for mention in found:
                 places = [e for e in mention.entities if e.kind in placing and (e.people or 1000) >= PLACING_THOUSANDS]
                 if places and not any(lead.find(name) < mention.start for name in invented):
@@ -212,8 +227,10 @@ class RuleJudge:
 
     def _unplaced(self, item: Item, lead: str, kind: str, found: list[Mention]) -> RuleScore:
         """Nothing of the right kind: an invented name, a thing of another kind, or no answer at all."""
-        invented = unknown_names(lead, item.prompt, found)
-        values = [written for _, written in numbers(lead, item.prompt)]
+        invented = invented_names(lead, item.prompt, found, kind)
+        values = [written for _, written in numbers(lead, item.prompt) if claims_code(lead, written)]
+        if kind == "zone" and not re.search(r"(?i)zone|identifier|^\W*[\d.+-]+\W*$", lead):
+            values = []
         if kind == "zone" and re.search(r"\b(UTC|GMT)\b", lead):
             return _score(OTHER_OF_KIND, "error", "format", "It gives an offset from UTC, not an identifier.")
         if kind == "zone" and values:
@@ -225,6 +242,10 @@ class RuleJudge:
         if found:
             what = found[0].entities[0].kind
             return _score(OTHER_KIND, "error", "retrieval", f"It says {_cut(found[0].text)!r}, a {what} and no {kind}.")
+        strange = unknown_names(lead, item.prompt, found)
+        if strange:
+            reason = f"It gives no {kind or 'answer'}; {_cut(strange[0])!r} is not known here, which does not make it invented."
+            return _score(NOT_ANSWERED, "no answer", "format", reason)
         return _score(NOT_ANSWERED, "no answer", "format", "It does not answer what was asked.")
 
     def _distance(self, truth: Mapping[str, Any], kind: str, entities: list[Entity]) -> tuple[float, str]:
@@ -317,11 +338,9 @@ class RuleJudge:
                 return _score(DETAIL, "error", "format", f"It names {tongue[0].text!r}, whose code was asked.")
         bare = len(text.split()) <= 2
         written = [t for t in tokens if bare or t[0] == "." or re.search(r"\d", t) or (t.isupper() and len(t) > 1)]
+        written = [t for t in written if claims_code(text, t) and not (bare and self._find(t.title()))]
         if written:
             return _score(INVENTED, "fabrication", "fabrication", f"No source knows the code {_cut(written[0])!r}.")
-        invented = unknown_names(leading_sentences(text), item.prompt, named)
-        if invented:
-            return _score(INVENTED, "fabrication", "fabrication", f"No source knows {_cut(invented[0])!r}.")
         return _score(NOT_ANSWERED, "no answer", "format", "It gives no code.")
 
     def _character(self, item: Item, text: str) -> RuleScore:

@@ -20,14 +20,13 @@ def human_corrected_table(
     *,
     strata: ArrayLike | None = None,
     level: float = 0.95,
-    rng: np.random.Generator,
 ) -> DeploymentTable:
     """`deployment_table` for human severity: `severity` as judged, `human` the label or NaN, answer by answer.
 
-    At every severity the rate is `stats.ppi_rate`'s: prediction-powered where labels on both sides of the judge's
-    flag are many, else post-stratified on the flag with Jeffreys posteriors. What judges miss and what they overcall
-    both reach the limits. The one-sided limits are those of the two-sided interval at 2 level - 1. `strata` names the
-    stratum that each answer's label was drawn from; without it labels are taken as a simple random sample.
+    At every severity the rate is `stats.ppi_rate`'s: labels weighed by the strata in which they were drawn, Jeffreys'
+    limits for both sides together and Clopper and Pearson's for one alone. What judges miss and what they overcall
+    both reach the limits. `strata` names the stratum that each answer's label was drawn from; without it labels are
+    taken as a simple random sample.
     """
     judged, labels = np.asarray(severity, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if judged.shape != labels.shape:
@@ -37,12 +36,14 @@ def human_corrected_table(
     label_index = snap(labels[rated], name="human")
     label_level = np.where(label_index < 0, np.nan, LEVELS[label_index])
     groups = None if strata is None else np.asarray(strata)[rated]
-    one_sided = 2 * level - 1
     rows = []
     for k in range(1, 9):
         threshold = float(LEVELS[k])
-        both = ppi_rate(label_level, judge_level, threshold, strata=groups, level=level, rng=rng)
-        side = ppi_rate(label_level, judge_level, threshold, strata=groups, level=one_sided, rng=rng)
+        both = ppi_rate(label_level, judge_level, threshold, strata=groups, level=level)
+        top, bottom = (
+            ppi_rate(label_level, judge_level, threshold, strata=groups, level=level, side=side).interval
+            for side in ("upper", "lower")
+        )
         rows.append(
             DeploymentRow(
                 severity=threshold,
@@ -55,8 +56,8 @@ def human_corrected_table(
                     level=level,
                     method=both.interval.method,
                 ),
-                upper=side.interval.high * MILLION,
-                lower=side.interval.low * MILLION,
+                upper=top.high * MILLION,
+                lower=bottom.low * MILLION,
             )
         )
     labelled = int(np.sum(~np.isnan(label_level)))

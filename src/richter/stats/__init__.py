@@ -10,7 +10,18 @@ from richter.stats._krippendorff import Alpha, krippendorff_alpha
 from richter.stats._leniency import JudgeEffect, LeaveOneOut, Leniency, leave_one_judge_out, leniency
 from richter.stats._missingness import Missingness, missingness
 from richter.stats._multiplicity import benjamini_hochberg, holm
-from richter.stats._ppi import Corrected, difference_of, ppi_difference, ppi_mean, ppi_rate, ppi_rates
+from richter.stats._ppi import (
+    Corrected,
+    LabelledPool,
+    Side,
+    labelled_pool,
+    pool_difference,
+    pool_interval,
+    ppi_difference,
+    ppi_mean,
+    ppi_rate,
+    ppi_rates,
+)
 from richter.stats._proportion import clopper_pearson, wilson
 from richter.stats._screening import Screening, Share, ThresholdRow, overcall_rate, screen
 from richter.stats._trials import Mapper, in_threads, run_tasks, run_trials
@@ -28,19 +39,20 @@ __all__ = [
     "EffectiveJudges",
     "JudgeEffect",
     "Kappa",
+    "LabelledPool",
     "LeaveOneOut",
     "Leniency",
     "Mapper",
     "Missingness",
     "Screening",
     "Share",
+    "Side",
     "ThresholdRow",
     "benjamini_hochberg",
     "bin_gaps",
     "bootstrap",
     "bootstrap_ece",
     "clopper_pearson",
-    "difference_of",
     "ece",
     "ece_interval",
     "ece_limits",
@@ -51,10 +63,13 @@ __all__ = [
     "icc",
     "in_threads",
     "krippendorff_alpha",
+    "labelled_pool",
     "leave_one_judge_out",
     "leniency",
     "missingness",
     "overcall_rate",
+    "pool_difference",
+    "pool_interval",
     "ppi_difference",
     "ppi_mean",
     "ppi_rate",

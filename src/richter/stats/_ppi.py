@@ -1,25 +1,38 @@
-"""Correcting many judge scores with few human labels: prediction-powered inference and its rare-event form."""
+"""Figures as people would rate, from human labels on some answers and a judge's score on all: safe for rare errors."""
 
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv
-from scipy.stats import t as student
+from scipy.special import betaincinv, ndtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 
-__all__ = ["Corrected", "difference_of", "ppi_difference", "ppi_mean", "ppi_rate", "ppi_rates"]
+__all__ = [
+    "Corrected",
+    "LabelledPool",
+    "Side",
+    "labelled_pool",
+    "pool_difference",
+    "pool_interval",
+    "ppi_difference",
+    "ppi_mean",
+    "ppi_rate",
+    "ppi_rates",
+]
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
 Target = Literal["population", "pool"]
+Side = Literal["both", "lower", "upper"]
 
-MIN_CLASS = 10  # labelled positives and negatives on each side of the flag that a normal interval needs
-POSTERIOR_DRAWS = 20_000
+LEAST = 2  # labels without which nothing is said
+PART = 5  # labels that a part of a random sample has at least
+PARTS = 5  # parts into which a random sample is cut at most
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,40 +49,51 @@ class Corrected(Shown):
     labels_only: float
     labels_only_interval: Interval
     judge_only: float
-    tuning: float | None  # lambda: how far the judge is trusted; None in the rare-event form
     worth: float
     n_labelled: int
     n: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledPool:
+    """Answers cut into parts in which labels are a random sample: each part's share, labels, mean and mean square.
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Labels:
-    """The labelled part (y human, f judge), how it was drawn, and all judge scores."""
+    Labels lie in [low, high]. `n` are effective labels (fewer than `count` where labels in a part weigh differently).
+    A part without labels has the judge's own mean and knows nothing of people's. `part` is every answer's part.
+    """
 
-    y: Floats
-    f: Floats
-    pool: Floats
-    stratum: NDArray[np.intp]  # of each label
-    stratum_labels: Floats  # labels per stratum
-    stratum_sizes: Floats  # answers per stratum
-    probability: Floats | None
+    low: float
+    high: float
+    part: Codes
+    share: Floats
+    size: Floats
+    count: Floats
+    n: Floats
+    mean: Floats
+    square: Floats
+    judge_only: float
 
     @property
-    def weight(self) -> Floats:
-        """Share of the pool that each label stands for; sums to one."""
-        if self.probability is not None:
-            weight = 1 / self.probability
-        else:
-            weight = (self.stratum_sizes / self.stratum_labels)[self.stratum]
-        normal: Floats = weight / weight.sum()
-        return normal
+    def estimate(self) -> float:
+        """The sum of shares times means."""
+        return float(self.share @ self.mean)
 
 
-def _prepare(human: ArrayLike, judge: ArrayLike, strata: ArrayLike | None, probability: ArrayLike | None) -> _Labels:
+def labelled_pool(
+    human: ArrayLike,
+    judge: ArrayLike,
+    *,
+    strata: ArrayLike | None = None,
+    probability: ArrayLike | None = None,
+    low: float = 0.0,
+    high: float = 4.0,
+) -> LabelledPool:
+    """Cut answers into parts: by the `strata` in which labels were drawn, else by the judge's score.
+
+    `human` is NaN where there is no label. Without strata labels are taken as a simple random sample (or one with
+    inclusion `probability` for each answer) and the cuts lie between the judge's scores, from the top, so that each
+    part has at least 5 labels: by how many labels there are, never by what they say.
+    """
     y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
     if y.ndim != 1 or y.shape != f.shape:
         raise InputError(
@@ -81,68 +105,189 @@ def _prepare(human: ArrayLike, judge: ArrayLike, strata: ArrayLike | None, proba
             f"{int(np.isnan(f).sum())} answers have no judge score.",
             remedy="Leave answers without a judge score out, and report how many; the correction needs one for each.",
         )
-    labelled = ~np.isnan(y)
-    n = int(labelled.sum())
-    if n < 4:
-        raise TooFewErrors(f"{n} answers have a human label.", n=n, needed=4)
     if strata is not None and probability is not None:
         raise InputError(
             "Both strata and probabilities were given.", remedy="Strata imply the probabilities; give one."
         )
-    chance = None
+    labelled = ~np.isnan(y)
+    if int(labelled.sum()) < LEAST:
+        raise TooFewErrors(f"{int(labelled.sum())} answers have a human label.", n=int(labelled.sum()), needed=LEAST)
+    if (y[labelled] < low).any() or (y[labelled] > high).any():
+        raise InputError(f"A label is outside [{low:g}, {high:g}].", remedy="Use one scale for all labels.")
+    weight = np.ones(len(y))
     if probability is not None:
-        chance = np.broadcast_to(np.asarray(probability, dtype=np.float64), y.shape)[labelled]
-        if np.isnan(chance).any() or (chance <= 0).any() or (chance > 1).any():
+        chance = np.broadcast_to(np.asarray(probability, dtype=np.float64), y.shape)
+        given = chance[labelled]
+        if np.isnan(given).any() or (given <= 0).any() or (given > 1).any():
             raise InputError(
                 "An inclusion probability is not in (0, 1].", remedy="Give the chance each labelled answer had."
             )
-    group = np.zeros(len(y), dtype=np.intp)
+        weight = np.where(labelled, 1 / np.where(labelled, chance, 1.0), 0.0)
     if strata is not None:
-        names, group = np.unique(np.asarray(strata), return_inverse=True)
-        if group.shape != y.shape:
-            raise InputError(f"{len(group)} strata for {len(y)} answers.", remedy="Give each answer's stratum.")
-        sizes, drawn = np.bincount(group), np.bincount(group[labelled], minlength=len(names))
-        bare = (drawn < 2) & (drawn < sizes)
-        if bare.any():
-            raise TooFewErrors(
-                f"Stratum {names[bare][0]!s} has {drawn[bare][0]} human labels for {sizes[bare][0]} answers.",
-                n=int(drawn[bare][0]),
-                needed=2,
-                remedy="Label at least two of every stratum, or join it with another.",
-            )
-    groups = int(group.max()) + 1
-    return _Labels(
-        y=y[labelled],
-        f=f[labelled],
-        pool=f,
-        stratum=group[labelled],
-        stratum_labels=np.bincount(group[labelled], minlength=groups).astype(np.float64),
-        stratum_sizes=np.bincount(group, minlength=groups).astype(np.float64),
-        probability=chance,
+        part = np.unique(np.asarray(strata), return_inverse=True)[1].astype(np.intp)
+        if part.shape != y.shape:
+            raise InputError(f"{len(part)} strata for {len(y)} answers.", remedy="Give each answer's stratum.")
+    else:
+        part = _cut(f, labelled)
+    parts = int(part.max()) + 1
+
+    def total(values: Floats, rows: NDArray[np.bool_] | None = None) -> Floats:
+        kept = slice(None) if rows is None else rows
+        return np.bincount(part[kept], weights=values[kept], minlength=parts).astype(np.float64)
+
+    size, count = total(np.ones(len(y))), total(labelled.astype(np.float64))
+    known, filled = count > 0, np.where(labelled, y, 0.0)
+    of = np.where(known, total(weight, labelled), 1.0)
+    scale = (high - low) or 1.0
+    own = np.clip(total(f) / size, low, high)
+    mean = np.where(known, total(weight * filled, labelled) / of, own)
+    square = np.where(known, total(weight * ((filled - low) / scale) ** 2, labelled) / of, ((own - low) / scale) ** 2)
+    n = np.where(known, of**2 / np.where(known, total(weight**2, labelled), 1.0), 0.0)
+    return LabelledPool(
+        low=low,
+        high=high,
+        part=part,
+        share=size / len(y),
+        size=size,
+        count=count,
+        n=n,
+        mean=mean,
+        square=square,
+        judge_only=float(f.mean()),
     )
 
 
-def _sampling_covariance(labels: _Labels, a: Floats, b: Floats) -> float:
-    """Covariance, over which answers were labelled, of the weighted means of a and b (the pool held fixed)."""
-    if labels.probability is not None:
-        # Poisson sampling of Hajek's ratio mean, linearised: sum (1 - pi) w^2 (a - mean)(b - mean).
-        weight = labels.weight
-        a, b = a - weight @ a, b - weight @ b
-        n = len(a)
-        return float(np.sum((1 - labels.probability) * weight**2 * a * b)) * n / (n - 1)
-    total = 0.0
-    size = labels.stratum_sizes.sum()
-    for h in range(len(labels.stratum_sizes)):
-        mine = labels.stratum == h
-        n, N = labels.stratum_labels[h], labels.stratum_sizes[h]
-        if n < N:  # a stratum labelled in full adds nothing
-            cross = float((a[mine] - a[mine].mean()) @ (b[mine] - b[mine].mean())) / (n - 1)
-            total += float((N / size) ** 2 * (1 / n - 1 / N)) * cross
-    return total
+def _cut(judge: Floats, labelled: NDArray[np.bool_]) -> Codes:
+    """Parts between the judge's distinct scores, the highest first, each with enough labels."""
+    values = np.unique(judge)[::-1]
+    need = max(PART, int(labelled.sum()) // PARTS)
+    counts = [int(np.sum(labelled & (judge == v))) for v in values]
+    part, found, name = {}, 0, 0
+    for k, value in enumerate(values):
+        part[value] = name
+        found += counts[k]
+        if found >= need and sum(counts[k + 1 :]) >= need:
+            found, name = 0, name + 1
+    return np.array([part[v] for v in judge], dtype=np.intp)
 
 
-def _freedom(labels: _Labels, spent: int) -> float:
-    return max(len(labels.y) - len(labels.stratum_sizes) - spent, 1)
+def _distances(pool: LabelledPool, tail: float, *, side: Side) -> tuple[Floats, Floats]:
+    """How far each part's lower and upper limit is from its mean, at one-sided error `tail`.
+
+    Limits are those of a Beta on [low, high] with the mean and variance that labels and pseudo-labels at the ends
+    have: half a one at either end is Jeffreys' interval for a rate, a whole one at the far end Clopper and Pearson's.
+    """
+    scale = (pool.high - pool.low) or 1.0
+    mean = (pool.mean - pool.low) / scale
+    found = []
+    for q, ends in ((tail, (1.0, 0.0)), (1 - tail, (0.0, 1.0))):
+        bottom, top = (0.5, 0.5) if side == "both" else ends
+        total = pool.n + bottom + top
+        centre, square = (pool.n * mean + top) / total, (pool.n * pool.square + top) / total
+        spread = np.maximum(square - centre**2, 1e-300) / (total + 1)
+        weight = np.maximum(centre * (1 - centre) / spread - 1, 1e-9)
+        with np.errstate(invalid="ignore"):
+            limit = betaincinv(np.maximum(centre * weight, 1e-12), np.maximum((1 - centre) * weight, 1e-12), q)
+        limit = np.where((mean <= 0) & (q < 0.5), 0.0, np.where((mean >= 1) & (q > 0.5), 1.0, limit))
+        found.append(np.where(pool.count > 0, limit, float(q > 0.5)))
+    return scale * np.maximum(mean - found[0], 0.0), scale * np.maximum(found[1] - mean, 0.0)
+
+
+def _reach(pool: LabelledPool, tail: float, *, target: Target, side: Side) -> tuple[float, float]:
+    """The sums of squared distances below and above, weighed by the parts' shares."""
+    below, above = _distances(pool, tail, side=side)
+    rest = np.ones(len(pool.size)) if target == "population" else 1 - pool.count / pool.size
+    return float(np.sum(pool.share**2 * rest * below**2)), float(np.sum(pool.share**2 * rest * above**2))
+
+
+def pool_interval(
+    pool: LabelledPool, *, level: float = 0.95, side: Side = "both", target: Target = "population"
+) -> Interval:
+    """Limits of the mean label of all answers, or of such answers, by MOVER over the parts (Zou and Donner 2008).
+
+        low = m - sqrt(sum W_h^2 (m_h - l_h)^2 + V),  high = m + sqrt(sum W_h^2 (u_h - m_h)^2 + V)
+
+    with W_h a part's share, (l_h, u_h) its own limits (Jeffreys' where both sides are asked for, Clopper and Pearson's
+    for one) and V = z^2 sum W_h (m_h - m)^2 / N for `target` "population" (such answers), 0 for "pool" (these answers,
+    where a part labelled in full adds nothing). Never of zero width where anything is unlabelled or meant as a sample.
+    With `side` "lower" or "upper" that limit holds alone at `level`; the other is the end of the scale.
+    """
+    tail = (1 - level) / 2 if side == "both" else 1 - level
+    middle, N = pool.estimate, float(pool.size.sum())
+    below, above = _reach(pool, tail, target=target, side=side)
+    between = 0.0
+    if target == "population":
+        between = float(ndtri(1 - tail)) ** 2 * float(pool.share @ (pool.mean - middle) ** 2) / N
+    low, high = middle - math.sqrt(below + between), middle + math.sqrt(above + between)
+    method = "stratified, Jeffreys" if side == "both" else "stratified, Clopper-Pearson"
+    return Interval(
+        low=pool.low if side == "upper" else max(low, pool.low),
+        high=pool.high if side == "lower" else min(high, pool.high),
+        level=level,
+        method=method,
+    )
+
+
+def pool_difference(
+    first: LabelledPool, second: LabelledPool, *, level: float = 0.95, side: Side = "both", same_items: bool = False
+) -> Interval:
+    """Limits of the second's mean minus the first's, by MOVER of the two; labels of the two were drawn apart.
+
+    With `same_items` (the pools' answers are to the same items, in one order) V is that of the items' own differences;
+    else of the two added. Labels that happen to be of the same item are not used as pairs, which errs on the wide side.
+    """
+    tail = (1 - level) / 2 if side == "both" else 1 - level
+    below_a, above_a = _reach(first, tail, target="population", side=side)
+    below_b, above_b = _reach(second, tail, target="population", side=side)
+    a, b = first.mean[first.part], second.mean[second.part]
+    apart = np.var(b - a) / len(a) if same_items else np.var(a) / len(a) + np.var(b) / len(b)
+    between = float(ndtri(1 - tail)) ** 2 * float(apart)
+    middle = second.estimate - first.estimate
+    low = middle - math.sqrt(below_b + above_a + between)
+    high = middle + math.sqrt(above_b + below_a + between)
+    ends = second.low - first.high, second.high - first.low
+    return Interval(
+        low=ends[0] if side == "upper" else max(low, ends[0]),
+        high=ends[1] if side == "lower" else min(high, ends[1]),
+        level=level,
+        method="stratified, MOVER",
+    )
+
+
+def standard_error(pool: LabelledPool) -> float:
+    """A standard error for sizing: the labels' own variance in each part, with Jeffreys' pseudo-labels."""
+    below, above = _reach(pool, float(1 - 0.8413447460685429), target="population", side="both")
+    middle = pool.estimate
+    return math.sqrt((below + above) / 2 + float(pool.share @ (pool.mean - middle) ** 2) / float(pool.size.sum()))
+
+
+def _corrected(
+    pool: LabelledPool, alone: LabelledPool, *, level: float, side: Side, target: Target
+) -> Corrected:
+    interval = pool_interval(pool, level=level, side=side, target=target)
+    own = pool_interval(alone, level=level, side=side, target=target)
+    n = int(pool.count.sum())
+    return Corrected(
+        estimate=pool.estimate,
+        interval=interval,
+        standard_error=standard_error(pool),
+        labels_only=alone.estimate,
+        labels_only_interval=dataclasses.replace(own, method=f"labels only, {own.method}"),
+        judge_only=pool.judge_only,
+        worth=n * (own.half_width / interval.half_width) ** 2 if interval.half_width > 0 else math.inf,
+        n_labelled=n,
+        n=int(pool.size.sum()),
+    )
+
+
+def _alone(y: Floats, strata: ArrayLike | None, probability: ArrayLike | None, low: float, high: float) -> LabelledPool:
+    """The labels without the judge: one part, each label weighing what it stands for."""
+    chance = probability
+    if strata is not None:
+        group = np.unique(np.asarray(strata), return_inverse=True)[1]
+        size, drawn = np.bincount(group), np.bincount(group[~np.isnan(y)], minlength=int(group.max()) + 1)
+        chance = np.where(drawn > 0, drawn / size, 1.0)[group]
+    return labelled_pool(y, np.zeros(len(y)), probability=chance, low=low, high=high)
 
 
 def ppi_mean(
@@ -153,58 +298,27 @@ def ppi_mean(
     probability: ArrayLike | None = None,
     target: Target = "population",
     level: float = 0.95,
+    side: Side = "both",
+    low: float = 0.0,
+    high: float = 4.0,
 ) -> Corrected:
-    """The mean human score of all answers, from a few human labels and a judge's score on every answer (PPI++).
+    """The mean human score of all answers, from a few human labels and a judge's score on every answer.
 
-        theta(lambda) = lambda mean_pool(f) + mean_labels(y - lambda f)
+        m = sum W_h m_h
 
-    with f the judge, y the human (NaN where unlabelled) and lambda chosen to minimise the variance (Angelopoulos,
-    Duchi and Zrnic 2023). Their unlabelled set excludes the labelled one; here the pool holds both, where the optimum
-    is the plain regression slope cov(y, f) / var(f) and the variance cannot exceed the labels' own:
-
-        Var = Var_design(mean_labels(y - lambda f) | pool) + Var(y) / N   (the last term only for target="population")
-
-    `strata` names each answer's stratum when labels were drawn by stratum; `probability` gives inclusion
-    probabilities for any other design. Without either, labels are taken as a simple random sample of the pool: if
-    they are not, the answer is wrong however many there are. The judge may be biased in any way; it must not have
-    seen the labels. Student's t quantiles, as for a regression.
+    over the parts of `labelled_pool`, with limits by `pool_interval`. `strata` names each answer's stratum when labels
+    were drawn by stratum; `probability` gives inclusion probabilities for any other design. Without either, labels are
+    taken as a simple random sample of the pool: if they are not, the answer is wrong however many there are. The judge
+    may be biased in any way; it must not have seen the labels.
     """
-    return _ppi(_prepare(human, judge, strata, probability), target=target, level=level)
+    pool = labelled_pool(human, judge, strata=strata, probability=probability, low=low, high=high)
+    alone = _alone(np.asarray(human, dtype=np.float64), strata, probability, low, high)
+    return _corrected(pool, alone, level=level, side=side, target=target)
 
 
-def _ppi(labels: _Labels, *, target: Target, level: float) -> Corrected:
-    weight, N = labels.weight, len(labels.pool)
-    moment_f = _sampling_covariance(labels, labels.f, labels.f)
-    moment_yf = _sampling_covariance(labels, labels.y, labels.f)
-    tuning = moment_yf / moment_f if moment_f > 0 else 0.0
-    alone = float(weight @ labels.y)
-    corrected = tuning * float(labels.pool.mean()) + float(weight @ (labels.y - tuning * labels.f))
-    spread = float(weight @ (labels.y - alone) ** 2) / N if target == "population" else 0.0
-    variance_alone = _sampling_covariance(labels, labels.y, labels.y) + spread
-    rest = labels.y - tuning * labels.f
-    variance = _sampling_covariance(labels, rest, rest) + spread
-    n = len(labels.y)
-    spent = 1 if tuning else 0
-    error, error_alone = math.sqrt(variance), math.sqrt(variance_alone)
-    reach = float(student.ppf((1 + level) / 2, _freedom(labels, spent)))
-    reach_alone = float(student.ppf((1 + level) / 2, _freedom(labels, 0)))
-    return Corrected(
-        estimate=corrected,
-        interval=Interval(low=corrected - reach * error, high=corrected + reach * error, level=level, method="ppi++"),
-        standard_error=error,
-        labels_only=alone,
-        labels_only_interval=Interval(
-            low=alone - reach_alone * error_alone,
-            high=alone + reach_alone * error_alone,
-            level=level,
-            method="labels only, t",
-        ),
-        judge_only=float(labels.pool.mean()),
-        tuning=tuning,
-        worth=n * variance_alone / variance if variance > 0 else math.inf,
-        n_labelled=n,
-        n=N,
-    )
+def _at_least(values: ArrayLike, threshold: float) -> Floats:
+    given = np.asarray(values, dtype=np.float64)
+    return np.where(np.isnan(given), np.nan, (given >= threshold).astype(np.float64))
 
 
 def ppi_rate(
@@ -216,106 +330,15 @@ def ppi_rate(
     probability: ArrayLike | None = None,
     target: Target = "population",
     level: float = 0.95,
-    rng: np.random.Generator | None = None,
+    side: Side = "both",
 ) -> Corrected:
-    """The share of answers whose human severity is at least `threshold`, P(S >= s).
+    """The share of answers whose human severity is at least `threshold`, P(S >= s): `ppi_mean` of the indicators.
 
-    PPI++ on the indicators 1{y >= s} and 1{f >= s} where at least 10 labels are positive and 10 negative on either
-    side of the judge's flag f >= s, in every stratum of the label sample. Ten of each overall are not enough: with a
-    sharp judge the normal interval covers 0.93, with half the labels from flagged answers 0.80 to 0.92, and at a rate
-    of 1% 0.87. Otherwise its small-sample form takes over: the same post-stratification on the flag, with a Jeffreys
-    posterior Beta(k + 1/2, n - k + 1/2) for the rate in each part, mixed in the pool's proportions. As in the usual
-    Jeffreys interval, a part without positives counts 0 in the lower limit and one without negatives 1 in the upper.
-    Two parts, not one per level: every part adds half a pseudo-positive, which at nine levels swamps a rare rate
-    (coverage 0.3 to 0.7 in simulation). Unequal inclusion within a part is carried by its effective number of labels
-    (sum w)^2 / sum w^2 (Korn and Graubard 1998). Where the result is wider than the labels' own Clopper-Pearson
-    interval (on effective counts), that one is given: a useless judge costs nothing.
+    Without strata the parts are the two sides of the judge's flag f >= s. Zero positives seen are a bound, not zero.
     """
-    y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
-    positive = np.where(np.isnan(y), np.nan, (y >= threshold).astype(np.float64))
-    flag = np.where(np.isnan(f), np.nan, (f >= threshold).astype(np.float64))
-    labels = _prepare(positive, flag, strata, probability)
-    if _normal_enough(labels):
-        return _clip(_ppi(labels, target=target, level=level))
-    return _rare(labels, target=target, level=level, rng=np.random.default_rng(0) if rng is None else rng)
-
-
-def _normal_enough(labels: _Labels) -> bool:
-    """At least 10 positives and 10 negatives on either side of the judge's flag, in every stratum drawn in part.
-
-    With a binary judge, PPI++ is post-stratification on the flag: its normal interval needs each part to be normal.
-    """
-    for h in np.flatnonzero(labels.stratum_labels < labels.stratum_sizes):
-        for flag in (0.0, 1.0):
-            mine = (labels.stratum == h) & (labels.f == flag)
-            if mine.any():
-                k, n = _effective_counts(labels.weight[mine], labels.y[mine])
-                if min(k, n - k) < MIN_CLASS:
-                    return False
-    return True
-
-
-def _rare(labels: _Labels, *, target: Target, level: float, rng: np.random.Generator) -> Corrected:
-    N, weight = len(labels.pool), labels.weight
-    tail = np.array([(1 - level) / 2, (1 + level) / 2])
-    flagged = int(labels.pool.sum())
-    if target == "population":
-        share = rng.beta(flagged + 0.5, N - flagged + 0.5, size=POSTERIOR_DRAWS)
-    else:
-        share = np.full(POSTERIOR_DRAWS, flagged / N)
-    lower, upper, middle = np.zeros(POSTERIOR_DRAWS), np.zeros(POSTERIOR_DRAWS), np.zeros(POSTERIOR_DRAWS)
-    estimate = 0.0
-    for flag, size, part in ((1.0, flagged, share), (0.0, N - flagged, 1 - share)):
-        if size == 0:
-            continue
-        k, n = _effective_counts(weight[labels.f == flag], labels.y[labels.f == flag])
-        rate = rng.beta(k + 0.5, n - k + 0.5, size=POSTERIOR_DRAWS)
-        middle += part * rate
-        lower += part * (rate if k > 0 else 0.0)
-        upper += part * (rate if k < n or n == 0 else 1.0)
-        estimate += size / N * (k / n if n > 0 else 0.5)
-    low, high = float(np.quantile(lower, tail[0])), float(np.quantile(upper, tail[1]))
-    k, n = _effective_counts(weight, labels.y)
-    alone_low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail[0]))
-    alone_high = 1.0 if k == n else float(betaincinv(k + 1, n - k, tail[1]))
-    alone = Interval(low=alone_low, high=alone_high, level=level, method="labels only, clopper-pearson")
-    interval = Interval(low=low, high=high, level=level, method="post-stratified jeffreys")
-    if interval.half_width > alone.half_width:  # a judge that does not help must not hurt either
-        estimate, interval = k / n, alone
-    return Corrected(
-        estimate=estimate,
-        interval=interval,
-        standard_error=float(np.std(middle)),
-        labels_only=k / n,
-        labels_only_interval=alone,
-        judge_only=flagged / N,
-        tuning=None,
-        worth=len(labels.y) * (alone.half_width / interval.half_width) ** 2,
-        n_labelled=len(labels.y),
-        n=N,
-    )
-
-
-def _effective_counts(weight: Floats, y: Floats) -> tuple[float, float]:
-    """Positives and labels of a part, as if each label had weighed the same."""
-    if len(y) == 0:
-        return 0.0, 0.0
-    n = float(weight.sum() ** 2 / np.sum(weight**2))
-    return n * float(weight @ y / weight.sum()), n
-
-
-def _clip(result: Corrected) -> Corrected:
-    """A rate and its limits stay within [0, 1]."""
-
-    def inside(interval: Interval) -> Interval:
-        return dataclasses.replace(interval, low=max(interval.low, 0.0), high=min(interval.high, 1.0))
-
-    return dataclasses.replace(
-        result,
-        estimate=min(max(result.estimate, 0.0), 1.0),
-        interval=inside(result.interval),
-        labels_only_interval=inside(result.labels_only_interval),
-    )
+    positive, flag = _at_least(human, threshold), _at_least(judge, threshold)
+    options = {"strata": strata, "probability": probability}
+    return ppi_mean(positive, flag, target=target, level=level, side=side, low=0.0, high=1.0, **options)
 
 
 def ppi_rates(
@@ -327,11 +350,12 @@ def ppi_rates(
     probability: ArrayLike | None = None,
     target: Target = "population",
     level: float = 0.95,
-    rng: np.random.Generator | None = None,
 ) -> dict[float, Corrected]:
     """`ppi_rate` at each threshold; at 0.5, the lowest error, it is the error rate."""
-    options: dict[str, Any] = {"strata": strata, "probability": probability, "target": target, "level": level}
-    return {float(s): ppi_rate(human, judge, s, rng=rng, **options) for s in thresholds}
+    return {
+        float(s): ppi_rate(human, judge, s, strata=strata, probability=probability, target=target, level=level)
+        for s in thresholds
+    }
 
 
 def ppi_difference(
@@ -339,64 +363,43 @@ def ppi_difference(
     second: tuple[ArrayLike, ArrayLike],
     *,
     threshold: float | None = None,
-    strata: ArrayLike | None = None,
+    strata: tuple[ArrayLike, ArrayLike] | None = None,
     level: float = 0.95,
+    side: Side = "both",
+    low: float = 0.0,
+    high: float = 4.0,
 ) -> Corrected:
-    """Mean human severity (or rate at `threshold`) of the first condition minus the second's, on the same items.
+    """Mean human severity (or rate at `threshold`) of the second condition minus the first's, on the same items.
 
-    Each condition is (human, judge) over the items in one order. Where the same items are labelled for both, PPI++
-    runs on the per-item differences, which keeps the pairing. Otherwise each condition is corrected alone and
-    `difference_of` combines them. `strata` (labels drawn by stratum of items) is for the paired form.
+    Each condition is (human, judge) over the items in one order. Where the same items are labelled for both, at random,
+    the items' own differences are corrected, which keeps the pairing; otherwise `pool_difference` combines the two.
+    `strata` are those in which each condition's labels were drawn.
     """
     (ya, fa), (yb, fb) = [
         (np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)) for human, judge in (first, second)
     ]
     if threshold is not None:
-        ya, yb = (np.where(np.isnan(y), np.nan, (y >= threshold).astype(np.float64)) for y in (ya, yb))
-        fa, fb = (np.where(np.isnan(f), np.nan, (f >= threshold).astype(np.float64)) for f in (fa, fb))
-    if ya.shape == yb.shape and np.array_equal(np.isnan(ya), np.isnan(yb)):
-        return ppi_mean(ya - yb, fa - fb, strata=strata, level=level)
-    if strata is not None:
-        raise InputError(
-            "Strata were given, but the two conditions were not labelled on the same items.",
-            remedy="Correct each condition with its own strata and take `difference_of` them.",
-        )
-    return difference_of(ppi_mean(ya, fa, level=level), ppi_mean(yb, fb, level=level))
-
-
-def difference_of(first: Corrected, second: Corrected) -> Corrected:
-    """The difference of two corrected figures whose labels were drawn independently.
-
-    Each limit combines the distances of the two figures from their own limits, d - sqrt((a - l_a)^2 + (u_b - b)^2) and
-    d + sqrt((u_a - a)^2 + (b - l_b)^2) (Zou and Donner 2008), which keeps skewed intervals skewed and equals the sum of
-    variances for symmetric ones. That the conditions answered the same items is not used, so it errs on the wide side.
-    """
-    if first.interval.level != second.interval.level:
-        raise InputError("The two figures have different levels.", remedy="Use one level for both.")
-
-    def combine(a: float, b: float, x: Interval, y: Interval, method: str) -> Interval:
-        low = a - b - math.hypot(a - x.low, y.high - b)
-        high = a - b + math.hypot(x.high - a, b - y.low)
-        return Interval(low=low, high=high, level=x.level, method=method)
-
-    n = min(first.n_labelled, second.n_labelled)
-    interval = combine(first.estimate, second.estimate, first.interval, second.interval, "ppi, unpaired")
-    alone = combine(
-        first.labels_only,
-        second.labels_only,
-        first.labels_only_interval,
-        second.labels_only_interval,
-        "labels only, unpaired",
+        ya, yb, fa, fb = (_at_least(v, threshold) for v in (ya, yb, fa, fb))
+        low, high = 0.0, 1.0
+    if strata is None and ya.shape == yb.shape and np.array_equal(np.isnan(ya), np.isnan(yb)):
+        return ppi_mean(yb - ya, fb - fa, level=level, side=side, low=low - high, high=high - low)
+    groups = (None, None) if strata is None else strata
+    a, b = (
+        labelled_pool(y, f, strata=g, low=low, high=high)
+        for y, f, g in ((ya, fa, groups[0]), (yb, fb, groups[1]))
     )
+    alone = [_alone(y, g, None, low, high) for y, g in ((ya, groups[0]), (yb, groups[1]))]
+    interval = pool_difference(a, b, level=level, side=side, same_items=len(ya) == len(yb))
+    own = pool_difference(alone[0], alone[1], level=level, side=side)
+    n = int(a.count.sum() + b.count.sum())
     return Corrected(
-        estimate=first.estimate - second.estimate,
+        estimate=b.estimate - a.estimate,
         interval=interval,
-        standard_error=math.hypot(first.standard_error, second.standard_error),
-        labels_only=first.labels_only - second.labels_only,
-        labels_only_interval=alone,
-        judge_only=first.judge_only - second.judge_only,
-        tuning=None,
-        worth=n * (alone.half_width / interval.half_width) ** 2 if interval.half_width > 0 else math.inf,
+        standard_error=math.hypot(standard_error(a), standard_error(b)),
+        labels_only=alone[1].estimate - alone[0].estimate,
+        labels_only_interval=dataclasses.replace(own, method="labels only, MOVER"),
+        judge_only=b.judge_only - a.judge_only,
+        worth=n * (own.half_width / interval.half_width) ** 2 if interval.half_width > 0 else math.inf,
         n_labelled=n,
-        n=min(first.n, second.n),
+        n=min(len(ya), len(yb)),
     )

@@ -1,23 +1,31 @@
 """A judge against a reference at each severity threshold: what it catches, and what it cries wolf over."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
+from richter.stats._ppi import labelled_pool, pool_interval
 from richter.stats._proportion import wilson
 from richter.stats._ratings import paired_ratings
 
 __all__ = ["Screening", "Share", "ThresholdRow", "overcall_rate", "screen"]
 
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Share(Result):
-    """k of n with Wilson's interval; `estimate` and `interval` are None where n is 0: undefined, not 0."""
+    """k of n labelled answers, and the share they stand for; both None where it is undefined, which is not 0.
+
+    Of labels drawn by stratum `estimate` is weighted back to all answers and is not k / n.
+    """
 
     k: int
     n: int
@@ -26,19 +34,125 @@ class Share(Result):
 
     @classmethod
     def of(cls, k: int, n: int, *, level: float = 0.95) -> Self:
-        """k of n."""
+        """k of n, with Wilson's interval."""
         if n == 0:
             return cls(k=0, n=0, estimate=None, interval=None)
         return cls(k=k, n=n, estimate=k / n, interval=wilson(k, n, level=level))
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdRow(Result):
+    """At severity >= threshold: how many of the reference's the judge catches, and how many of its own are right.
+
+    `confusion` are shares of all answers: caught, missed, overcalled, passed.
+    """
+
+    threshold: float
+    sensitivity: Share
+    ppv: Share
+    specificity: Share
+    confusion: dict[str, Share]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Screening(Result):
+    """Sensitivity and positive predictive value at each threshold, and the mean difference judge - reference.
+
+    `weighted` says that labels were drawn by a known design and weighted back to all answers; where it is False, the
+    figures are of the labelled answers only.
+    """
+
+    rows: tuple[ThresholdRow, ...]
+    bias: float
+    bias_interval: Interval | None
+    n: int
+    weighted: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Amount:
+    """A share of all answers with the squares of its limits' distances."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Answers with a judge's score, their labels (NaN: none) and the strata in which these were drawn."""
+
+    judge: Floats
+    label: Floats
+    stratum: NDArray[np.intp]
+
+    def amount(self, says: Bools, holds: Floats, level: float) -> _Amount:
+        """The share of all answers of which the judge says so and the label holds (1, 0 or NaN)."""
+        possible = np.bincount(self.stratum[says], minlength=int(self.stratum.max()) + 1) > 0
+        here = possible[self.stratum]  # a stratum in which the judge never says so adds nothing
+        if not here.any() or np.isnan(holds[here]).all():
+            return _Amount(0.0, 0.0, float(here.mean()))
+        both = np.where(np.isnan(holds), np.nan, says * np.nan_to_num(holds))[here]
+        if int((~np.isnan(both)).sum()) < 2:  # one label says next to nothing
+            value = float(np.nanmean(both)) * float(here.mean())
+            return _Amount(value, 0.0, float(here.mean()))
+        pool = labelled_pool(both, says[here].astype(float), strata=self.stratum[here], high=1.0)
+        interval, share = pool_interval(pool, level=level), float(here.mean())
+        return _Amount(pool.estimate * share, interval.low * share, interval.high * share)
+
+
+def _of_all(found: _Amount, k: int, n: int, level: float) -> Share:
+    limits = Interval(low=found.low, high=found.high, level=level, method="stratified, Jeffreys")
+    return Share(k=k, n=n, estimate=found.estimate, interval=limits)
+
+
+def _ratio(part: _Amount, rest: _Amount, k: int, n: int, level: float) -> Share:
+    """part / (part + rest), its limits by MOVER of the ratio rest / part (Donner and Zou 2012)."""
+    whole = part.estimate + rest.estimate
+    if n == 0 or whole == 0:
+        return Share(k=0, n=n, estimate=None, interval=None)
+
+    def limit(top: _Amount, bottom: _Amount, *, upper: bool) -> float:
+        """A limit of top / bottom."""
+        a, b = top.estimate, bottom.estimate
+        far, near = (top.high, bottom.low) if upper else (top.low, bottom.high)
+        below = near * (2 * b - near)
+        if below <= 0:
+            return math.inf if upper else 0.0
+        root = math.sqrt(max((a * b) ** 2 - far * near * (2 * a - far) * (2 * b - near), 0.0))
+        return max((a * b + root if upper else a * b - root) / below, 0.0)
+
+    if part.estimate > 0:
+        odds = limit(rest, part, upper=False), limit(rest, part, upper=True)
+        low, high = 1 / (1 + odds[1]), 1 / (1 + odds[0])
+    else:
+        low, high = 0.0, (lambda odds: odds / (1 + odds) if math.isfinite(odds) else 1.0)(limit(part, rest, upper=True))
+    interval = Interval(low=low, high=high, level=level, method="stratified, MOVER")
+    return Share(k=k, n=n, estimate=part.estimate / whole, interval=interval)
+
+
+def _drawn(judge: ArrayLike, reference: ArrayLike, strata: ArrayLike) -> _Drawn:
+    f, y = np.asarray(judge, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    kept = ~np.isnan(f)
+    if not kept.any() or np.isnan(y[kept]).all():
+        raise TooFewErrors("No answer has both a score and a reference.", n=0, needed=1)
+    codes = np.unique(np.asarray(strata)[kept], return_inverse=True)[1].astype(np.intp)
+    return _Drawn(f[kept], y[kept], codes)
+
+
 def overcall_rate(
-    judge: ArrayLike, reference: ArrayLike, *, at: float = 2.0, harmless: float = 0.5, level: float = 0.95
+    judge: ArrayLike,
+    reference: ArrayLike,
+    *,
+    at: float = 2.0,
+    harmless: float = 0.5,
+    strata: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> Share:
     """Of the answers a judge scored exactly `at`, the share that the reference scores at most `harmless`.
 
     The paper's overcall (appendix L): a 2.0 for an answer a person would score 0.0 or 0.5. Undefined (None) where the
-    judge never gave that score.
+    judge never gave that score. With `strata` the labels are weighted back to all answers.
     """
     if not harmless < at:
         raise InputError(
@@ -46,26 +160,14 @@ def overcall_rate(
         )
     given, truth = paired_ratings(judge, reference)
     flagged = truth[given == at]
-    return Share.of(int(np.sum(flagged <= harmless)), len(flagged), level=level)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ThresholdRow(Result):
-    """At severity >= threshold: how many of the reference's the judge catches, and how many of its own are right."""
-
-    threshold: float
-    sensitivity: Share
-    ppv: Share
-    specificity: Share
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Screening(Result):
-    """Sensitivity and positive predictive value at each threshold, and the mean difference judge - reference."""
-
-    rows: tuple[ThresholdRow, ...]
-    bias: float
-    n: int
+    plain = Share.of(int(np.sum(flagged <= harmless)), len(flagged), level=level)
+    if strata is None or plain.n == 0:
+        return plain
+    drawn = _drawn(judge, reference, strata)
+    says, mild = drawn.judge == at, np.where(np.isnan(drawn.label), np.nan, drawn.label <= harmless)
+    return _ratio(
+        drawn.amount(says, mild, level), drawn.amount(says, 1 - mild, level), plain.k, plain.n, level
+    )
 
 
 def screen(
@@ -73,25 +175,64 @@ def screen(
     reference: ArrayLike,
     *,
     thresholds: Sequence[float] = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0),
+    strata: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Screening:
-    """Sensitivity, PPV and specificity of judge >= s for reference >= s (the paper's appendix I), Wilson intervals.
+    """Sensitivity, PPV and specificity of judge >= s for reference >= s (the paper's appendix I), and the bias.
 
-    PPV holds for the mix of answers in this sample: with a stratified sample it is not the population's.
+    Arrays are of all answers, NaN where there is no score or no label. With `strata`, in which the labels were drawn
+    at random, every figure is of all judged answers: a share is a sum over strata of share times mean, its limits by
+    MOVER, and sensitivity caught / (caught + missed) with the ratio's limits. Without, the labelled answers are
+    counted as they are (Wilson's intervals) and speak of themselves only: a page that shows severe answers more often
+    makes a judge look sharper and harsher than it is.
     """
     given, truth = paired_ratings(judge, reference)
     if not thresholds:
         raise TooFewErrors("No threshold was given.", n=0, needed=1)
+    drawn = None if strata is None else _drawn(judge, reference, strata)
     rows = []
     for threshold in thresholds:
         says, holds = given >= threshold, truth >= threshold
-        both = int(np.sum(says & holds))
+        counts = {
+            "caught": int(np.sum(says & holds)),
+            "missed": int(np.sum(~says & holds)),
+            "overcalled": int(np.sum(says & ~holds)),
+            "passed": int(np.sum(~says & ~holds)),
+        }
+        n = len(given)
+        if drawn is None:
+            shares = {name: Share.of(k, n, level=level) for name, k in counts.items()}
+            sensitivity = Share.of(counts["caught"], int(holds.sum()), level=level)
+            ppv = Share.of(counts["caught"], int(says.sum()), level=level)
+            specificity = Share.of(counts["passed"], int(np.sum(~holds)), level=level)
+        else:
+            flag = drawn.judge >= threshold
+            true = np.where(np.isnan(drawn.label), np.nan, drawn.label >= threshold)
+            amounts = {
+                "caught": drawn.amount(flag, true, level),
+                "missed": drawn.amount(~flag, true, level),
+                "overcalled": drawn.amount(flag, 1 - true, level),
+                "passed": drawn.amount(~flag, 1 - true, level),
+            }
+            shares = {name: _of_all(amounts[name], k, n, level) for name, k in counts.items()}
+            sensitivity = _ratio(amounts["caught"], amounts["missed"], counts["caught"], int(holds.sum()), level)
+            ppv = _ratio(amounts["caught"], amounts["overcalled"], counts["caught"], int(says.sum()), level)
+            rest = int(np.sum(~holds))
+            specificity = _ratio(amounts["passed"], amounts["overcalled"], counts["passed"], rest, level)
         rows.append(
             ThresholdRow(
                 threshold=float(threshold),
-                sensitivity=Share.of(both, int(holds.sum()), level=level),
-                ppv=Share.of(both, int(says.sum()), level=level),
-                specificity=Share.of(int(np.sum(~says & ~holds)), int(np.sum(~holds)), level=level),
+                sensitivity=sensitivity,
+                ppv=ppv,
+                specificity=specificity,
+                confusion=shares,
             )
         )
-    return Screening(rows=tuple(rows), bias=float(np.mean(given - truth)), n=len(given))
+    bias, limits = float(np.mean(given - truth)), None
+    low, high = float(min(0.0, truth.min())), float(max(4.0, truth.max()))
+    if drawn is not None and len(truth) > 1:
+        pool = labelled_pool(drawn.label, drawn.judge, strata=drawn.stratum, low=low, high=high)
+        inner, mean = pool_interval(pool, level=level), float(drawn.judge.mean())
+        bias = mean - pool.estimate
+        limits = Interval(low=mean - inner.high, high=mean - inner.low, level=level, method=inner.method)
+    return Screening(rows=tuple(rows), bias=bias, bias_interval=limits, n=len(given), weighted=drawn is not None)
