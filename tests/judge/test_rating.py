@@ -328,7 +328,7 @@ def test_rules_are_corrected_by_the_people_who_rated(
     result = json.loads((tmp_path / "out.json").read_text())
     assert result["rules"]["reference"] == "human"
     first, second, difference = result["corrected_rules"]
-    assert (first["condition"], second["condition"], difference["condition"]) == ("new", "old", "new minus old")
+    assert (first["condition"], second["condition"], difference["condition"]) == ("new", "old", "old minus new")
     assert first["n_labelled"] == 20
     assert difference["mean_severity"]["interval"]["low"] < difference["mean_severity"]["interval"]["high"]
 

@@ -67,7 +67,6 @@ def test_kinds_never_mix(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"severity": 1.3}, "not on the scale"),
         ({"severity": 4.5}, "not on the scale"),
         ({"mechanism": "magic"}, "not known"),
     ],
@@ -78,10 +77,36 @@ def test_bad_ratings_are_refused(change: dict, words: str) -> None:
         tabulate([Rating(**{**good, **change})], "human")
 
 
-def test_duplicate_ratings_are_refused() -> None:
+def test_second_ratings_and_scores_between_steps_are_counted_by_hand() -> None:
     one = Rating(item="q", condition="c", rater="r", kind="human", severity=1.0)
-    with pytest.raises(InputError, match="rated twice"):
-        tabulate([one, one], "human")
+    again = Rating(item="q", condition="c", rater="r", kind="human", severity=2.4)
+    table = tabulate([one, again], "human")
+    assert (table.twice, table.moved, table.values.tolist()) == (1, 1, [[2.5]])
+
+
+def test_all_three_ratings_of_an_answer_count_against_an_independent_computation(rng: np.random.Generator) -> None:
+    """Five people, three of them on each answer: ICC from the mean squares of the three columns, as pingouin has it."""
+    n, truth = 80, rng.choice(GRID, 80)
+    ratings = []
+    for i in range(n):
+        for k in rng.choice(5, 3, replace=False):
+            score = float(np.clip(np.round(2 * (truth[i] + rng.normal(0, 0.7))) / 2, 0, 4))
+            ratings.append(Rating(item=f"q{i:03}", condition="c", rater=f"p{k}", kind="human", severity=score))
+    table = tabulate(ratings, "human")
+    found = agreement(table, rng=rng)
+    assert (found.design, found.each, found.n_complete, found.n_ratings) == ("in turn", 3, 80, 240)
+    rows = []
+    for i, values in enumerate(table.values):
+        given = values[~np.isnan(values)]
+        rows.append(np.roll(given, -(i % 3)))
+    x = np.array(rows)
+    grand, k = x.mean(), 3
+    between = k * np.sum((x.mean(1) - grand) ** 2) / (n - 1)
+    columns = n * np.sum((x.mean(0) - grand) ** 2) / (k - 1)
+    rest = np.sum((x - x.mean(1, keepdims=True) - x.mean(0) + grand) ** 2) / ((n - 1) * (k - 1))
+    assert found.icc.single == pytest.approx((between - rest) / (between + (k - 1) * rest + k * (columns - rest) / n))
+    assert found.icc.average == pytest.approx((between - rest) / (between + (columns - rest) / n))
+    assert found.icc.n_raters == 3
 
 
 def test_judges_against_people(rng: np.random.Generator) -> None:
@@ -105,14 +130,14 @@ def test_one_rater_has_no_agreement(rng: np.random.Generator) -> None:
     assert "two raters" in found.icc.why
 
 
-def test_round_robin_uses_pairs(rng: np.random.Generator) -> None:
+def test_judges_in_turn_use_pairs(rng: np.random.Generator) -> None:
     full = simulated_ratings(100, rng)
     dealt = [
         Rating(item=r.item, condition=r.condition, rater=f"{r.rater}{i // 2 % 3}", kind="judge", severity=r.severity)
         for i, r in enumerate(full)
     ]
     found = agreement(tabulate(dealt, "judge"), rng=rng)
-    assert found.design == "round robin"
+    assert found.design == "in turn"
     assert found.n_complete == 200
     assert 0 < found.icc.single < 1
 
@@ -122,13 +147,13 @@ def test_corrections_move_towards_people(rng: np.random.Generator) -> None:
     truth = np.mean(
         [r.severity for r in simulated_ratings(8000, rng, labelled=8000) if (r.kind, r.condition) == HUMAN_NEW]
     )
-    first, second, difference = corrections(tabulate(ratings, "human"), tabulate(ratings, "judge"), rng=rng)
-    assert (first.condition, second.condition, difference.condition) == ("new", "old", "new minus old")
+    first, second, difference = corrections(tabulate(ratings, "human"), tabulate(ratings, "judge"))
+    assert (first.condition, second.condition, difference.condition) == ("new", "old", "old minus new")
     # Four standard errors, the truth's own (0.75 / sqrt(8000)) among them.
     assert abs(first.mean_severity.estimate - truth) < 4 * np.hypot(first.mean_severity.standard_error, 0.0084)
     assert first.mean_severity.judge_only > first.mean_severity.interval.high  # the judges overcall
     assert first.mean_severity.worth > 400
-    assert difference.mean_severity.estimate < 0
+    assert difference.mean_severity.estimate > 0
     assert set(first.rates) == set(GRID[1:])
 
 

@@ -1,5 +1,6 @@
 """Corrections by human labels: against closed forms and scipy, and coverage under the rating page's own design."""
 
+import itertools
 import math
 
 import numpy as np
@@ -136,7 +137,7 @@ def test_a_higher_level_contains_a_lower(rng: np.random.Generator) -> None:
     human, judge = simulated(500, 0.05, rng)
     pool = labelled_pool(drawn(human, bands(judge), 8, rng), judge, strata=bands(judge))
     spans = [pool_interval(pool, level=level) for level in (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)]
-    assert all(a.low >= b.low and a.high <= b.high for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a.low >= b.low and a.high <= b.high for a, b in itertools.pairwise(spans))
 
 
 def test_sensitivity_is_weighted_back_to_all_answers_recovers_truth(rng: np.random.Generator) -> None:

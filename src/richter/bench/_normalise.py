@@ -258,7 +258,7 @@ _DRESS = (
     (re.compile(r"&"), " and "),
     (re.compile(r"\bmt\. ?(?=[a-z])"), "mount "),
     (re.compile(r"\b([a-z])\. (?=[a-z]\.)"), r"\1."),  # R. H. -> R.H.
-    (re.compile(r"\b([a-z]{1,2}(?:\.[a-z])+)\.?(?=\W|$)"), lambda m: m[1].replace(".", "")),
+    (re.compile(r"\b([a-z]{1,2}(?:\.[a-z]){1,6})\.?(?=\W|$)"), lambda m: m[1].replace(".", "")),
     (re.compile(r"\bb\.?c\.?e\.?(?=\W|$)"), "bc"),
     (re.compile(r"(?<=\d)(?=(?:ft|in|cm|m|km|kg|mph)\b)"), " "),
     (re.compile(r"\b(?:feet|foot)\b"), "ft"),
@@ -287,11 +287,10 @@ def _loosely(words: list[str], wanted: list[str]) -> bool:
         return False
     for start in (i for i, word in enumerate(words) if word == core[0]):
         at = start
+        last = min(len(words), start + len(core) + LOOSE)
         for word in core[1:]:
-            at = next((k for k in range(at + 1, len(words)) if words[k] == word), -1)
-            if at < 0:
-                return False
-        if at - start + 1 - len(core) <= LOOSE:
+            at = next((k for k in range(at + 1, last) if words[k] == word), last)
+        if at < last:
             return True
     return False
 

@@ -81,9 +81,12 @@ def print_judges(out: Console, r: JudgeReport) -> None:
     else:
         side = "harsher" if panel.bias > 0 else "more lenient"
         whose = "people" if r.reference == "human" else "rules"
-        span = "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
+        span = (
+            "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
+        )
         out.print(
-            f"Against {whose} on {panel.n:,} answers the {_whose(r.kind)} {side} by {abs(panel.bias):.2f}{span} on average."
+            f"Against {whose} on {panel.n:,} answers the {_whose(r.kind)} {side} by {abs(panel.bias):.2f}{span} on "
+            "average."
         )
         if r.weighted:
             out.print("  Labels were drawn by stratum; every figure is weighted back to all judged answers.")

@@ -124,11 +124,11 @@ def tabulate(ratings: Iterable[Rating], kind: Kind, *, any_scale: bool = False) 
         elif any_scale:
             values[at] = r.severity
         else:
-            values[at] = check_severity(float(snap([r.severity])[0]) if 0 <= r.severity <= 4 else r.severity, where=where)
+            values[at] = check_severity(
+                float(snap([r.severity])[0]) if 0 <= r.severity <= 4 else r.severity, where=where
+            )
             moved += values[at] != r.severity
-    return Tabulated(
-        kind=kind, keys=keys, raters=raters, values=values, failed=failed, twice=twice, moved=int(moved)
-    )
+    return Tabulated(kind=kind, keys=keys, raters=raters, values=values, failed=failed, twice=twice, moved=int(moved))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,9 +342,7 @@ def corrections(
             sides = (label[a], score[a]), (label[b], score[b])
             drawn = None if group is None else (group[a], group[b])
 
-            def difference(
-                threshold: float | None, sides: Any = sides, drawn: Any = drawn
-            ) -> Corrected:
+            def difference(threshold: float | None, sides: Any = sides, drawn: Any = drawn) -> Corrected:
                 return ppi_difference(*sides, threshold=threshold, strata=drawn)
 
             found.append(
@@ -353,7 +351,7 @@ def corrections(
                     n=len(shared),
                     n_labelled=int((~np.isnan(label[a])).sum() + (~np.isnan(label[b])).sum()),
                     mean_severity=_try(difference, None),
-                    rates=_try(lambda: {s: difference(s) for s in thresholds}),  # noqa: B023 - called at once
+                    rates=_try(lambda: {s: difference(s) for s in thresholds}),
                 )
             )
     return tuple(found)

@@ -228,7 +228,7 @@ class RuleJudge:
     def _unplaced(self, item: Item, lead: str, kind: str, found: list[Mention]) -> RuleScore:
         """Nothing of the right kind: an invented name, a thing of another kind, or no answer at all."""
         invented = invented_names(lead, item.prompt, found, kind)
-        values = [written for _, written in numbers(lead, item.prompt) if claims_code(lead, written)]
+        values = [written for _, written in numbers(lead, item.prompt)[:4] if claims_code(lead, written)]
         if kind == "zone" and not re.search(r"(?i)zone|identifier|^\W*[\d.+-]+\W*$", lead):
             values = []
         if kind == "zone" and re.search(r"\b(UTC|GMT)\b", lead):
@@ -244,7 +244,7 @@ class RuleJudge:
             return _score(OTHER_KIND, "error", "retrieval", f"It says {_cut(found[0].text)!r}, a {what} and no {kind}.")
         strange = unknown_names(lead, item.prompt, found)
         if strange:
-            reason = f"It gives no {kind or 'answer'}; {_cut(strange[0])!r} is not known here, which does not make it invented."
+            reason = f"It gives no {kind or 'answer'}; {_cut(strange[0])!r} is not known here, not invented for that."
             return _score(NOT_ANSWERED, "no answer", "format", reason)
         return _score(NOT_ANSWERED, "no answer", "format", "It does not answer what was asked.")
 
@@ -338,7 +338,7 @@ class RuleJudge:
                 return _score(DETAIL, "error", "format", f"It names {tongue[0].text!r}, whose code was asked.")
         bare = len(text.split()) <= 2
         written = [t for t in tokens if bare or t[0] == "." or re.search(r"\d", t) or (t.isupper() and len(t) > 1)]
-        written = [t for t in written if claims_code(text, t) and not (bare and self._find(t.title()))]
+        written = [t for t in written[:4] if claims_code(text, t) and not (bare and self._find(t.title()))]
         if written:
             return _score(INVENTED, "fabrication", "fabrication", f"No source knows the code {_cut(written[0])!r}.")
         return _score(NOT_ANSWERED, "no answer", "format", "It gives no code.")

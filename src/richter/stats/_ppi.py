@@ -261,9 +261,7 @@ def standard_error(pool: LabelledPool) -> float:
     return math.sqrt((below + above) / 2 + float(pool.share @ (pool.mean - middle) ** 2) / float(pool.size.sum()))
 
 
-def _corrected(
-    pool: LabelledPool, alone: LabelledPool, *, level: float, side: Side, target: Target
-) -> Corrected:
+def _corrected(pool: LabelledPool, alone: LabelledPool, *, level: float, side: Side, target: Target) -> Corrected:
     interval = pool_interval(pool, level=level, side=side, target=target)
     own = pool_interval(alone, level=level, side=side, target=target)
     n = int(pool.count.sum())
@@ -384,10 +382,7 @@ def ppi_difference(
     if strata is None and ya.shape == yb.shape and np.array_equal(np.isnan(ya), np.isnan(yb)):
         return ppi_mean(yb - ya, fb - fa, level=level, side=side, low=low - high, high=high - low)
     groups = (None, None) if strata is None else strata
-    a, b = (
-        labelled_pool(y, f, strata=g, low=low, high=high)
-        for y, f, g in ((ya, fa, groups[0]), (yb, fb, groups[1]))
-    )
+    a, b = (labelled_pool(y, f, strata=g, low=low, high=high) for y, f, g in ((ya, fa, groups[0]), (yb, fb, groups[1])))
     alone = [_alone(y, g, None, low, high) for y, g in ((ya, groups[0]), (yb, groups[1]))]
     interval = pool_difference(a, b, level=level, side=side, same_items=len(ya) == len(yb))
     own = pool_difference(alone[0], alone[1], level=level, side=side)

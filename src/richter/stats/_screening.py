@@ -165,9 +165,7 @@ def overcall_rate(
         return plain
     drawn = _drawn(judge, reference, strata)
     says, mild = drawn.judge == at, np.where(np.isnan(drawn.label), np.nan, drawn.label <= harmless)
-    return _ratio(
-        drawn.amount(says, mild, level), drawn.amount(says, 1 - mild, level), plain.k, plain.n, level
-    )
+    return _ratio(drawn.amount(says, mild, level), drawn.amount(says, 1 - mild, level), plain.k, plain.n, level)
 
 
 def screen(
