@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.raw_server import RawApi, http
+from helpers.raw_server import reply as raw_reply
 from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter.audit import AuditSettings, adopt_plan, estimate_stages, lock_plan, name_conditions, new_plan, run_stages
@@ -21,9 +23,9 @@ from richter.audit._stages import draw_conditions, stages_for
 from richter.errors import InputError
 from richter.floors import parse_claim
 from richter.judge import judge_decoding
-from richter.llm import parse_budget
+from richter.llm import Price, parse_budget
 from richter.records import Condition, Decoding, Item, Verdict
-from richter.store import open_ledger
+from richter.store import open_ledger, run_used
 
 GAZETTEER = Path(__file__).parents[1] / "judge" / "golden.gazetteer.json.gz"
 SOURCE = Path(__file__).parents[2] / "src"
@@ -79,7 +81,7 @@ def test_every_stage_runs_and_a_second_time_asks_nothing(tmp_path: Path) -> None
         wrong = {r.item for r in rated if r.kind == "rule" and r.severity}
     assert wrong == {f"i{n}" for n in range(0, 40, 4)}
     assert len([r for r in rated if r.kind == "judge"]) == 20
-    assert (tmp_path / "run" / "scores.csv").read_text().startswith("item,condition,severity")
+    assert (tmp_path / "run" / "scores.csv").read_text().replace('"', "").startswith("item,condition,severity")
     assert (tmp_path / "run" / "draws" / "draws.jsonl").exists()
     assert len(list((tmp_path / "run").glob("search-*/ledger.sqlite"))) == 1
 
@@ -113,6 +115,26 @@ def test_killed_and_started_again_pays_for_nothing_twice(tmp_path: Path, stage: 
     # what a run that was never stopped asks, and once more only what was in flight (two calls, or ten judged answers)
     in_flight = 0 if not within else 10 if stage == "judge" else 2
     assert other.requests.total() <= api.requests.total() <= other.requests.total() + in_flight
+
+
+def test_money_is_one_account_over_stages_and_repeated_audits(tmp_path: Path) -> None:
+    """Half of the replies are cut off and billed all the same: a stage that forgets that spends beyond the budget."""
+    rng, billed = random.Random(1), [0.0]
+
+    def half(prompt: str, body: dict) -> bytes:
+        billed[0] += (len(prompt) // 4 + body["max_tokens"]) * 1e-3
+        usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": body["max_tokens"]}
+        whole = http(raw_reply(reply(prompt), usage=usage))
+        return whole if rng.random() < 0.5 else whole[: len(whole) // 2]
+
+    with RawApi(half) as api:
+        prices = {api.model: Price(input_usd=1e3, output_usd=1e3)}
+        settings = settings_for(api)
+        for _ in range(3):
+            run_stages(tmp_path / "run", ITEMS, settings, budget=parse_budget("8usd"), prices=prices)
+            assert billed[0] <= 8.0
+    assert billed[0] > 0.5
+    assert run_used(tmp_path / "run").money_usd <= 8.0
 
 
 def test_a_budget_is_held_over_all_stages(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A server of raw HTTP on loopback that sends whatever bytes it is told to, and replies that try to break a reader."""
 
 import asyncio
+import contextlib
 import json
 import random
 import threading
@@ -76,6 +77,8 @@ class RawApi:
                 first, *more = (sent,) if isinstance(sent, bytes) else sent
                 writer.write(first)
                 await writer.drain()
+                if not more and "connection: close" in head:
+                    return
                 for again in more:  # now, or when the connection may carry another question
                     task = asyncio.create_task(self._later(writer, again))
                     late.add(task)
@@ -85,6 +88,8 @@ class RawApi:
             for task in late:
                 task.cancel()
             writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
     async def _later(self, writer: asyncio.StreamWriter, sent: bytes) -> None:
         if self._delay_s:
