@@ -12,6 +12,7 @@ from report.simulated_report import HOSTILE, NAMES, build_run
 from richter.errors import InputError
 from richter.report import read_evidence
 from richter.report._evidence import WHOLE
+from richter.tables import ReadOptions, read_tables
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def test_every_error_is_there_by_hand(run: Path) -> None:
 
 
 def test_kinds_never_mix(run: Path) -> None:
-    by_judge = read_evidence(run, kind="judge")
+    by_judge = read_evidence(read_tables(run, options=ReadOptions(ratings="judge")))
     table = unpacked(by_judge.packed)
     assert by_judge.kind == "judge"
     assert by_judge.errors == 30  # the simulated judge calls every answer it saw wrong: ten a condition

@@ -8,7 +8,7 @@ what is missing and which command would get it.
 import dataclasses
 import json
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ def results_schema() -> dict[str, Any]:
 def measure_run(
     *sources: Source,
     options: ReadOptions | None = None,
+    conditions: Sequence[str] = (),
     only: Collection[str] | None = None,
     plan: str | Path | None = None,
     seed: int = 0,
@@ -73,14 +74,15 @@ def measure_run(
 ) -> RunResults:
     """Measure a run, or any other sources: every section they allow, or `only` some. Asks nothing, writes nothing.
 
-    `plan` is the run's plan.toml unless another is given. `watch` is told the name of each section as it begins, and
-    `mapper` says where pairs are tested and calibrations measured. The same ledgers, plan and seed give the same
-    document, byte for byte, whatever the mapper; the paths of the folder are not in it.
+    `options` and `conditions` say how to read and what to keep. `plan` is the run's plan.toml unless another is given.
+    `watch` is told the name of each section as it begins, and `mapper` says where pairs are tested and calibrations
+    measured. The same ledgers, plan and seed give the same document, byte for byte, whatever the mapper; the paths of
+    the folder are not in it.
     """
     unknown = [name for name in only or () if name not in SECTIONS]
     if unknown:
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
-    records = read_run(*sources, options=options)
+    records = read_run(*sources, options=options, conditions=conditions)
     chosen, status = run_plan(records, plan)
     found = _Measuring(
         records,
@@ -95,7 +97,7 @@ def measure_run(
     )
     sections = {name: found.section(name) for name in ("severity", "floors", "calibration", "judges", "tail", "search")}
     measured = found.measured
-    conditions = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
+    rows = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
     findings = findings_of(measured)
     checks = checks_of(records, measured, status)
     document = {
@@ -112,11 +114,11 @@ def measure_run(
             "ratings": records.basis,
         },
         "question": question_of(records.names),
-        "conditions": conditions,
+        "conditions": rows,
         "findings": findings,
         "checks": checks,
         "next": next_steps(records, measured, sections),
-        "signature": signature_of(records, measured, conditions, status, level=level),
+        "signature": signature_of(records, measured, rows, status, level=level),
         "sections": {name: sections[name] for name in SECTIONS},
         "methods": {
             "plan": _plan_row(chosen, status),

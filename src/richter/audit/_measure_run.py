@@ -5,7 +5,7 @@ import datetime
 import functools
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -191,8 +191,17 @@ class RunRecords:
         return datetime.datetime.fromtimestamp(self.times[which], datetime.UTC).isoformat(timespec="seconds")
 
 
-def read_run(*sources: Source, options: ReadOptions | None = None) -> RunRecords:
-    """Read a run, or whatever else `read_tables` takes. Nothing is asked and nothing is written."""
+def read_run(*sources: Source, options: ReadOptions | None = None, conditions: Sequence[str] = ()) -> RunRecords:
+    """Read a run, or whatever else `read_tables` takes, of some `conditions` if so. Nothing is asked or written."""
+    records = _read(sources, options)
+    if not conditions:
+        return records
+    kept = {c.name: c for c in records.conditions}
+    tables = records.tables.select(conditions)
+    return dataclasses.replace(records, tables=tables, conditions=tuple(kept[name] for name in conditions))
+
+
+def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
     if len(sources) == 1 and not is_frame(sources[0]):
         name, place = named_source(sources[0])  # type: ignore[arg-type]
         if name is None and (isinstance(place, DatabaseRun) or is_run(place)):

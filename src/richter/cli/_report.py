@@ -12,12 +12,15 @@ from richter.audit import SECTIONS, measure_run
 from richter.cli._engine import engine_options
 from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._reading import reading_options, split_sources
 from richter.cli._summary import summarise
 from richter.errors import InputError, StorageError
+from richter.interop import named_source
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
 from richter.stats import in_threads
-from richter.store import Place, run_folder, run_place
+from richter.store import DatabaseRun, is_run, run_folder
+from richter.tables import ReadOptions
 
 __all__ = ["check_target", "is_report", "report"]
 
@@ -27,7 +30,7 @@ HEAD = 8192  # characters in which a report says that it is one
 
 
 @click.command()
-@click.argument("run", type=run_place)
+@click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
 @click.option("--md", "md_path", metavar="PATH", help="Write Markdown for a pull request to PATH, or '-'.")
 @click.option(
@@ -38,10 +41,11 @@ HEAD = 8192  # characters in which a report says that it is one
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
+@reading_options
 @engine_options
 @json_option
 def report(
-    run: Place,
+    sources: tuple[str, ...],
     output: Path | None,
     md_path: str | None,
     folder: Path | None,
@@ -50,38 +54,48 @@ def report(
     plan: Path | None,
     seed: int,
     force: bool,
+    reading: ReadOptions,
     engine: str,
     workers: int | None,
     json_path: str | None,
 ) -> None:
-    """What a run shows: one page that opens offline, and the same as JSON, Markdown and figures.
+    """What a run or any files show: one page that opens offline, and the same as JSON, Markdown and figures.
 
-    Everything comes from the run's ledgers; no model is asked and the run is not changed. A section that cannot be had
-    says which command would get it. Without -o the page is written to RUN/report.html, unless only JSON, Markdown or
-    figures are asked for. An older report is replaced; any other file only with --force.
+    Everything comes from what was given; no model is asked and nothing in it is changed. A section that cannot be had
+    says which command would get it. Without -o the page is written to RUN/report.html (of files: report.html), unless
+    only JSON, Markdown or figures are asked for. An older report is replaced; any other file only with --force.
 
     \b
     Examples:
       richter report run1
+      richter report old.eval new.eval -o page.html
+      richter report answers.csv --map score=quality --scale 1:5
       richter report run1 -o audit.html --md pr.md
       richter report run1 --json - --only severity,floors
       richter report run1 --figures figures --format png
     """
+    files, names = split_sources(sources)
+    place = named_source(files[0])[1] if len(files) == 1 else None
+    run = place if place is not None and (isinstance(place, DatabaseRun) or is_run(place)) else None
     if output is None and json_path is None and md_path is None and folder is None:
-        output = run_folder(run) / "report.html"
+        output = Path("report.html") if run is None else run_folder(run) / "report.html"
     if "-" in (json_path, md_path) and json_path == md_path:
         raise InputError("Both JSON and Markdown would go to standard output.", remedy="Give one of them a path.")
-    inputs = _inputs(run_folder(run), plan)
+    inputs = _inputs(None if run is None else run_folder(run), plan)
+    inputs += [path for file in files if isinstance(path := named_source(file)[1], Path) and path.is_file()]
     if output is not None:
         check_target(output, mark=PAGE_MARK, inputs=inputs, force=force)
     if md_path not in (None, "-"):
         check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
     sections = None if only is None else _sections(only)
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
-        document = measure_run(run, only=sections, plan=plan, seed=seed, watch=watch, mapper=mapper).to_dict()
+        results = measure_run(
+            *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, watch=watch, mapper=mapper
+        )
+        document = results.to_dict()
         if output is not None:
             watch("the page")
-            write_report(document, run, output, built_at=_now())
+            write_report(document, results.tables, output, built_at=_now())
     written = [] if output is None else [str(output)]
     if folder is not None:
         written += [str(path) for path in write_figures(document, folder, form)]
@@ -101,9 +115,10 @@ def _sections(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _inputs(run: Path, plan: Path | None) -> list[Path]:
+def _inputs(run: Path | None, plan: Path | None) -> list[Path]:
     """What a report is made from, and must never overwrite."""
-    own = [path for path in run.rglob("*") if path.is_file() and path.suffix not in MADE]
+    inside = () if run is None else run.rglob("*")
+    own = [path for path in inside if path.is_file() and path.suffix not in MADE]
     return own if plan is None else [*own, plan, Path(f"{plan}.lock")]
 
 

@@ -61,9 +61,10 @@ def save_evidence(run: RunLike, path: Path) -> None:
     from richter.interop import evidence_of, write_evidence
     from richter.report import render_report
 
-    document = measure_run(run).to_dict()
+    results = measure_run(run)
+    document = results.to_dict()
     with tempfile.TemporaryDirectory() as scratch:
         files = evidence_of(run, scratch=Path(scratch))
     files["results.json"] = (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
-    files["report.html"] = render_report(document, run).encode()
+    files["report.html"] = render_report(document, results.tables).encode()
     write_evidence(path, files)

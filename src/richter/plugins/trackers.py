@@ -14,6 +14,7 @@ from richter.audit import measure_run
 from richter.errors import MissingPart
 from richter.report import write_report
 from richter.store import RunLike
+from richter.tables import Tables
 
 __all__ = ["Tracked", "log_to_mlflow", "log_to_wandb", "metrics_of", "params_of"]
 
@@ -92,12 +93,12 @@ def _named(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 @contextmanager
-def _artifacts(document: Mapping[str, Any], run: RunLike) -> Iterator[list[Path]]:
+def _artifacts(document: Mapping[str, Any], tables: Tables) -> Iterator[list[Path]]:
     """The report and the document as files, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="richter-") as folder:
         results = Path(folder) / "results.json"
         results.write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8")
-        yield [write_report(document, run, Path(folder) / "report.html"), results]
+        yield [write_report(document, tables, Path(folder) / "report.html"), results]
 
 
 def log_to_mlflow(run: RunLike, *, experiment: str, seed: int = 0) -> Tracked:
@@ -106,10 +107,14 @@ def log_to_mlflow(run: RunLike, *, experiment: str, seed: int = 0) -> Tracked:
         import mlflow
     except ImportError as error:
         raise MissingPart("Logging to MLflow needs MLflow.", remedy="pip install mlflow-skinny") from error
-    document = measure_run(run, seed=seed).to_dict()
+    results = measure_run(run, seed=seed)
+    document = results.to_dict()
     metrics = metrics_of(document)
     mlflow.set_experiment(experiment)
-    with _artifacts(document, run) as files, mlflow.start_run(run_name=str(document["run"]["name"])) as started:
+    with (
+        _artifacts(document, results.tables) as files,
+        mlflow.start_run(run_name=str(document["run"]["name"])) as started,
+    ):
         mlflow.log_params(params_of(document))
         mlflow.log_metrics(metrics)
         mlflow.set_tag("richter.question", str(document.get("question", ""))[:500])
@@ -125,9 +130,10 @@ def log_to_wandb(run: RunLike, *, project: str, seed: int = 0) -> Tracked:
         import wandb
     except ImportError as error:
         raise MissingPart("Logging to Weights & Biases needs wandb.", remedy="pip install wandb") from error
-    document = measure_run(run, seed=seed).to_dict()
+    results = measure_run(run, seed=seed)
+    document = results.to_dict()
     metrics = metrics_of(document)
-    with _artifacts(document, run) as files:
+    with _artifacts(document, results.tables) as files:
         started = wandb.init(project=project, name=str(document["run"]["name"]), config=params_of(document))
         try:
             started.log(metrics)

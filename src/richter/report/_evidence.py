@@ -10,10 +10,13 @@ import gzip
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from richter.records import Answer, Item, Rating, printable
+import polars as pl
+
+from richter.records import Item, printable
 from richter.store import RunLike, open_ledger
+from richter.tables import Tables, tables_of
 
 __all__ = ["CUT", "IN_FULL", "WHOLE", "Evidence", "read_evidence"]
 
@@ -23,7 +26,6 @@ WHOLE = 20_000  # ... up to here: one answer of a megabyte must not make the pag
 RIGHT_TOO = 20_000  # a run of at most so many answers carries the right ones as well, to be compared side by side
 MOST_BYTES = 12_000_000  # packed; beyond it answers are cut shorter, then the mildest are left out
 CUTS = (CUT, 140, 100, 60)
-KINDS = ("rule", "human", "judge")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,41 +39,38 @@ class Evidence:
     cut: int  # characters at which an answer is cut
 
 
-def read_evidence(run: RunLike, *, kind: str | None = None, most_bytes: int = MOST_BYTES) -> Evidence:
-    """Read the errors of a run. An answer is wrong where the mean severity by the raters of `kind` is above 0.
+def read_evidence(source: Tables | RunLike, *, most_bytes: int = MOST_BYTES) -> Evidence:
+    """The errors among first answers: those whose severity is above 0, or that are graded wrong where none is rated.
 
-    Without `kind` the first of rule, human and judge that rated anything decides; an answer that this kind did not
-    rate counts as unrated, so kinds never mix.
+    Whose severities count is the tables' own rule (`severity_of`); an answer that this kind did not rate counts as
+    unrated, so kinds never mix.
     """
-    with open_ledger(run) as ledger:
-        items = ledger.items()
-        names = [c.name for c in ledger.conditions()]
-        ratings = ledger.ratings()
-        present = {r.kind for r in ratings if r.severity is not None}
-        chosen = kind if kind in present else next((k for k in KINDS if k in present), None)
-        by_answer: dict[tuple[str, str], list[Rating]] = defaultdict(list)
-        for rating in ratings:
-            if rating.draw == 0:
-                by_answer[rating.condition, rating.item].append(rating)
-        answers = [
-            (condition, answer)
-            for condition in names
-            for answer in ledger.answers(condition)
-            if answer.draw == 0 and not answer.error
-        ]
-    table = _Table(names, items, chosen)
-    for condition, answer in answers:
-        table.add(condition, answer, by_answer.get((condition, answer.item), ()))
+    tables = source if isinstance(source, Tables) else read_run_tables(source)
+    first = tables.rows.filter(pl.col("draw") == 0, pl.col("error").fill_null("") == "")
+    by_answer: dict[tuple[str, str], list[_Rating]] = defaultdict(list)
+    names = ("condition", "item", "rater", "kind", "severity", "mechanism", "reason")
+    for condition, item, *rest in tables.ratings.filter(pl.col("draw") == 0).select(names).iter_rows():
+        by_answer[condition, item].append(_Rating(*rest))
+    table = _Table(tables)
+    for row in first.select("condition", "item", "text", "severity", "correct").iter_rows():
+        table.add(*row, ratings=by_answer.get(row[:2], ()))
     table.sort()
+    kind = tables.counting or ("grader" if first["correct"].null_count() < len(first) else None)
     for cut in CUTS:
-        packed = _pack(table.to_dict(cut=cut, right_too=len(answers) <= RIGHT_TOO and cut == CUT))
+        packed = _pack(table.to_dict(cut=cut, right_too=len(first) <= RIGHT_TOO and cut == CUT))
         if len(packed) <= most_bytes:
-            return Evidence(packed=packed, kind=chosen, errors=len(table.wrong), shown=len(table.wrong), cut=cut)
+            return Evidence(packed=packed, kind=kind, errors=len(table.wrong), shown=len(table.wrong), cut=cut)
     shown = len(table.wrong)
     while len(packed) > most_bytes and shown > 1:
         shown = int(shown * min(0.9, 0.95 * most_bytes / len(packed)))
         packed = _pack(table.to_dict(cut=CUTS[-1], right_too=False, most=shown))
-    return Evidence(packed=packed, kind=chosen, errors=len(table.wrong), shown=shown, cut=CUTS[-1])
+    return Evidence(packed=packed, kind=kind, errors=len(table.wrong), shown=shown, cut=CUTS[-1])
+
+
+def read_run_tables(run: RunLike) -> Tables:
+    """A run's tables, also where it holds no answers yet."""
+    with open_ledger(run) as ledger:
+        return tables_of(ledger)
 
 
 def visible(text: str) -> str:
@@ -86,36 +85,55 @@ def _shorten(text: str, limit: int) -> str:
     return visible(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
+class _Rating(NamedTuple):
+    rater: str
+    kind: str
+    severity: float | None
+    mechanism: str | None
+    reason: str | None
+
+
 @dataclasses.dataclass(slots=True)
 class _Row:
     condition: int
     item: int
     severity: float | None
     answer: str
-    ratings: Sequence[Rating]
+    ratings: Sequence[_Rating]
 
 
 class _Table:
     """Columns of the page's table, with every repeated string kept once."""
 
-    def __init__(self, conditions: Sequence[str], items: Sequence[Item], kind: str | None) -> None:
-        self.conditions, self.items, self.kind = conditions, items, kind
-        self.at_condition = {c: k for k, c in enumerate(conditions)}
-        self.at_item = {item.id: k for k, item in enumerate(items)}
+    def __init__(self, tables: Tables) -> None:
+        self.conditions = tables.conditions
+        ids = dict.fromkeys((*tables.items, *tables.item_ids))
+        self.items = [tables.items.get(i) or Item(id=i, prompt="", reference="") for i in ids]
+        self.rated = tables.counting is not None
+        self.at_condition = {c: k for k, c in enumerate(self.conditions)}
+        self.at_item = {item.id: k for k, item in enumerate(self.items)}
         self.wrong: list[_Row] = []
         self.right: list[_Row] = []
-        self.state = [["-"] * len(items) for _ in conditions]
+        self.state = [["-"] * len(self.items) for _ in self.conditions]
 
-    def add(self, condition: str, answer: Answer, ratings: Sequence[Rating]) -> None:
+    def add(
+        self,
+        condition: str,
+        item: str,
+        text: str | None,
+        severity: float | None,
+        correct: float | None,
+        *,
+        ratings: Sequence[_Rating],
+    ) -> None:
         """Place an answer among the wrong, the right or the unrated."""
-        c, i = self.at_condition[condition], self.at_item.get(answer.item)
-        if i is None:
-            return
-        given = [r.severity for r in ratings if r.kind == self.kind and r.severity is not None]
-        severity = sum(given) / len(given) if given else None
-        self.state[c][i] = "?" if severity is None else "w" if severity > 0 else "r"
-        if severity is not None:
-            (self.wrong if severity > 0 else self.right).append(_Row(c, i, severity, answer.text, ratings))
+        c, i = self.at_condition[condition], self.at_item[item]
+        wrong = (
+            (None if severity is None else severity > 0) if self.rated else (None if correct is None else not correct)
+        )
+        self.state[c][i] = "?" if wrong is None else "w" if wrong else "r"
+        if wrong is not None:
+            (self.wrong if wrong else self.right).append(_Row(c, i, severity, text or "", ratings))
 
     def sort(self) -> None:
         """Gravest first, then in the run's order, so that the same ledger gives the same page."""
@@ -137,7 +155,12 @@ class _Table:
             flat: list[int | float | None] = []
             for r in row.ratings:
                 who = raters.setdefault((r.rater, r.kind), len(raters))
-                flat += [who, r.severity, word(printable(r.mechanism, limit=60)), word(_shorten(r.reason, cut))]
+                flat += [
+                    who,
+                    r.severity,
+                    word(printable(r.mechanism or "", limit=60)),
+                    word(_shorten(r.reason or "", cut)),
+                ]
             return flat
 
         def columns(of: Sequence[_Row], whole: int) -> dict[str, list[Any]]:

@@ -25,6 +25,7 @@ from richter.report._figure import COLOURS, CONFIG, Figure
 from richter.report._figures import figures
 from richter.report._words import among, count, interval_words, name, number, percent
 from richter.store import RunLike
+from richter.tables import Tables
 
 __all__ = ["render_report", "write_report"]
 
@@ -44,7 +45,7 @@ SECTIONS = {  # id: title, what it answers
 
 def write_report(
     document: Mapping[str, Any],
-    run: RunLike,
+    run: RunLike | Tables,
     path: str | Path,
     *,
     built_at: str | None = None,
@@ -70,13 +71,13 @@ def write_report(
 
 
 def render_report(
-    document: Mapping[str, Any], run: RunLike, *, built_at: str | None = None, item_url: str | None = None
+    document: Mapping[str, Any], run: RunLike | Tables, *, built_at: str | None = None, item_url: str | None = None
 ) -> str:
     """The report as HTML.
 
-    `document` is what `audit.measure_run` makes; questions, answers and ratings are read from the ledger in `run`. The
-    same two give the same text; `built_at` is the only thing that may differ. `item_url` is an address with `{item}`
-    and `{condition}` in it, to which each row of the evidence links where an app serves the page.
+    `document` is what `audit.measure_run` makes; questions, answers and ratings come from the tables, which are read
+    where a run is given. The same two give the same text; `built_at` is the only thing that may differ. `item_url` is
+    an address with `{item}` and `{condition}` in it, to which each row of the evidence links where an app serves it.
     """
     drawn = figures(document)
     figures_json = _data({n: _in_page(f) for n, f in drawn.items()})
@@ -87,8 +88,7 @@ def render_report(
     template = environment.from_string(_part("report.html.j2"))
     findings = [_finding(f, k) for k, f in enumerate(document.get("findings") or [], start=1)]
     others = len(bundle) + len(script) + len(css) + len(figures_json) + CLAIM_BYTES * len(findings)
-    kind = (document.get("run") or {}).get("ratings")
-    evidence = read_evidence(run, kind=kind, most_bytes=max(PAGE_BYTES - others, LEAST_EVIDENCE_BYTES))
+    evidence = read_evidence(run, most_bytes=max(PAGE_BYTES - others, LEAST_EVIDENCE_BYTES))
     methods = document.get("methods") or {}
     plan = methods.get("plan") or {}
     return template.render(
@@ -407,10 +407,11 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
 
 def _evidence_words(evidence: Evidence) -> str:
     if evidence.kind is None:
-        return "No answer of this run is rated yet. Rate them with richter judge or richter rate."
+        return "No answer is rated yet. Rate them with richter judge or richter rate."
+    who = {"given": "severities given", "grader": "grades"}.get(evidence.kind, f"{evidence.kind} ratings")
     if not evidence.errors:
-        return f"The {evidence.kind} ratings of this run find no error."
-    said = f"Every answer that the {evidence.kind} ratings find wrong, gravest first: {count(evidence.errors, 'error')}"
+        return f"The {who} find no error."
+    said = f"Every answer that the {who} find wrong, gravest first: {count(evidence.errors, 'error')}"
     said += f", of which the gravest {number(evidence.shown)} are here. " if evidence.shown < evidence.errors else ". "
     if evidence.errors > IN_FULL:
         said += f"The {IN_FULL:,} gravest are in full, the others cut to {evidence.cut} characters; "

@@ -12,16 +12,18 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from aiohttp import web
 
 from richter.errors import InputError, RichterError
 from richter.interop import EXPORTS, export_table
 from richter.judge import LoopbackGuard, RatingPage, error_reply, serve_loopback
-from richter.records import Answer, Item, Rating
-from richter.report._evidence import KINDS, visible
+from richter.records import Item
+from richter.report._evidence import read_run_tables, visible
 from richter.report._page import render_report
 from richter.store import LEDGER_NAME, DatabaseRun, Ledger, has_ledger, open_ledger, run_part, run_place
 from richter.store import find_runs as find_runs_in
+from richter.tables import Tables
 
 __all__ = ["RunsApp", "find_runs", "serve_runs"]
 
@@ -64,11 +66,24 @@ def find_runs(places: Sequence[str]) -> list[str]:
 class _Index:
     """A run's items with the severity of each condition's answer, to list and to filter."""
 
-    items: Mapping[str, Item]
-    conditions: tuple[str, ...]
-    kind: str | None  # whose ratings the severities are
+    tables: Tables
     severity: Mapping[tuple[str, str], float | None]  # of (item, condition) answered at draw 0
     mechanism: Mapping[tuple[str, str], str]
+
+    @property
+    def items(self) -> Mapping[str, Item]:
+        """Every item."""
+        return self.tables.items
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions' names."""
+        return self.tables.conditions
+
+    @property
+    def kind(self) -> str | None:
+        """Whose ratings the severities are."""
+        return self.tables.counting
 
 
 class RunsApp:
@@ -138,7 +153,9 @@ class RunsApp:
         return web.json_response(_listed(index, request.query))
 
     async def _item(self, request: web.Request) -> web.Response:
-        found = await asyncio.to_thread(_one_item, self._run(request), request.query.get("item", ""))
+        run = self._run(request)
+        index = await asyncio.to_thread(self._index, run)
+        found = await asyncio.to_thread(_one_item, run, index.tables, request.query.get("item", ""))
         return web.json_response(found)
 
     def _index(self, run: str) -> _Index:
@@ -274,21 +291,18 @@ def _state(number: int, run: str) -> dict[str, Any]:
 
 
 def _read_index(run: str) -> _Index:
-    with open_ledger(run) as ledger:
-        items = {item.id: item for item in ledger.items()}
-        conditions = tuple(c.name for c in ledger.conditions())
-        answered = [(a.item, a.condition) for a in ledger.answers() if a.draw == 0 and not a.error]
-        ratings = [r for r in ledger.ratings() if r.draw == 0]
-    present = {r.kind for r in ratings if r.severity is not None}
-    kind = next((k for k in KINDS if k in present), None)
-    given: dict[tuple[str, str], list[float]] = defaultdict(list)
+    tables = read_run_tables(run)
+    first = tables.rows.filter(pl.col("draw") == 0, pl.col("error").fill_null("") == "")
+    graded = (
+        pl.when(pl.col("correct") == 0).then(1.0).when(pl.col("correct") == 1).then(0.0)
+    )  # wrong, how badly unknown
+    shown = pl.col("severity") if tables.counting else graded
+    severity = {(i, c): s for i, c, s in first.select("item", "condition", shown.alias("shown")).iter_rows()}
+    named = tables.ratings.filter(pl.col("draw") == 0, pl.col("kind") == (tables.counting or ""))
     mechanism: dict[tuple[str, str], str] = {}
-    for r in ratings:
-        if r.kind == kind and r.severity is not None:
-            given[r.item, r.condition].append(r.severity)
-            mechanism.setdefault((r.item, r.condition), r.mechanism)
-    severity = {key: sum(v) / len(v) if (v := given.get(key)) else None for key in answered}
-    return _Index(items=items, conditions=conditions, kind=kind, severity=severity, mechanism=mechanism)
+    for item, condition, text in named.select("item", "condition", "mechanism").iter_rows():
+        mechanism.setdefault((item, condition), text or "")
+    return _Index(tables=tables, severity=severity, mechanism=mechanism)
 
 
 def _listed(index: _Index, query: Mapping[str, str]) -> dict[str, Any]:
@@ -349,15 +363,13 @@ def _differ(index: _Index, item: str, conditions: Sequence[str]) -> bool:
     return len(wrong) == 2
 
 
-def _one_item(run: str, item_id: str) -> dict[str, Any]:
+def _one_item(run: str, tables: Tables, item_id: str) -> dict[str, Any]:
     """Everything about one item: the question, every condition's answers and draws, every rating with its reason."""
-    with open_ledger(run) as ledger:
-        item = next((i for i in ledger.items() if i.id == item_id), None)
-        if item is None:
-            raise web.HTTPNotFound(reason="The run has no such item.")
-        answers = list(ledger.answers(item=item_id))
-        ratings = [r for r in ledger.ratings() if r.item == item_id]
-        conditions = [c.name for c in ledger.conditions()]
+    item = tables.items.get(item_id)
+    if item is None:
+        raise web.HTTPNotFound(reason="The run has no such item.")
+    ratings = tables.ratings.filter(pl.col("item") == item_id).to_dicts()
+    answers = tables.rows.filter(pl.col("item") == item_id).to_dicts()
     return {
         "item": item.id,
         "name": visible(item.id),
@@ -366,25 +378,28 @@ def _one_item(run: str, item_id: str) -> dict[str, Any]:
         "aliases": [visible(a) for a in item.aliases],
         "domain": visible(item.domain),
         "tier": item.tier,
-        "answers": [_told(a, ratings) for name in conditions for a in answers if a.condition == name],
+        "answers": [_told(answer, ratings) for answer in answers],
         "draws": _draws(run, item_id),
     }
 
 
-def _told(answer: Answer, ratings: Sequence[Rating]) -> dict[str, Any]:
-    own = [r for r in ratings if r.condition == answer.condition and r.draw == answer.draw]
+def _told(answer: Mapping[str, Any], ratings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    own = [r for r in ratings if (r["condition"], r["draw"]) == (answer["condition"], answer["draw"])]
     return {
-        "condition": visible(answer.condition),
-        "draw": answer.draw,
-        "answer": visible(answer.text),
-        "error": visible(answer.error),
+        "condition": visible(answer["condition"]),
+        "draw": answer["draw"],
+        "answer": visible(answer["text"] or ""),
+        "error": visible(answer["error"] or ""),
+        "correct": None if answer["correct"] is None else bool(answer["correct"]),
+        "score": answer["score"],
+        "confidence": answer["confidence"],
         "ratings": [
             {
-                "rater": visible(r.rater),
-                "kind": r.kind,
-                "severity": r.severity,
-                "mechanism": visible(r.mechanism),
-                "reason": visible(r.reason),
+                "rater": visible(r["rater"]),
+                "kind": r["kind"],
+                "severity": r["severity"],
+                "mechanism": visible(r["mechanism"] or ""),
+                "reason": visible(r["reason"] or ""),
             }
             for r in own
         ],

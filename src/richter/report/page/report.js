@@ -294,7 +294,7 @@
     return box;
   };
   const grave = (severity) => String(Math.min(3, Math.floor(severity)));
-  const chip = (severity) => make("span", String(Number(severity.toFixed(2))), { class: "chip", "data-grave": severity > 0 && severity < 1 ? "1" : grave(severity), title: "severity" });
+  const chip = (severity) => severity === null ? make("span", "wrong", { class: "chip", "data-grave": "1" }) : make("span", String(Number(severity.toFixed(2))), { class: "chip", "data-grave": severity > 0 && severity < 1 ? "1" : grave(severity), title: "severity" });
   const why = (part, row) => {
     const ul = make("ul", null, { class: "why" });
     for (const { rater, severity, mechanism, reason } of ratings(part, row)) {
