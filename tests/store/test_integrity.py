@@ -199,3 +199,11 @@ def test_a_reader_that_cannot_read_the_whole_says_so(tmp_path: Path, monkeypatch
     monkeypatch.setattr(_sqlite, "is_locked", lambda _: True)
     with pytest.raises(StorageError, match="is being written"):
         open_ledger(seeds[1])
+
+
+def test_a_zero_below_zero_is_not_taken_for_damage(tmp_path: Path) -> None:
+    """Rounding gives -0.0, of which SQLite keeps no sign."""
+    with open_ledger(tmp_path / "run", mode="write") as ledger:
+        ledger.add_ratings([Rating(item="q", condition="c", rater="r", kind="judge", severity=-0.0)])
+    with open_ledger(tmp_path / "run") as ledger:
+        assert ledger.ratings()[0].severity == 0

@@ -103,7 +103,7 @@ def _record(table: str, stored: Sequence[Any]) -> tuple[str, str]:
     """(key, hash) of a record as a database gives it."""
     if table == "failures":
         stored = [int(v) if isinstance(v, bool) else v for v in stored]  # PostgreSQL's given_up
-    text = _encode(stored)
+    text = _encode([0.0 if isinstance(v, float) and v == 0 else v for v in stored])  # SQLite keeps no sign of a zero
     if b"\\u0000" in text:
         text = text.replace(b"\\u0000", "\u2400".encode())  # PostgreSQL keeps no NUL
     digest = hashlib.sha256(table.encode() + text).hexdigest()[:40]
