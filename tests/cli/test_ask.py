@@ -144,7 +144,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(
         ('{"id": "a", "prompt": "p", "reference": "r"', "line 2"),
         ('{"id": "i0", "prompt": "p", "reference": "r"}', "i0"),
         ('{"id": "a", "prompt": " ", "reference": "r"}', "prompt"),
-        ('{"id": "a", "prompt": "p"}', "reference"),
+        ('{"id": "a", "reference": "r"}', "prompt"),
     ],
 )
 def test_bad_items_name_the_line(tmp_path: Path, line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

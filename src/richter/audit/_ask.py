@@ -39,7 +39,8 @@ BLOCK = 16  # items asked together, as many as a local model has slots
 class AskProgress:
     """How far an asking run has come. `money_usd` leaves out `unpriced` answers.
 
-    `truncated` answers were cut off at the most tokens allowed; `said` is what people should know of a server.
+    `truncated` answers were cut off at the most tokens allowed; `said` is what people should know of a server, and
+    `waiting_s` how long nothing is asked because a server wants it so.
     """
 
     total: int
@@ -53,6 +54,7 @@ class AskProgress:
     unpriced: int
     truncated: int = 0
     said: tuple[str, ...] = ()
+    waiting_s: float = 0.0
 
     @property
     def rate_per_s(self) -> float:
@@ -284,6 +286,7 @@ async def _ask_all(
                     unpriced=tally.unpriced,
                     truncated=tally.truncated,
                     said=tuple(tally.said),
+                    waiting_s=asker.waiting_s,
                 )
             )
 

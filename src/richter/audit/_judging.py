@@ -268,6 +268,7 @@ async def _ask_panel(
                         unpriced=tally.unpriced,
                         truncated=tally.truncated,
                         said=tuple(tally.said),
+                        waiting_s=asker.waiting_s,
                     )
                 )
 

@@ -77,7 +77,9 @@ def asking(label: str = "asking") -> Iterator[Callable[[AskProgress], None]]:
 
 def _tail(state: AskProgress) -> str:
     parts = [f"{state.rate_per_s:.1f}/s"]
-    if state.left_s is not None and state.done < state.total:
+    if state.waiting_s >= 1:
+        parts.append(f"the server asks to wait {duration(state.waiting_s)}")
+    elif state.left_s is not None and state.done < state.total:
         parts.append(f"{duration(state.left_s)} left")
     parts.append(money(state.money_usd, state.unpriced))
     if state.retries:

@@ -97,6 +97,7 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
             elif answer.item == item_id or (item_id is None and len(shown[answer.condition]) < head):
                 shown[answer.condition].append({**row, "reference": items[answer.item].reference})
         suspects = ledger.note("suspects")
+        said = (ledger.note("servers") or {}).get("said", [])
         raters = Counter((r.kind, r.rater) for r in ledger.ratings())
     table = Table("condition", "model", "answers", "cut off", "failed")
     for c in conditions:
@@ -110,6 +111,8 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
         since, until = (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(suspects[k])) for k in ("since", "until"))
         model = printable(str(suspects["model"]))
         out.print(f"SUSPECT: answers of {model} from {since} to {until} may be those of other questions", style="bold")
+    for text in said:
+        out.print(f"note: {printable(str(text))}", markup=False)
     if unsettled.cut_off or unsettled.failed:
         out.print(
             f"{unsettled.cut_off} calls never settled and {unsettled.failed} failed may have been billed up to "
@@ -150,6 +153,7 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
             },
             "unsettled": plain(unsettled),
             "suspects": suspects,
+            "notes": said,
             "answers": shown,
             "failed": failed,
         },

@@ -192,8 +192,8 @@ class Asker:
                 self._check_reached(name, attempt, failure)
                 if again:
                     self.tally.retries += 1
-                    if failure.changed and reason not in self.tally.said:
-                        self.tally.said.append(reason)
+                    if failure.changed:
+                        self._say(reason)
                     if not failure.changed:
                         await asyncio.sleep(self._pause(attempt, failure.retry_after_s))
                     continue
@@ -219,10 +219,20 @@ class Asker:
             excess = max(tokens / least.tokens, money / least.money_usd if least.money_usd else 0.0)
             self._excess[name] = max(self._excess.get(name, 1.0), 2 * excess)
             limit.restart()
-            said = f"{name} does not keep to the most tokens it is allowed: more is held of the budget for each call"
-            if said not in self.tally.said:
-                self.tally.said.append(said)
+            self._say(f"{name} does not keep to the most tokens it is allowed: more of the budget is held for each")
         return Usage(1, tokens, money)
+
+    def _say(self, text: str) -> None:
+        """Tell people something of a server, once, and keep it with the run."""
+        if text not in self.tally.said:
+            self.tally.said.append(text)
+            before = (self.ledger.note("servers") or {}).get("said", [])
+            self.ledger.set_note("servers", {"said": [*before, text]})
+
+    @property
+    def waiting_s(self) -> float:
+        """How long nothing goes out, because a server asked for that."""
+        return max((limit.waiting_s for limit in self._limits.values()), default=0.0)
 
     def _count_answer(self, job: Job, answer: Answer) -> None:
         name = job.model.name

@@ -25,6 +25,7 @@ __all__ = ["HttpModel"]
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 LONGEST_BODY = 32 * 1024 * 1024
+LONGEST_WAIT_S = 60.0  # of what a server asks for; what is still refused after that fails, and can be asked again
 # how servers say that they do not take a parameter, and the words by which they name those that can be left out
 _REFUSES = re.compile(
     r"un(supported|known|recognized|expected|available)|not? (\w+ )?(support|allow|permit|valid|recogn|implement)"
@@ -199,9 +200,11 @@ class HttpModel:
         if status == 402 or (status == 429 and "insufficient_quota" in message):
             raise ModelError(f"{self._endpoint.url}: the account has no credit left ({status}).", remedy="Top it up.")
         if status in RETRIED:
+            wait_s = retry_after_s(headers)
+            asked = f", and asks to wait {wait_s:.0f} s" if wait_s is not None and wait_s > LONGEST_WAIT_S else ""
             raise TryAgain(
-                f"the server answered {status}: {message}",
-                retry_after_s=retry_after_s(headers),
+                f"the server answered {status}{asked}: {message}",
+                retry_after_s=None if wait_s is None else min(wait_s, LONGEST_WAIT_S),
                 slow_down=status in (429, 503, 529),
                 maybe_billed=status in (500, 502, 504, 520, 522, 524),
             )

@@ -48,6 +48,11 @@ class AdaptiveLimit:
                 turn.set_result(None)
                 free -= 1
 
+    @property
+    def waiting_s(self) -> float:
+        """How long nothing goes out, because the server asked for that."""
+        return max(0.0, self._resume_at - asyncio.get_running_loop().time())
+
     def succeeded(self) -> None:
         """A call was answered."""
         if self.limit < self.most:

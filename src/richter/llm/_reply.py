@@ -14,7 +14,6 @@ from richter.records import Answer, printable
 
 __all__ = ["error_message", "read_answer", "refused_parameter", "retry_after_s"]
 
-LONGEST_WAIT_S = 60.0  # what a server may ask for; what is still refused after that fails, and can be asked again
 LONGEST_ASIDE = 2**20
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, ArithmeticError)
 
@@ -138,7 +137,7 @@ def refused_parameter(content: bytes) -> str:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds from a Retry-After header, a minute at most: a number, or a date by the server's own clock."""
+    """Seconds from a Retry-After header: a number, or a date by the server's own clock."""
     value = headers.get("Retry-After", "")
     try:
         seconds = float(value)
@@ -147,7 +146,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
             seconds = _when(value) - (_when(headers["Date"]) if "Date" in headers else time.time())
         except (ValueError, TypeError, OverflowError):
             return None
-    return min(max(0.0, seconds), LONGEST_WAIT_S) if math.isfinite(seconds) else None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _when(text: str) -> float:

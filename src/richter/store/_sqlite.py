@@ -219,7 +219,7 @@ class SqliteDatabase:
             if free < LEAST_FREE:
                 raise StorageError(
                     f"The disk that holds {self.path} has {free // 2**20} MB left; an answer might not be kept.",
-                    remedy=f"Nothing was asked: free at least {LEAST_FREE // 2**20} MB and run the same command again.",
+                    remedy=f"Nothing more was asked: free at least {LEAST_FREE // 2**20} MB and run the command again.",
                 )
 
     def close(self) -> None:
