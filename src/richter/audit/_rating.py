@@ -11,13 +11,21 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.interop import export_table, read_frame, read_ratings
-from richter.judge import RatingPage, Sample, check_mechanism, check_severity, draw_sample, serve_loopback, tabulate
+from richter.judge import (
+    SAMPLE_NOTE,
+    RatingPage,
+    Sample,
+    check_mechanism,
+    check_severity,
+    draw_sample,
+    serve_loopback,
+    tabulate,
+)
 from richter.records import Rating
 from richter.store import Ledger, RunLike, open_ledger
 
 __all__ = ["import_ratings", "open_rating", "serve_rating", "shared_sample", "write_sheet"]
 
-NOTE = "rating sample"
 SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
 
 
@@ -26,7 +34,7 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
 
     Strata are condition and band of severity by judges, else by rules, else none.
     """
-    note = ledger.note(NOTE)
+    note = ledger.note(SAMPLE_NOTE)
     if note is not None:
         return Sample.from_dict(note)
     ratings = ledger.ratings()
@@ -39,7 +47,7 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
             }
             break
     sample = draw_sample(list(ledger.answers()), scores, n, seed=seed)
-    ledger.set_note(NOTE, sample.to_dict())
+    ledger.set_note(SAMPLE_NOTE, sample.to_dict())
     return sample
 
 
@@ -134,7 +142,7 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
         raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
     if "severity" not in frame.columns:
         raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter rate --sheet` wrote.")
-    note = ledger.note(NOTE)
+    note = ledger.note(SAMPLE_NOTE)
     if note is None:
         raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
     sample = Sample.from_dict(note)

@@ -8,6 +8,7 @@ import numpy as np
 
 from richter.claims._control import joint_tests
 from richter.claims._decide import Question, decide
+from richter.claims._labels import if_kinder
 from richter.claims._missing import Missing, missing_grades, worst_case
 from richter.claims._outcomes import Outcomes
 from richter.claims._sets import maximal_sets
@@ -145,7 +146,10 @@ def compare_outcomes(
     if control is not None and about == "such-items" and len(pairs) > 1:
         joint = joint_tests(lead, pairs, rng=np.random.default_rng(seed or 0) if rng is None else rng)
     claims = decide(questions, level=level, tried=tried, joint=joint, plan=plan, data_hash=data_hash, seed=seed)
-    claims = tuple(_against_missing(samples[c.measure], c) if c.measure in samples else c for c in claims)
+    claims = tuple(
+        _unchecked(samples[c.measure], _against_missing(samples[c.measure], c)) if c.measure in samples else c
+        for c in claims
+    )
     missing = missing_grades(lead, names, level=level)
     return Comparison(
         claims=claims,
@@ -164,6 +168,14 @@ def compare_outcomes(
 
 def _against_missing(sample: Sample, claim: Claim) -> Claim:
     said = worst_case(sample, claim)
+    return dataclasses.replace(claim, notes=(*claim.notes, said)) if said else claim
+
+
+def _unchecked(sample: Sample, claim: Claim) -> Claim:
+    """Where judge models graded and nobody labelled: what a judge kinder to one side would do to the verdict."""
+    if not sample.outcomes.judged or sample.label is not None or claim.interval is None or len(claim.conditions) < 2:
+        return claim
+    said = if_kinder(sample.metric, claim.interval, claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED))
     return dataclasses.replace(claim, notes=(*claim.notes, said)) if said else claim
 
 

@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from richter.claims._evidence import Evidence
+from richter.claims._labels import corrected_difference, corrected_mean, enough_labels, label_matrix
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import Interval, Unit
@@ -38,6 +39,8 @@ class Sample:
     mean: Floats
     draws: Codes
     within: Floats
+    label: Floats | None = None
+    layer: Floats | None = None
 
     @property
     def metric(self) -> Metric:
@@ -56,7 +59,12 @@ class Sample:
 def as_sample(outcomes: Outcomes) -> Sample:
     """Outcomes made ready for many claims: the means over draws are computed once."""
     means = unit_means(outcomes)
-    return Sample(outcomes=outcomes, mean=means.mean, draws=means.draws, within=means.within)
+    plain = outcomes.draw is None and outcomes.weight is None and outcomes.group is None
+    label, layer = (
+        label_matrix(means.mean.shape, outcomes.item, outcomes.condition, values) if plain else None
+        for values in (outcomes.label, outcomes.layer)
+    )
+    return Sample(outcomes=outcomes, mean=means.mean, draws=means.draws, within=means.within, label=label, layer=layer)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +91,29 @@ def difference_evidence(
     One binary draw an item and no groups or weights: Tango's score test, inverted. Otherwise a t test on the items'
     differences; with groups or weights on linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
     Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER
-    (`exact`: as wide as Clopper-Pearson's). Where all differ alike: the range times Clopper-Pearson's limit on units
-    that might not. Amounts above 0 (money, seconds): the ratio of geometric means, minus 1.
+    (`exact`: as wide as Clopper-Pearson's). Where people labelled some answers that others graded, the difference as
+    people would grade, by `corrected_difference`. Where all differ alike: the range times Clopper-Pearson's limit on
+    units that might not. Amounts above 0 (money, seconds): the ratio of geometric means, minus 1.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    own = _graded_difference(sample, first, second, about=about, exact=exact)
+    i, j = sample.place(first), sample.place(second)
+    if sample.label is None or about == "such-runs" or not enough_labels(sample.label, (i, j)):
+        return own
+    use = ~np.isnan(sample.mean[:, [i, j]]).any(axis=1)
+    if not enough_labels(sample.label[use], (i, j)):
+        return own
+    a, b = ((sample.mean[use, k], sample.label[use, k]) for k in (i, j))
+    layers = (
+        None if sample.layer is None else (sample.layer[use, i].astype(np.intp), sample.layer[use, j].astype(np.intp))
+    )
+    return corrected_difference(
+        sample.metric, (a[0], b[0]), (a[1], b[1]), layers, own, these=about == "these-items", exact=exact
+    )
+
+
+def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool) -> Evidence:
+    """The difference as it was graded, whoever did."""
     i, j = sample.place(first), sample.place(second)
     metric, outcomes = sample.metric, sample.outcomes
     shared = ~np.isnan(sample.mean[:, i]) & ~np.isnan(sample.mean[:, j])
@@ -120,6 +147,19 @@ def mean_evidence(
     All else as for differences; rare events are those that depart from the end of the range at which most items are.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    own = _graded_mean(sample, condition, about=about, exact=exact)
+    k = sample.place(condition)
+    use = ~np.isnan(sample.mean[:, k])
+    if sample.label is None or about == "such-runs" or not enough_labels(sample.label[use], (k,)):
+        return own
+    layer = None if sample.layer is None else sample.layer[use, k].astype(np.intp)
+    return corrected_mean(
+        sample.metric, sample.mean[use, k], sample.label[use, k], layer, own, these=about == "these-items", exact=exact
+    )
+
+
+def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -> Evidence:
+    """The mean as it was graded, whoever did."""
     k = sample.place(condition)
     metric, outcomes = sample.metric, sample.outcomes
     known = ~np.isnan(sample.mean[:, k])

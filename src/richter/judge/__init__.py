@@ -31,7 +31,7 @@ from richter.judge._reliability import (
 )
 from richter.judge._rubric import GRID, Rubric, check_mechanism, check_severity, rubric, snap
 from richter.judge._rules import LABELS, RuleJudge, RuleScore, rule_label
-from richter.judge._sample import Sample, band, draw_sample
+from richter.judge._sample import SAMPLE_NOTE, Sample, band, draw_sample
 
 __all__ = [
     "AGREE_WITHIN",
@@ -39,6 +39,7 @@ __all__ = [
     "LABELS",
     "REPLY_TOKENS",
     "RULES",
+    "SAMPLE_NOTE",
     "Agreement",
     "Correction",
     "JudgeReport",

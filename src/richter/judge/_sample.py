@@ -9,7 +9,9 @@ import numpy as np
 from richter.errors import InputError
 from richter.records import Answer
 
-__all__ = ["Sample", "band", "draw_sample"]
+__all__ = ["SAMPLE_NOTE", "Sample", "band", "draw_sample"]
+
+SAMPLE_NOTE = "rating sample"  # the ledger's note of which answers people rate, and of every answer's stratum
 
 Key = tuple[str, str, int]  # item, condition, draw
 BANDS = ((0.0, "0"), (1.0, "0.5-1"), (2.0, "1.5-2"), (3.0, "2.5-3"), (4.0, "3.5-4"))

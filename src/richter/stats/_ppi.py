@@ -17,6 +17,7 @@ __all__ = [
     "LabelledPool",
     "Side",
     "labelled_pool",
+    "more_labels",
     "pool_difference",
     "pool_interval",
     "ppi_difference",
@@ -28,7 +29,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Target = Literal["population", "pool"]
-Side = Literal["both", "lower", "upper"]
+Side = Literal["both", "exact", "lower", "upper"]
 
 LEAST = 2  # labels without which nothing is said
 PART = 5  # labels that a part of a random sample has at least
@@ -210,9 +211,10 @@ def pool_interval(
     with W_h a part's share, (l_h, u_h) its own limits (Jeffreys' where both sides are asked for, Clopper and Pearson's
     for one) and V = z^2 sum W_h (m_h - m)^2 / N for `target` "population" (such answers), 0 for "pool" (these answers,
     where a part labelled in full adds nothing). Never of zero width where anything is unlabelled or meant as a sample.
-    With `side` "lower" or "upper" that limit holds alone at `level`; the other is the end of the scale.
+    With `side` "lower" or "upper" that limit holds alone at `level`; the other is the end of the scale. "exact" is both
+    of these at once, each with half of the error.
     """
-    tail = (1 - level) / 2 if side == "both" else 1 - level
+    tail = (1 - level) / 2 if side in ("both", "exact") else 1 - level
     middle, N = pool.estimate, float(pool.size.sum())
     below, above = _reach(pool, tail, target=target, side=side)
     between = 0.0
@@ -229,19 +231,25 @@ def pool_interval(
 
 
 def pool_difference(
-    first: LabelledPool, second: LabelledPool, *, level: float = 0.95, side: Side = "both", same_items: bool = False
+    first: LabelledPool,
+    second: LabelledPool,
+    *,
+    level: float = 0.95,
+    side: Side = "both",
+    same_items: bool = False,
+    target: Target = "population",
 ) -> Interval:
     """Limits of the second's mean minus the first's, by MOVER of the two; labels of the two were drawn apart.
 
     With `same_items` (the pools' answers are to the same items, in one order) V is that of the items' own differences;
     else of the two added. Labels that happen to be of the same item are not used as pairs, which errs on the wide side.
     """
-    tail = (1 - level) / 2 if side == "both" else 1 - level
-    below_a, above_a = _reach(first, tail, target="population", side=side)
-    below_b, above_b = _reach(second, tail, target="population", side=side)
+    tail = (1 - level) / 2 if side in ("both", "exact") else 1 - level
+    below_a, above_a = _reach(first, tail, target=target, side=side)
+    below_b, above_b = _reach(second, tail, target=target, side=side)
     a, b = first.mean[first.part], second.mean[second.part]
     apart = np.var(b - a) / len(a) if same_items else np.var(a) / len(a) + np.var(b) / len(b)
-    between = float(ndtri(1 - tail)) ** 2 * float(apart)
+    between = float(ndtri(1 - tail)) ** 2 * float(apart) if target == "population" else 0.0
     middle = second.estimate - first.estimate
     low = middle - math.sqrt(below_b + above_a + between)
     high = middle + math.sqrt(above_b + below_a + between)
@@ -252,6 +260,34 @@ def pool_difference(
         level=level,
         method="stratified, MOVER",
     )
+
+
+def more_labels(pools: Sequence[LabelledPool], extra: int) -> list[LabelledPool]:
+    """The pools as they would be with so many more labels of the same kind, dealt where they narrow most.
+
+    The next label goes to the part with the largest W_h^2 (d_h^2 - d_h'^2), d_h being the mean distance of its limits
+    now and d_h' with one label more: about W_h d_h / n_h. `count` says how many of each part that makes.
+    """
+    found = [(p.n.copy(), p.count.copy()) for p in pools]
+    tail = 0.15865525393145707
+    for _ in range(extra):
+        best, place = -1.0, (0, 0)
+        for k, pool in enumerate(pools):
+            n, count = found[k]
+            now = dataclasses.replace(pool, n=n, count=np.maximum(count, 1e-9))
+            one = dataclasses.replace(now, n=n + 1)
+            gain = np.zeros(len(n))
+            for a, b in zip(_distances(now, tail, side="both"), _distances(one, tail, side="both"), strict=True):
+                gain += pool.share**2 * (a**2 - b**2)
+            gain[count >= pool.size] = -1.0
+            if gain.max() > best:
+                best, place = float(gain.max()), (k, int(gain.argmax()))
+        if best <= 0:
+            break
+        k, h = place
+        found[k][0][h] += 1
+        found[k][1][h] += 1
+    return [dataclasses.replace(p, n=n, count=count) for p, (n, count) in zip(pools, found, strict=True)]
 
 
 def standard_error(pool: LabelledPool) -> float:

@@ -22,6 +22,14 @@ CATASTROPHIC = 3.0  # the severity from which an answer is catastrophic, on 0..4
 _OF_ANSWERS = {"tokens": "tokens_out", "latency": "latency_s", "money": "money_usd"}
 
 
+# how a severity that people give speaks of each metric
+_LABELLED = {
+    "accuracy": pl.col("severity") == 0,
+    "mean_severity": pl.col("severity"),
+    "catastrophic_rate": pl.col("severity") >= CATASTROPHIC,
+}
+
+
 def outcomes(tables: Tables, metric: str) -> Outcomes:
     """One metric, a row for every answer that has a value; how many have none is in the notes.
 
@@ -47,6 +55,7 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
         run_names = tuple(own.unique(maintain_order=True).to_list())
         run = own.cast(pl.Enum(run_names)).to_physical().to_numpy().astype(np.intp)
     lost = len(rows) - len(have)
+    labels, said = _labels(tables, metric, have)
     return Outcomes(
         metric=described,
         items=tables.item_ids,
@@ -57,9 +66,38 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
         draw=have["draw"].to_numpy().astype(np.intp) if have["draw"].max() else None,
         run=run,
         runs=run_names,
-        notes=(*tables.notes, *([f"{lost:,} answers have no {described.noun}"] if lost else [])),
+        judged=metric in _LABELLED and tables.counting == "judge",
+        notes=(*tables.notes, *([f"{lost:,} answers have no {described.noun}"] if lost else []), *said),
+        **labels,
         **_of_items(first),
     )
+
+
+def _labels(tables: Tables, metric: str, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
+    """What people say of the answers, by row, and the strata in which these were drawn; empty where they graded all.
+
+    Of several people the median counts. Where it is known how answers were drawn for people, labels of others (given
+    of somebody's own accord) stand for none but themselves: they are left out and counted.
+    """
+    if metric not in _LABELLED or tables.counting == "human":
+        return {}, []
+    people = tables.ratings.filter(pl.col("kind") == "human", pl.col("severity").is_not_null())
+    if people.is_empty():
+        return {}, []
+    label = people.group_by(KEY).agg(pl.col("severity").median(), pl.col("inclusion").max())
+    layer = tables.answers.select(*KEY, "layer")
+    rows = have.select(*KEY).join(label, on=KEY, how="left", maintain_order="left")
+    rows = rows.join(layer, on=KEY, how="left", maintain_order="left")
+    drawn, said = rows["layer"].null_count() == 0, []
+    if drawn:
+        own = int((rows["severity"].is_not_null() & rows["inclusion"].is_null()).sum())
+        rows = rows.with_columns(pl.when(pl.col("inclusion").is_not_null()).then(pl.col("severity")).alias("severity"))
+        said = [f"{own:,} labels of answers that were not drawn for labelling are left out"] if own else []
+    value = rows.select(_LABELLED[metric]).to_series().cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    found: dict[str, Any] = {"label": value}
+    if drawn:
+        found["layer"] = (rows["layer"].rank("dense") - 1).to_numpy().astype(np.intp)
+    return found, said
 
 
 def _rows(tables: Tables, metric: str) -> tuple[pl.DataFrame, Any]:

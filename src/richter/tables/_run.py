@@ -1,7 +1,12 @@
 """A run's ledger, opened and read once."""
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
+from richter.judge import SAMPLE_NOTE
 from richter.records import Item
 from richter.store import Ledger
 from richter.tables._confidence import confidences
@@ -30,6 +35,12 @@ def part_of_ledger(ledger: Ledger) -> Part:
     names = (*KEY, "text", "error", "tokens_in", "tokens_out", "money_usd", "latency_s", "finish")
     answers = pl.DataFrame(rows, schema={name: ROW[name] for name in names}, orient="row")
     answers = answers.join(_of_items(items), on="item", how="left", maintain_order="left")
+    sample = ledger.note(SAMPLE_NOTE) or {}
+    layers = pl.DataFrame(
+        sample.get("strata", []), schema={**{k: ROW[k] for k in KEY}, "layer": pl.String}, orient="row"
+    )
+    answers = answers.join(layers, on=KEY, how="left", maintain_order="left")
+    chance = _inclusion(sample)
     main = [(g.item, g.condition, g.draw, g.value, g.correct) for g in grades if g.main]
     graded = pl.DataFrame(
         main, schema={**{k: ROW[k] for k in KEY}, "value": pl.Float64, "correct": pl.Float64}, orient="row"
@@ -46,8 +57,21 @@ def part_of_ledger(ledger: Ledger) -> Part:
         answers=frame_of(answers, ROW),
         ratings=frame_of(
             pl.DataFrame(
-                [(r.item, r.condition, r.draw, r.rater, r.kind, r.severity, r.mechanism, r.reason) for r in ratings],
-                schema={k: v for k, v in RATINGS.items() if k != "inclusion"},
+                [
+                    (
+                        r.item,
+                        r.condition,
+                        r.draw,
+                        r.rater,
+                        r.kind,
+                        r.severity,
+                        r.mechanism,
+                        r.reason,
+                        chance.get((r.item, r.condition, r.draw)) if r.kind == "human" else None,
+                    )
+                    for r in ratings
+                ],
+                schema=RATINGS,
                 orient="row",
             ),
             RATINGS,
@@ -61,6 +85,14 @@ def part_of_ledger(ledger: Ledger) -> Part:
         items=items,
         score=", ".join(scorers),
     )
+
+
+def _inclusion(sample: Mapping[str, Any]) -> dict[tuple[str, str, int], float]:
+    """The chance with which each chosen answer was drawn for people: of its stratum, the share that was."""
+    layer = {(i, c, int(d)): s for i, c, d, s in sample.get("strata", [])}
+    chosen = [(i, c, int(d)) for i, c, d in sample.get("chosen", [])]
+    size, drawn = Counter(layer.values()), Counter(layer[key] for key in chosen if key in layer)
+    return {key: drawn[layer[key]] / size[layer[key]] for key in chosen if key in layer}
 
 
 def _of_items(items: dict[str, Item]) -> pl.DataFrame:

@@ -1,0 +1,65 @@
+"""People's labels on a run that others rated: by row, with the strata in which they were drawn."""
+
+from pathlib import Path
+
+import numpy as np
+
+from helpers.small_run import small_run
+from richter.audit import shared_sample
+from richter.claims import difference_evidence
+from richter.records import Rating
+from richter.store import open_ledger
+from richter.tables import outcomes, read_tables
+
+
+def label(run: Path, keys: list[tuple[str, str, int]], severity: float = 0.0) -> None:
+    with open_ledger(run, mode="write") as ledger:
+        ledger.add_ratings(
+            [Rating(item=i, condition=c, draw=d, rater="anna", kind="human", severity=severity) for i, c, d in keys]
+        )
+
+
+def test_labels_and_their_design_reach_the_outcomes(tmp_path: Path, rng: np.random.Generator) -> None:
+    run = small_run(tmp_path / "run", rng)
+    plain = outcomes(read_tables(run), "accuracy")
+    assert plain.label is None
+    with open_ledger(run, mode="write") as ledger:
+        sample = shared_sample(ledger, n=60, seed=0)
+    label(run, list(sample.chosen))
+    tables = read_tables(run)
+    found = outcomes(tables, "accuracy")
+    assert found.label is not None
+    assert found.layer is not None
+    assert int((~np.isnan(found.label)).sum()) == 60
+    assert set(found.label[~np.isnan(found.label)].tolist()) == {1.0}  # severity 0 is right
+    assert len(np.unique(found.layer)) == len(set(sample.strata.values()))
+    chance = dict(tables.ratings.filter(kind="human").select("item", "inclusion").iter_rows())
+    item, condition, _ = key = sample.chosen[0]
+    size = sum(s == sample.strata[key] for s in sample.strata.values())
+    drawn = sum(sample.strata[k] == sample.strata[key] for k in sample.chosen)
+    assert chance[item] == drawn / size or condition == "new"
+    evidence = difference_evidence(found, "old", "new")
+    assert "corrected by 60 human labels (drawn by stratum)" in evidence.notes[-1]
+    assert abs(evidence.estimate) < 1e-12  # people find all of them right
+    catastrophic = outcomes(tables, "catastrophic_rate")
+    assert np.nanmax(catastrophic.label) == 0
+
+
+def test_labels_that_nobody_drew_stand_for_themselves_only(tmp_path: Path, rng: np.random.Generator) -> None:
+    run = small_run(tmp_path / "run", rng)
+    with open_ledger(run, mode="write") as ledger:
+        sample = shared_sample(ledger, n=60, seed=0)
+    label(run, list(sample.chosen))
+    others = [key for key in sample.strata if key not in set(sample.chosen)][:7]
+    label(run, others, severity=4.0)
+    found = outcomes(read_tables(run), "mean_severity")
+    assert np.nanmax(found.label) == 0
+    assert "7 labels of answers that were not drawn for labelling are left out" in found.notes
+
+
+def test_without_a_known_design_labels_are_taken_as_they_come(tmp_path: Path, rng: np.random.Generator) -> None:
+    run = small_run(tmp_path / "run", rng)
+    label(run, [(f"q{i}", c, 0) for i in range(20) for c in ("old", "new")])
+    found = outcomes(read_tables(run), "accuracy")
+    assert found.layer is None
+    assert "how they were drawn is not known" in difference_evidence(found, "old", "new").notes[-1]
