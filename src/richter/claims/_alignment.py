@@ -354,7 +354,7 @@ def _displaced(texts: Codes) -> dict[int, tuple[int, int]]:
 def _by_parts(values: Floats, items: Sequence[str], main: list[int], short: Sequence[str]) -> dict[int, str]:
     """Conditions that fit the others in one part of the file and not in another, where ids are positions."""
     order = _positions(items)
-    if order is None or len(main) < 4 or len(items) < 2 * FEW:
+    if order is None or len(main) < 6 or len(items) < 2 * FEW:
         return {}
     x = values[order][:, main]
     centred = np.nan_to_num(x - np.nanmean(x, axis=0))
@@ -390,7 +390,9 @@ def _with_others(x: Floats, centred: Floats, total: Floats) -> tuple[Floats, Flo
         use = ~np.isnan(x[:, k])
         a, b = centred[use, k], total[use] - centred[use, k]
         sizes[k] = use.sum()
-        if sizes[k] > 20 and a.std() > 0 and b.std() > 0:
+        values, counts = np.unique(x[use, k], return_counts=True)
+        rare = len(values) == 2 and counts.min() < FEW // 8  # a few errors do not place a correlation
+        if sizes[k] > FEW // 8 and not rare and a.std() > 0 and b.std() > 0:
             found[k] = np.clip(np.corrcoef(a, b)[0, 1], -0.999, 0.999)
     return found, sizes
 
