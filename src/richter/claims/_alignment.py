@@ -30,6 +30,7 @@ FEW = 200  # shared items under which absence says nothing
 NEAR = 0.1  # shares of the range: accuracies this close are alike, and one this close to chance is near it
 PART = -4.0  # the z at which a part of the file no longer fits
 BLOCKS = 8  # of the file; windows of two to six in a row are looked at
+SORTED = 0.03  # share of the variance of items' totals between parts above which a file is sorted by difficulty
 EXACT = 400.0  # variance of an agreement from which the normal law is near enough
 REMEDY = "export them again with the questions' ids, or go on with --trust-ids"
 
@@ -180,7 +181,7 @@ def _by_grades(
         elif (
             loose
             or max(z for z, k in zip(seen, members, strict=True) if not near[k]) < SEEN
-            or max(_foreseen(agree, members, np.flatnonzero(some), few) for some in (inside, inside & ~near)) < -PART
+            or max(_foreseen(agree, members, np.flatnonzero(some), few) for some in (inside, inside & ~near)) < SEEN
         ):
             why = "too little agreement is to be expected on so many items"
         else:
@@ -360,6 +361,10 @@ def _by_parts(values: Floats, items: Sequence[str], main: list[int], short: Sequ
     centred = np.nan_to_num(x - np.nanmean(x, axis=0))
     total = centred.sum(axis=1)
     edges = np.linspace(0, len(order), BLOCKS + 1).astype(int)
+    block = np.repeat(np.arange(BLOCKS), np.diff(edges))
+    means = np.bincount(block, weights=total) / np.bincount(block)
+    if float(np.var(means[block])) > SORTED * float(np.var(total)):
+        return {}  # sorted by difficulty: parts differ in how conditions agree, and each in its own way
     lowest: dict[int, tuple[float, int, int]] = {}
     for first, last in itertools.combinations(range(BLOCKS + 1), 2):
         if not 2 <= last - first <= 6:
