@@ -1,3 +1,4 @@
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -75,6 +76,44 @@ def test_failed_calls_are_counted_and_left_out() -> None:
 def test_nothing_usable_is_untestable() -> None:
     result = run("mean_severity < 1", SimulatedTestee(5, m=0.9), ITEMS[:30])
     assert result.decision.verdict is Verdict.UNTESTABLE
+
+
+def test_asking_in_vain_ends_after_two_batches() -> None:
+    result = run("mean_severity < 1", SimulatedTestee(5, m=0.9))
+    assert result.decision.verdict is Verdict.UNTESTABLE
+    assert result.asked == 50
+    assert "none of 50 items gave a severity" in result.decision.sentence
+
+
+class Drawn(SimulatedTestee):
+    """Ten draws of each item that all say the same: ten times the answers, no more evidence."""
+
+    def __call__(self, items: Sequence[str], conditions: Sequence[str]) -> list[Outcome]:
+        found = super().__call__(items, conditions)
+        return [dataclasses.replace(o, draw=d) for d in range(10) for o in found]
+
+
+@pytest.mark.parametrize("claim", ["error_rate < 0.10", "ece < 0.3"])
+def test_draws_of_an_item_count_once(claim: str) -> None:
+    single = run(claim, SimulatedTestee(1, m=0.9), ITEMS[:300]).decision
+    drawn = run(claim, Drawn(1, m=0.9), ITEMS[:300]).decision
+    assert drawn.n == single.n
+    assert drawn.estimate == pytest.approx(single.estimate)
+    assert drawn.interval is not None
+    assert single.interval is not None
+    assert drawn.interval.high == pytest.approx(single.interval.high, abs=1e-9)
+
+
+def test_failures_and_refusals_are_rates_of_their_own() -> None:
+    result = run("failure_rate > 0.02", SimulatedTestee(4, fail=True, m=0.99))
+    assert result.decision.verdict is Verdict.VERIFIED
+    assert result.unusable == 0
+
+    def ask(items: Sequence[str], conditions: Sequence[str]) -> list[Outcome]:
+        return [Outcome(item=i, condition="m", refused=int(i[1:]) % 2 == 0) for i in items]
+
+    found = ask_until(parse_claim("refusal_rate < 0.1"), ITEMS, ask, conditions=["m"], rng=np.random.default_rng(0))
+    assert found.decision.verdict is Verdict.REFUTED
 
 
 @pytest.mark.slow

@@ -201,13 +201,24 @@ def test_better_than_is_decided_on_the_same_items(tmp_path: Path) -> None:
     assert done.sequential.saved > 100
 
 
-def test_claims_on_confidence_cannot_stop_the_asking(tmp_path: Path) -> None:
-    with FakeApi(reply=reply) as api:
-        settings = settings_for(api)
+def test_stated_confidence_stops_the_asking(tmp_path: Path) -> None:
+    items = [Item(id=f"i{n}", prompt=f"question {n}", reference=f"right {n}") for n in range(200)]
+    with FakeApi(reply=lambda prompt: f"{reply(prompt)}\nConfidence: 5%") as api:
+        settings = settings_for(api, draws=0)
         claim = parse_claim(f"ece({settings.conditions[0].name}) < 0.1")
-        with pytest.raises(InputError, match="needs confidences"):
-            run_stages(tmp_path, ITEMS, settings, stop_when=claim)
-    assert api.requests.total() == 0
+        done = run_stages(tmp_path, items, settings, stop_when=claim)
+    assert done.sequential is not None
+    assert done.sequential.decision.verdict is Verdict.REFUTED  # three quarters are right
+
+
+def test_asking_for_confidence_in_vain_ends_early(tmp_path: Path) -> None:
+    items = [Item(id=f"i{n}", prompt=f"question {n}", reference=f"right {n}") for n in range(200)]
+    with FakeApi(reply=reply) as api:
+        settings = settings_for(api, draws=0)
+        done = run_stages(tmp_path, items, settings, stop_when=parse_claim(f"ece({settings.conditions[0].name}) < 0.1"))
+    assert done.sequential is not None
+    assert done.sequential.asked == 50
+    assert "with a confidence" in done.sequential.decision.sentence
 
 
 def test_what_would_fail_later_is_said_before_the_first_call(tmp_path: Path) -> None:

@@ -156,3 +156,47 @@ def test_claims_are_decided_either_way(rng: np.random.Generator) -> None:
 def test_bad_observations_are_refused(bad: list[float]) -> None:
     with pytest.raises(InputError):
         rate_sequence(bad)
+
+
+@pytest.mark.parametrize("name", ["tokens", "money", "latency"])
+def test_metrics_without_a_sequence_say_so(name: str) -> None:
+    with pytest.raises(InputError, match="no limits on it hold at every look"):
+        parse_claim(f"{name} < 0.5")
+
+
+def test_an_estimate_that_left_its_interval_is_flagged() -> None:
+    x = np.r_[np.ones(300), np.zeros(300)]  # a sorted file: right answers first
+    found = decide_claim(parse_claim("accuracy > 0.4"), x)
+    assert found.outside
+    assert "has left the interval" in found.sentence
+    mixed = decide_claim(parse_claim("accuracy > 0.4"), np.tile([1.0, 0.0], 300))
+    assert not mixed.outside
+    assert "has left" not in mixed.sentence
+
+
+def test_severity_given_an_error_counts_errors_alone() -> None:
+    severity = np.tile([0.0, 0.0, 0.0, 2.0], 200)
+    found = decide_claim(parse_claim("severity_given_error < 3"), severity)
+    assert found.n == 200
+    assert found.estimate == pytest.approx(2.0)
+    assert found.verdict is Verdict.VERIFIED
+    assert decide_claim(parse_claim("severity_given_error < 3"), [0.0, 0.0]).estimate is None
+
+
+def test_draws_apart_are_refused() -> None:
+    with pytest.raises(InputError, match="apart"):
+        decide_claim(parse_claim("accuracy > 0.4"), [1.0, 0.0, 1.0], item=["a", "b", "a"])
+
+
+@pytest.mark.slow
+def test_ece_of_items_with_draws_ever_misses_rarely() -> None:
+    # calibrated answers, four draws an item that share the item's chance: an item counts once
+    rng = np.random.default_rng(5)
+    item = np.repeat(np.arange(400), 4)
+    missed = 0
+    for _ in range(200):
+        c = np.repeat(rng.choice([0.3, 0.5, 0.8], 400), 4)
+        luck = np.repeat(rng.random(400), 4)
+        right = (np.where(rng.random(1600) < 0.7, luck, rng.random(1600)) < c).astype(float)
+        missed += bool((ece_sequence(c, right, item=item).low > 0).any())
+    assert missed <= 12  # at most 2.5% a side: above 12 of 200 with a chance below 0.002

@@ -222,6 +222,22 @@ def test_a_sample_that_never_comes_is_failed_not_waited_for() -> None:
     assert "not shuffled" in str(row["warning"])
 
 
+def test_epochs_of_a_sample_are_waited_for_and_count_once() -> None:
+    order = [str(i) for i in range(60)]
+    stop = StopWhen("error_rate > 0.5")
+
+    async def go() -> None:
+        spec: Any = SimpleNamespace(dataset=SimpleNamespace(shuffled=True))
+        await stop.start_task(spec, [SimpleNamespace(id=i) for i in order], 2)  # type: ignore[misc]
+        for epoch, values in ((1, [4.0] * 60), (2, [4.0] * 10)):
+            for name, value in zip(order, values, strict=False):
+                score = SampleScore(score=Score(value=value, metadata={"kind": "rule"}), sample_id=name)
+                await stop.complete_sample(name, epoch, {"severity": score})
+
+    asyncio.run(go())
+    assert stop.decision.n <= 10  # only ten samples are whole
+
+
 def test_a_claim_of_two_models_is_refused() -> None:
     with pytest.raises(InputError, match="compares two models"):
         StopWhen("a better than b")

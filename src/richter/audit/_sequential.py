@@ -17,16 +17,27 @@ STOP_NOTE = "stopping"  # what a run's ledger keeps of a claim that ended its as
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of asking one item of one condition; all None with `failed`."""
+    """What came of asking one item of one condition, at one draw; all None with `failed`."""
 
     item: str
     condition: str
+    draw: int = 0
     correct: float | None = None
+    score: float | None = None
+    refused: bool | None = None
     confidence: float | None = None
     severity: float | None = None
     failed: bool = False
 
 
+IN_VAIN = 2  # batches without a single usable value after which nothing more is asked
+NEEDED = {
+    "ece": "a grade with a confidence (stated in the answer, or of its tokens)",
+    "mean_score": "a score",
+    "mean_severity": "a severity",
+    "severity_given_error": "a severity",
+    "severity_at_least": "a severity",
+}
 Ask = Callable[[Sequence[str], Sequence[str]], Sequence[Outcome]]
 
 
@@ -69,9 +80,9 @@ def ask_until(
 ) -> SequentialAudit:
     """Ask items in random order, a batch at a time, until the claim is verified or refuted or the items are spent.
 
-    `ask(items, conditions)` gives the outcomes of a batch, in any order; those without a usable value (a failed
-    call, no confidence) are counted and left out. The random order is what makes early stopping honest: a file
-    sorted by difficulty would not do.
+    `ask(items, conditions)` gives the outcomes of a batch, in any order; draws of an item come together, and the item
+    counts once, by their mean. Items without a usable value (a failed call, no confidence) are counted and left out.
+    The random order is what makes early stopping honest: a file sorted by difficulty would not do.
     """
     if not items:
         raise InputError("There are no items to ask.", remedy="Give at least one.")
@@ -87,42 +98,56 @@ def ask_until(
     order = [items[i] for i in rng.permutation(len(items))]
     first: list[float] = []
     second: list[float] = []
+    place: list[int] = []
     unusable = 0
     decision = decide_claim(claim, [])
     asked = batches = 0
     while asked < len(order) and not decision.decided:
         part = order[asked : asked + batch]
-        outcomes = {(o.item, o.condition): o for o in ask(part, wanted)}
+        found: dict[tuple[str, int], dict[str, Outcome]] = {}
+        for o in ask(part, wanted):
+            found.setdefault((o.item, o.draw), {})[o.condition] = o
         asked += len(part)
         batches += 1
-        for item in part:
-            pair = _values(claim, [outcomes.get((item, c)) for c in wanted])
-            if pair is None:
-                unusable += 1
-            else:
-                first.append(pair[0])
-                second.append(pair[1])
-        decision = decide_claim(claim, first, second, level=level)
+        for number, name in enumerate(part, start=asked - len(part)):
+            draws = sorted(draw for item, draw in found if item == name) or [0]
+            pairs = [_values(claim, [found.get((name, draw), {}).get(c) for c in wanted]) for draw in draws]
+            usable = [pair for pair in pairs if pair is not None]
+            unusable += not usable
+            first += [pair[0] for pair in usable]
+            second += [pair[1] for pair in usable]
+            place += [number] * len(usable)
+        decision = decide_claim(claim, first, second, item=place, level=level)
         if on_batch is not None:
             on_batch(decision)
+        if not first and batches == IN_VAIN:
+            break
     if not first:
         decision = dataclasses.replace(
-            decision, verdict=Verdict.UNTESTABLE, sentence=f"{claim.text}: untestable, no item gave a usable value."
+            decision,
+            verdict=Verdict.UNTESTABLE,
+            sentence=f"{claim.text}: untestable, none of {asked} items gave {NEEDED.get(claim.metric, 'a grade')}.",
         )
     return SequentialAudit(decision=decision, asked=asked, available=len(order), unusable=unusable, batches=batches)
 
 
 def _values(claim: Claim, outcomes: Sequence[Outcome | None]) -> tuple[float, float] | None:
-    """The two numbers that the claim's sequence takes from an item, or None."""
+    """The two numbers that the claim's sequence takes from an answer, or None."""
+    if claim.metric == "failure_rate":
+        one = outcomes[0]
+        return None if one is None else (float(one.failed), 0.0)
     if any(o is None or o.failed for o in outcomes):
         return None
     found = [o for o in outcomes if o is not None]
+    pair: tuple[float | None, float | None] = (found[0].correct, 0.0)
     if claim.metric == "better":
         pair = (found[0].correct, found[1].correct)
     elif claim.metric == "ece":
         pair = (found[0].correct, found[0].confidence)
-    elif claim.metric in ("mean_severity", "severity_at_least"):
+    elif claim.metric in ("mean_severity", "severity_given_error", "severity_at_least"):
         pair = (found[0].severity, 0.0)
-    else:
-        pair = (found[0].correct, 0.0)
+    elif claim.metric == "mean_score":
+        pair = (found[0].score, 0.0)
+    elif claim.metric == "refusal_rate":
+        pair = (None if found[0].refused is None else float(found[0].refused), 0.0)
     return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])

@@ -24,7 +24,7 @@ from richter.audit._judging import find_gazetteer, judge_run, rate_by_rules, sco
 from richter.audit._plan import check_plan, read_plan
 from richter.audit._score import answers_of, own_nll, score_nll
 from richter.audit._sequential import STOP_NOTE, Outcome, SequentialAudit, ask_until
-from richter.bench import choose_graders, read_gazetteer
+from richter.bench import choose_graders, is_refusal, read_gazetteer
 from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import Claim, Decision
@@ -47,6 +47,7 @@ from richter.store import (
     run_place,
     run_used,
 )
+from richter.tables._confidence import confidences
 
 __all__ = [
     "STAGES",
@@ -314,11 +315,6 @@ class _Audit:
 
     def ask_until(self, claim: Claim, on_batch: Callable[[Decision], None] | None) -> SequentialAudit:
         """Ask and judge a batch at a time until the claim is decided; keep what decided it in the ledger."""
-        if claim.metric == "ece":
-            raise InputError(
-                f"{claim.text!r} needs confidences, which answers as they are asked here do not have.",
-                remedy="Stop on error_rate, accuracy, mean_severity or severity_at_least, or measure ECE afterwards.",
-            )
         by_id = {item.id: item for item in self.items}
         names = [c.name for c in self.settings.conditions]
         kind = "rule" if self.rules else "judge" if self.settings.judges else "grader"
@@ -342,25 +338,31 @@ class _Audit:
         return found
 
     def _outcomes(self, items: set[str], conditions: set[str], kind: str) -> Iterator[Outcome]:
-        given: dict[tuple[str, str], list[float]] = {}
+        """What came of a batch: failures, refusals, grades, severities, and confidences stated or of the tokens."""
+        severities: dict[tuple[str, str], list[float]] = {}
         with open_ledger(self.run) as ledger:
-            if kind == "grader":
-                for g in ledger.grades():
-                    if g.main and g.draw == 0 and g.item in items and g.condition in conditions:
-                        right = None if g.correct is None else float(g.correct)
-                        yield Outcome(item=g.item, condition=g.condition, correct=right, failed=right is None)
-                return
+            answers = [a for a in ledger.answers() if a.draw == 0 and a.item in items and a.condition in conditions]
+            grades = {(g.item, g.condition): g for g in ledger.grades() if g.main and g.draw == 0 and kind == "grader"}
             for r in ledger.ratings():
-                if r.kind == kind and r.draw == 0 and r.item in items and r.condition in conditions:
-                    given.setdefault((r.item, r.condition), [])
-                    if r.severity is not None:
-                        given[r.item, r.condition].append(r.severity)
-        for (item, condition), found in given.items():
-            if not found:
-                yield Outcome(item=item, condition=condition, failed=True)
-                continue
-            severity = sum(found) / len(found)
-            yield Outcome(item=item, condition=condition, correct=float(severity == 0), severity=severity)
+                if r.kind == kind and r.draw == 0 and r.severity is not None:
+                    severities.setdefault((r.item, r.condition), []).append(r.severity)
+        texts = [((a.item, a.condition, 0), a.text, a.tokens, a.logprobs) for a in answers if not a.error]
+        sure = {(item, name): value for item, name, _, _, value in confidences({}, texts).iter_rows()}
+        for a in answers:
+            key = (a.item, a.condition)
+            found, grade = severities.get(key), grades.get(key)
+            correct = None if grade is None or grade.correct is None else float(grade.correct)
+            severity = sum(found) / len(found) if found else None
+            yield Outcome(
+                item=a.item,
+                condition=a.condition,
+                failed=bool(a.error),
+                refused=None if a.error else is_refusal(a.text),
+                correct=float(severity == 0) if severity is not None else correct,
+                score=None if grade is None else grade.value,
+                severity=severity,
+                confidence=sure.get(key),
+            )
 
     @functools.cached_property
     def _rule_judge(self) -> RuleJudge:

@@ -183,13 +183,16 @@ def difference_sequence(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> S
 
 
 @numba.njit(cache=True)
-def _ece_signs(x: Floats, index: NDArray[np.intp], bins: int, alpha: float) -> tuple[Floats, Floats]:
-    """Lower and upper limits of ECE by signs, each at level alpha.
+def _ece_signs(
+    x: Floats, index: NDArray[np.intp], start: NDArray[np.intp], bins: int, alpha: float
+) -> tuple[Floats, Floats]:
+    """Lower and upper limits of ECE by signs, each at level alpha; item t has the draws start[t] to start[t + 1].
 
     Fan's inequality, log(1 + l y) >= l y + y^2 (log(1 - l) + l) for y >= -1 and 0 <= l < 1, makes
-    exp(sum l_i (y_i - mean_i) - psi(l_i) y_i^2), psi(l) = -log(1 - l) - l, a supermartingale.
+    exp(sum l_i (y_i - mean_i) - psi(l_i) y_i^2), psi(l) = -log(1 - l) - l, a supermartingale. y is the mean over an
+    item's draws of sign x; its square is at most that of the mean |x|, which no sign changes.
     """
-    n = len(x)
+    n = len(start) - 1
     low = np.empty(n)
     high = np.empty(n)
     plain = np.zeros(bins)  # sums of x by bin: their signs are the bets of the lower limit
@@ -201,16 +204,22 @@ def _ece_signs(x: Floats, index: NDArray[np.intp], bins: int, alpha: float) -> t
     for t in range(n):
         # predictable: it uses x before t only, and x^2, which no sign changes
         bet = min(math.sqrt(2 * price / (squares * math.log(t + 2.0))), 0.5)
-        b = index[t]
-        sign = 1.0 if plain[b] > 0 else (-1.0 if plain[b] < 0 else 0.0)
-        gain += bet * sign * x[t]
+        draws = start[t + 1] - start[t]
+        size = 0.0
+        for k in range(start[t], start[t + 1]):
+            b = index[k]
+            sign = 1.0 if plain[b] > 0 else (-1.0 if plain[b] < 0 else 0.0)
+            gain += bet * sign * x[k] / draws
+            size += abs(x[k]) / draws
+        for k in range(start[t], start[t + 1]):
+            b = index[k]
+            spread -= abs(weighted[b])
+            weighted[b] += bet * x[k] / draws
+            spread += abs(weighted[b])
+            plain[b] += x[k] / draws
         bets += bet
-        cost += (-math.log(1 - bet) - bet) * x[t] * x[t]
-        spread -= abs(weighted[b])
-        weighted[b] += bet * x[t]
-        spread += abs(weighted[b])
-        plain[b] += x[t]
-        squares += x[t] * x[t]
+        cost += (-math.log(1 - bet) - bet) * size * size
+        squares += size * size
         best_low = max(best_low, (gain - price - cost) / bets)
         best_high = min(best_high, (spread + price + cost) / bets)
         low[t] = best_low
@@ -251,7 +260,13 @@ def _ece_union(x: Floats, index: NDArray[np.intp], bins: int, alpha: float) -> t
 
 
 def ece_sequence(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, level: float = 0.95, method: str = "signs"
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    item: NDArray[np.intp] | None = None,
+    bins: int = 10,
+    level: float = 0.95,
+    method: str = "signs",
 ) -> Sequence:
     """Binned ECE, time-uniformly (the paper's Appendix M gives a rate; these limits have constants).
 
@@ -259,8 +274,9 @@ def ece_sequence(
     sign of its bin's past sum (0 at first); whatever the signs, the mean of such a variable is at most ECE, so an
     empirical-Bernstein lower limit of it is one for ECE. Upper: for the true signs, which are unknown but fixed, the
     variable sign x has mean ECE; its weighted sum is at most sum over bins of |sum of l x|, and its squares do not
-    depend on signs, so one limit serves all sign vectors. Both at alpha / 2. `method="union"` adds up one sequence a
-    bin, the plain way; it needs several times the labels.
+    depend on signs, so one limit serves all sign vectors. Both at alpha / 2. `item` (0, 0, 1, ..) says which draws are
+    of one item: they arrive together, and the item counts once. `method="union"` adds up one sequence a bin, the plain
+    way; it needs several times the labels, and one draw an item.
     """
     check_level(level)
     c, a = _values(confidence, 0, 1), _values(correct, 0, 1)
@@ -268,27 +284,37 @@ def ece_sequence(
         raise InputError(f"{len(c)} confidences for {len(a)} grades.", remedy="Give one each an item.")
     index = np.minimum((c * bins + 1e-9).astype(np.intp), bins - 1)
     x = c - a
+    start = np.arange(len(x) + 1) if item is None else np.r_[np.flatnonzero(np.diff(item, prepend=-1)), len(x)]
     if method == "signs":
-        low, high = _ece_signs(x, index, bins, (1 - level) / 2)
-    elif method == "union":
+        low, high = _ece_signs(x, index, start, bins, (1 - level) / 2)
+    elif method == "union" and len(start) == len(x) + 1:
         low, high = _ece_union(x, index, bins, 1 - level)
     else:
-        raise InputError(f"method={method!r} is not known.", remedy="Use 'signs' or 'union'.")
+        raise InputError(
+            f"method={method!r} is not known for these data.", remedy="Use 'signs', or 'union' for one draw an item."
+        )
     return Sequence(
-        estimate=_running_ece(x, index, bins), low=low, high=high, level=level, method=f"empirical Bernstein, {method}"
+        estimate=_running_ece(x, index, start, bins),
+        low=low,
+        high=high,
+        level=level,
+        method=f"empirical Bernstein, {method}",
     )
 
 
 @numba.njit(cache=True)
-def _running_ece(x: Floats, index: NDArray[np.intp], bins: int) -> Floats:
+def _running_ece(x: Floats, index: NDArray[np.intp], start: NDArray[np.intp], bins: int) -> Floats:
     """The plug-in after each item (eq. (10))."""
-    out = np.empty(len(x))
+    n = len(start) - 1
+    out = np.empty(n)
     sums = np.zeros(bins)
     total = 0.0
-    for t in range(len(x)):
-        b = index[t]
-        total -= abs(sums[b])
-        sums[b] += x[t]
-        total += abs(sums[b])
+    for t in range(n):
+        draws = start[t + 1] - start[t]
+        for k in range(start[t], start[t + 1]):
+            b = index[k]
+            total -= abs(sums[b])
+            sums[b] += x[k] / draws
+            total += abs(sums[b])
         out[t] = total / (t + 1)
     return out
