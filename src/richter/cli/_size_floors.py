@@ -5,9 +5,12 @@ from typing import Any
 
 import click
 from rich.table import Table
+from scipy.special import ndtri
 
+from richter.claims import as_sample, cheapest_design, variance_shares
 from richter.cli._compare import parse_points
 from richter.cli._output import console, json_option, write_json
+from richter.cli._reading import reading_options, split_sources
 from richter.errors import InputError
 from richter.floors import (
     PRESETS,
@@ -18,6 +21,8 @@ from richter.floors import (
     proportion_labels,
     zero_error_labels,
 )
+from richter.records import plain
+from richter.tables import ReadOptions, outcomes, read_tables
 
 __all__ = ["size_calibration", "size_error_rate", "size_gap", "size_groups"]
 
@@ -81,6 +86,7 @@ def size_error_rate(
 
 
 @click.command("gap")
+@click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
 @click.option("--margin", callback=parse_points, required=True, metavar="2pt", help="The gap that matters.")
 @click.option(
     "--discordance", type=float, help="Share of items on which exactly one is right; else from --accuracy and --phi."
@@ -88,31 +94,51 @@ def size_error_rate(
 @click.option("--accuracy", nargs=2, type=float, metavar="A B", help="The two accuracies expected.")
 @click.option("--phi", type=float, default=0.3, show_default=True, help="Correlation of their grades over items.")
 @click.option("--pairs", type=click.IntRange(min=1), default=1, show_default=True, help="Pairs judged together.")
+@click.option("--on", metavar="METRIC", help="With data: the measure that the gap is in.")
+@click.option("--cost-item", type=float, default=0.0, show_default=True, help="With data: a new item's own cost.")
+@click.option("--cost-draw", type=float, default=1.0, show_default=True, help="With data: the cost of a draw.")
 @correlation_options
+@reading_options
 @power_option
 @level_option
 @json_option
 def size_gap(
+    sources: tuple[str, ...],
     margin: float,
     discordance: float | None,
     accuracy: tuple[float, float] | None,
     phi: float,
     pairs: int,
+    on: str | None,
+    cost_item: float,
+    cost_draw: float,
     cluster_size: float | None,
     intraclass: float | None,
+    reading: ReadOptions,
     power: float,
     level: float,
     json_path: str | None,
 ) -> None:
-    """Items, asked of both conditions, that settle a gap in accuracy as large as the margin.
+    """Items, asked of both conditions, that settle a gap as large as the margin.
+
+    With data of two conditions the spread comes from them: from groups, items and draws apart, with what is cheaper,
+    more items or more draws of each.
 
     \b
     richter size gap --margin 2pt --accuracy 0.85 0.87 --phi 0.4
     richter size gap --margin 1pt --discordance 0.12 --pairs 10
+    richter size gap pilot.csv old new --margin 2pt --cost-item 0.5 --cost-draw 0.01
     """
+    alpha = (1 - level) / pairs
+    if sources:
+        _gap_from_data(
+            sources, reading, margin=margin, alpha=alpha, power=power, on=on, costs=(cost_item, cost_draw),
+            json_path=json_path,
+        )  # fmt: skip
+        return
     if discordance is None:
         if not accuracy:
-            raise click.UsageError("Give --discordance, or --accuracy A B.")
+            raise click.UsageError("Give data of two conditions, --discordance, or --accuracy A B.")
         p, q = accuracy
         if not (0 < p < 1 and 0 < q < 1):
             raise InputError(f"Accuracies of {p:g} and {q:g} are not both in (0, 1).", remedy="Divide by 100.")
@@ -120,7 +146,6 @@ def size_gap(
         discordance = p + q - 2 * both
         if discordance <= 0 or both > min(p, q):
             raise InputError(f"phi={phi:g} is not possible with these accuracies.", remedy="Give a smaller --phi.")
-    alpha = (1 - level) / pairs
     inflation = _inflation(cluster_size, intraclass)
     differ = math.ceil(paired_gap_labels(margin, discordance, alpha=alpha, power=power) * inflation)
     same = math.ceil(paired_gap_labels(margin, discordance, alpha=alpha, power=power, equivalence=True) * inflation)
@@ -141,6 +166,43 @@ def size_gap(
     out.print(
         f"  power {power:g}, {100 * level:g}% over {pairs} pair{'s' * (pairs > 1)}, discordance {discordance:.3f}"
     )
+
+
+def _gap_from_data(
+    sources: tuple[str, ...],
+    reading: ReadOptions,
+    *,
+    margin: float,
+    alpha: float,
+    power: float,
+    on: str | None,
+    costs: tuple[float, float],
+    json_path: str | None,
+) -> None:
+    """Items and draws from a pilot: an error of margin / (z_a/2 + z_power) shows a true gap of the margin."""
+    files, names = split_sources(sources)
+    tables = read_tables(*files, options=reading)
+    chosen = list(names) or list(tables.conditions)
+    if len(chosen) != 2:
+        raise InputError(
+            f"{len(chosen)} conditions are no pair ({', '.join(chosen)}).", remedy="Name two of them after the file."
+        )
+    sample = as_sample(outcomes(tables, on or tables.metric or "accuracy"))
+    shares = variance_shares(sample, chosen[0], chosen[1])
+    error = margin / float(ndtri(1 - alpha / 2) + ndtri(power))
+    now = max(1, round(shares.draws_per_item))
+    items = math.ceil((shares.error(1, now) / error) ** 2)
+    design = cheapest_design(shares, error, cost_item=costs[0], cost_draw=costs[1])
+    row = {"labels": items, "draws": now, "margin": margin, "power": power, "shares": plain(shares)}
+    write_json(row | {"cheapest": plain(design)}, json_path)
+    out = console(json_path)
+    words = sample.metric
+    out.print(
+        f"{items:,} items, asked of both with {now} draw{'s' * (now > 1)} each, show a true gap of "
+        f"{words.amount(margin)}{words.suffix} (power {power:g})."
+    )
+    out.print(f"  {shares.sentence()}")
+    out.print(f"  {design.sentence}", highlight=False)
 
 
 @click.command("calibration")
