@@ -362,21 +362,3 @@ def test_a_gap_that_is_shown_below_its_floor_is_explained_by_hand(
     assert "(verified)" in out
     assert "0.0316" in out
     assert "A gap below its floor may be decided" in out
-
-
-def test_size_gap_from_a_pilot_says_what_is_cheaper(
-    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = ["item,condition,draw,correct"]
-    for i in range(200):
-        for k, name in enumerate(("old", "new")):
-            rows += [f"q{i},{name},{d},{int(rng.random() < 0.6 + 0.1 * k)}" for d in range(2)]
-    path = tmp_path / "pilot.csv"
-    path.write_text("\n".join(rows))
-    code, out, _ = run(capsys, "size", "gap", str(path), "old", "new", "--margin", "5pt", "--cost-item", "9")
-    assert code == 0
-    # draws alone vary: 2 x 0.24 / 2 an item, at (2.80 / 0.05)^2
-    items = int(out.split(" items", 1)[0].replace(",", ""))
-    assert items == pytest.approx(0.23 * (2.8016 / 0.05) ** 2, rel=0.15)
-    assert "of the variance" in out
-    assert "more draws" in out  # an item costs nine draws, and items hardly vary
