@@ -44,7 +44,6 @@ def attempt(path: Path, run: Path) -> str:
         json.dumps(logs_summary(logs))
         problems(logs)
         next_command(logs, str(path), kept=False)
-        logs.grades()
         write_run(logs, run)
         return "partial" if logs.unread or any(r.interrupted for r in logs.readings) else "read"
     except RichterError:

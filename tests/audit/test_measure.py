@@ -38,12 +38,11 @@ from richter.audit._measure_findings import ECE_MARGIN, calibration_labels
 from richter.audit._measure_words import _rounded_up
 from richter.errors import InputError, LedgerNewer
 from richter.floors import paired_gap_labels
-from richter.interop import RatingsFile
 from richter.llm import Budget
 from richter.records import Answer, Condition, Decoding, Item, Rating, jsonable
 from richter.stats import EceResult, benjamini_hochberg, ece
 from richter.store import LEDGER_NAME, Call, open_ledger
-from richter.tables import ReadOptions, read_tables
+from richter.tables import RatingsFile, ReadOptions, read_tables
 
 RESAMPLES = 200
 valid = fastjsonschema.compile(results_schema())

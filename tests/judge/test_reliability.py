@@ -9,9 +9,9 @@ import pytest
 
 from richter.cli import main
 from richter.errors import InputError
-from richter.interop import read_ratings
 from richter.judge import GRID, Undefined, agreement, corrections, judge_report, rubric, snap, tabulate
 from richter.records import Rating
+from richter.tables import read_ratings
 
 HUMAN_NEW = ("human", "new")
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
     from richter.audit._grades import GradeMatrix, grade_matrix
     from richter.audit._grading import GradingResult, grade_run
-    from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run, score_rows
+    from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run
     from richter.audit._measure import SECTIONS, RunResults, measure_run, results_schema
     from richter.audit._plan import (
         Plan,
@@ -119,7 +119,6 @@ _FILES = {
         "JudgingResult",
         "estimate_judging",
         "judge_run",
-        "score_rows",
     ),
     "_measure": (
         "SECTIONS",
@@ -246,7 +245,6 @@ __all__ = [
     "results_schema",
     "run_gate",
     "run_stages",
-    "score_rows",
     "serve_rating",
     "shared_sample",
     "study_column",

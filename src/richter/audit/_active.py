@@ -10,8 +10,8 @@ import polars as pl
 
 from richter.errors import InputError, TooFewErrors
 from richter.floors import ActiveEstimate, ActiveState, active_estimate, next_batch, start_active
-from richter.interop import read_table
 from richter.records import jsonable, printable
+from richter.tables import KEY, ReadOptions, read_tables
 
 __all__ = ["NextLabels", "label_pool", "next_labels"]
 
@@ -50,22 +50,19 @@ def next_labels(
     `signal` names the column that orders items by how likely they are right: the confidence, or a judge's score.
     Rows marked as failed calls are left out. The same file, budget and seed always give the same items.
     """
-    frame = read_table(path, "grades")
-    names = frame["condition"].unique(maintain_order=True).to_list()
-    if condition is None and len(names) > 1:
+    tables = read_tables(path)
+    if condition is None and len(tables.conditions) > 1:
         raise InputError(
-            f"{path} holds {len(names)} conditions.",
-            remedy=f"Name one with --condition: {', '.join(printable(n) for n in names[:6])}.",
+            f"{path} holds {len(tables.conditions)} conditions.",
+            remedy=f"Name one with --condition: {', '.join(printable(n) for n in tables.conditions[:6])}.",
         )
-    chosen = names[0] if condition is None else condition
-    if chosen not in names:
-        raise InputError(f"No condition is named {printable(chosen)}.", remedy=f"There are {', '.join(names[:6])}.")
-    part = frame.filter(pl.col("condition") == chosen)
-    if "error" in part.columns:
-        part = part.filter(pl.col("error").is_null() | (pl.col("error").cast(pl.String).str.strip_chars() == ""))
-    for column in dict.fromkeys(("confidence", signal)):
-        if column not in part.columns or not part[column].dtype.is_numeric():
-            raise InputError(f"{path} has no numeric column {column}.", remedy=f"It has {', '.join(part.columns)}.")
+    chosen = tables.conditions[0] if condition is None else condition
+    part = tables.select([chosen]).rows.filter(pl.col("error").fill_null("") == "")
+    if signal != "confidence":
+        other = read_tables(path, options=ReadOptions(map={"score": signal})).rows
+        part = part.join(other.select(*KEY, pl.col("score").alias(signal)), on=KEY, how="left", maintain_order="left")
+    if part["confidence"].null_count() == len(part):
+        raise InputError(f"{path} has no numeric column confidence.", remedy="The pool needs one, from 0 to 1.")
     known = part.filter(pl.col("confidence").is_not_null() & pl.col(signal).is_not_null())
     if known.is_empty():
         raise InputError(f"No row of {printable(chosen)} has a confidence.", remedy="The pool must be scored.")

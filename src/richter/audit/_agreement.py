@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from richter.errors import InputError
-from richter.interop import RatingsFile
 from richter.judge import Agreement, Correction, JudgeReport, Tabulated, agreement, corrections, judge_report, tabulate
+from richter.tables import RatingsFile
 
 __all__ = ["AgreementReport", "LoneRater", "measure_agreement"]
 

@@ -18,10 +18,8 @@ from richter.judge import (
     REPLY_TOKENS,
     Agreement,
     JudgeReport,
-    Rule,
     RuleJudge,
     SelfJudging,
-    aggregate,
     agreement,
     audit_self_judging,
     deal,
@@ -31,12 +29,11 @@ from richter.judge import (
     rate_answer,
     rubric,
     rule_label,
-    snap,
     tabulate,
 )
 from richter.llm import Asker, Budget, Model, Price, check_model, check_price, open_model, price_of, read_prices
-from richter.records import Answer, Condition, Item, Rating
-from richter.store import Ledger, RunLike, open_ledger, run_folder, run_place
+from richter.records import Answer, Condition, Item
+from richter.store import Ledger, RunLike, open_ledger, run_folder
 
 __all__ = [
     "JudgingEstimate",
@@ -45,8 +42,6 @@ __all__ = [
     "find_gazetteer",
     "judge_run",
     "rate_by_rules",
-    "score_rows",
-    "scores_of",
 ]
 
 GAZETTEER_NAME = "facts.gazetteer.json.gz"
@@ -328,59 +323,3 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
         judges=judged,
         self_judging=audit,
     )
-
-
-def score_rows(run: RunLike, *, source: str = "rule", rule: Rule = "mean") -> list[dict[str, Any]]:
-    """A run's scores table: one row per item and condition (draw 0), severity by rules, judges or people.
-
-    Judge scores are aggregated by `rule` in the order in which the judges were dealt, then put back on the half-step
-    scale; people's by their mean. Answers without a score are left out.
-    """
-    with open_ledger(run) as ledger:
-        items = {item.id: item for item in ledger.items()}
-        conditions = {c.name: c for c in ledger.conditions()}
-        note = ledger.note(NOTE) or {}
-        ratings = [r for r in ledger.ratings() if r.kind == source and r.draw == 0]
-    if not ratings:
-        raise InputError(
-            f"{run_place(run)} holds no {source} ratings.", remedy="Run `richter judge` or `richter rate` first."
-        )
-    return scores_of(ratings, items, conditions, note, rule=rule)
-
-
-def scores_of(
-    ratings: Sequence[Rating],
-    items: Mapping[str, Item],
-    conditions: Mapping[str, Condition],
-    note: Mapping[str, Any],
-    *,
-    rule: Rule = "mean",
-) -> list[dict[str, Any]]:
-    """The scores table of ratings of one kind at draw 0; `note` is what the run keeps of its judges."""
-    grouped: dict[tuple[str, str], list[Rating]] = {}
-    for r in ratings:
-        grouped.setdefault((r.item, r.condition), []).append(r)
-    by_name = {row["name"]: Condition.from_dict(row) for row in note.get("judges", [])}
-    pool = [by_name[name] for name in note.get("pool", [])]
-    places = {item: i for i, item in enumerate(items)}
-    rows: list[dict[str, Any]] = []
-    for (item, condition), own in grouped.items():
-        row: dict[str, Any] = {"item": item, "condition": condition}
-        if own[0].kind == "judge":
-            order = [
-                j.name
-                for j in deal(pool, conditions[condition], places[item], allow_self=bool(note.get("self_allowed")))
-            ]
-            own = sorted(own, key=lambda r, order=order: order.index(r.rater) if r.rater in order else len(order))  # type: ignore[misc]
-            scores = [r.severity for r in own] + [None] * 3
-            severity = aggregate(*scores[:3], rule=rule).severity
-            names = [r.rater for r in own] + [""] * 2
-            row |= {"judge_1": scores[0], "judge_2": scores[1], "judge_1_name": names[0], "judge_2_name": names[1]}
-        else:
-            given = [r.severity for r in own if r.severity is not None]
-            severity = sum(given) / len(given) if given else None
-        if severity is not None:
-            rows.append({**row, "severity": severity, "domain": items[item].domain, "tier": items[item].tier})
-    for row, severity in zip(rows, snap([row["severity"] for row in rows]).tolist(), strict=True):
-        row["severity"] = severity
-    return rows

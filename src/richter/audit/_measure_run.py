@@ -14,7 +14,7 @@ import polars as pl
 from richter.audit._judging import NOTE
 from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, check_plan, clocks_disagree, read_plan
 from richter.audit._sequential import STOP_NOTE
-from richter.interop import RatingsFile, Source, is_frame, named_source
+from richter.interop import Source, is_frame, named_source
 from richter.records import Condition, Item, Rating
 from richter.store import (
     DatabaseRun,
@@ -27,7 +27,7 @@ from richter.store import (
     run_file,
     run_folder,
 )
-from richter.tables import ReadOptions, Tables, read_tables, tables_of
+from richter.tables import RatingsFile, ReadOptions, Tables, ratings_of, read_tables, tables_of
 
 __all__ = ["Asked", "RunRecords", "read_run", "run_plan"]
 
@@ -168,21 +168,14 @@ class RunRecords:
 
     @functools.cached_property
     def ratings(self) -> tuple[Rating, ...]:
-        """Every rating."""
-        names = [f.name for f in dataclasses.fields(Rating) if f.name in self.tables.ratings.columns]
-        texts = pl.col("mechanism", "reason").fill_null("")
-        return tuple(
-            Rating(**row) for row in self.tables.ratings.with_columns(texts).select(names).iter_rows(named=True)
-        )
+        """Every rater's own rating."""
+        return ratings_of(self.tables).ratings
 
     def ratings_file(self) -> RatingsFile:
         """All ratings with the items' domains and the strata in which answers were drawn for people."""
         drawn = self.notes["rating sample"].get("strata", [])
-        return RatingsFile(
-            ratings=self.ratings,
-            domains={item.id: item.domain for item in self.items.values() if item.domain},
-            strata={(item, condition, int(draw)): stratum for item, condition, draw, stratum in drawn},
-        )
+        strata = {(item, condition, int(draw)): stratum for item, condition, draw, stratum in drawn}
+        return dataclasses.replace(ratings_of(self.tables), strata=strata)
 
     def moment(self, which: int) -> str | None:
         """When the first (0) or last (1) answer came, as ISO text."""

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import export_table, read_frame, read_ratings
+from richter.interop import export_table, read_frame
 from richter.judge import (
     SAMPLE_NOTE,
     RatingPage,
@@ -23,6 +23,7 @@ from richter.judge import (
 )
 from richter.records import Rating
 from richter.store import Ledger, RunLike, open_ledger
+from richter.tables import read_ratings
 
 __all__ = ["import_ratings", "open_rating", "serve_rating", "shared_sample", "write_sheet"]
 

@@ -14,7 +14,7 @@ from richter.audit._pictures import severity_picture
 from richter.audit._plan import PlanStatus, open_data, plan_file, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
-from richter.interop import RatingsFile, Source, read_frame, read_ratings
+from richter.interop import Source, read_frame
 from richter.records import Finding, Rating, jsonable
 from richter.severity import (
     DEFAULT,
@@ -35,7 +35,7 @@ from richter.severity import (
 )
 from richter.stats import Mapper, icc, in_threads, overcall_rate
 from richter.store import Place
-from richter.tables import Tables, read_tables, severity_scores
+from richter.tables import RatingsFile, Tables, read_ratings, read_tables, severity_scores
 
 __all__ = ["SeverityReport", "read_traffic", "weigh_scores"]
 

@@ -20,7 +20,7 @@ from richter.ascent import SearchSettings, StepSummary, run_search
 from richter.audit._ask import AskProgress, ask_run, name_conditions
 from richter.audit._draw import draw_run
 from richter.audit._grading import GradingResult, grade_ledger
-from richter.audit._judging import find_gazetteer, judge_run, rate_by_rules, score_rows
+from richter.audit._judging import find_gazetteer, judge_run, rate_by_rules
 from richter.audit._plan import check_plan, read_plan
 from richter.audit._score import answers_of, own_nll, score_nll
 from richter.audit._sequential import STOP_NOTE, Outcome, SequentialAudit, ask_until
@@ -28,7 +28,7 @@ from richter.bench import choose_graders, is_refusal, read_gazetteer
 from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import Claim, Decision
-from richter.interop import export_table, read_frame
+from richter.interop import RatingKind, export_table, read_frame
 from richter.judge import RuleJudge, deal
 from richter.knowledge import open_base
 from richter.llm import Budget, Price, check_model, check_price, read_prices, resolve
@@ -47,6 +47,7 @@ from richter.store import (
     run_place,
     run_used,
 )
+from richter.tables import read_tables, scores_table
 from richter.tables._confidence import confidences
 
 __all__ = [
@@ -502,17 +503,17 @@ def drawn_items(items: Sequence[Item], settings: AuditSettings) -> list[Item]:
     return [able[i] for i in places]
 
 
-def _write_scores(run: Place, *, source: str, nll: pl.DataFrame | None = None) -> None:
+def _write_scores(run: Place, *, source: RatingKind, nll: pl.DataFrame | None = None) -> None:
     """The run's scores.csv: severities as far as there are ratings, and `nll`, new or as it was."""
     path, keys = run_file(run, SCORES), ["item", "condition"]
-    with open_ledger(run) as ledger:
-        rated = any(r.kind == source for r in ledger.ratings())
+    tables = read_tables(run)
+    rated = tables.ratings.filter(pl.col("kind") == source).height > 0
     if nll is None and path is not None:
         old = read_frame(path)
         nll = old if {*keys, "nll"} <= set(old.columns) else None
     frames = [] if nll is None else [nll.select(pl.col(keys).cast(pl.String), pl.col("nll").cast(pl.Float64))]
     if rated:
-        frames.insert(0, pl.DataFrame(score_rows(run, source=source), infer_schema_length=None))
+        frames.insert(0, scores_table(dataclasses.replace(tables, counting=source)))
     if frames:
         table = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on=keys, how="full", coalesce=True)
         with tempfile.TemporaryDirectory() as scratch:

@@ -9,9 +9,9 @@ from richter.audit import LoneRater, measure_agreement
 from richter.cli._agreement_text import print_agreement, print_corrections, print_groups, print_judges
 from richter.cli._output import console, json_option, write_json
 from richter.errors import InputError
-from richter.interop import RatingsFile, read_ratings
 from richter.records import printable
-from richter.store import is_run, open_ledger, run_place
+from richter.store import run_place
+from richter.tables import RatingsFile, read_ratings
 
 __all__ = ["agreement"]
 
@@ -72,15 +72,7 @@ def agreement(
 
 
 def _read(file: str) -> RatingsFile:
-    if not is_run(file):
-        return read_ratings(file)
-    with open_ledger(file, mode="read") as ledger:
-        ratings = tuple(ledger.ratings())
-        domains = {item.id: item.domain for item in ledger.items() if item.domain}
-        note = ledger.note("rating sample") or {}
-    if not ratings:
-        raise InputError(
-            f"{run_place(file)} holds no ratings.", remedy="Run `richter judge` or `richter rate` on it first."
-        )
-    strata = {(item, condition, int(draw)): stratum for item, condition, draw, stratum in note.get("strata", [])}
-    return RatingsFile(ratings=ratings, domains=domains, strata=strata)
+    found = read_ratings(file)
+    if not found.ratings:
+        raise InputError(f"{file} holds no ratings.", remedy="Run `richter judge` or `richter rate` on it first.")
+    return found

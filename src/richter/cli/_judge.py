@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import click
-import polars as pl
 from rich.console import Console
 from rich.table import Table
 
@@ -14,7 +13,6 @@ from richter.audit import (
     grade_run,
     judge_run,
     name_conditions,
-    score_rows,
 )
 from richter.bench import GRADERS
 from richter.cli._agreement_text import print_agreement, print_judges
@@ -24,11 +22,12 @@ from richter.cli._prices import price_options, say_prices
 from richter.cli._progress import asking, downloading, money
 from richter.engine import open_engine
 from richter.errors import InputError
-from richter.interop import export_table
-from richter.judge import LABELS, RULES, judge_decoding
+from richter.interop import RatingKind, export_table
+from richter.judge import LABELS, judge_decoding
 from richter.llm import Prices, parse_budget
 from richter.records import printable
 from richter.store import Place, run_place
+from richter.tables import ReadOptions, read_tables, scores_table
 
 __all__ = ["judge"]
 
@@ -62,7 +61,6 @@ The same command again asks only what is missing.
 @click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok: never exceeded.")
 @price_options
-@click.option("--rule", type=click.Choice(RULES), default="mean", show_default=True, help="How two scores become one.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
 @engine_options
 @click.option("--dry-run", is_flag=True, help="Count and price the calls; ask nothing.")
@@ -80,7 +78,6 @@ def judge(
     limit: int | None,
     budget_text: str | None,
     prices: Prices,
-    rule: str,
     output: Path | None,
     engine: str,
     workers: int | None,
@@ -138,9 +135,9 @@ def judge(
         )
     _print(out, result)
     if output is not None:
-        source = "judge" if judges else "rule"
-        rows = score_rows(run, source=source, rule=rule)  # type: ignore[arg-type]
-        export_table(pl.DataFrame(rows, infer_schema_length=None), output)
+        source: RatingKind = "judge" if judges else "rule"
+        rows = scores_table(read_tables(run, options=ReadOptions(ratings=source)))
+        export_table(rows, output)
         out.print(f"{output}: {len(rows):,} scores by {source}. Next: richter severity {output}")
     write_json(result if graded is None else {**result.to_dict(), "grading": graded}, json_path)
 

@@ -7,33 +7,26 @@ from richter.interop._files import read_frame, read_sheets
 from richter.interop._frames import Frame, Source, as_frame, is_frame, source_name
 from richter.interop._hub import hub_header, hub_size, write_dataset
 from richter.interop._lm_eval_task import write_lm_eval_tasks
-from richter.interop._logs import Logs, is_log, is_severity, log_files, named_source, read_logs, spread_draws
+from richter.interop._logs import Logs, is_log, is_severity, log_files, named_source, read_logs
 from richter.interop._logs import summary as logs_summary
 from richter.interop._problems import next_command, problems
-from richter.interop._ratings import RatingsFile, read_ratings
 from richter.interop._record import Options as LogOptions
-from richter.interop._run import RatingKind, grades_or_draws, run_grades, run_ratings, write_run
-from richter.interop._scores import read_scores
-from richter.interop._tables import TABLES, check_table, read_table
+from richter.interop._run import RatingKind, write_run
 
 __all__ = [
     "EXPORTS",
-    "TABLES",
     "About",
     "DataFile",
     "Frame",
     "LogOptions",
     "Logs",
     "RatingKind",
-    "RatingsFile",
     "Source",
     "as_frame",
-    "check_table",
     "croissant",
     "evidence_of",
     "export_dataset",
     "export_table",
-    "grades_or_draws",
     "hub_header",
     "hub_size",
     "is_frame",
@@ -46,14 +39,8 @@ __all__ = [
     "problems",
     "read_frame",
     "read_logs",
-    "read_ratings",
-    "read_scores",
     "read_sheets",
-    "read_table",
-    "run_grades",
-    "run_ratings",
     "source_name",
-    "spread_draws",
     "write_dataset",
     "write_evidence",
     "write_lm_eval_tasks",

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from richter.errors import InputError
 from richter.interop._plain import read_plain
 from richter.interop._recognise import Format, recognise
@@ -17,7 +15,7 @@ from richter.interop._safe import Unreadable
 from richter.records import Item, printable
 from richter.store import Place, RunLike, is_database, run_place
 
-__all__ = ["Logs", "is_log", "is_severity", "log_files", "named_source", "read_logs", "spread_draws"]
+__all__ = ["Logs", "is_log", "is_severity", "log_files", "named_source", "read_logs"]
 
 _PLAIN = Format(name="table", shapes=(), told_by=lambda seen: True, read=read_plain)  # what else a file can be
 FILES_LIMIT = 20_000  # of a folder
@@ -55,44 +53,6 @@ class Logs:
     def unread(self) -> Counter[str]:
         """What could not be read, by reason, over all files."""
         return sum((r.unread for r in self.readings), Counter())
-
-    def grades(self) -> pl.DataFrame:
-        """The answers as a grades table, a row per item, condition and draw."""
-        rows = self.rows
-        frame = pl.DataFrame(
-            {
-                "item": [r.item for r in rows],
-                "condition": [r.condition for r in rows],
-                "draw": [r.sample.draw for r in rows],
-                "correct": [None if r.correct is None else float(r.correct) for r in rows],
-                "severity": [r.severity for r in rows],
-                "confidence": [first_confidence(r.sample.confidences) for r in rows],
-                "subject": [self.items[r.item].domain for r in rows],
-                "error": [r.sample.error for r in rows],
-                "answer": [r.sample.answer for r in rows],
-                "reference": ["|".join((i.reference, *i.aliases)) for r in rows if (i := self.items[r.item])],
-            },
-            schema_overrides={
-                "correct": pl.Float64,
-                "severity": pl.Float64,
-                "confidence": pl.Float64,
-                "draw": pl.Int64,
-            },
-        )
-        return frame.drop([c for c in ("severity", "confidence") if frame[c].null_count() == len(frame)])
-
-
-def first_confidence(confidences: Mapping[str, float]) -> float | None:
-    """The confidence to use where there are several: the first that the log gives."""
-    return next(iter(confidences.values()), None)
-
-
-def spread_draws(frame: pl.DataFrame) -> pl.DataFrame:
-    """Draws as items of their own, grouped by the item: so that all count, and none as independent of the others."""
-    if frame["draw"].max() in (0, None):
-        return frame.drop("draw")
-    named = pl.when(pl.col("draw") > 0).then(pl.format("{} (draw {})", "item", pl.col("draw") + 1)).otherwise("item")
-    return frame.with_columns(pl.col("item").alias("group"), named.alias("item")).drop("draw")
 
 
 def named_source(source: RunLike) -> tuple[str | None, Place]:

@@ -5,15 +5,22 @@ of the room `severity`.
 """
 
 from richter.tables._outcomes import CATASTROPHIC, outcomes, severity_scores
+from richter.tables._ratings import RatingsFile, ratings_of, read_ratings
 from richter.tables._read import read_tables, tables_of
-from richter.tables._tables import ReadOptions, Tables, severity_of
+from richter.tables._scores import scores_table
+from richter.tables._tables import KEY, ReadOptions, Tables, severity_of
 
 __all__ = [
     "CATASTROPHIC",
+    "KEY",
+    "RatingsFile",
     "ReadOptions",
     "Tables",
     "outcomes",
+    "ratings_of",
+    "read_ratings",
     "read_tables",
+    "scores_table",
     "severity_of",
     "severity_scores",
     "tables_of",

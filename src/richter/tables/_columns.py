@@ -43,6 +43,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "mechanism": ("mechanism",),
     "reason": ("reason", "rationale"),
     "inclusion": ("inclusion", "inclusion_probability"),
+    "layer": ("stratum", "layer"),
     "tokens_in": ("tokens_in", "prompt_tokens", "input_tokens"),
     "tokens_out": ("tokens_out", "completion_tokens", "output_tokens", "length"),
     "money_usd": ("money_usd", "cost", "cost_usd", "total_cost", "price"),
@@ -93,7 +94,7 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
     }  # fmt: skip
     rows = keys.with_columns(s.alias("value" if f == "score" else f) for f, s in numbers.items() if f != "severity")
     texts = [f for f in ("group", "domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason",
-                         "cluster", "clustered_by")
+                         "cluster", "clustered_by", "layer")
              if f in place]  # fmt: skip
     rows = rows.with_columns(_text(frame[place[f]]).alias(f) for f in texts)
     if "error" in place:

@@ -148,7 +148,7 @@ def _of_items(first: pl.DataFrame) -> dict[str, Any]:
 def severity_scores(tables: Tables) -> Scores:
     """The severities of first draws as items x conditions, with domains, tiers and the two judges where there are.
 
-    Judges' own scores are given where no answer has more than two of the kind that counts.
+    Judges' own scores are those of an answer's first two raters of the kind that counts.
     """
     from richter.severity import Scores  # here, since it loads numba, which other tables need not wait for
 
@@ -198,7 +198,7 @@ def _judges(
     rows = tables.ratings.filter(
         pl.col("kind") == (kind or ""), pl.col("draw") == 0, pl.col("item").is_in(list(items))
     ).with_columns(pl.int_range(pl.len()).over(KEY).alias("place"))
-    if rows.is_empty() or rows["place"].max() != 1:
+    if not (rows["place"] > 0).any():
         return None, None
     shape = (2, len(items), len(conditions))
     scores, names = np.full(shape, np.nan), np.full(shape, "", dtype=object)

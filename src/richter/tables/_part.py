@@ -128,10 +128,17 @@ def severities(rows: pl.DataFrame, column: str, scale: tuple[float, float], what
         shown = ", ".join(f"{rows[column][r]:g} for item {printable(str(rows['item'][r]), limit=40)}" for r in places)
         raise InputError(
             f"{what}: {off.sum()} values lie off the scale {low:g}:{high:g} of severities ({shown}).",
-            remedy="Severities run from 0 (right) to 4 (worst); another scale is read with --as-severity RIGHT:WORST, "
-            "as --as-severity 5:1.",
+            remedy="Severities run from 0 (right) to 4 (worst); another scale is read as --as-severity RIGHT:WORST, "
+            f"here perhaps --as-severity {_right_to_worst(rows[column], scale)}",
         )
     return severity.clip(0.0, TOP).alias("severity")
+
+
+def _right_to_worst(values: pl.Series, scale: tuple[float, float]) -> str:
+    """A scale that holds every value: from 0, or from the end that is stated to be right."""
+    least, most = float(values.min()), float(values.max())  # type: ignore[arg-type]
+    right = scale[0]
+    return f"{right:g}:{least if abs(least - right) > abs(most - right) else most:g}"
 
 
 def _as_ratings(

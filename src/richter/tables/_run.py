@@ -1,13 +1,13 @@
 """A run's ledger, opened and read once."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from richter.judge import SAMPLE_NOTE
-from richter.records import Item
+from richter.records import Item, Rating
 from richter.store import Ledger
 from richter.tables._confidence import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of
@@ -34,6 +34,7 @@ def part_of_ledger(ledger: Ledger) -> Part:
     conditions = [c.name for c in ledger.conditions()]
     names = (*KEY, "text", "error", "tokens_in", "tokens_out", "money_usd", "latency_s", "finish")
     answers = pl.DataFrame(rows, schema={name: ROW[name] for name in names}, orient="row")
+    answers = _with_rated(answers, ratings)
     answers = answers.join(_of_items(items), on="item", how="left", maintain_order="left")
     sample = ledger.note(SAMPLE_NOTE) or {}
     layers = pl.DataFrame(
@@ -93,6 +94,13 @@ def _inclusion(sample: Mapping[str, Any]) -> dict[tuple[str, str, int], float]:
     chosen = [(i, c, int(d)) for i, c, d in sample.get("chosen", [])]
     size, drawn = Counter(layer.values()), Counter(layer[key] for key in chosen if key in layer)
     return {key: drawn[layer[key]] / size[layer[key]] for key in chosen if key in layer}
+
+
+def _with_rated(answers: pl.DataFrame, ratings: Sequence[Rating]) -> pl.DataFrame:
+    """And a row for every rated answer whose text the run does not hold."""
+    keys = pl.DataFrame([(r.item, r.condition, r.draw) for r in ratings], schema={k: ROW[k] for k in KEY}, orient="row")
+    bare = keys.unique(maintain_order=True).join(answers, on=KEY, how="anti", maintain_order="left")
+    return pl.concat([answers, bare], how="diagonal") if len(bare) else answers
 
 
 def _of_items(items: dict[str, Item]) -> pl.DataFrame:
