@@ -79,8 +79,8 @@ def test_a_frame_like_pandas_gives_the_same(rng: np.random.Generator) -> None:
     same = richter.open(PandasLike(frame))
     assert same.severity(n_resamples=200).to_dict() == richter.open(frame).severity(n_resamples=200).to_dict()
     assert (
-        same.tail("severity", q=0.8).to_dict()["pairs"]
-        == richter.open(frame).tail("severity", q=0.8).to_dict()["pairs"]
+        same.tail("severity", q=0.8).to_dict()["claims"]
+        == richter.open(frame).tail("severity", q=0.8).to_dict()["claims"]
     )
     assert same.floors().to_dict() == richter.open(frame).floors().to_dict()
 

@@ -160,17 +160,22 @@ def _severity(names: tuple[str, ...]) -> dict[str, Any]:
     for k, name in enumerate(names):
         exceed = [round(12 * 10 ** (-(0.2 + 0.02 * k) * (s - 0.5))) for s in LEVELS]
         per_million = {
-            str(s): {"severity": s, "count": n, "n": 40, "per_million": n / 40 * 1e6, "interval": [n * 2e4, n * 3e4]}
+            str(s): {
+                "severity": s,
+                "count": n,
+                "n": 40,
+                "per_million": n / 40 * 1e6,
+                "interval": {"low": n * 2e4, "high": n * 3e4},
+            }
             for s, n in zip(LEVELS, exceed, strict=True)
         }
-        families = {"power_law": {"bic": 120.0 + k}, "exponential": {"bic": 110.0}, "lognormal": {"bic": 130.0}}
+        fits = {"power_law": {"bic": 120.0 + k}, "exponential": {"bic": 110.0}, "lognormal": {"bic": 130.0}}
         conditions[name] = {
             "n": 40,
             "errors": exceed[0],
-            "b": {"truncated": 0.2 + 0.02 * k},
+            "slope": {"b": 0.2 + 0.02 * k, "adequate": True},
             "per_million": per_million,
-            "families": families,
-            "family_comparison": {"decisive": k == 0},
+            "families": {"fits": fits, "decisive": k == 0},
         }
         for s, n, after in zip(LEVELS, exceed, [*exceed[1:], 0], strict=True):
             fitted = 40 * 0.3 * math.exp(1 - s) if s >= 1 else None

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from richter.errors import InputError, TooFewErrors
-from richter.severity import PAPER, Recipe, b_from_counts, estimate_b
+from richter.severity import PAPER, TOP_DOWN, Recipe, b_from_counts, estimate_b
 from richter.severity._b_value import fit_rows
 from severity.laws import expected_counts, geometric, scores_of, shaped
 
@@ -119,8 +119,9 @@ def test_the_papers_recipe_against_plain_loops(rng: np.random.Generator) -> None
 def test_ks_needs_events_and_bins() -> None:
     counts = expected_counts(geometric(0.3), 2000, 4000)
     rng = np.random.default_rng(1)
-    assert b_from_counts(counts, rng=rng).m_min <= 2.5  # 4 levels to the top
-    frequency = b_from_counts(counts, rng=rng).m_min_frequency
+    recipe = Recipe(m_min="ks")
+    assert b_from_counts(counts, recipe=recipe, rng=rng).m_min <= 2.5  # 4 levels to the top
+    frequency = b_from_counts(counts, recipe=recipe, rng=rng).m_min_frequency
     assert max(frequency) <= 2.5
     assert sum(frequency.values()) == pytest.approx(1)
 
@@ -171,7 +172,9 @@ def test_same_seed_same_bits() -> None:
     scores = scores_of(COUNTS)
     first, second = (estimate_b(scores, rng=np.random.default_rng(3)) for _ in range(2))
     assert first == second
-    assert first.to_dict()["interval"]["method"] == "bootstrap percentile, m_min reselected"
+    assert first.to_dict()["interval"]["method"] == "bootstrap percentile"  # a planned m_min is not chosen
+    chosen = estimate_b(scores, m_min="ks", rng=np.random.default_rng(3))
+    assert chosen.interval.method == "bootstrap percentile, m_min reselected"
 
 
 @given(st.integers(0, 2**32))
@@ -192,18 +195,79 @@ def test_correct_answers_do_not_move_b() -> None:
     assert b.error_rate == 158 / 5658
 
 
+def test_misfit_by_hand() -> None:
+    counts = np.array([100, 50, 30, 40, 10, 20, 5, 3, 2])
+    found = b_from_counts(counts, recipe=Recipe(m_min=2.0, min_events=10), rng=np.random.default_rng(1))
+    tail = np.array([10, 20, 5, 3, 2])
+    law = 10 ** (-found.b * 0.5 * np.arange(5))
+    by_hand = np.abs(np.cumsum(tail) / 40 - np.cumsum(law / law.sum())).max()
+    assert found.misfit == pytest.approx(by_hand, rel=1e-9)
+    assert found.misfit_limit > found.misfit
+
+
+def test_the_gate_is_on_the_size_of_misfit_not_on_its_significance() -> None:
+    nearly = geometric(0.6) * np.array([1, 1, 1, 1.05, 1, 1, 1, 1])  # a law that 200,000 errors reject, by 0.006
+    counts = expected_counts(nearly / nearly.sum(), 200_000, 300_000)
+    found = b_from_counts(counts, rng=np.random.default_rng(1))
+    assert 0.003 < found.misfit < 0.02
+    assert found.adequate
+    piled = geometric(0.6) * np.array([1, 1, 1, 2.5, 1, 1, 1, 1])
+    counts = expected_counts(piled / piled.sum(), 3000, 6000)
+    found = b_from_counts(counts, rng=np.random.default_rng(1))
+    assert found.misfit > 0.05
+    assert not found.adequate
+    few = b_from_counts(expected_counts(geometric(0.6), 300, 600), rng=np.random.default_rng(1))
+    assert few.n_above < 240  # so few cannot show that the law holds, however well they happen to fit
+    assert not few.adequate
+
+
 @pytest.mark.slow
-def test_goodness_of_fit_is_level_and_sees_a_bad_law(rng: np.random.Generator) -> None:
+def test_the_gate_passes_a_law_and_stops_a_pile_up(rng: np.random.Generator) -> None:
     true, false = [], []
-    no_tail = np.array([0.30, 0.05, 0.25, 0.02, 0.2, 0.02, 0.14, 0.02])  # half steps hardly used: no level works
     for _ in range(150):
-        counts = np.concatenate([[10], rng.multinomial(800, geometric(0.6))])
-        true.append(b_from_counts(counts, n_resamples=200, rng=rng).gof_p)
-        counts = np.concatenate([[10], rng.multinomial(800, no_tail)])
-        false.append(b_from_counts(counts, n_resamples=200, rng=rng).gof_p)
-    # at most 5% of true laws are rejected; binomial error of 150 trials is 0.018, three of it
-    assert np.mean(np.array(true) <= 0.05) <= 0.05 + 3 * 0.018
-    assert np.mean(np.array(false) <= 0.05) > 0.95
+        counts = np.concatenate([[10], rng.multinomial(2500, geometric(0.6))])
+        true.append(b_from_counts(counts, n_resamples=200, rng=rng).adequate)
+        counts = np.concatenate([[10], rng.multinomial(2500, shaped(0.6, [1, 1, 1, 2.5]))])
+        false.append(b_from_counts(counts, n_resamples=200, rng=rng).adequate)
+    assert np.mean(true) > 0.8
+    assert np.mean(false) == 0.0
+
+
+def test_from_the_top_down_by_hand() -> None:
+    # above 2.5 an exact geometric tail of ratio 1/2; 2.0 goes on with it, 1.5 has three times too many
+    row = np.array([[400.0, 900.0, 1920.0, 320.0, 160.0, 80.0, 40.0, 20.0]])
+    b, start = fit_rows(row, TOP_DOWN)
+    assert start[0] == 3
+    assert b[0] == pytest.approx(math.log10(2) / 0.5, abs=1e-9)
+    # with the share that the law predicts the next level joins too
+    row[0, 2] = 640
+    assert fit_rows(row, TOP_DOWN)[1][0] == 2
+    # fewer than 30 at 2.5: it starts at 2.0, and only if another level confirms it
+    few = np.array([[40.0, 30.0, 30.0, 40.0, 8.0, 4.0, 2.0, 1.0]])
+    assert fit_rows(few, TOP_DOWN)[1][0] == -1
+    with pytest.raises(TooFewErrors, match=r"15 errors at or above 2\.5"):
+        b_from_counts(np.concatenate([[0], few[0]]).astype(np.int64), recipe=TOP_DOWN, rng=np.random.default_rng(1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factors", [[2.0, 1.5], [1.3, 1.15], [0.5, 0.7]])
+def test_minor_slips_do_not_move_b_recovers_truth(factors: list[float], rng: np.random.Generator) -> None:
+    trials, hits, ks = 200, {"planned": 0, "top": 0}, 0
+    defined = 0
+    for _ in range(trials):
+        counts = np.concatenate([[10], rng.multinomial(2500, shaped(0.8, factors))])
+        hits["planned"] += 0.8 in b_from_counts(counts, n_resamples=400, rng=rng).interval
+        ks += 0.8 in b_from_counts(counts, recipe=Recipe(m_min="ks"), n_resamples=400, rng=rng).interval
+        try:
+            hits["top"] += 0.8 in b_from_counts(counts, recipe=TOP_DOWN, n_resamples=400, rng=rng).interval
+            defined += 1
+        except TooFewErrors:
+            continue
+    error = 0.0154  # binomial, at 95% and 200 trials
+    assert hits["planned"] / trials >= 0.93 - 2 * error
+    assert hits["top"] / defined >= 0.90
+    if factors[0] > 1:
+        assert ks < hits["planned"]
 
 
 @pytest.mark.slow
@@ -224,8 +288,8 @@ def test_coverage_with_reselection_recovers_truth(
     hits = paper = 0
     for _ in range(trials):
         counts = np.concatenate([[10], rng.multinomial(1000, law)])
-        hits += b in b_from_counts(counts, n_resamples=500, goodness_of_fit=False, rng=rng).interval
-        paper += b in b_from_counts(counts, recipe=PAPER, n_resamples=200, goodness_of_fit=False, rng=rng).interval
+        hits += b in b_from_counts(counts, recipe=Recipe(m_min="ks"), n_resamples=500, rng=rng).interval
+        paper += b in b_from_counts(counts, recipe=PAPER, n_resamples=200, rng=rng).interval
     print(f"{name}, b = {b}: reselected {hits / trials:.3f}, the paper {paper / trials:.3f}")
     # 93% is asked for; the binomial error at 600 trials is 0.0104, two of it
     assert hits / trials >= 0.93 - 2 * 0.0104

@@ -4,17 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from richter.errors import InputError
-from richter.records import Verdict
+from richter.records import Claim, Verdict
 from richter.severity import (
+    DeploymentTable,
     Requirement,
     Traffic,
-    check_requirement,
+    check_requirements,
     clean_answers_needed,
     deployment_table,
     expected_loss,
     parse_requirement,
+    required,
 )
 from richter.stats import clopper_pearson, wilson
 
@@ -123,25 +126,47 @@ def test_bad_requirements_are_refused(text: str) -> None:
         parse_requirement(text)
 
 
+def check(scores: dict[str, list[float]], *rules: str, traffic: Traffic | None = None) -> tuple[Claim, ...]:
+    def table(name: str, level: float) -> DeploymentTable:
+        return deployment_table(scores[name], traffic=traffic, level=level)
+
+    return check_requirements([parse_requirement(r) for r in rules], table, list(scores))
+
+
 def test_requirement_verdicts() -> None:
-    rule = parse_requirement("severity>=3 below 1000 per million")
-    verified = check_requirement("m", deployment_table(np.zeros(4000)), rule)
-    refuted = check_requirement("m", deployment_table([3.5] * 40 + [0] * 2000), rule)
-    open_ = check_requirement("m", deployment_table(np.zeros(500)), rule)
+    rule = "severity>=3 below 1000 per million"
+    (verified,) = check({"m": [0.0] * 4000}, rule)
+    (refuted,) = check({"m": [3.5] * 40 + [0.0] * 2000}, rule)
+    (open_,) = check({"m": [0.0] * 500}, rule)
     assert (verified.verdict, refuted.verdict, open_.verdict) == (Verdict.VERIFIED, Verdict.REFUTED, Verdict.UNDECIDED)
     assert open_.needed == clean_answers_needed(1000) == 2995
     assert "2,995 answers without such an event" in open_.sentence
+    assert required(open_) == "m has severity>=3 below 1,000 per million"
+    assert refuted.interval is not None
+    assert refuted.interval.low > 1000  # decided by the limit, not by the estimate
+
+
+def test_a_violation_is_corrected_for_all_checks_and_a_pass_is_not_by_hand() -> None:
+    # 7 in 2,000 against 1,500 per million: one-sided exact p = 1 - F(6; 2000, 0.0015) = 0.0334; 0 in 2,200 passes alone
+    rule = "severity>=3 below 1500 per million"
+    some, clean = [3.0] * 7 + [0.0] * 1993, [0.0] * 2200
+    assert float(binom.sf(6, 2000, 0.0015)) == pytest.approx(0.0334, abs=1e-4)
+    (alone,) = check({"a": some}, rule)
+    assert alone.verdict is Verdict.REFUTED
+    several = check({"a": some, "b": clean, "c": clean}, rule)
+    assert [c.verdict for c in several] == [Verdict.UNDECIDED, Verdict.VERIFIED, Verdict.VERIFIED]
+    # Holm: once the clear one is rejected at alpha / 2, the other is tested at alpha
+    stepped = check({"a": some, "worse": [3.0] * 60 + [0.0] * 1940}, rule)
+    assert [c.verdict for c in stepped] == [Verdict.REFUTED, Verdict.REFUTED]
+    assert stepped[0].family is not None
+    assert stepped[0].family.size == 2
 
 
 def test_uncovered_traffic_keeps_a_requirement_open() -> None:
     traffic = Traffic(shares={"a": 99, "b": 1}, strata=["a"] * 10_000)
-    finding = check_requirement(
-        "m",
-        deployment_table(np.zeros(10_000), traffic=traffic),
-        parse_requirement("severity>=3 below 1000 per million"),
-    )
-    assert finding.verdict is Verdict.UNDECIDED
-    assert "1.0% of the traffic is covered by no item" in finding.sentence
+    (claim,) = check({"m": [0.0] * 10_000}, "severity>=3 below 1000 per million", traffic=traffic)
+    assert claim.verdict is Verdict.UNDECIDED
+    assert "1.0% of the traffic is covered by no item" in claim.sentence
 
 
 def test_bad_traffic_is_refused() -> None:

@@ -9,8 +9,8 @@ from richter.severity import (
     PAPER,
     Recipe,
     aggregation_rules,
+    b_from_counts,
     dual_coverage,
-    estimate_all,
     exceedance_sweep,
     fixed_m_min,
     hierarchical_bootstrap,
@@ -28,10 +28,12 @@ from severity.studies_by_hand import simulated_scores
 FAST = {"n_resamples": 300}
 
 
-@pytest.mark.parametrize("recipe", [Recipe(), PAPER, Recipe(m_min=1.5), Recipe(m_min="clauset")])
+@pytest.mark.parametrize("recipe", [PAPER, Recipe(m_min=1.5), Recipe(m_min="clauset"), Recipe(m_min="ks")])
 def test_many_slopes_at_once_are_the_single_ones(recipe: Recipe, rng: np.random.Generator) -> None:
     scores = simulated_scores(rng, [0.4, 0.6, 0.9])
-    one_by_one = estimate_all(scores.counts(), recipe=recipe, n_resamples=4000, goodness_of_fit=False, rng=rng)
+    one_by_one = {
+        name: b_from_counts(c, recipe=recipe, n_resamples=4000, rng=rng) for name, c in scores.counts().items()
+    }
     together = slopes(counts_of(scores.severity), recipe=recipe, n_resamples=4000, rng=rng)
     for i, single in enumerate(one_by_one.values()):
         assert together.b[i] == single.b
@@ -43,7 +45,7 @@ def test_many_slopes_at_once_are_the_single_ones(recipe: Recipe, rng: np.random.
 
 def test_recount_agrees_with_the_pairwise_count(rng: np.random.Generator) -> None:
     scores = simulated_scores(rng, [0.3, 0.5, 0.7, 0.9, 1.2])
-    fits = estimate_all(scores.counts(), recipe=PAPER, n_resamples=2000, goodness_of_fit=False, rng=rng)
+    fits = {name: b_from_counts(c, recipe=PAPER, rng=rng) for name, c in scores.counts().items()}
     disjoint = apart = 0
     for a, b in itertools.combinations(fits.values(), 2):
         separate = a.interval.low > b.interval.high or b.interval.low > a.interval.high
@@ -57,7 +59,7 @@ def test_recount_agrees_with_the_pairwise_count(rng: np.random.Generator) -> Non
 
 def test_leaving_a_domain_out_by_hand(rng: np.random.Generator) -> None:
     scores = simulated_scores(rng, [0.3, 1.2])
-    rows = leave_one_domain_out(scores, rng=rng, **FAST)
+    rows = leave_one_domain_out(scores, recipe=Recipe(m_min="ks"), rng=rng, **FAST)
     assert [r.rule for r in rows] == ["without d0", "without d1", "without d2", "without d3"]
     assert all(r.disjoint == 1 for r in rows)
     with pytest.raises(InputError, match="0 domains"):
@@ -117,7 +119,7 @@ def test_hierarchical_bootstrap_brackets_a_clear_case(rng: np.random.Generator) 
 
 def test_judges_with_no_noise_leave_only_item_noise(rng: np.random.Generator) -> None:
     scores = simulated_scores(rng, [0.3, 1.2], noise=0.0)
-    found = hierarchical_bootstrap(scores, n_iterations=30, n_resamples=100, rng=rng)
+    found = hierarchical_bootstrap(scores, recipe=Recipe(m_min="ks"), n_iterations=30, n_resamples=100, rng=rng)
     assert (found.low, found.high) == (1, 1)
 
 

@@ -12,8 +12,7 @@ from richter.audit._grades import GradeMatrix
 from richter.audit._pictures import compare_picture
 from richter.errors import InputError
 from richter.floors import Comparison, GapFinding, compare
-from richter.records import jsonable
-from richter.severity import Discrimination
+from richter.records import Claim, jsonable
 from richter.stats import wilson
 from richter.tail import TailPlan
 
@@ -57,7 +56,7 @@ def compare_grades(
     margin: float | None = None,
     severity_margin: float | None = None,
     tail_plan: TailPlan | None = None,
-    slopes: Discrimination | None = None,
+    slopes: Sequence[Claim] | None = None,
     tried: int = 1,
     min_shared: float = 0.5,
     level: float = 0.95,

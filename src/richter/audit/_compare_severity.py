@@ -1,7 +1,7 @@
 """The severity side of a comparison: mean, catastrophic rate, the slope b and the shape of the tail, pair by pair."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,8 @@ from richter.floors import (
     paired_gap_labels,
     visible_paired_gap,
 )
-from richter.records import Verdict, jsonable
-from richter.severity import Discrimination, discriminate
+from richter.records import Claim, plain
+from richter.severity import discriminate
 from richter.tail import TailPlan, compare_conditions
 
 __all__ = ["CATASTROPHIC", "severity_gaps", "shape_findings"]
@@ -151,7 +151,7 @@ def shape_findings(
     comparison: Comparison,
     *,
     tail_plan: TailPlan | None,
-    slopes: Discrimination | None = None,
+    slopes: Sequence[Claim] | None = None,
     level: float,
     n_resamples: int,
     rng: np.random.Generator,
@@ -164,10 +164,8 @@ def shape_findings(
     notes: list[str] = []
     try:
         if slopes is None:
-            slopes = discriminate(
-                scores, min_gap=SLOPE_GAP, alpha=1 - level, level=level, n_resamples=n_resamples, rng=rng
-            )
-        _slopes(found, scores, slopes, level=level)
+            slopes = discriminate(scores, min_gap=SLOPE_GAP, level=level, n_resamples=n_resamples, rng=rng).claims
+        _slopes(found, slopes)
     except InputError as fault:
         notes.append(f"no slope b: {fault.what}")
     if tail_plan is None:
@@ -188,41 +186,15 @@ def shape_findings(
     return found, notes
 
 
-def _slopes(
-    found: Shapes,
-    scores: Mapping[str, NDArray[np.float64]],
-    study: Discrimination,
-    *,
-    level: float,
-) -> None:
-    for pair in study.pairs:
-        key, sign = (pair.a, pair.b), -1.0  # theirs is a minus b
-        if key not in found:
-            key, sign = (pair.b, pair.a), 1.0
-        if key not in found:
-            continue
-        row = _turned(pair.to_dict(), "delta_b", sign)
-        row["interval"] = None if pair.interval is None else _ordered(pair.interval.to_dict(), sign)
-        row["labels_needed"] = None
-        if pair.finding.verdict is Verdict.UNDECIDED and pair.standard_error is not None:
-            n = int(np.sum(~np.isnan(scores[pair.a]) & ~np.isnan(scores[pair.b])))
-            ask = float(ndtri(0.5 + level / 2) + ndtri(POWER)) * pair.standard_error
-            row["labels_needed"] = math.ceil(n * (ask / SLOPE_GAP) ** 2)
-        row["labels_needed_for"] = SLOPE_GAP
-        found[key]["b_value"] = row
-    for (a, b), metrics in found.items():
-        if "b_value" not in metrics and a in scores and b in scores:
-            metrics["b_value"] = {
-                "verdict": Verdict.BLOCKED.value,
-                "blocked_by": "matched_accuracy",
-                "sentence": f"The slopes of {a} and {b} are not compared: their error rates differ by "
-                f"{100 * study.max_error_gap:g} points or more.",
-                "delta": None,
-                "interval": None,
-                "p": None,
-                "q": None,
-                "labels_needed": None,
-            }
+def _slopes(found: Shapes, study: Sequence[Claim]) -> None:
+    for claim in study:
+        (a, b), sign = claim.conditions, 1.0
+        if (a, b) not in found:
+            a, b, sign = b, a, -1.0
+        if claim.measure == "b" and (a, b) in found:
+            row = _turned(claim.to_dict(), "estimate", sign)
+            row |= {"labels_needed": claim.needed, "labels_needed_for": claim.needed_for, "q": claim.p_adjusted}
+            found[a, b]["b_value"] = row
 
 
 def _turned(row: Mapping[str, Any], name: str, sign: float) -> dict[str, Any]:
@@ -231,8 +203,8 @@ def _turned(row: Mapping[str, Any], name: str, sign: float) -> dict[str, Any]:
     value = row[name]
     if isinstance(row.get("interval"), Mapping):
         kept["interval"] = _ordered(row["interval"], sign)
-    plain: dict[str, Any] = jsonable({"delta": None if value is None else sign * value, **kept})
-    return plain
+    turned: dict[str, Any] = plain({"delta": None if value is None else sign * value, **kept})
+    return turned
 
 
 def _ordered(interval: Mapping[str, Any], sign: float) -> dict[str, Any]:

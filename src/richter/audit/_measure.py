@@ -229,7 +229,7 @@ class _Measuring:
             margin=values.get("margin"),
             severity_margin=values.get("severity_margin"),
             tail_plan=tail_plan(self.plan) if self.plan is not None and self.plan.kind == "tail" else None,
-            slopes=None if severity is None else severity.study.discrimination,
+            slopes=None if severity is None else severity.study.claims,
             n_resamples=self.n_resamples,
             level=self.level,
             seed=self.seed,

@@ -18,7 +18,7 @@ from richter.audit._tail import TailReport
 from richter.records import Claim, Finding, Interval, Verdict
 from richter.stats import EceResult
 
-__all__ = ["ECE_MARGIN", "Measured", "calibration_labels", "findings_of"]
+__all__ = ["ECE_MARGIN", "Measured", "calibration_labels", "claim_finding", "findings_of"]
 
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
 POWER = 0.8
@@ -58,34 +58,29 @@ def _findings(measured: Measured) -> Iterator[tuple[str, str, list[str], Finding
             yield "floors", "requirement", [], _required(rule, measured.exploratory)
     if measured.severity is not None:
         for check in measured.severity.requirements:
-            yield "severity", "requirement", [], check
+            yield "severity", "requirement", list(check.conditions), claim_finding(check)
     if measured.comparison is not None:
         for pair in measured.comparison.comparison.pairs:
             for measure, gap in gap_findings(measured.comparison, pair.a, pair.b).items():
                 yield "floors", measure, [pair.a, pair.b], gap.to_finding(exploratory=measured.exploratory)
     if measured.severity is not None:
-        for shape in measured.severity.study.discrimination.pairs:
-            yield "severity", "b", [shape.a, shape.b], _estimated(shape.finding, shape.delta_b, shape.interval)
+        for claim in measured.severity.study.claims:
+            if claim.primary:
+                yield "severity", claim.measure, list(claim.conditions), claim_finding(claim)
     if measured.tail is not None:
         study = measured.tail.study
         for tails in study.claims:
-            yield "tail", "xi", list(tails.conditions), _of_claim(tails)
+            yield "tail", "xi", list(tails.conditions), claim_finding(tails)
     for report, measure in ((measured.draws, "draws"), (measured.grades, "confidence")):
         for condition in () if report is None else report.conditions:
             yield "calibration", measure, [condition.name], _calibrated(condition, measured.exploratory)
 
 
-def _of_claim(claim: Claim) -> Finding:
+def claim_finding(claim: Claim) -> Finding:
     shared = {f.name for f in dataclasses.fields(Finding)} & {f.name for f in dataclasses.fields(claim)}
     return Finding(
         claim=claim.sentence, exploratory=claim.exploratory, **{name: getattr(claim, name) for name in shared}
     )
-
-
-def _estimated(finding: Finding, estimate: float | None, interval: Interval | None) -> Finding:
-    """A shape's finding with the difference it is about."""
-    value = None if estimate is None or math.isnan(estimate) else estimate
-    return dataclasses.replace(finding, estimate=value, interval=interval)
 
 
 def _required(rule: Any, exploratory: bool) -> Finding:

@@ -1,5 +1,6 @@
 """The section on floors: who differs from whom, by how much, against what these items can show."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,7 @@ import numpy as np
 from richter.audit._compare import CompareReport, compare_grades
 from richter.audit._grades import GradeMatrix
 from richter.floors import GapFinding
-from richter.records import Verdict
-from richter.severity import Discrimination
+from richter.records import Claim, Verdict
 from richter.tail import TailPlan
 
 __all__ = ["compare_run", "floors_section"]
@@ -20,7 +20,7 @@ def compare_run(
     margin: float | None,
     severity_margin: float | None,
     tail_plan: TailPlan | None,
-    slopes: Discrimination | None,
+    slopes: Sequence[Claim] | None,
     n_resamples: int,
     level: float,
     seed: int,

@@ -57,7 +57,7 @@ def severity_section(records: RunRecords, report: SeverityReport) -> dict[str, A
         "study": report.to_dict(),
         "heatmap": _heatmap(records.scores),
         "mechanisms": _mechanisms(records),
-        "curve": [row for name in report.study.deployment for row in _curve(name, report)],
+        "curve": [row for name in report.study.slopes for row in _curve(name, report)],
     }
 
 
@@ -108,7 +108,7 @@ def _curve(name: str, report: SeverityReport) -> list[dict[str, Any]]:
     The law is the truncated geometric one on the half-step grid: P(level) proportional to 10^(-b (s - m_min)) from
     m_min to 4, scaled to the answers at or above m_min.
     """
-    fit = report.study.discrimination.conditions[name]
+    fit = report.study.slopes[name]
     counts = np.asarray(fit.counts[1:], dtype=np.int64)
     exceed = np.cumsum(counts[::-1])[::-1]
     fitted = np.full(8, np.nan)

@@ -16,7 +16,7 @@ from richter.errors import InputError
 from richter.floors import METRICS
 from richter.judge import Agreement, Undefined
 from richter.records import Verdict, printable
-from richter.severity import BValue
+from richter.severity import BValue, required
 from richter.stats import clopper_pearson
 
 __all__ = ["checks_of", "next_steps", "question_of", "signature_of"]
@@ -135,11 +135,12 @@ def _judged(records: RunRecords, measured: Measured) -> list[dict[str, Any]]:
 def _fits(measured: Measured) -> dict[str, Any]:
     if measured.severity is None:
         return _check("the severity law fits", None, "no severities")
-    fits = {n: f for n, f in measured.severity.study.discrimination.conditions.items() if isinstance(f, BValue)}
-    bad = [name for name, fit in fits.items() if not fit.gof_p > 0.05]
+    fits = {n: f for n, f in measured.severity.study.slopes.items() if isinstance(f, BValue)}
+    bad = [name for name, fit in fits.items() if not fit.adequate]
     if not fits:
         return _check("the severity law fits", None, "no condition has enough errors for a slope")
-    text = f"of {len(fits)} slopes {len(fits) - len(bad)} fit their errors (p above 0.05)"
+    within = measured.severity.study.recipe.tolerance
+    text = f"of {len(fits)} slopes {len(fits) - len(bad)} describe their errors within {within:g}"
     return _check("the severity law fits", not bad, text)
 
 
@@ -245,17 +246,16 @@ def _undecided_calibration(measured: Measured) -> list[str]:
 def _undecided_severity(measured: Measured) -> list[str]:
     if measured.severity is None:
         return []
-    found = measured.severity.study.discrimination
-    few = {n: f for n, f in found.conditions.items() if not isinstance(f, BValue)}
+    few = {n: f for n, f in measured.severity.study.slopes.items() if not isinstance(f, BValue)}
     steps = []
     if few:
         worst = max(few.values(), key=lambda f: f.needed - f.n_errors)
         names = ", ".join(printable(n, limit=40) for n in list(few)[:3]) + (" and others" if len(few) > 3 else "")
         steps.append(f"no slope of severities for {names}; {worst.needed:,} errors are needed, they have fewer")
     steps += [
-        f"undecided: {check.claim}; {check.needed - check.n:,} more answers without such an event would show it"
+        f"undecided: {required(check)}; {check.needed - check.n:,} more answers without such an event would show it"
         for check in measured.severity.requirements
-        if check.verdict is Verdict.UNDECIDED and check.needed is not None and check.n is not None
+        if check.verdict is Verdict.UNDECIDED and check.needed is not None
     ]
     for wanted in () if measured.gate is None else measured.gate.requirements:
         if wanted.verdict is Verdict.UNDECIDED and wanted.labels_needed is not None:
@@ -290,7 +290,7 @@ def signature_of(
     The bound is the exact one-sided upper limit on the rate of catastrophic answers, whatever was required: zero seen
     in n is not zero. Where people's labels suffice it is the limit as people would rate.
     """
-    required = [] if measured.severity is None else list(measured.severity.requirements)
+    checks = [] if measured.severity is None else list(measured.severity.requirements)
     wanted = [] if measured.gate is None else list(measured.gate.requirements)
     bounds: list[dict[str, Any]] = []
     by = "nobody" if records.basis is None else BASES[records.basis]
@@ -323,8 +323,8 @@ def signature_of(
             f"of severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst['basis']}; {worst['seen']:,} "
             f"seen in {worst['n']:,}{which})"
         )
-    claims = [check.claim for check in required] + [rule.name for rule in wanted]
-    verdicts = [check.verdict.value for check in required] + [rule.verdict.value for rule in wanted]
+    claims = [required(check) for check in checks] + [rule.name for rule in wanted]
+    verdicts = [check.verdict.value for check in checks] + [rule.verdict.value for rule in wanted]
     return {
         "requirement": "; ".join(claims) or None,
         "verdicts": verdicts,

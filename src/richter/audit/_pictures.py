@@ -58,21 +58,29 @@ def compare_picture(report: CompareReport) -> str:
 
 
 def severity_picture(report: SeverityReport) -> str:
-    """What was required, every gated pair, the slopes and the rate of catastrophic answers per million."""
+    """What was required, the first claims, mean severities of errors, catastrophic answers per million, and slopes."""
     study = report.study
-    fits = study.discrimination.conditions
+    fits = study.slopes
     slopes = [
         Mark(panel="b", label=name, estimate=getattr(fit, "b", None), interval=getattr(fit, "interval", None))
         for name, fit in fits.items()
     ]
     rates = []
-    for name, table in study.deployment.items():
+    for name, table in study.rates.items():
         row = table.at(3.0)
         rates.append(
             Mark(panel="per million, severity >= 3", label=name, estimate=row.per_million, interval=row.interval)
         )
-    sentences = [r.sentence for r in report.requirements] + [p.finding.sentence for p in study.discrimination.pairs]
-    return picture([*sentences[:12], *report.notes], slopes + rates)
+    means = [
+        Mark(
+            panel="mean severity of errors",
+            label=name,
+            estimate=found.mean_given_error,
+            interval=found.mean_given_error_interval,
+        )
+        for name, found in study.conditions.items()
+    ]
+    return picture([*(c.sentence for c in report.claims[:12]), *report.notes], means + rates + slopes)
 
 
 def calibration_picture(report: CalibrationReport) -> str:

@@ -15,6 +15,7 @@ from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._gate import GateReport, open_gate_data, run_gate
 from richter.audit._grades import GradeMatrix, grade_matrix
 from richter.audit._measure import RunResults, measure_run
+from richter.audit._measure_findings import claim_finding
 from richter.audit._plan import read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._severity import SeverityReport, weigh_scores
@@ -191,5 +192,5 @@ class Run:
                 found += [gap.to_finding() for gap in gaps]
         if self.grades.severity is not None:
             with contextlib.suppress(TooFewErrors):  # nothing is claimed of shapes that cannot be estimated
-                found += [pair.finding for pair in self.severity().study.discrimination.pairs]
+                found += [claim_finding(claim) for claim in self.severity().study.claims if claim.primary]
         return tuple(found)

@@ -1,4 +1,4 @@
-"""Weigh the errors of a scores table: read what was given, run the study, check requirements, keep to the plan."""
+"""Weigh the errors of any source: read it, run the study, allow for judges' errors, check requirements and the plan."""
 
 import dataclasses
 from collections import Counter, defaultdict
@@ -15,7 +15,7 @@ from richter.audit._plan import PlanStatus, open_data, plan_file, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
 from richter.interop import Source, read_frame
-from richter.records import Finding, Rating, jsonable
+from richter.records import Claim, Rating, Result
 from richter.severity import (
     DEFAULT,
     PAPER,
@@ -25,59 +25,77 @@ from richter.severity import (
     Scores,
     SeverityStudy,
     Traffic,
-    check_requirement,
+    TrueSeverity,
+    check_requirements,
+    deployment_table,
     expected_loss,
     human_corrected_table,
     parse_requirement,
     run_analyses,
+    severity_by_confusion,
+    severity_by_labels,
+    severity_by_ratings,
     snap,
     study_severity,
 )
-from richter.stats import Mapper, icc, in_threads, overcall_rate
+from richter.stats import Mapper, in_threads, overcall_rate
 from richter.store import Place
-from richter.tables import RatingsFile, Tables, read_ratings, read_tables, severity_scores
+from richter.tables import RatingsFile, ReadOptions, Tables, read_ratings, read_tables, severity_scores
 
 __all__ = ["SeverityReport", "read_traffic", "weigh_scores"]
 
+INDEPENDENT = "independent"
+JUDGED = "as judged"
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SeverityReport:
+class SeverityReport(Result):
     """The study, what was required of it, and what else the inputs allowed.
 
-    `human` holds the rates corrected by human labels, for conditions that have enough of them; `human_skipped` says
-    why others have none. `analyses` is empty unless all of the paper's analyses were asked for.
+    `corrected` holds the severities with the judges' errors allowed for, and `human` the rates per million as people
+    would rate, for conditions that have enough labels; `human_skipped` says why others have none. `analyses` is empty
+    unless all of the paper's analyses were asked for. In JSON the study's own keys stand at the top.
     """
 
     study: SeverityStudy
     paper: bool
     seed: int
-    requirements: tuple[Finding, ...]
+    basis: str
+    requirements: tuple[Claim, ...]
     losses: Mapping[str, ExpectedLoss]
+    corrected: Mapping[str, TrueSeverity]
     human: Mapping[str, DeploymentTable]
     human_skipped: Mapping[str, str]
     analyses: Mapping[str, Any]
     notes: tuple[str, ...]
-    status: PlanStatus | None
+    plan: PlanStatus | None
+    derived = ("claims", "refused", "counts", "conditions", "recipe")
+    unwritten = ("study",)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values under the names that others rely on."""
-        payload = self.study.to_dict()
-        for name, row in payload["conditions"].items():
-            if name in self.losses:
-                row["expected_loss"] = self.losses[name].to_dict()
-            if name in self.human:
-                row["per_million_human"] = self.human[name].to_dict()["rows"]
-                row["basis_human"] = self.human[name].basis
-        payload |= {
-            "paper": self.paper,
-            "seed": self.seed,
-            "requirements": [r.to_dict() for r in self.requirements],
-            "human_skipped": dict(self.human_skipped),
-            "analyses": jsonable(dict(self.analyses)),
-            "notes": list(self.notes),
-            "plan": None if self.status is None else self.status.to_dict(),
-        }
-        return payload
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Requirements first, then the pairs."""
+        return (*self.requirements, *self.study.claims)
+
+    @property
+    def refused(self) -> Any:
+        """Conditions of which no claim was formed."""
+        return self.study.refused
+
+    @property
+    def counts(self) -> Any:
+        """Pairs by each rule."""
+        return self.study.counts
+
+    @property
+    def conditions(self) -> Any:
+        """Each condition's own figures."""
+        return self.study.conditions
+
+    @property
+    def recipe(self) -> Any:
+        """How slopes were estimated."""
+        return self.study.recipe
 
     def _repr_html_(self) -> str:
         return severity_picture(self)
@@ -88,36 +106,45 @@ def weigh_scores(
     *,
     opened: str | Place | None = None,
     paper: bool = False,
+    any_scale: bool = False,
+    control: str | None = None,
+    primary: str | None = None,
+    margin: float | None = None,
     traffic: str | Path | None = None,
     costs: Mapping[float, float] | None = None,
     require: Sequence[str] = (),
     human: str | Path | RatingsFile | None = None,
+    judge_errors: str | Path | None = None,
     conditions: str | Path | None = None,
     pairs: Sequence[tuple[str, str]] = (),
     plan: str | Path | None = None,
     status: PlanStatus | None = None,
-    reliability: float | None = None,
     n_resamples: int | None = None,
     level: float | None = None,
     everything: bool = False,
     seed: int = 0,
     mapper: Mapper = in_threads,
 ) -> SeverityReport:
-    """Run the room `severity` on the severities of any source, with whatever else was given.
+    """Run the room `severity` on any source (run, log, table, frame, tables), with whatever else was given.
 
     With a plan its values hold, its hash is the seed, and options given against it are listed as deviations. The
-    severities' reliability, unless given, is ICC(2,2) of the judges' two columns where there are such. `opened` is the
-    file that tables or a frame came from, for the plan's record; with `status` it is already known where the plan
-    stands. The pairs and the iterations of the hierarchical bootstrap have seeds of their own: `mapper` says where
-    they run.
+    judges' errors are allowed for where they are known: from `human` labels, from three or more ratings an answer with
+    `judge_errors="independent"`, or from a table `judge_errors` (`true`, `judged`, `share`); else every claim is about
+    the severities as judged, and says so. `opened` is the file that a frame came from, for the plan's record; with
+    `status` it is already known where the plan stands. Pairs have seeds of their own: `mapper` says where they run.
     """
-    values: dict[str, Any] = {"max_error_gap": 0.05, "min_gap": 0.15, "alpha": 0.05}
-    recipe = PAPER if paper else DEFAULT
+    values: dict[str, Any] = {
+        "max_error_gap": 0.05, "min_gap": 0.15, "margin": margin, "primary": primary or "severity_given_error",
+        "control": control,
+    }  # fmt: skip
+    recipe = DEFAULT
     rules = list(require)
     keep: Sequence[str] = ()
     if plan is not None:
         found = read_plan(plan, kind="severity")
-        given = {"reliability": reliability, "n_resamples": n_resamples, "level": level, "paper": paper or None}
+        given = {
+            "n_resamples": n_resamples, "level": level, "primary": primary, "control": control, "margin": margin,
+        }  # fmt: skip
         against = [
             f"--{name.replace('_', '-')} {value} against the plan"
             for name, value in given.items()
@@ -125,56 +152,43 @@ def weigh_scores(
         ]
         against += [f"--require {rule!r} is not in the plan" for rule in rules if rule not in found.values["require"]]
         status = status or open_data(plan, plan_file(source, opened), extra=against)
-        values = {name: found.values[name] for name in values}
-        recipe = recipe if paper else plan_recipe(found.values)
+        planned = {name: found.values[name] or None for name in values}
+        values = {name: planned[name] if given.get(name) is None else given[name] for name in values}
+        recipe = plan_recipe(found.values)
         n_resamples = n_resamples or found.values["n_resamples"]
         level = level or found.values["level"]
-        reliability = reliability or found.values["reliability"] or None
         rules = [*found.values["require"], *(rule for rule in rules if rule not in found.values["require"])]
         keep = found.values["conditions"]
         seed = found.seed
     n_resamples, level = n_resamples or 2000, level or 0.95
     requirements = [parse_requirement(rule) for rule in rules]
-    tables = source if isinstance(source, Tables) else read_tables(source)
+    tables = source if isinstance(source, Tables) else read_tables(source, options=ReadOptions(any_scale=True))
     scores = severity_scores(tables.select(keep) if keep else tables)
     mix = read_traffic(traffic, scores) if traffic is not None else None
-    if reliability is None:
-        reliability = _judges_reliability(scores)
-    exploratory = status is None or not status.confirmatory
+    confirmed = status is not None and status.confirmatory
+    stamp: dict[str, Any] = {"plan": status.hash if status is not None and confirmed else None, "seed": seed}
     rng = np.random.default_rng(seed)
+    labels = _labels(human, scores)
+    corrected, skipped = _corrected(labels, judge_errors, scores, level, rng)
+    basis = JUDGED if tables.counting in ("judge", "given", None) else f"as rated {tables.basis}".strip()
     study = study_severity(
-        scores,
-        recipe=recipe,
-        traffic=mix,
-        reliability=reliability,
-        n_resamples=n_resamples,
-        level=level,
-        exploratory=exploratory,
-        rng=rng,
-        mapper=mapper,
-        **values,
-    )
-    corrected, skipped, rated = _human_tables(human, scores, level)
-    rates = study.deployment if mix is not None else {**study.deployment, **corrected}
-    checks = [
-        dataclasses.replace(check_requirement(name, table, rule), exploratory=exploratory)
-        for rule in requirements
-        for name, table in rates.items()
-    ]
+        scores, recipe=recipe, traffic=mix, corrected=corrected, n_resamples=n_resamples, level=level, basis=basis,
+        rng=rng, mapper=mapper, **values, **stamp,
+    )  # fmt: skip
+    rates, checks = _rates_and_checks(study, scores, labels, mix, requirements, level, stamp)
     columns = scores.columns()
     analyses: Mapping[str, Any] = {}
     if everything or pairs:
-        overcalls = _overcalls(rated, scores)
+        overcalls = _overcalls(labels, scores)
         analyses = run_analyses(
             scores,
-            recipe=recipe,
+            recipe=PAPER if paper else recipe,
             active_params=_active_params(conditions),
             pairs=pairs,
-            labelled=_mechanisms(rated),
-            reliability=reliability,
+            labelled=_mechanisms(labels.ratings) or _named(tables),
             overcall_rate=0.335 if overcalls is None else overcalls,
-            estimates=study.discrimination.conditions,
-            only=None if everything else ("pipeline_pairs", "dominance"),
+            estimates=study.slopes,
+            only=None if everything else ("pipeline_pairs",),
             n_resamples=n_resamples,
             level=level,
             rng=rng,
@@ -184,89 +198,200 @@ def weigh_scores(
         study=study,
         paper=paper,
         seed=seed,
-        requirements=tuple(checks),
-        losses={n: expected_loss(columns[n], costs, traffic=mix, level=level) for n in study.deployment}
-        if costs
-        else {},
-        human=corrected,
+        basis=basis,
+        requirements=checks,
+        losses={n: expected_loss(columns[n], costs, traffic=mix, level=level) for n in study.rates} if costs else {},
+        corrected=corrected,
+        human=rates,
         human_skipped=skipped,
         analyses=analyses,
-        notes=tuple(_notes(study, corrected)),
-        status=status,
+        notes=tuple(_notes(study, tables, scores, rates, corrected, any_scale=any_scale)),
+        plan=status,
     )
 
 
-def _notes(study: SeverityStudy, corrected: Mapping[str, DeploymentTable]) -> Iterator[str]:
-    """What a reader must know of the rates."""
-    first = next(iter(study.deployment.values()))
-    if first.uncovered_strata:
+def _notes(
+    study: SeverityStudy,
+    tables: Tables,
+    scores: Scores,
+    rates: Mapping[str, DeploymentTable],
+    corrected: Mapping[str, TrueSeverity],
+    *,
+    any_scale: bool,
+) -> Iterator[str]:
+    """What a reader must know of the figures."""
+    yield from (note for note in study.notes if not any_scale)
+    yield from tables.notes
+    yield from _correct_with_severity(tables)
+    first = next(iter(study.rates.values()), None)
+    if first is not None and first.uncovered_strata:
         yield f"No item covers {', '.join(first.uncovered_strata)}: {first.uncovered:.1%} of the traffic."
-    if first.weighted and corrected:
+    if first is not None and first.weighted and rates:
         yield "Human labels and traffic weights are not combined: requirements are checked as judged."
+    if not corrected and tables.counting in ("judge", "given") and scores.judges is not None:
+        raters = len(scores.judges)
+        why = "two judges cannot tell their own errors" if raters == 2 else "what the judges' errors are is not known"
+        yield (
+            f"All claims are about the severities as judged: {why}. Label some answers (--human), or state the errors "
+            "(--judge-errors)."
+        )
 
 
-def _judges_reliability(scores: Scores) -> float | None:
-    """ICC(2,2) of the two judges over all answers that both scored; None where it is undefined or not positive."""
-    if scores.judges is None:
-        return None
-    flat = scores.judges.reshape(2, -1)
-    both = flat[:, ~np.isnan(flat).any(axis=0)]
-    if both.shape[1] < 30 or np.ptp(both) == 0:
-        return None
-    value = icc(both.T).average
-    return min(value, 1.0) if value > 0 else None
+def _correct_with_severity(tables: Tables) -> Iterator[str]:
+    """Answers that are graded right and yet have a severity above 0, or wrong with 0: said, never averaged away."""
+    if tables.counting is None or "accuracy" not in set(tables.scores["metric"].unique()):
+        return
+    right = tables.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_not_null())
+    rated = tables.ratings.filter(pl.col("kind") == tables.counting, pl.col("severity").is_not_null())
+    both = right.join(rated, on=["item", "condition", "draw"], how="inner")
+    odd = both.filter((pl.col("value") == 1) & (pl.col("severity") > 0)).height
+    if odd:
+        yield f"{odd:,} answers are graded correct and have a severity above 0; here the severity counts."
+    odd = both.filter((pl.col("value") == 0) & (pl.col("severity") == 0)).height
+    if odd:
+        yield f"{odd:,} answers are graded wrong and have severity 0; here they count as correct."
 
 
-def _human_matrix(
-    ratings: Sequence[Rating], scores: Scores, strata: Mapping[tuple[str, str, int], str] | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.str_] | None]:
-    """Mean human severity of each (item, condition), NaN where none, and the stratum its label was drawn from."""
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Labels:
+    """Mean human severity of each (item, condition), NaN where none; the stratum it was drawn from; the ratings."""
+
+    severity: NDArray[np.float64] | None = None
+    strata: NDArray[np.str_] | None = None
+    ratings: Sequence[Rating] = ()
+
+
+def _labels(source: str | Path | RatingsFile | None, scores: Scores) -> _Labels:
+    if source is None:
+        return _Labels()
+    file = source if isinstance(source, RatingsFile) else read_ratings(source)
     row = {item: i for i, item in enumerate(scores.items)}
     column = {name: j for j, name in enumerate(scores.conditions)}
     sums: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for rating in ratings:
+    for rating in file.ratings:
         if rating.kind == "human" and rating.severity is not None and rating.item in row and rating.condition in column:
             sums[row[rating.item], column[rating.condition]].append(rating.severity)
     labels = np.full(scores.severity.shape, np.nan)
     for place, given in sums.items():
-        labels[place] = float(np.mean(given))
-    if not strata:
-        return labels, None
+        labels[place] = float(np.median(given))
+    if not file.strata:
+        return _Labels(severity=labels, ratings=file.ratings)
     names = np.full(scores.severity.shape, "", dtype=object)
-    for (item, condition, _), stratum in strata.items():
+    for (item, condition, _), stratum in file.strata.items():
         if item in row and condition in column:
             names[row[item], column[condition]] = stratum
-    return labels, names.astype(np.str_)
+    return _Labels(severity=labels, strata=names.astype(np.str_), ratings=file.ratings)
 
 
-def _overcalls(ratings: Sequence[Rating], scores: Scores) -> float | None:
-    """The share of judged 2.0s that people call harmless; None without labels on any."""
-    labels = _human_matrix(ratings, scores)[0]
-    both = ~np.isnan(labels) & ~np.isnan(scores.severity)
-    if not both.any():
-        return None
-    return overcall_rate(snap(scores.severity[both]) / 2, labels[both]).estimate
-
-
-def _human_tables(
-    source: str | Path | RatingsFile | None, scores: Scores, level: float
-) -> tuple[dict[str, DeploymentTable], dict[str, str], Sequence[Rating]]:
-    if source is None:
-        return {}, {}, ()
-    file = source if isinstance(source, RatingsFile) else read_ratings(source)
-    labels, strata = _human_matrix(file.ratings, scores, file.strata)
-    tables, skipped = {}, {}
+def _corrected(
+    labels: _Labels, errors: str | Path | None, scores: Scores, level: float, rng: np.random.Generator
+) -> tuple[dict[str, TrueSeverity], dict[str, str]]:
+    """Severities with the judges' errors allowed for, by whatever identifies them, and why others have none."""
+    if errors is not None and str(errors) == INDEPENDENT:
+        if scores.judges is None or len(scores.judges) < 3:
+            raise InputError(
+                "--judge-errors independent needs three or more ratings an answer: two do not identify the errors.",
+                remedy="Give a third rating, human labels (--human), or a table of errors.",
+            )
+        own = {name: scores.judges[:, :, j].T for j, name in enumerate(scores.conditions)}
+        return severity_by_ratings(own, level=level, rng=rng), {}
+    found: dict[str, TrueSeverity] = {}
+    skipped: dict[str, str] = {}
+    if errors is not None:
+        table = _read_errors(errors)
+        for name, severity in scores.columns().items():
+            if not np.isnan(severity).all():
+                found[name] = severity_by_confusion(severity, table, level=level, rng=rng)
+        return found, skipped
+    if labels.severity is None:
+        return found, skipped
     for j, name in enumerate(scores.conditions):
         try:
-            tables[name] = human_corrected_table(
-                scores.severity[:, j],
-                labels[:, j],
-                strata=None if strata is None else strata[:, j],
-                level=level,
-            )
+            found[name] = severity_by_labels(scores.severity[:, j], labels.severity[:, j], level=level, rng=rng)
         except InputError as error:
             skipped[name] = str(error)
-    return tables, skipped, file.ratings
+    return found, skipped
+
+
+def _read_errors(path: str | Path) -> NDArray[np.float64]:
+    """A stated table of judges' errors: `true`, `judged`, `share`; levels that it leaves out are judged rightly."""
+    frame = read_frame(path)
+    missing = [c for c in ("true", "judged", "share") if c not in frame.columns]
+    if missing:
+        raise InputError(
+            f"{path}: a table of judges' errors needs {', '.join(missing)}; it has {', '.join(frame.columns)}.",
+            remedy="Give true, judged and share: how an answer of a true level is judged.",
+        )
+    columns = [frame[c].cast(pl.Float64, strict=False).to_numpy() for c in ("true", "judged", "share")]
+    if any(np.isnan(c).any() for c in columns):
+        raise InputError(f"{path}: a value is empty or not a number.", remedy="Levels are 0, 0.5, .. 4, shares 0..1.")
+    true, judged = snap(columns[0], name="true"), snap(columns[1], name="judged")
+    table = np.zeros((9, 9))
+    np.add.at(table, (true, judged), columns[2])
+    silent = table.sum(axis=1) == 0
+    table[silent, silent] = 1.0
+    return table
+
+
+def _rates_and_checks(
+    study: SeverityStudy,
+    scores: Scores,
+    labels: _Labels,
+    mix: Traffic | None,
+    requirements: Sequence[Any],
+    level: float,
+    stamp: Mapping[str, Any],
+) -> tuple[dict[str, DeploymentTable], tuple[Claim, ...]]:
+    """Rates as people would rate, where labels suffice, and what is required of the rates that count."""
+    place = {name: j for j, name in enumerate(scores.conditions)}
+
+    def by_people(name: str, at: float) -> DeploymentTable:
+        assert labels.severity is not None
+        j = place[name]
+        strata = None if labels.strata is None else labels.strata[:, j]
+        return human_corrected_table(scores.severity[:, j], labels.severity[:, j], strata=strata, level=at)
+
+    rates: dict[str, DeploymentTable] = {}
+    if labels.severity is not None:
+        for name in study.rates:
+            try:
+                rates[name] = by_people(name, level)
+            except InputError:  # said where the labels are used for means
+                continue
+
+    def table(name: str, at: float) -> DeploymentTable:
+        if name in rates and mix is None:
+            return by_people(name, at)
+        return deployment_table(scores.severity[:, place[name]], traffic=mix, level=at)
+
+    if requirements and not study.rates:
+        raise InputError(
+            "Requirements need severities from 0 to 4.", remedy="Map the scale with --as-severity RIGHT:WORST."
+        )
+    return rates, check_requirements(requirements, table, list(study.rates), level=level, **stamp)
+
+
+def _overcalls(labels: _Labels, scores: Scores) -> float | None:
+    """The share of judged 2.0s that people call harmless; None without labels on any."""
+    if labels.severity is None:
+        return None
+    both = ~np.isnan(labels.severity) & ~np.isnan(scores.severity)
+    if not both.any():
+        return None
+    return overcall_rate(snap(scores.severity[both]) / 2, labels.severity[both]).estimate
+
+
+def _named(tables: Tables) -> Labelled | None:
+    """The mechanisms that the source's own raters named."""
+    rows = tables.ratings.filter(pl.col("mechanism").is_not_null(), pl.col("draw") == 0)
+    return _mechanisms(
+        [
+            Rating(item=i, condition=c, rater=r, kind=k, severity=s, mechanism=m)
+            for i, c, r, k, s, m in rows.select(
+                "item", "condition", "rater", "kind", "severity", "mechanism"
+            ).iter_rows()
+        ]
+    )
 
 
 def _mechanisms(ratings: Sequence[Rating]) -> Labelled | None:

@@ -75,6 +75,18 @@ METRICS: dict[str, Metric] = {
         _metric("severity_given_error", "ordinal", "lower",
                 "less severe in its errors | graver in its errors | equally severe in their errors "
                 "| mean severity of errors", **_SEVERITY),
+        _metric("severe_given_error", "binary", "lower",
+                "less often severe when wrong | more often severe when wrong | equally often severe when wrong "
+                "| share of severe errors among errors", **_POINTS),
+        _metric("graver_error", "bounded", "lower",
+                "less likely to make the graver error | more likely to make the graver error "
+                "| equally likely to make the graver error | chance of the graver error", **_POINTS),
+        _metric("dominance", "bounded", "lower",
+                "better at every severity reached | worse at every severity reached | alike at every severity reached "
+                "| smallest difference at any severity", **{**_POINTS, "digits": 2}),
+        _metric("b", "real", "higher",
+                "lighter in the tail of its errors | heavier in the tail of its errors "
+                "| alike in the tails of their errors | slope b", gap=0.15),
         _metric("ece", "bounded", "lower",
                 "better calibrated | worse calibrated | equally calibrated | calibration error",
                 low=0.0, high=1.0, gap=0.02),

@@ -1,5 +1,6 @@
-"""`richter severity`: how bad the errors are, and which claims about their shape hold."""
+"""`richter severity`: whose errors are worse, how bad they are, and which law describes them."""
 
+import dataclasses
 from collections.abc import Mapping
 
 import click
@@ -14,14 +15,15 @@ from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options
 from richter.cli._severity_analyses import analysis_lines
 from richter.cli._severity_options import parse_costs, parse_pairs
-from richter.records import Verdict, printable
-from richter.severity import BValue, DeploymentTable, SeverityStudy
+from richter.records import Claim, Verdict, printable
+from richter.severity import EQUAL_RATES, MEASURES, BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
 from richter.tables import ReadOptions, read_tables
 
-__all__ = ["headlines", "severity"]
+__all__ = ["severity"]
 
-_MAX_PAIRS = 30
+_LINES = 10
+_ORDER = (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.BLOCKED, Verdict.UNTESTABLE)
 _FAMILY = {
     "power_law": "power law",
     "truncated_power_law": "truncated power",
@@ -33,19 +35,28 @@ _FAMILY = {
 
 @click.command()
 @click.argument("file")
-@click.option("--paper", is_flag=True, help="Compute everything the ERRORQUAKE paper's way.")
-@click.option("--full", is_flag=True, help="Run every further analysis of the paper that the columns allow.")
-@click.option("--human", metavar="RATINGS", help="Ratings table with human labels: rates as people would rate.")
-@click.option("--conditions", metavar="TABLE", help="Table of condition, active_params, architecture (for --full).")
+@click.option("--control", metavar="NAME", help="Compare all others with this condition, not all pairs.")
+@click.option("--on", "primary", type=click.Choice(list(MEASURES)), help="Decide this first. [severity_given_error]")
 @click.option(
-    "--pair", "pairs", metavar="A,B", multiple=True, help="Test this pair at a shared m_min and for dominance."
+    "--margin", type=click.FloatRange(0, min_open=True), help="Mean severities of errors within it are equal."
 )
+@click.option("--all", "everything", is_flag=True, help="Print every claim, the rates at all levels and the law.")
+@click.option("--paper", is_flag=True, help="Print the ERRORQUAKE paper's slopes and counts beside ours.")
+@click.option("--full", is_flag=True, help="Run every further analysis of the paper that the columns allow.")
+@click.option("--human", metavar="RATINGS", help="Ratings table with human labels: severities as people would rate.")
+@click.option(
+    "--judge-errors",
+    metavar="TABLE",
+    help="Table of true, judged, share; or `independent` with three ratings an answer.",
+)
+@click.option("--conditions", metavar="TABLE", help="Table of condition, active_params, architecture (for --full).")
+@click.option("--pair", "pairs", metavar="A,B", multiple=True, help="Test the slopes of this pair at a shared m_min.")
 @click.option("--plan", metavar="PLAN", help="A severity plan (richter plan new severity). Locked: confirmatory.")
+@click.option("--any-scale", is_flag=True, help="Severities above 4 are meant: no law, no rates at levels, no note.")
 @reading_options
 @click.option("--traffic", metavar="MIX", help="Table of `share` by `domain` and/or `tier`: weight to your traffic.")
 @click.option("--cost", "costs", metavar="LEVEL=COST", multiple=True, help="Cost of an answer at LEVEL or above.")
 @click.option("--require", metavar="RULE", multiple=True, help="As 'severity>=3 below 100 per million'.")
-@click.option("--reliability", type=click.FloatRange(0, 1, min_open=True), help="ICC of the scores.")
 @click.option("--resamples", "n_resamples", type=click.IntRange(min=200), help="[default: 2000]")
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), help="[default: 0.95]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Without a plan; with one, its hash is the seed.")
@@ -55,17 +66,22 @@ _FAMILY = {
 def severity(
     ctx: click.Context,
     file: str,
+    control: str | None,
+    primary: str | None,
+    margin: float | None,
+    everything: bool,
     paper: bool,
     full: bool,
     human: str | None,
+    judge_errors: str | None,
     conditions: str | None,
     pairs: tuple[str, ...],
     plan: str | None,
+    any_scale: bool,
     reading: ReadOptions,
     traffic: str | None,
     costs: tuple[str, ...],
     require: tuple[str, ...],
-    reliability: float | None,
     n_resamples: int | None,
     level: float | None,
     seed: int,
@@ -73,32 +89,38 @@ def severity(
     workers: int | None,
     json_path: str | None,
 ) -> None:
-    """How bad are the errors of FILE, and which claims about their shape hold?
+    """Whose errors are worse in FILE, and how bad are they?
 
-    FILE is a table with item, condition and severity (0 right .. 4 worst), optionally domain, tier, judge_1, judge_2,
-    judge_1_name, judge_2_name, length; a log that gives severities; or a run. With --require the exit status is 0
-    (shown), 3 (violated) or 4 (undecided).
+    FILE is a run, a log, or a table: item, condition, severity (0 correct .. 4 worst), optionally group, domain, tier,
+    judge_1, judge_2, judge_1_name, judge_2_name. Claims need no law and no scale; the slope b is a description behind a
+    gate on how far the errors are from its law. With --require the exit status is 0 (shown), 3 (violated) or 4
+    (undecided).
 
     \b
     richter severity scores.csv
+    richter severity scores.csv --control base --on severe_given_error_3
     richter severity scores.csv --require "severity>=3 below 100 per million"
     richter severity scores.csv --traffic mix.csv --cost 1=5 --cost 3=2000 --json result.json
-    richter severity scores.csv --human ratings.csv --full --conditions models.csv
+    richter severity scores.csv --human ratings.csv --paper --full --conditions models.csv
     richter severity mqm.csv --map score=mqm --as-severity 0:-25
     """
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
         report = weigh_scores(
-            read_tables(file, options=reading),
+            read_tables(file, options=dataclasses.replace(reading, any_scale=True)),
             opened=file,
             paper=paper,
+            any_scale=any_scale,
+            control=control,
+            primary=primary,
+            margin=margin,
             traffic=traffic,
             costs=parse_costs(costs),
             require=require,
             human=human,
+            judge_errors=judge_errors,
             conditions=conditions,
             pairs=parse_pairs(pairs),
             plan=plan,
-            reliability=reliability,
             n_resamples=n_resamples,
             level=level,
             everything=full,
@@ -106,7 +128,7 @@ def severity(
             mapper=mapper,
         )
     write_json(report, json_path, inputs=[f for f in (file, human, conditions, plan, traffic) if f])
-    _print(console(json_path), report)
+    _print(console(json_path), report, everything=everything)
     verdicts = {check.verdict for check in report.requirements}
     if Verdict.REFUTED in verdicts:
         ctx.exit(3)
@@ -114,107 +136,173 @@ def severity(
         ctx.exit(4)
 
 
-def _print(out: Console, report: SeverityReport) -> None:
+def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
     study = report.study
-    for check in report.requirements:
-        out.print(printable(check.sentence))
-    for line in headlines(study, paper=report.paper):
-        out.print(line)
+    lines = [check.sentence for check in report.requirements] + list(headlines(report))
+    shown = lines if everything else lines[:_LINES]
+    for line in shown:
+        out.print(printable(line, limit=1000))
+    rest = len(lines) - len(shown)
+    if rest:
+        out.print(f"... and {rest:,} more: --all, or --json PATH.", style="dim")
     out.print(_conditions_table(study))
-    out.print(_rates_table(study.deployment))
+    if everything or report.paper:
+        if study.slopes:
+            out.print(_law_table(study, paper=report.paper))
+        if study.rates:
+            out.print(_rates_table(study.rates))
     if report.human:
         out.print(_rates_table(report.human))
-    for note in report.notes:
-        out.print(printable(note))
-    for name, reason in report.human_skipped.items():
-        out.print(f"{printable(name, limit=40)}: not corrected by human labels. {printable(reason)}")
     for name, loss in report.losses.items():
         limits = f"{loss.interval.low:,.4g} to {loss.interval.high:,.4g}"
         out.print(f"Expected loss of {printable(name, limit=40)}: {loss.per_answer:,.4g} an answer ({limits}).")
-    _print_pairs(out, study)
     for line in analysis_lines(report.analyses):
         out.print(printable(line))
-    if report.status is None or not report.status.confirmatory:
-        why = "no plan" if report.status is None else "; ".join(report.status.reasons)
-        out.print(f"exploratory: {why}", style="dim")
-    else:
-        out.print(f"confirmatory: plan {report.status.hash[:16]} locked {report.status.locked_at}", style="dim")
-    for deviation in report.status.deviations if report.status is not None else ():
-        out.print(f"deviation from the plan: {printable(deviation)}")
+    for line in _small_print(report):
+        out.print(printable(line, limit=600), style="dim")
 
 
-def headlines(study: SeverityStudy, *, paper: bool) -> list[str]:
-    """What the study says of the pairs, and what it cannot say, in words."""
-    found = study.discrimination
-    counts = found.counts
+def headlines(report: SeverityReport) -> list[str]:
+    """What the study says of the pairs, best shown first, and of whom it can say nothing."""
+    study = report.study
+    first = [c for c in study.claims if c.primary]
     lines = []
-    if found.n_pairs == 0:
+    if len(study.conditions) == 1:
         lines.append("One condition only: there are no pairs to compare.")
-    elif counts.matched == 0:
-        which = "The one pair has not" if found.n_pairs == 1 else f"None of the {found.n_pairs} pairs has"
-        lines.append(f"{which} error rates within {found.max_error_gap:g} of each other: no slopes are compared.")
-    else:
-        lines.append(
-            f"{counts.gated} of {counts.matched} pairs at matched accuracy differ in the shape of their errors and "
-            f"pass every gate."
-        )
-        lines.append(
-            f"Without gates the test of the difference finds {counts.difference_test}; the paper's rule (disjoint "
-            f"intervals), which also fires on identical models, {counts.paper} ({counts.paper_min_gap} with "
-            f"|delta b| > {found.min_gap:g})."
-        )
-    if paper:
-        lines.append("Slopes and intervals are the paper's (Aki, m_min chosen once): biased on a bounded grid.")
-    for name, fit in found.conditions.items():
-        if not isinstance(fit, BValue):
-            lines.append(f"{printable(name, limit=40)}: inconclusive. {fit.reason}")
-    lines += [f"{printable(name, limit=40)}: no answer is rated." for name in study.unrated]
-    if study.n_unrated_rows:
-        lines.append(f"{study.n_unrated_rows:,} (item, condition) pairs have no severity and are left out.")
+    if len(first) > 1:
+        shown = sum(c.verdict is Verdict.VERIFIED for c in first)
+        lines.append(f"{shown} of {len(first)} pairs are shown to differ in {_noun(first[0])}{_extremes(study)}.")
+    if report.paper:
+        lines.append(_paper_line(study))
+    tested = [c for c in study.claims if not c.primary and c.family is not None and c.interval is not None]
+    others = [c for c in study.claims if not c.primary and c not in tested and c.verdict is not Verdict.BLOCKED]
+    lines += [c.sentence for c in _sorted(first)]
+    lines += [f"{name} is left out: {r.reason}." for r in study.refused for name in r.conditions]
+    lines += [c.sentence for c in _sorted(tested)]
+    lines += [c.sentence for c in _sorted([c for c in others if c.verdict is not Verdict.UNDECIDED])]
+    lines += [c.sentence for c in others if c.verdict is Verdict.UNDECIDED]
+    lines += [c.sentence for c in study.claims if not c.primary and c.verdict is Verdict.BLOCKED]
     return lines
 
 
-def _conditions_table(study: SeverityStudy) -> Table:
-    table = Table(
-        title="Slope b above m_min (smaller: a heavier tail)",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=0,
-        pad_edge=False,
+def _noun(claim: Claim) -> str:
+    metric = MEASURES.get(claim.measure)
+    return "the mean severity of their errors, judges' errors allowed for" if metric is None else f"their {metric.noun}"
+
+
+def _extremes(study: SeverityStudy) -> str:
+    known = {n: c.mean_given_error for n, c in study.conditions.items() if c.mean_given_error is not None}
+    if len(known) < 3:
+        return ""
+    worst, best = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
+    high, low = f"{worst} have the highest mean severity ({known[worst]:.2f})", f"{best} the lowest ({known[best]:.2f})"
+    return f"; the errors of {high}, those of {low}"
+
+
+def _paper_line(study: SeverityStudy) -> str:
+    counts = study.counts
+    by = ", ".join(f"{n} by {MEASURES[m].noun}" for m, n in counts.screened.items() if m != "dominance")
+    return (
+        f"Of {counts.matched} pairs within {100 * study.max_error_gap:g} points of error rate the paper's rule "
+        f"(disjoint intervals of b, which also fires on identical models) calls {counts.paper} different, "
+        f"{counts.paper_min_gap} with |delta b| > {study.min_gap:g}; without a law, at a false-discovery rate of "
+        f"{100 * (1 - study.level):g}%, "
+        f"{by}; by b where the law is adequate on both sides {counts.law} of {counts.adequate}."
     )
-    for heading in (
-        "condition",
-        "answers",
-        "errors",
-        "rate",
-        "b",
-        "interval",
-        "aki",
-        "m_min",
-        "above",
-        "fit p",
-        "family",
-    ):
-        table.add_column(heading, justify="left" if heading in ("condition", "family") else "right", no_wrap=True)
-    for name, fit in study.discrimination.conditions.items():
-        families = study.families[name]
-        family = "-" if families is None else _FAMILY[families.best] + ("" if families.gof_p > 0.05 else "*")
-        row = [printable(name, limit=26), f"{fit.n:,}", f"{fit.n_errors:,}", f"{fit.error_rate:.3f}"]
+
+
+def _sorted(claims: list[Claim]) -> list[Claim]:
+    """By verdict; pairs at equal error rates first, then the largest differences."""
+    return sorted(claims, key=lambda c: (_ORDER.index(c.verdict), EQUAL_RATES not in c.notes, -abs(c.estimate or 0.0)))
+
+
+def _small_print(report: SeverityReport) -> list[str]:
+    study = report.study
+    lines = list(report.notes)
+    adequate = [n for n, f in study.slopes.items() if isinstance(f, BValue) and f.adequate]
+    if study.slopes:
+        few = [n for n, f in study.slopes.items() if not isinstance(f, BValue)]
+        said = f"The law of a constant slope describes the errors of {len(adequate)} of {len(study.slopes)} conditions"
+        lines.append(
+            f"{said} within {study.recipe.tolerance:g}, at the upper limit"
+            + (f"; {len(few)} ha{'s' if len(few) == 1 else 've'} too few errors for one" if few else "")
+            + ("." if report.paper else " (--all shows the slopes).")
+        )
+    lines += [f"{name}: no answer is rated." for name in study.unrated]
+    if study.n_unrated_rows:
+        lines.append(f"{study.n_unrated_rows:,} (item, condition) pairs have no severity and are left out.")
+    lines += [f"{name}: not corrected by human labels. {why}" for name, why in report.human_skipped.items()]
+    families = {(c.family.method, c.family.size) for c in study.claims if c.primary and c.family is not None}
+    lines += [
+        f"Intervals of differences are those that decided, by {method} over {size} claims; they are not simultaneous."
+        for method, size in families
+        if size > 1
+    ]
+    if report.plan is None or not report.plan.confirmatory:
+        lines.append(f"exploratory: {'no plan' if report.plan is None else '; '.join(report.plan.reasons)}")
+    else:
+        lines.append(f"confirmatory: plan {report.plan.hash[:16]} locked {report.plan.locked_at}")
+    if report.plan is not None:
+        lines += [f"deviation from the plan: {deviation}" for deviation in report.plan.deviations]
+    return lines
+
+
+def _table(title: str, headings: tuple[str, ...], *, left: tuple[str, ...] = ("condition",)) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False, caption_justify="left")
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in left else "right", no_wrap=True)
+    return table
+
+
+def _conditions_table(study: SeverityStudy) -> Table:
+    on_grid = bool(study.rates)
+    headings = ("condition", "answers", "errors", "rate", "mean of errors", "interval")
+    table = _table("How grave errors are, gravest first", headings + ((">= 3 per million",) if on_grid else ()))
+    order = sorted(study.conditions.items(), key=lambda x: -(x[1].mean_given_error or 0.0))
+    for name, found in order:
+        span = found.mean_given_error_interval
+        row = [printable(name, limit=28), f"{found.n:,}", f"{found.errors:,}", f"{found.error_rate:.3f}"]
+        row += ["-", "-"] if span is None else [f"{found.mean_given_error:.2f}", f"{span.low:.2f} .. {span.high:.2f}"]
+        table.add_row(*row, *([_rate(found.rates, 3.0)] if on_grid and found.rates is not None else []))
+    if on_grid:
+        table.caption = f"per million answers, with the exact upper limit at {study.level:.0%}"
+    return table
+
+
+def _law_table(study: SeverityStudy, *, paper: bool) -> Table:
+    headings = ("condition", "b", "interval", "from", "errors", "misfit", "limit", "family")
+    table = _table("Slope b (smaller: a heavier tail)", headings + (("paper's b",) if paper else ()),
+                   left=("condition", "family"))  # fmt: skip
+    for name, fit in study.slopes.items():
+        found = study.conditions[name]
+        family = "-" if found.families is None else _FAMILY[found.families.best]
+        row = [printable(name, limit=26)]
         if isinstance(fit, BValue):
             row += [
-                f"{fit.b:.3f}",
+                f"{fit.b:.3f}" + ("" if fit.adequate else "*"),
                 f"{fit.interval.low:.2f} .. {fit.interval.high:.2f}",
-                f"{fit.b_by_estimator['aki']:.2f}",
                 f"{fit.m_min:g}",
                 f"{fit.n_above:,}",
-                ("<0.001" if fit.gof_p < 0.001 else f"{fit.gof_p:.3f}") + ("" if fit.gof_p > 0.05 else "*"),
+                f"{fit.misfit:.3f}",
+                f"{fit.misfit_limit:.3f}",
             ]
         else:
             row += ["-"] * 6
-        table.add_row(*row, family)
-    table.caption = "* does not fit: where the law holds above no level, b describes nothing"
-    table.caption_justify = "left"
+        row.append(family + ("" if found.families is None or found.families.adequate else "*"))
+        if paper:
+            own = found.paper
+            row.append("-" if own is None else f"{own['b']:.2f} ({own['low']:.2f} .. {own['high']:.2f})")
+        table.add_row(*row)
+    within = study.recipe.tolerance
+    table.caption = f"* the errors may be further than {within:g} from the law: then b and family describe nothing"
     return table
+
+
+def _rate(rates: DeploymentTable, severity: float) -> str:
+    row = rates.at(severity)
+    if row.per_million is None:
+        return f"none seen, < {row.upper:,.0f}"
+    return f"{row.per_million:,.0f} (< {row.upper:,.0f})"
 
 
 def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
@@ -222,29 +310,9 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
     title = f"Answers per million at or above a severity ({first.basis})"
     if first.weighted:
         title += f", weighted to the traffic; {first.uncovered:.1%} of it is covered by no item"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False)
-    table.add_column("condition", no_wrap=True)
     shown = (1.0, 2.0, 3.0, 4.0)
-    for threshold in shown:
-        table.add_column(f">= {threshold:g}", justify="right", no_wrap=True)
+    table = _table(title, ("condition", *(f">= {s:g}" for s in shown)))
     for name, rates in tables.items():
-        cells = []
-        for threshold in shown:
-            row = rates.at(threshold)
-            if row.per_million is None:
-                cells.append(f"none seen, < {row.upper:,.0f}")
-            else:
-                cells.append(f"{row.per_million:,.0f} (< {row.upper:,.0f})")
-        table.add_row(printable(name, limit=28), *cells)
+        table.add_row(printable(name, limit=28), *(_rate(rates, s) for s in shown))
     table.caption = f"in brackets: the exact upper limit at {first.level:.0%}; all eight severities are in --json"
-    table.caption_justify = "left"
     return table
-
-
-def _print_pairs(out: Console, study: SeverityStudy) -> None:
-    order = {v: i for i, v in enumerate((Verdict.VERIFIED, Verdict.BLOCKED, Verdict.EQUIVALENT, Verdict.UNDECIDED))}
-    pairs = sorted(study.discrimination.pairs, key=lambda p: (order[p.finding.verdict], p.p if p.p is not None else 2))
-    for pair in pairs[:_MAX_PAIRS]:
-        out.print(printable(pair.finding.sentence))
-    if len(pairs) > _MAX_PAIRS:
-        out.print(f"... and {len(pairs) - _MAX_PAIRS} more pairs (all are in --json).")

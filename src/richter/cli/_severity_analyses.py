@@ -13,7 +13,7 @@ def analysis_lines(analyses: Mapping[str, Any]) -> Iterator[str]:
     for name, result in analyses.items():
         title = name.replace("_", " ").capitalize()
         if isinstance(result, Skipped):
-            yield f"{title}: not run. {result.reason}"
+            yield f"{title}: not run. {result.skipped}"
         else:
             for line in _LINES[name](result):
                 yield f"{title}: {line}"
@@ -83,7 +83,7 @@ def _domains(result: Any) -> Iterator[str]:
 def _pairs(result: Any) -> Iterator[str]:
     for row in result:
         yield (
-            f"{row.a} against {row.b} at m_min {row.m_min:g}: delta b {row.delta_b:+.3f} "
+            f"{row.second} minus {row.first} at m_min {row.m_min:g}: b {row.delta_b:+.3f} "
             f"({row.interval.low:+.2f} to {row.interval.high:+.2f}), p {row.p:.2g}, q {row.q:.2g}."
         )
 
@@ -124,11 +124,6 @@ def _information(result: Any) -> Iterator[str]:
     yield f"differences below {bound.minimum_detectable:.3f} cannot be resolved (3.96 SE); {span}."
 
 
-def _dominance(result: Any) -> Iterator[str]:
-    for row in result:
-        yield row.finding.sentence
-
-
 def _one_count(result: Any) -> Iterator[str]:
     yield from _counts([result])
 
@@ -155,5 +150,4 @@ _LINES: dict[str, Callable[[Any], Iterator[str]]] = {
     "m_min": _m_min,
     "mechanisms": _mechanisms,
     "information": _information,
-    "dominance": _dominance,
 }

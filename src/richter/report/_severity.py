@@ -72,17 +72,22 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
     fit = fit.encode(y=alt.Y("drawn_fitted_exceed:Q", title="share of answers", scale=y_scale, axis=y_axis))
     layers = alt.layer(fit, seen)
     drawing = layers if len(names) <= MOST_COLOURED else facets(layers.properties(height=160), "condition", order=names)
-    slopes = {c: (conditions[c].get("b") or {}).get("truncated") for c in conditions}
-    known = {c: b for c, b in slopes.items() if isinstance(b, int | float)}
+    known = {
+        c: found["slope"]["b"]
+        for c, found in conditions.items()
+        if isinstance((found.get("slope") or {}).get("b"), int | float) and found["slope"].get("adequate")
+    }
+    sentence = "Points are the share of answers at least that severe, lines the fitted law above its m_min."
     if known:
         flattest = min(known, key=lambda c: known[c])
-        sentence = (
-            f"Points are the share of answers at least that severe, lines the fitted law; the flatter the curve, the "
-            f"heavier the errors. {name(flattest)} has the flattest, with a slope b of {number(known[flattest])}"
+        few = f"{len(known)} of {len(conditions)} conditions" if len(conditions) > 1 else "this condition"
+        sentence += (
+            f" It describes the errors of {few}: the flatter, the heavier. {name(flattest)} has the flattest, with a "
+            f"slope b of {number(known[flattest])}"
             + (f" against {number(max(known.values()))} for the steepest." if len(known) > 1 else ".")
         )
     else:
-        sentence = "The share of answers at least that severe; too few errors for a fitted law."
+        sentence += " It is adequate for no condition, or there are too few errors to say: read the points."
     yield figure(
         "severity-curve",
         title="Magnitude and frequency",
@@ -106,7 +111,8 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = []
     for condition, found in conditions.items():
         for level in (found.get("per_million") or {}).values():
-            low, high = (level.get("interval") or [None, None])[:2]
+            span = level.get("interval") or {}
+            low, high = span.get("low"), span.get("high")
             rows.append(
                 {
                     "condition": name(condition),
@@ -292,11 +298,12 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = []
     for condition, found in conditions.items():
         families = found.get("families") or {}
-        bics = {f: v["bic"] for f, v in families.items() if isinstance(v.get("bic"), int | float)}
+        fits: Mapping[str, Any] = families.get("fits") or {}
+        bics = {f: v["bic"] for f, v in fits.items() if isinstance(v.get("bic"), int | float)}
         if not bics:
             continue
         best = min(bics, key=lambda f: bics[f])
-        decisive = (found.get("family_comparison") or {}).get("decisive")
+        decisive = families.get("decisive")
         rows += [
             {
                 "condition": name(condition),
@@ -313,8 +320,8 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     best_rows = [r for r in rows if r["best"]]
     decided = [r for r in best_rows if r["decisive"]]
     sentence = (
-        f"How much worse each law fits than the best, by BIC (0 is best, over 10 is strong). The best law is decisive "
-        f"for {len(decided)} of {len(best_rows)} "
+        f"How much worse each law fits than the best, by BIC (0 is best, over 10 is strong). The best law is decisive, "
+        f"and describes the errors, for {len(decided)} of {len(best_rows)} "
         + ("condition" if len(best_rows) == 1 else "conditions")
         + f"; most often best: {Counter(r['family'] for r in best_rows).most_common(1)[0][0]}."
     )

@@ -1,7 +1,17 @@
 """How bad a condition's errors are: slopes, families, matched pairs, and rates per million from counts."""
 
 from richter.severity._analyses import Labelled, Skipped, run_analyses
-from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts, estimate_b, fit_rows
+from richter.severity._b_value import (
+    DEFAULT,
+    PAPER,
+    PLANNED,
+    TOP_DOWN,
+    BValue,
+    Recipe,
+    b_from_counts,
+    estimate_b,
+    fit_rows,
+)
 from richter.severity._deployment import (
     DeploymentRow,
     DeploymentTable,
@@ -11,8 +21,16 @@ from richter.severity._deployment import (
     deployment_table,
     expected_loss,
 )
-from richter.severity._difference import BDifference, compare_b, likelihood_ratio_p
-from richter.severity._discriminate import Discrimination, Pair, PairCounts, Unestimated, discriminate, estimate_all
+from richter.severity._difference import BDifference, compare_b
+from richter.severity._discriminate import (
+    EQUAL_RATES,
+    MEASURES,
+    Discrimination,
+    PairCounts,
+    Unestimated,
+    discriminate,
+    estimate_all,
+)
 from richter.severity._domains import DomainVariation, domain_variation
 from richter.severity._dominance import Dominance, compare_dominance
 from richter.severity._families import (
@@ -23,6 +41,7 @@ from richter.severity._families import (
     family_probabilities,
     fit_families,
 )
+from richter.severity._given_error import graver_error, mean_given_error, severe_rate, severity_given_error
 from richter.severity._grid import POSITIVE, count_levels, rescale, snap
 from richter.severity._human import human_corrected_table
 from richter.severity._information import Information, Resolution, conditional_information, resolution_bound
@@ -37,7 +56,7 @@ from richter.severity._mechanisms import Coupling, couple, mechanisms_by_severit
 from richter.severity._pipeline_pairs import PipelinePair, pipeline_pairs
 from richter.severity._prediction import MicroPrediction, predict_catastrophes
 from richter.severity._recount import Recount, recount
-from richter.severity._requirement import Requirement, check_requirement, parse_requirement
+from richter.severity._requirement import Requirement, check_requirements, parse_requirement, required
 from richter.severity._robustness import (
     aggregation_rules,
     dual_coverage,
@@ -57,7 +76,7 @@ from richter.severity._sensitivity import (
     subsample_stability,
     vary_m_min,
 )
-from richter.severity._study import SeverityStudy, study_severity
+from richter.severity._study import ConditionSeverity, SeverityStudy, study_severity
 from richter.severity._tail_summaries import (
     CatastropheTests,
     TailSummaries,
@@ -66,16 +85,29 @@ from richter.severity._tail_summaries import (
     tail_ratio,
     upper_slope,
 )
+from richter.severity._true_severity import (
+    TrueSeverity,
+    rater_errors,
+    severity_by_confusion,
+    severity_by_labels,
+    severity_by_ratings,
+    true_difference,
+)
 
 __all__ = [
     "DEFAULT",
+    "EQUAL_RATES",
     "FAMILIES",
+    "MEASURES",
     "PAPER",
+    "PLANNED",
     "POSITIVE",
+    "TOP_DOWN",
     "BDifference",
     "BValue",
     "CatastropheTests",
     "Coarsening",
+    "ConditionSeverity",
     "Coupling",
     "DeploymentRow",
     "DeploymentTable",
@@ -91,7 +123,6 @@ __all__ = [
     "MMinSensitivity",
     "MicroPrediction",
     "Overcalls",
-    "Pair",
     "PairCounts",
     "PairTest",
     "PipelinePair",
@@ -107,11 +138,12 @@ __all__ = [
     "Subsampling",
     "TailSummaries",
     "Traffic",
+    "TrueSeverity",
     "Unestimated",
     "aggregation_rules",
     "b_from_counts",
     "catastrophe_tests",
-    "check_requirement",
+    "check_requirements",
     "clean_answers_needed",
     "coarsen_scale",
     "compare_b",
@@ -134,28 +166,37 @@ __all__ = [
     "fit_families",
     "fit_rows",
     "fixed_m_min",
+    "graver_error",
     "hierarchical_bootstrap",
     "human_corrected_table",
     "judge_leniency",
     "leave_one_domain_out",
     "leave_one_judge_out_counts",
-    "likelihood_ratio_p",
+    "mean_given_error",
     "mechanisms_by_severity",
     "mechanisms_by_size",
     "parse_requirement",
     "partial_spearman",
     "pipeline_pairs",
     "predict_catastrophes",
+    "rater_errors",
     "recount",
+    "required",
     "rescale",
     "resolution_bound",
     "reweight_judges",
     "run_analyses",
+    "severe_rate",
+    "severity_by_confusion",
+    "severity_by_labels",
+    "severity_by_ratings",
+    "severity_given_error",
     "snap",
     "study_severity",
     "subsample_stability",
     "summarise_tails",
     "tail_ratio",
+    "true_difference",
     "upper_slope",
     "vary_m_min",
 ]

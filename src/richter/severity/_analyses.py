@@ -12,7 +12,6 @@ from richter.errors import InputError
 from richter.severity._b_value import DEFAULT, BValue, Recipe, fit_rows
 from richter.severity._discriminate import Unestimated, estimate_all
 from richter.severity._domains import domain_variation
-from richter.severity._dominance import compare_dominance
 from richter.severity._information import conditional_information, resolution_bound
 from richter.severity._judge_noise import (
     counts_without_judge,
@@ -44,11 +43,7 @@ __all__ = ["Labelled", "Skipped", "run_analyses"]
 class Skipped:
     """An analysis that the data do not allow, and what it would need."""
 
-    reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"skipped": self.reason}
+    skipped: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +104,7 @@ def run_analyses(
         fits = estimates
         if fits is None:
             counts = scores.counts()
-            fits = estimate_all(counts, **{**options, "goodness_of_fit": False})
+            fits = estimate_all(counts, **options)
         good = [f for f in fits.values() if isinstance(f, BValue)]
         b, error, above = ([getattr(f, k) for f in good] for k in ("b", "standard_error", "n_above"))
         rates = [f.error_rate for f in good]
@@ -117,15 +112,6 @@ def run_analyses(
             "information": _attempt(lambda: conditional_information(b, rates, error, n_resamples=n_resamples, rng=rng)),
             "resolution": resolution_bound(b, error, above, reliability=reliability),
         }
-
-    def dominance() -> Any:
-        columns = scores.columns()
-        named = list(pairs) or [(a, b) for i, a in enumerate(columns) for b in list(columns)[i + 1 :]]
-        if len(named) > 30:  # all pairs of a large study: name the ones that matter instead
-            raise InputError(f"{len(named)} pairs are many to test for dominance.", remedy="Name pairs with --pair.")
-        return [
-            compare_dominance(columns[a], columns[b], names=(a, b), n_resamples=n_resamples, rng=rng) for a, b in named
-        ]
 
     def mechanisms() -> Any:
         found = _need(labelled, "ratings that name a mechanism")
@@ -145,7 +131,7 @@ def run_analyses(
 
     def leniency() -> Any:
         names, found = judge_leniency(scores)
-        return {"judges": names, **found.to_dict()}
+        return {"judges": names, **{f.name: getattr(found, f.name) for f in dataclasses.fields(found)}}
 
     table: dict[str, Callable[[], Any]] = {
         "leave_one_domain_out": lambda: leave_one_domain_out(scores, **options),
@@ -171,7 +157,6 @@ def run_analyses(
         "m_min": lambda: vary_m_min(scores, recipe=recipe),
         "mechanisms": mechanisms,
         "information": information,
-        "dominance": dominance,
     }
     return {name: _attempt(analysis) for name, analysis in table.items() if only is None or name in only}
 
@@ -190,4 +175,4 @@ def _attempt(analysis: Callable[[], Any]) -> Any:
     try:
         return analysis()
     except InputError as error:
-        return Skipped(reason=str(error))
+        return Skipped(skipped=str(error))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,33 +10,56 @@ from numpy.typing import ArrayLike, NDArray
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
-from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected
+from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
 from richter.stats import wilson
 
-__all__ = ["DEFAULT", "PAPER", "BValue", "Recipe", "b_from_counts", "estimate_b", "fit_rows", "law_on_grid"]
+__all__ = [
+    "DEFAULT",
+    "PAPER",
+    "PER_STEP",
+    "PLANNED",
+    "TOP_DOWN",
+    "BValue",
+    "Recipe",
+    "adequate_from",
+    "b_from_counts",
+    "estimate_b",
+    "fit_rows",
+    "law_on_grid",
+    "misfit",
+]
 
 CLAUSET_EVENTS = 100
-_PER_STEP = -1 / (DELTA * math.log(10))  # b = -log10(q) / delta
+PLANNED = 1.5
+TOP_START = 4  # the index of 2.5: from the top down the first tail has four levels
+TOP_MOST = 1.645
+TOLERANCE = 0.05
+PER_STEP = -1 / (DELTA * math.log(10))  # b = -log10(q) / delta
 
 Estimator = Literal["truncated", "censored", "exact", "aki"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How a slope is estimated: which estimator, where the tail starts, and what the tail must hold."""
+    """How a slope is estimated: which estimator, where the tail starts, and what the tail must hold.
+
+    `tolerance` is how far the tail may be from the law: it bounds the upper confidence limit of the largest gap between
+    the two distribution functions.
+    """
 
     estimator: Estimator = "truncated"
-    m_min: float | Literal["ks", "clauset"] = "ks"
+    m_min: float | Literal["top", "ks", "clauset"] = PLANNED
     min_events: int = 30
     min_bins: int = 4
     reselect: bool = True
+    tolerance: float = TOLERANCE
 
     def __post_init__(self) -> None:
         if self.estimator not in CODES:
             raise InputError(f"estimator={self.estimator!r} is not known.", remedy=f"Use one of {', '.join(CODES)}.")
         if isinstance(self.m_min, str):
-            if self.m_min not in ("ks", "clauset"):
-                raise InputError(f"m_min={self.m_min!r} is not known.", remedy="Use 'ks', 'clauset' or a level.")
+            if self.m_min not in ("top", "ks", "clauset"):
+                raise InputError(f"m_min={self.m_min!r} is not known.", remedy="Use 'top', 'ks', 'clauset' or a level.")
         elif level_index(self.m_min) == len(POSITIVE):
             raise InputError("m_min=4 leaves one level, on which no slope is defined.", remedy="Use 3.5 or less.")
         if self.min_events < 2 or self.min_bins < 1:
@@ -45,21 +68,20 @@ class Recipe:
                 remedy="Give min_events >= 2 and min_bins >= 1.",
             )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
-
 
 DEFAULT = Recipe()
-PAPER = Recipe(estimator="aki", min_bins=1, reselect=False)
+TOP_DOWN = Recipe(m_min="top")
+PAPER = Recipe(estimator="aki", m_min="ks", min_bins=1, reselect=False)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class BValue(Shown):
-    """A slope with its interval, the tail it was estimated on, and how well the law fits there.
+    """A slope with its interval, the levels it speaks of, and how far the errors there are from the law.
 
     `b_by_estimator` gives all four estimators at the same `m_min`. `m_min_frequency` is the share of resamples that
-    chose each level; `undefined` the share in which no level qualified. `gof_p` is for the law above `m_min`.
+    chose each level; `undefined` the share in which no level qualified. `misfit` is the largest gap between the
+    distribution functions of errors and law from `m_min` up, `misfit_limit` its upper confidence limit; `adequate`:
+    that limit is within the recipe's tolerance. A slope that is not adequate describes nothing.
     """
 
     b: float
@@ -72,34 +94,26 @@ class BValue(Shown):
     error_rate: float
     error_rate_interval: Interval
     b_by_estimator: dict[str, float]
-    ks_distance: float
-    gof_p: float
+    misfit: float
+    misfit_limit: float
+    adequate: bool
     m_min_frequency: dict[float, float]
     undefined: float
     recipe: Recipe
     n_resamples: int
     counts: tuple[int, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        row["interval"] = self.interval.to_dict()
-        row["error_rate_interval"] = self.error_rate_interval.to_dict()
-        row["m_min_frequency"] = {f"{k:g}": v for k, v in self.m_min_frequency.items()}
-        row["recipe"] = self.recipe.to_dict()
-        row["counts"] = list(self.counts)
-        return row
-
 
 def estimate_b(
     severity: ArrayLike,
     *,
     estimator: Estimator = "truncated",
-    m_min: float | Literal["ks", "clauset"] = "ks",
+    m_min: float | Literal["top", "ks", "clauset"] = PLANNED,
     min_events: int = 30,
     min_bins: int = 4,
-    n_resamples: int = 2000,
     reselect: bool = True,
+    tolerance: float = TOLERANCE,
+    n_resamples: int = 2000,
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> BValue:
@@ -115,37 +129,46 @@ def estimate_b(
       negative where errors grow more frequent with severity.
     - `censored`: 4.0 stands for "4 or worse", q = S / (S + n - c).
 
-    `m_min="ks"` takes the level of least Kolmogorov-Smirnov distance among those below the largest observed level
-    with `min_events` errors at or above and `min_bins` levels to the top; `"clauset"` the lowest level with at least
-    100 errors at or above; a number fixes it. The interval is the percentile bootstrap over errors; with `reselect`
-    (default) every resample chooses its own m_min, without it the choice is treated as known, which covers 59-92%.
-    `gof_p` comes from a parametric bootstrap that repeats the whole estimate: errors below m_min from their observed
-    shares, those above from the fitted law.
+    A number for `m_min` is a level planned before the data are seen (1.5 by default): it covers best and is narrowest,
+    where the law holds from there. `"top"` starts at 2.5 with `min_events` errors (else at 2.0, if at least one
+    level then joins), and goes down while the next level has the share that the law above predicts for it (|z| at most
+    1.645). `"ks"` is the paper's, the level of
+    least Kolmogorov-Smirnov distance among those below the largest observed one with `min_events` errors at or above
+    and `min_bins` levels to the top: with an excess of minor slips it starts too low and covers 0.25-0.75; `"clauset"`
+    the lowest level with at least 100 errors at or above. The interval is the percentile bootstrap over errors; with
+    `reselect` (default) every resample chooses its own m_min, without it the choice is treated as known, which covers
+    59-92%. The gate on the law is on the size of its misfit, not on its significance, which many errors always have:
+    the upper limit (at `level`) of the largest gap between the two distribution functions from m_min up, the largest
+    seen plus the quantile of the largest deviation of resamples from it, must be within `tolerance`.
 
     `estimator="aki", m_min="ks", min_bins=1, reselect=False` is the paper. Raises `TooFewErrors` when no level
     qualifies: an undefined slope is never a number.
     """
-    recipe = Recipe(estimator=estimator, m_min=m_min, min_events=min_events, min_bins=min_bins, reselect=reselect)
+    recipe = Recipe(
+        estimator=estimator,
+        m_min=m_min,
+        min_events=min_events,
+        min_bins=min_bins,
+        reselect=reselect,
+        tolerance=tolerance,
+    )
     return b_from_counts(count_levels(severity), recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
 
 
 def fit_rows(rows: NDArray[np.float64], recipe: Recipe) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """b and the index of m_min for each row of positive counts; NaN and -1 where the recipe has no tail to use."""
-    log_q, chosen, _ = _fit_log_q(rows, recipe)
-    return log_q * _PER_STEP, chosen
-
-
-def _fit_log_q(
-    rows: NDArray[np.float64], recipe: Recipe
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
     code = CODES[recipe.estimator]
     if recipe.m_min == "ks":
-        return fit_selected(rows, code, recipe.min_events, recipe.min_bins)
-    start = 0 if recipe.m_min == "clauset" else level_index(recipe.m_min) - 1
-    needed = CLAUSET_EVENTS if recipe.m_min == "clauset" else recipe.min_events
-    log_q, distance = fit_fixed(rows, start, code)
-    enough = rows[:, start:].sum(axis=1) >= needed
-    return np.where(enough, log_q, np.nan), np.where(enough, start, -1), np.where(enough, distance, np.inf)
+        log_q, chosen, _ = fit_selected(rows, code, recipe.min_events, recipe.min_bins)
+    elif recipe.m_min == "top":
+        log_q, chosen = fit_top_down(rows, code, recipe.min_events, TOP_START, TOP_MOST)
+    else:
+        start = 0 if recipe.m_min == "clauset" else level_index(recipe.m_min) - 1
+        needed = CLAUSET_EVENTS if recipe.m_min == "clauset" else recipe.min_events
+        enough = rows[:, start:].sum(axis=1) >= needed
+        log_q = np.where(enough, fit_fixed(rows, start, code)[0], np.nan)
+        chosen = np.where(enough, start, -1)
+    return log_q * PER_STEP, chosen
 
 
 def law_on_grid(log_q: float, start: int, *, code: int, last: int = 7) -> NDArray[np.float64]:
@@ -167,35 +190,31 @@ def b_from_counts(
     recipe: Recipe = DEFAULT,
     n_resamples: int = 2000,
     level: float = 0.95,
-    goodness_of_fit: bool = True,
     rng: np.random.Generator,
 ) -> BValue:
-    """`estimate_b` from the counts at the nine levels. Without `goodness_of_fit` its p-value is NaN."""
+    """`estimate_b` from the counts at the nine levels."""
     n, positive = int(counts.sum()), counts[1:].astype(np.float64)
     errors = int(positive.sum())
-    code = CODES[recipe.estimator]
     _check_enough(counts, recipe)
-    log_q, chosen, distance = (x[0] for x in _fit_log_q(positive[None, :], recipe))
-    if chosen < 0 or not np.isfinite(log_q):
+    b, chosen = (x[0] for x in fit_rows(positive[None, :], recipe))
+    if chosen < 0 or not np.isfinite(b):
         _refuse(counts, recipe)
     start = int(chosen)
     n_above = int(positive[start:].sum())
-
     drawn = rng.multinomial(errors, positive / errors, size=n_resamples).astype(np.float64)
-    if recipe.reselect:
-        resampled, picks, _ = _fit_log_q(drawn, recipe)
-    else:
-        resampled, _ = fit_fixed(drawn, start, code)
-        picks = np.full(n_resamples, start)
-    values = resampled * _PER_STEP
+    at_start = fit_fixed(drawn, start, CODES[recipe.estimator])[0]
+    values, picks = at_start * PER_STEP, np.full(n_resamples, start)
+    if recipe.reselect and isinstance(recipe.m_min, str):
+        values, picks = fit_rows(drawn, recipe)
     defined = values[~np.isnan(values)]
     if len(defined) < n_resamples / 2:
         _refuse(counts, recipe)
     low, high = _percentiles(defined, level)
     frequency = np.bincount(picks[picks >= 0], minlength=8) / max(int((picks >= 0).sum()), 1)
     finite = defined[np.isfinite(defined)]
+    gap, limit = misfit(positive, start, float(b), drawn, at_start, level=level, code=CODES[recipe.estimator])
     return BValue(
-        b=float(log_q * _PER_STEP),
+        b=float(b),
         interval=Interval(low=low, high=high, level=level, method=_method(recipe)),
         standard_error=float(np.std(finite, ddof=1)) if len(finite) > 1 else math.inf,
         m_min=float(POSITIVE[start]),
@@ -205,10 +224,9 @@ def b_from_counts(
         error_rate=errors / n,
         error_rate_interval=wilson(errors, n, level=level),
         b_by_estimator={name: _point(positive, start, code_) for name, code_ in CODES.items()},
-        ks_distance=float(distance),
-        gof_p=_gof_p(positive, recipe, start, float(log_q), float(distance), n_resamples, rng)
-        if goodness_of_fit
-        else math.nan,
+        misfit=gap,
+        misfit_limit=limit,
+        adequate=limit <= recipe.tolerance and n_above >= adequate_from(recipe.tolerance),
         m_min_frequency={float(POSITIVE[i]): float(f) for i, f in enumerate(frequency) if f > 0},
         undefined=1 - len(defined) / n_resamples,
         recipe=recipe,
@@ -217,34 +235,55 @@ def b_from_counts(
     )
 
 
-def _gof_p(
-    positive: NDArray[np.float64],
-    recipe: Recipe,
-    start: int,
-    log_q: float,
-    distance: float,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> float:
-    """The share of samples from the fitted law whose own best fit is at least as far from it as ours is.
+def adequate_from(tolerance: float) -> int:
+    """Errors above m_min from which a tail that follows the law passes its gate more often than not.
 
-    Each sample is fitted as the data were, m_min chosen anew (Clauset, Shalizi and Newman 2009, section 4.1), so that
-    the freedom of choosing is paid for; (1 + hits) / (1 + samples), which is never 0.
+    Below it the tails that pass are those that happen to be short, and their slopes are off.
     """
-    last = 7
-    if recipe.estimator == "aki":
-        last = int(np.flatnonzero(positive)[-1])
-    n = int(positive.sum())
-    law = law_on_grid(log_q, start, code=CODES[recipe.estimator], last=last) * positive[start:].sum() / n
-    law[:start] = positive[:start] / n
-    drawn = rng.multinomial(n, law / law.sum(), size=n_resamples).astype(np.float64)
-    _, _, simulated = _fit_log_q(drawn, recipe)
-    return float((1 + np.sum(simulated >= distance - 1e-12)) / (1 + n_resamples))
+    return math.ceil(0.6 / tolerance**2)
+
+
+def misfit(
+    positive: NDArray[np.float64],
+    start: int,
+    b: float,
+    drawn: NDArray[np.float64],
+    log_q: NDArray[np.float64],
+    *,
+    level: float,
+    code: int,
+) -> tuple[float, float]:
+    """The largest gap between the distribution functions of errors and law from `start` up, and its upper limit.
+
+    `drawn` are resamples of the errors and `log_q` their own fits there. The limit adds to the gap seen the `level`
+    quantile of the largest deviation of the resamples' gaps from it: it holds at that level or above.
+    """
+    usable = np.isfinite(log_q)
+    seen = _gaps(positive[None, start:], np.array([b / PER_STEP]), code)[0]
+    around = _gaps(drawn[usable, start:], log_q[usable], code)
+    if not len(around):
+        return float(np.abs(seen).max()), 1.0
+    largest = np.quantile(np.abs(around - seen).max(axis=1), level)
+    gap = float(np.abs(seen).max())
+    return gap, min(gap + float(largest), 1.0)
+
+
+def _gaps(tails: NDArray[np.float64], log_q: NDArray[np.float64], code: int) -> NDArray[np.float64]:
+    """Distribution function of each tail minus its law's, below the top level, at which both are 1."""
+    steps = np.arange(tails.shape[1])
+    weights = np.exp(log_q[:, None] * steps - np.maximum(log_q, 0)[:, None] * steps[-1])
+    if code == CENSORED:
+        law = 1 - np.exp(log_q[:, None] * (steps + 1))
+    else:
+        law = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
+    seen = np.cumsum(tails, axis=1) / tails.sum(axis=1, keepdims=True)
+    gaps: NDArray[np.float64] = (seen - law)[:, :-1]
+    return gaps
 
 
 def _point(positive: NDArray[np.float64], start: int, code: int) -> float:
     log_q, _ = fit_fixed(positive[None, :], start, code)
-    return float(log_q[0] * _PER_STEP)
+    return float(log_q[0] * PER_STEP)
 
 
 def _percentiles(values: NDArray[np.float64], level: float) -> tuple[float, float]:
@@ -291,6 +330,16 @@ def _refuse(counts: NDArray[np.int64], recipe: Recipe) -> None:
             n=above,
             needed=recipe.min_events,
             remedy="Rate more answers, or start the tail lower.",
+        )
+    if recipe.m_min == "top":
+        above = int(counts[TOP_START:].sum())
+        enough = "and no level below goes on with the law" if above >= recipe.min_events else "too few to start from"
+        raise TooFewErrors(
+            f"{int(counts[TOP_START + 1 :].sum())} errors at or above 2.5 and {above} at or above 2, {enough}: "
+            f"{recipe.min_events} at 2.5 are needed.",
+            n=above,
+            needed=max(recipe.min_events, above + 1),
+            remedy="Rate more answers, or plan an m_min.",
         )
     raise TooFewErrors(
         f"No level of the grid has {recipe.min_events} errors at or above it, {recipe.min_bins} levels to the top and "

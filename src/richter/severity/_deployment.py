@@ -3,7 +3,6 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,11 +40,6 @@ class DeploymentRow(Shown):
     upper: float
     lower: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {**row, "interval": [self.interval.low, self.interval.high], "method": self.interval.method}
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentTable(Shown):
@@ -66,13 +60,6 @@ class DeploymentTable(Shown):
     def at(self, severity: float) -> DeploymentRow:
         """The row of one severity."""
         return self.rows[level_index(severity) - 1]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, rows by severity."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        row["rows"] = {f"{r.severity:.1f}": r.to_dict() for r in self.rows}
-        row["uncovered_strata"] = list(self.uncovered_strata)
-        return row
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,15 +183,6 @@ class ExpectedLoss(Shown):
     interval: Interval
     n: int
     costs: dict[float, float]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "per_answer": self.per_answer,
-            "interval": self.interval.to_dict(),
-            "n": self.n,
-            "costs": {f"{k:g}": v for k, v in self.costs.items()},
-        }
 
 
 def expected_loss(

@@ -1,236 +1,146 @@
-"""Is the slope of one condition really different from another's? A test of the difference itself."""
+"""b of a second condition minus b of a first, at an m_min that both share."""
 
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc
+from scipy.special import ndtri
 
-from richter.errors import InputError
-from richter.records import Interval, Shown
-from richter.severity._b_value import DEFAULT, Recipe, fit_rows
-from richter.severity._grid import count_joint, level_index, snap
-from richter.severity._kernels import TRUNCATED, fit_fixed, swap_halves
+from richter.claims import Evidence
+from richter.errors import TooFewErrors
+from richter.records import Interval
+from richter.severity._b_value import DEFAULT, PER_STEP, Recipe, fit_rows
+from richter.severity._given_error import Paired, linearised, paired
+from richter.severity._grid import POSITIVE, level_index, snap
+from richter.severity._kernels import CODES, fit_from
 
-__all__ = ["BDifference", "compare_b", "difference_from_joint", "likelihood_ratio_p"]
+__all__ = ["BDifference", "compare_b"]
 
-Rows = tuple[NDArray[np.float64], NDArray[np.float64]]
-Draw = Callable[[int], Rows]
-
-REFINE_BELOW = 0.01
-REFINE_HITS = 50
-_CHUNK = 2000  # permutations held in memory at a time
+Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class BDifference(Shown):
-    """b of A minus b of B, its bootstrap interval and standard error, and its permutation p-value.
+class BDifference:
+    """The evidence on b of the second minus b of the first, from `m_min` up, with the errors of each there."""
 
-    `bootstrap_p` is twice the smaller share of resampled differences on either side of 0 (the paper's way).
-    """
-
-    delta_b: float
-    interval: Interval
-    standard_error: float
-    p: float
-    bootstrap_p: float
-    n_permutations: int
-    n: int
-    paired: bool
-    recipe: Recipe
-    n_resamples: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {**row, "interval": self.interval.to_dict(), "recipe": self.recipe.to_dict()}
+    evidence: Evidence
+    m_min: float
+    n_above: tuple[int, int]
 
 
 def compare_b(
-    a: ArrayLike,
-    b: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
-    recipe: Recipe = DEFAULT,
-    paired: bool = True,
-    n_resamples: int = 2000,
-    refine_to: int = 50_000,
-    level: float = 0.95,
-    rng: np.random.Generator,
-) -> BDifference:
-    """Test b of A against b of B by permutation, m_min chosen anew in every permutation.
-
-    Paired (the same items in the same order; NaN where not rated): each item's two severities are swapped with
-    probability 1/2, on the 9 x 9 table n'_ij ~ Binomial(n_ij + n_ji, 1/2). Unpaired: the pooled severities are dealt
-    out again. Exact under the null that the conditions are exchangeable. A p below 0.01 is taken again from
-    `refine_to` permutations, since 2,000 cannot pass Benjamini-Hochberg over 210 pairs. The interval and standard
-    error come from resampling items (pairs of severities together when paired).
-    """
-    levels_a, levels_b = snap(a), snap(b)
-    if paired:
-        if levels_a.shape != levels_b.shape:
-            raise InputError(
-                f"Paired severities must match item by item; {levels_a.size} and {levels_b.size} were given.",
-                remedy="Align them by item, or use paired=False.",
-            )
-        joint = count_joint(levels_a, levels_b)
-        return difference_from_joint(
-            joint, recipe=recipe, n_resamples=n_resamples, refine_to=refine_to, level=level, rng=rng
-        )
-    counts = [np.bincount(x[x >= 0], minlength=9) for x in (levels_a, levels_b)]
-    return _difference(
-        counts[0],
-        counts[1],
-        _deal(counts[0], counts[1], rng),
-        lambda size: (
-            rng.multinomial(counts[0].sum(), counts[0] / counts[0].sum(), size=size)[:, 1:].astype(np.float64),
-            rng.multinomial(counts[1].sum(), counts[1] / counts[1].sum(), size=size)[:, 1:].astype(np.float64),
-        ),
-        paired=False,
-        recipe=recipe,
-        n_resamples=n_resamples,
-        refine_to=refine_to,
-        level=level,
-    )
-
-
-def difference_from_joint(
-    joint: NDArray[np.int64],
-    *,
+    groups: ArrayLike | None = None,
     recipe: Recipe = DEFAULT,
     n_resamples: int = 2000,
-    refine_to: int = 50_000,
-    level: float = 0.95,
     rng: np.random.Generator,
 ) -> BDifference:
-    """`compare_b` from the 9 x 9 table of paired levels."""
-    folded = np.triu(joint + joint.T, 1)
-    words = int(np.sum((folded + 63) // 64))
-    n = int(joint.sum())
-    cells = np.flatnonzero(joint.ravel())
-    shares = joint.ravel()[cells] / n
-    to_a = (cells[:, None] // 9 == np.arange(1, 9)).astype(np.float64)
-    to_b = (cells[:, None] % 9 == np.arange(1, 9)).astype(np.float64)
+    """The difference of two slopes on shared items (NaN: not rated), both from the same m_min up.
 
-    def swap(size: int) -> Rows:
-        bits = rng.integers(0, 2**64, size=(size, max(words, 1)), dtype=np.uint64)
-        rows: Rows = swap_halves(joint, bits)
-        return rows
-
-    def resample(size: int) -> Rows:
-        drawn = rng.multinomial(n, shares, size=size).astype(np.float64)
-        return drawn @ to_a, drawn @ to_b
-
-    return _difference(
-        joint.sum(axis=1),
-        joint.sum(axis=0),
-        swap,
-        resample,
-        paired=True,
-        recipe=recipe,
-        n_resamples=n_resamples,
-        refine_to=refine_to,
-        level=level,
-    )
-
-
-def _deal(a: NDArray[np.int64], b: NDArray[np.int64], rng: np.random.Generator) -> Draw:
-    pooled = a + b
-
-    def draw(size: int) -> Rows:
-        first = rng.multivariate_hypergeometric(pooled, int(a.sum()), size=size, method="marginals")
-        return first[:, 1:].astype(np.float64), (pooled - first)[:, 1:].astype(np.float64)
-
-    return draw
-
-
-def _difference(
-    a: NDArray[np.int64],
-    b: NDArray[np.int64],
-    permute: Draw,
-    resample: Draw,
-    *,
-    paired: bool,
-    recipe: Recipe,
-    n_resamples: int,
-    refine_to: int,
-    level: float,
-) -> BDifference:
-    delta = float(_delta((a[None, 1:].astype(np.float64), b[None, 1:].astype(np.float64)), recipe)[0])
-    if math.isnan(delta):
-        raise InputError(
-            "One of the two conditions has no slope under this recipe, so they have no difference.",
-            remedy="Each needs enough errors above some m_min; see estimate_b for what is missing.",
-        )
-    p, done = _permutation_p(permute, recipe, abs(delta), n_resamples, n_resamples)
-    if p < REFINE_BELOW and refine_to > done:
-        p, done = _permutation_p(permute, recipe, abs(delta), refine_to, REFINE_HITS)
-    values = _delta(resample(n_resamples), recipe)
-    values = values[np.isfinite(values)]
-    if len(values) < n_resamples / 2:
-        raise InputError(
-            "The difference is undefined in most resamples.", remedy="Rate more answers, or lower min_events."
-        )
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return BDifference(
-        delta_b=delta,
-        interval=Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile"),
-        standard_error=float(np.std(values, ddof=1)),
-        p=p,
-        bootstrap_p=min(1.0, 2 * (1 + min(int(np.sum(values <= 0)), int(np.sum(values >= 0)))) / (1 + len(values))),
-        n_permutations=done,
-        n=int(a.sum()) if paired else int(a.sum() + b.sum()),
-        paired=paired,
-        recipe=recipe,
-        n_resamples=n_resamples,
-    )
-
-
-def _delta(rows: Rows, recipe: Recipe) -> NDArray[np.float64]:
-    with np.errstate(invalid="ignore"):  # two infinite slopes have no difference
-        delta: NDArray[np.float64] = fit_rows(rows[0], recipe)[0] - fit_rows(rows[1], recipe)[0]
-    return delta
-
-
-def _permutation_p(
-    permute: Draw, recipe: Recipe, observed: float, n_permutations: int, enough_hits: int
-) -> tuple[float, int]:
-    """The permutation p-value and how many permutations it took.
-
-    Stops at `enough_hits` arrangements at least as far apart as the data (Besag and Clifford 1991: hits / drawn is
-    then a valid p); otherwise (1 + hits) / (1 + drawn), the data being one of the arrangements.
+    At a planned m_min the slope is a function of the mean number of steps above it, so each error has an influence on
+    b, (steps - mean) / n times db/dmean, and the variance is the sum over units (groups where given, else items) of
+    the squared difference of the two influences. Otherwise each condition chooses its m_min by the recipe, the higher
+    of the two serves both, and units are resampled together with that choice made anew in every resample. That the law
+    holds on both sides is not tested here: see `BValue.adequate`. Raises `TooFewErrors` where one has no slope.
     """
-    hits = 0
-    for start in range(0, n_permutations, _CHUNK):
-        delta = np.abs(_delta(permute(min(_CHUNK, n_permutations - start)), recipe))
-        found = np.flatnonzero(~(delta < observed - 1e-12))  # an undefined one counts as a hit
-        if hits + len(found) >= enough_hits:
-            drawn = start + int(found[enough_hits - hits - 1]) + 1
-            return enough_hits / drawn, drawn
-        hits += len(found)
-    return (hits + 1) / (n_permutations + 1), n_permutations
+    data = paired(first, second, groups=groups)
+    levels = [snap(x) for x in (data.first, data.second)]
+    if isinstance(recipe.m_min, str):
+        return _resampled(data, levels, recipe, n_resamples, rng)
+    return _planned(data, levels, level_index(recipe.m_min), recipe)
 
 
-def likelihood_ratio_p(a: NDArray[np.int64], b: NDArray[np.int64], *, m_min: float) -> float:
-    """p of the likelihood-ratio test that two samples share one b above a *planned* m_min.
-
-    2 (l_A + l_B - l_pooled) against chi-square with 1 degree of freedom, on the bounded grid. Where m_min is fixed in
-    a plan before the data are seen this is far more powerful than a test that must choose it (0.97 against 0.57 in
-    simulation); m_min chosen on the same data makes it false. Shared items make it slightly conservative.
-    """
-    start = level_index(m_min) - 1
-    tails = [np.asarray(x[1:], dtype=np.float64) for x in (a, b)]
-    tails.append(tails[0] + tails[1])
-    likelihoods = []
-    for tail in tails:
-        log_q = float(fit_fixed(tail[None, :], start, TRUNCATED)[0][0])
-        if not math.isfinite(log_q):
-            raise InputError(
-                f"A condition has no errors, or all at one end, at or above {m_min:g}.", remedy="Plan another m_min."
+def _planned(data: Paired, levels: list[NDArray[np.int8]], start: int, recipe: Recipe) -> BDifference:
+    slopes, above, rests, weights = [], [], [], []
+    for level in levels:
+        tail = level >= start
+        counts = np.bincount(level[tail] - 1, minlength=8).astype(np.float64)[None, :]
+        slope = float(fit_rows(counts, recipe)[0][0])
+        n = int(tail.sum())
+        if not math.isfinite(slope):
+            raise TooFewErrors(
+                f"{n} errors at or above {POSITIVE[start - 1]:g} are too few, or all at one end, for a slope there: "
+                f"{recipe.min_events} on two levels or more are needed.",
+                n=n,
+                needed=max(recipe.min_events, n + 1),
             )
-        steps = np.arange(8 - start)
-        log_norm = np.log(np.sum(np.exp(steps * log_q - max(log_q, 0) * steps[-1]))) + max(log_q, 0) * steps[-1]
-        likelihoods.append(float(tail[start:] @ (steps * log_q - log_norm)))
-    return float(chdtrc(1, max(2 * (likelihoods[0] + likelihoods[1] - likelihoods[2]), 0.0)))
+        steps = (level[tail] - start).astype(np.float64)
+        law = np.exp(slope / PER_STEP * (np.arange(9 - start) - (8 - start if slope < 0 else 0)))
+        law /= law.sum()
+        variance = float(law @ np.arange(9 - start) ** 2 - (law @ np.arange(9 - start)) ** 2)
+        rest = np.bincount(data.unit[tail], weights=steps - steps.mean(), minlength=data.n_units)
+        slopes.append(slope)
+        above.append(n)
+        rests.append(rest / n * PER_STEP / variance)
+        weights.append(np.bincount(data.unit[tail], minlength=data.n_units) / n)
+    evidence = linearised(
+        data, slopes[1] - slopes[0], rests[1] - rests[0], weights[0] + weights[1], values=(slopes[0], slopes[1])
+    )
+    return BDifference(evidence=evidence, m_min=float(POSITIVE[start - 1]), n_above=(above[0], above[1]))
+
+
+def _resampled(
+    data: Paired, levels: list[NDArray[np.int8]], recipe: Recipe, n_resamples: int, rng: np.random.Generator
+) -> BDifference:
+    """Joint tables of units, drawn anew with the common m_min chosen in each."""
+    first, second = (level + 1 for level in levels)  # 0 is not rated
+    cell = first.astype(np.intp) * 10 + second
+    if data.kind == "item":
+        joint = np.bincount(cell, minlength=100)
+        seen = np.flatnonzero(joint)
+        drawn = rng.multinomial(len(cell), joint[seen] / len(cell), size=n_resamples).astype(np.float64)
+    else:
+        seen, place = np.unique(cell, return_inverse=True)
+        tables = np.bincount(data.unit * len(seen) + place, minlength=data.n_units * len(seen))
+        by_unit = tables.reshape(data.n_units, len(seen)).astype(np.float64)
+        joint = np.zeros(100, dtype=np.int64)
+        joint[seen] = by_unit.sum(axis=0).astype(np.int64)
+        times = rng.multinomial(data.n_units, np.full(data.n_units, 1 / data.n_units), size=n_resamples)
+        drawn = times.astype(np.float64) @ by_unit
+    to_first = (seen[:, None] // 10 - 1 == np.arange(1, 9)).astype(np.float64)
+    to_second = (seen[:, None] % 10 - 1 == np.arange(1, 9)).astype(np.float64)
+    weight = joint[seen].astype(np.float64)
+    rows = [(weight @ to_first)[None, :], (weight @ to_second)[None, :]]
+    slopes, start = _common(rows, recipe)
+    if start[0] < 0 or not np.isfinite(slopes).all():
+        few = min(int(r.sum()) for r in rows)
+        raise TooFewErrors(
+            "One of the two has no tail to start from on the items that they share.", n=few, needed=recipe.min_events
+        )
+    values, _ = _common([drawn @ to_first, drawn @ to_second], recipe)
+    gaps = values[1] - values[0]
+    gaps = gaps[np.isfinite(gaps)]
+    if len(gaps) < n_resamples / 2:
+        raise TooFewErrors("The difference is undefined in most resamples.", n=len(gaps), needed=n_resamples // 2)
+    estimate = float(slopes[1, 0] - slopes[0, 0])
+    finest = 1 - 20 / len(gaps)
+
+    def interval(level: float) -> Interval:
+        """Percentiles; beyond what the resamples resolve, those at the finest level stretched as a normal's."""
+        known = min(level, finest)
+        low, high = np.quantile(gaps, [(1 - known) / 2, (1 + known) / 2])
+        stretch = float(ndtri(0.5 + level / 2) / ndtri(0.5 + known / 2))
+        low, high = estimate + (low - estimate) * stretch, estimate + (high - estimate) * stretch
+        return Interval(
+            low=float(min(low, estimate)), high=float(max(high, estimate)), level=level,
+            method="bootstrap percentile, common m_min reselected",
+        )  # fmt: skip
+
+    evidence = Evidence(
+        estimate=estimate, interval=interval, values=(float(slopes[0, 0]), float(slopes[1, 0])), n=len(cell),
+        units=data.n_units, unit=data.kind, standard_error=float(np.std(gaps, ddof=1)),
+    )  # fmt: skip
+    k = int(start[0])
+    above = (int(rows[0][0, k:].sum()), int(rows[1][0, k:].sum()))
+    return BDifference(evidence=evidence, m_min=float(POSITIVE[k]), n_above=above)
+
+
+def _common(rows: list[Floats], recipe: Recipe) -> tuple[Floats, NDArray[np.int64]]:
+    """Both slopes at the higher of the two m_min that the recipe chooses, row by row."""
+    chosen = [fit_rows(np.ascontiguousarray(r), recipe)[1] for r in rows]
+    start = np.where(np.minimum(*chosen) < 0, -1, np.maximum(*chosen))
+    code = CODES[recipe.estimator]
+    return np.stack([fit_from(np.ascontiguousarray(r), start, code) * PER_STEP for r in rows]), start

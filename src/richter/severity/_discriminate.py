@@ -1,8 +1,8 @@
-"""Pairs of conditions at matched accuracy: which differ in the shape of their errors (ERRORQUAKE, section 4.1)."""
+"""Whose errors are worse? Every pair of conditions, without a law first and by its slope behind a gate."""
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -10,20 +10,70 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from richter.claims import METRICS, Evidence, Metric, Question, decide, p_value
 from richter.errors import InputError, TooFewErrors
-from richter.records import Finding, Gate, Interval, Shown, Verdict
-from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts, fit_rows
-from richter.severity._difference import REFINE_BELOW, BDifference, compare_b, likelihood_ratio_p
-from richter.severity._grid import LEVELS, snap
+from richter.records import Claim, Gate, Refused, Shown, Verdict
+from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts
+from richter.severity._difference import BDifference, compare_b
+from richter.severity._dominance import Dominance, compare_dominance
+from richter.severity._given_error import graver_error, severe_rate, severity_given_error
+from richter.severity._grid import POSITIVE, TOP, snap
+from richter.severity._recount import Slopes, count_disjoint, slopes
+from richter.severity._true_severity import TrueSeverity, true_difference
 from richter.stats import Mapper, benjamini_hochberg, in_threads
 
-__all__ = ["Discrimination", "Pair", "PairCounts", "Unestimated", "discriminate", "estimate_all", "m_min_strategies"]
+__all__ = [
+    "EQUAL_RATES",
+    "MEASURES",
+    "Discrimination",
+    "PairCounts",
+    "Unestimated",
+    "discriminate",
+    "estimate_all",
+    "m_min_strategies",
+]
 
-RESOLUTION = 2.80  # z(0.975) + z(0.80), of proposition 2, on the standard error of the *difference*
+SEVERE = (2.0, 3.0)
+CATASTROPHIC = 3.0
+EQUAL_RATES = "the error rates are shown equal within the gap"
+
+
+def _share(at: float) -> Metric:
+    base = METRICS["severe_given_error"]
+    return dataclasses.replace(
+        base,
+        name=f"severe_given_error_{at:g}",
+        better_word=f"less often at severity {at:g} or more when wrong",
+        worse_word=f"more often at severity {at:g} or more when wrong",
+        alike_word=f"equally often at severity {at:g} or more when wrong",
+        noun=f"share of errors of severity {at:g} or more",
+    )
+
+
+MEASURES: dict[str, Metric] = {
+    m.name: m
+    for m in (
+        METRICS["severity_given_error"],
+        METRICS["graver_error"],
+        *(_share(at) for at in SEVERE),
+        METRICS["catastrophic_rate"],
+        METRICS["dominance"],
+        METRICS["b"],
+    )
+}
+
+
+CORRECTED = dataclasses.replace(
+    METRICS["severity_given_error"],
+    name="true_severity_given_error",
+    better_word="less severe in its errors, judges' errors allowed for,",
+    worse_word="graver in its errors, judges' errors allowed for,",
+    alike_word="equally severe in their errors, judges' errors allowed for,",
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Unestimated:
+class Unestimated(Shown):
     """A condition whose errors cannot carry a slope: why, and how many errors would."""
 
     n: int
@@ -31,91 +81,49 @@ class Unestimated:
     needed: int
     reason: str
     counts: tuple[int, ...]
+    derived = ("error_rate",)
 
     @property
     def error_rate(self) -> float:
         """Errors per rated answer; NaN with no answers."""
         return self.n_errors / self.n if self.n else math.nan
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**dataclasses.asdict(self), "counts": list(self.counts), "error_rate": self.error_rate}
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PairCounts:
-    """How many matched pairs each rule calls different.
+    """How many of the pairs within `max_error_gap` in error rate each rule calls different.
 
-    `paper`: the paper's intervals are disjoint (section 4.1); `paper_min_gap`: and its slopes differ by more than
-    the minimum gap (appendix G); `difference_test`: q of the direct test; `gated`: and every gate passes.
+    `paper`: the paper's intervals of b are disjoint (section 4.1); `paper_min_gap`: and its slopes differ by more than
+    the minimum gap (appendix G). `law_free`: the primary claim is verified; `screened`: by measure, each alone at a
+    false-discovery rate of 5% (a screening, not a verdict); `law`: of these the slopes b, where the law is adequate on
+    both sides; `adequate` counts those pairs. `equal_rates`: the error rates are shown equal within the gap.
     """
 
+    pairs: int
     matched: int
+    equal_rates: int
     paper: int
     paper_min_gap: int
-    difference_test: int
-    gated: int
-
-    def to_dict(self) -> dict[str, int]:
-        """Plain values."""
-        return dataclasses.asdict(self)
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Pair(Shown):
-    """Two conditions at matched accuracy. `delta` values are A minus B; `disjoint` is by the paper's intervals."""
-
-    a: str
-    b: str
-    delta_error_rate: float
-    delta_b: float | None
-    interval: Interval | None
-    standard_error: float | None
-    disjoint: bool | None
-    paper_delta_b: float | None
-    p: float | None
-    q: float | None
-    n_permutations: int | None
-    likelihood_ratio_p: float | None
-    finding: Finding
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; the finding's verdict, gates and sentence at the top level."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "finding"}
-        row["interval"] = None if self.interval is None else [self.interval.low, self.interval.high]
-        found = self.finding.to_dict()
-        return {
-            **row,
-            **{k: found[k] for k in ("verdict", "sentence", "blocked_by", "needed", "exploratory", "gates", "notes")},
-        }
+    law_free: int
+    screened: Mapping[str, int]
+    adequate: int
+    law: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Discrimination(Shown):
-    """All matched pairs of a study, each a finding, with the counts by rule and what they were computed with."""
+    """All claims on pairs, the slopes behind those on b, and the counts by rule. Slopes are empty on another scale."""
 
     conditions: Mapping[str, BValue | Unestimated]
-    paper_conditions: Mapping[str, BValue | Unestimated]
-    pairs: tuple[Pair, ...]
+    paper: Mapping[str, Mapping[str, float | None]]
+    claims: tuple[Claim, ...]
+    refused: tuple[Refused, ...]
     counts: PairCounts
-    n_pairs: int
     max_error_gap: float
     min_gap: float
-    alpha: float
-    reliability: float | None
     recipe: Recipe
     n_resamples: int
     level: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        row["conditions"] = {name: value.to_dict() for name, value in self.conditions.items()}
-        row["paper_conditions"] = {name: value.to_dict() for name, value in self.paper_conditions.items()}
-        row["pairs"] = [pair.to_dict() for pair in self.pairs]
-        row["counts"] = self.counts.to_dict()
-        row["recipe"] = self.recipe.to_dict()
-        return row
 
 
 def estimate_all(
@@ -124,16 +132,18 @@ def estimate_all(
     recipe: Recipe = DEFAULT,
     n_resamples: int = 2000,
     level: float = 0.95,
-    goodness_of_fit: bool = True,
     rng: np.random.Generator,
 ) -> dict[str, BValue | Unestimated]:
-    """`b_from_counts` of every condition; one that has too few errors says so and the study goes on."""
+    """`b_from_counts` of every condition; one that has too few errors says so and the study goes on.
+
+    Where the law is not adequate from a planned m_min up, from the top down it may be, higher up: then that slope
+    stands, with the levels it speaks of.
+    """
     out: dict[str, BValue | Unestimated] = {}
+    options: dict[str, Any] = {"n_resamples": n_resamples, "level": level, "rng": rng}
     for name, levels in counts.items():
         try:
-            out[name] = b_from_counts(
-                levels, recipe=recipe, n_resamples=n_resamples, level=level, goodness_of_fit=goodness_of_fit, rng=rng
-            )
+            out[name] = found = b_from_counts(levels, recipe=recipe, **options)
         except TooFewErrors as error:
             out[name] = Unestimated(
                 n=int(levels.sum()),
@@ -142,191 +152,16 @@ def estimate_all(
                 reason=error.what,
                 counts=tuple(int(c) for c in levels),
             )
+            continue
+        if not found.adequate and not isinstance(recipe.m_min, str):
+            fallback = dataclasses.replace(recipe, m_min="top")
+            try:
+                other = b_from_counts(levels, recipe=fallback, **options)
+            except TooFewErrors:
+                continue
+            if other.adequate and other.m_min > found.m_min:
+                out[name] = other
     return out
-
-
-def _disjoint(a: BValue, b: BValue) -> bool:
-    return a.interval.low > b.interval.high or b.interval.low > a.interval.high
-
-
-def discriminate(
-    severity: Mapping[str, ArrayLike],
-    *,
-    paired: bool = True,
-    recipe: Recipe = DEFAULT,
-    max_error_gap: float = 0.05,
-    min_gap: float = 0.15,
-    alpha: float = 0.05,
-    reliability: float | None = None,
-    n_resamples: int = 2000,
-    refine_to: int = 50_000,
-    level: float = 0.95,
-    exploratory: bool = True,
-    rng: np.random.Generator,
-    mapper: Mapper = in_threads,
-) -> Discrimination:
-    """Compare the slopes of all pairs of conditions whose error rates differ by less than `max_error_gap`.
-
-    `severity` maps a condition to its scores, in the same order of items for all when `paired` (NaN where an item was
-    not rated). Four counts stand side by side: the paper's (disjoint 95% intervals of its own estimator, which is not
-    a 5% test and finds pairs among identical models), the paper's with |delta b| > `min_gap`, the direct permutation
-    test of the difference (`compare_b`) with Benjamini-Hochberg over the matched pairs, and the gated count, in which
-    a pair must also pass
-
-    - `goodness_of_fit`: the law's p above 0.05 in both conditions (where the law holds nowhere, no b exists);
-    - `stability`: the same sign of the difference with m_min by KS, at 1.5 and by `clauset` (table 9: signs flip);
-    - `resolution`: |delta b| at least 2.80 SE(delta) / sqrt(reliability), proposition 2 with its own sqrt 2, so
-      3.96 SE of one estimate. `reliability` is the scores' ICC(2,k); unknown, it is taken as 1 and the gate says so.
-
-    A pair is `verified` when the test and every gate pass; `blocked` when goodness of fit fails, or the test passes
-    and another gate does not; `equivalent` when the test does not pass and the 90% interval of the difference lies
-    within `min_gap`; else `undecided`, with the number of items that would give 80% power for the difference seen.
-    Findings are `exploratory` unless the caller knows of a plan locked beforehand. Every pair has a generator of its
-    own: `mapper` says where it is tested and changes no number.
-    """
-    if not severity:
-        raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
-    if reliability is not None and not 0 < reliability <= 1:
-        raise InputError(f"A reliability of {reliability:g} is not in (0, 1].", remedy="Give the ICC of the scores.")
-    levels = {name: snap(scores, name=f"{name!r}") for name, scores in severity.items()}
-    if paired and len({x.shape for x in levels.values()}) > 1:
-        raise InputError(
-            "Paired conditions need one score per item each, in the same order.",
-            remedy="Align them by item with NaN for unrated ones, or use paired=False.",
-        )
-    counts = {name: np.bincount(x[x >= 0], minlength=9) for name, x in levels.items()}
-    fits = estimate_all(counts, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
-    paper = estimate_all(counts, recipe=PAPER, n_resamples=n_resamples, level=level, goodness_of_fit=False, rng=rng)
-    matched = [
-        (a, b) for a, b in combinations(levels, 2) if abs(fits[a].error_rate - fits[b].error_rate) < max_error_gap
-    ]
-    test_pair = partial(_test_pair, levels, {"recipe": recipe, "n_resamples": n_resamples, "level": level}, paired)
-    tests, q = _test_pairs(test_pair, matched, fits, (n_resamples, refine_to), alpha, rng, mapper)
-    signs = _signs(counts, recipe)
-    pairs = []
-    for i, (a, b) in enumerate(matched):
-        fit_a, fit_b, paper_a, paper_b = fits[a], fits[b], paper[a], paper[b]
-        disjoint = paper_gap = None
-        if isinstance(paper_a, BValue) and isinstance(paper_b, BValue):
-            disjoint, paper_gap = _disjoint(paper_a, paper_b), paper_a.b - paper_b.b
-        test = tests[i]
-        gap = fit_a.error_rate - fit_b.error_rate
-        if test is None or not isinstance(fit_a, BValue) or not isinstance(fit_b, BValue):
-            finding = _too_few(a, b, fit_a, fit_b)
-        else:
-            gates = _gates(test, fit_a, fit_b, signs[a], signs[b], reliability)
-            finding = _judge(a, b, test, float(q[i]), gates, alpha, min_gap)
-        finding = dataclasses.replace(finding, exploratory=exploratory)
-        pairs.append(
-            Pair(
-                a=a,
-                b=b,
-                delta_error_rate=gap,
-                delta_b=None if test is None else test.delta_b,
-                interval=None if test is None else test.interval,
-                standard_error=None if test is None else test.standard_error,
-                disjoint=disjoint,
-                paper_delta_b=paper_gap,
-                p=None if test is None else test.p,
-                q=None if test is None else float(q[i]),
-                n_permutations=None if test is None else test.n_permutations,
-                likelihood_ratio_p=_planned_p(counts[a], counts[b], recipe) if test is not None else None,
-                finding=finding,
-            )
-        )
-    apart = [p for p in pairs if p.disjoint and p.paper_delta_b is not None and abs(p.paper_delta_b) > min_gap]
-    return Discrimination(
-        conditions=fits,
-        paper_conditions=paper,
-        pairs=tuple(pairs),
-        counts=PairCounts(
-            matched=len(pairs),
-            paper=sum(bool(p.disjoint) for p in pairs),
-            paper_min_gap=len(apart),
-            difference_test=sum(p.q is not None and p.q <= alpha for p in pairs),
-            gated=sum(p.finding.verdict is Verdict.VERIFIED for p in pairs),
-        ),
-        n_pairs=len(levels) * (len(levels) - 1) // 2,
-        max_error_gap=max_error_gap,
-        min_gap=min_gap,
-        alpha=alpha,
-        reliability=reliability,
-        recipe=recipe,
-        n_resamples=n_resamples,
-        level=level,
-    )
-
-
-_Task = tuple[tuple[str, str], int, np.random.Generator]
-
-
-def _test_pair(
-    levels: Mapping[str, NDArray[np.int8]],
-    options: Mapping[str, Any],
-    paired: bool,
-    task: _Task,
-) -> BDifference | None:
-    (a, b), refine_to, rng = task
-    try:
-        return compare_b(
-            _values(levels[a]),
-            _values(levels[b]),
-            paired=paired and _share_items(levels[a], levels[b]),
-            refine_to=refine_to,
-            rng=rng,
-            **options,
-        )
-    except InputError:  # slopes exist on all items of each, but not on the items they share
-        return None
-
-
-def _values(levels: NDArray[np.int8]) -> NDArray[np.float64]:
-    return np.where(levels < 0, np.nan, LEVELS[levels])
-
-
-def _test_pairs(
-    test_pair: Callable[[_Task], BDifference | None],
-    matched: Sequence[tuple[str, str]],
-    fits: Mapping[str, BValue | Unestimated],
-    stages: tuple[int, int],
-    alpha: float,
-    rng: np.random.Generator,
-    mapper: Mapper,
-) -> tuple[list[BDifference | None], NDArray[np.float64]]:
-    """Each pair's test (None where it has none) and its q.
-
-    `stages` are the permutations at first and where it matters: a p below 0.01 is taken again with more of them, but
-    a pair that is already rejected with ten times the margin needs no finer p.
-    """
-    tests: list[BDifference | None] = [None] * len(matched)
-    todo = [i for i, (a, b) in enumerate(matched) if isinstance(fits[a], BValue) and isinstance(fits[b], BValue)]
-    for permutations in stages:
-        generators = rng.spawn(len(matched))  # one a pair, tested or not
-        results = mapper(test_pair, [(matched[i], permutations, generators[i]) for i in todo])
-        for i, result in zip(todo, results, strict=True):
-            tests[i] = result
-        q = _q_values(tests)
-        todo = [i for i, t in enumerate(tests) if t and t.p < REFINE_BELOW and q[i] > alpha / 10]
-    return tests, _q_values(tests)
-
-
-def _planned_p(a: NDArray[np.int64], b: NDArray[np.int64], recipe: Recipe) -> float | None:
-    """The likelihood-ratio test's p where m_min was fixed beforehand; None where it is chosen on the data."""
-    return None if isinstance(recipe.m_min, str) else likelihood_ratio_p(a, b, m_min=recipe.m_min)
-
-
-def _q_values(tests: Sequence[BDifference | None]) -> NDArray[np.float64]:
-    q = np.full(len(tests), math.nan)
-    tested = [i for i, test in enumerate(tests) if test is not None]
-    if tested:
-        q[tested] = benjamini_hochberg([test.p for test in tests if test is not None])
-    return q
-
-
-def _share_items(a: NDArray[np.int8], b: NDArray[np.int8]) -> bool:
-    """Whether the items rated in both are most of the smaller condition's; else all items are used, unpaired."""
-    rated_a, rated_b = a >= 0, b >= 0
-    return int(np.sum(rated_a & rated_b)) * 2 > min(int(rated_a.sum()), int(rated_b.sum()))
 
 
 def m_min_strategies(recipe: Recipe) -> dict[str, Recipe]:
@@ -338,103 +173,402 @@ def m_min_strategies(recipe: Recipe) -> dict[str, Recipe]:
     }
 
 
-def _signs(counts: Mapping[str, NDArray[np.int64]], recipe: Recipe) -> dict[str, dict[str, float]]:
-    """Each condition's slope under the three m_min strategies of table 9."""
-    rows = np.array([c[1:] for c in counts.values()], dtype=np.float64)
-    strategies = {name: fit_rows(rows, strategy)[0] for name, strategy in m_min_strategies(recipe).items()}
-    return {name: {s: float(b[i]) for s, b in strategies.items()} for i, name in enumerate(counts)}
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """What the data say of one pair: the evidence by measure, how the slopes stand, and the error rates."""
+
+    names: tuple[str, str]
+    evidence: Mapping[str, Evidence]
+    rates: Evidence
+    dominance: Dominance
+    slopes: BDifference | str  # why there are none
+    gate: Gate | None
 
 
-def _gates(
-    test: BDifference,
-    a: BValue,
-    b: BValue,
-    slopes_a: Mapping[str, float],
-    slopes_b: Mapping[str, float],
-    reliability: float | None,
-) -> tuple[Gate, ...]:
-    deltas = {s: slopes_a[s] - slopes_b[s] for s in slopes_a}
-    stable = all(d * test.delta_b > 0 for d in deltas.values())
-    bound = RESOLUTION * test.standard_error / math.sqrt(1.0 if reliability is None else reliability)
-    return (
-        Gate(
-            name="goodness_of_fit",
-            rule="p of the law above 0.05 in both conditions",
-            passed=a.gof_p > 0.05 and b.gof_p > 0.05,
-            observed={"p_a": a.gof_p, "p_b": b.gof_p},
-        ),
-        Gate(
-            name="stability",
-            rule="the same sign with m_min by KS, at 1.5 and by clauset",
-            passed=stable,
-            observed={"delta_b": deltas},
-            detail="" if not any(math.isnan(d) for d in deltas.values()) else "a strategy has too few errors",
-        ),
-        Gate(
-            name="resolution",
-            rule="|delta b| at least 2.80 SE(delta) / sqrt(reliability)",
-            passed=abs(test.delta_b) >= bound,
-            observed={"bound": bound, "reliability": reliability},
-            detail="" if reliability is not None else "the scores' reliability is unknown and taken as 1",
-        ),
+def discriminate(
+    severity: Mapping[str, ArrayLike],
+    *,
+    groups: ArrayLike | None = None,
+    control: str | None = None,
+    primary: str = "severity_given_error",
+    recipe: Recipe = DEFAULT,
+    max_error_gap: float = 0.05,
+    min_gap: float = 0.15,
+    margin: float | None = None,
+    corrected: Mapping[str, TrueSeverity] | None = None,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    basis: str = "",
+    plan: str | None = None,
+    seed: int | None = None,
+    rng: np.random.Generator,
+    mapper: Mapper = in_threads,
+) -> Discrimination:
+    """Compare the errors of all pairs of conditions, or of all with a `control`, in claims.
+
+    `severity` maps a condition to its scores, in the same order of items for all (NaN where not rated; 0 is correct).
+    `groups` names each item's group, which is then the unit. Without a law: the mean severity given an error, the
+    chance that an error of the second is graver, the share of errors at 2 and at 3 or more, how often an answer is that
+    bad, and worse at every severity. By the law: the slope b from a common m_min up, if the law is adequate there on
+    both sides, else blocked. `primary` names the measure whose claims are decided first (Holm over the pairs); the
+    others only if these are all settled. With `corrected` severities (the judges' errors taken into account) their
+    mean given an error is the primary measure, and the scores as judged stand beside it. Every sentence says whether
+    the error rates are shown equal within `max_error_gap`, else that it is about all errors of each. `margin` (mean
+    severity) and `min_gap` (b) bound what counts as equivalent. Scores above 4 are of another scale: no slopes, and no
+    shares at its levels. `mapper` says where pairs are tested and changes no number.
+    """
+    if not severity:
+        raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
+    if primary not in MEASURES:
+        raise InputError(f"{primary!r} is not a measure.", remedy=f"There are {', '.join(MEASURES)}.")
+    columns = {name: np.asarray(scores, dtype=np.float64).ravel() for name, scores in severity.items()}
+    if len({x.shape for x in columns.values()}) > 1:
+        raise InputError(
+            "Conditions need one score per item each, in the same order.", remedy="Use NaN for unrated ones."
+        )
+    if control is not None and control not in columns:
+        raise InputError(f"There is no condition {control!r}.", remedy=f"There are {', '.join(columns)}.")
+    on_grid = all(np.nanmax(x, initial=0.0) <= TOP for x in columns.values())
+    fits: dict[str, BValue | Unestimated] = {}
+    paper = None
+    if on_grid:
+        levels = {name: snap(x) for name, x in columns.items()}
+        counts = {name: np.bincount(x[x >= 0], minlength=9) for name, x in levels.items()}
+        fits = estimate_all(counts, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
+        table = np.array(list(counts.values()), dtype=np.float64)
+        paper = slopes(table, recipe=PAPER, n_resamples=n_resamples, level=level, rng=rng)
+    wrong = {name: int(np.sum(x > 0)) for name, x in columns.items()}
+    refused = [
+        Refused(
+            conditions=(name,),
+            reason=f"it has no error in {int(np.sum(~np.isnan(x))):,} rated answers, so nothing can be said of how "
+            "grave its errors are; rate more answers",
+        )
+        for name, x in columns.items()
+        if not wrong[name]
+    ]
+    usable = [name for name in columns if wrong[name]]
+    named = [(control, name) for name in usable if name != control] if control in usable else []
+    if control is None:
+        named = list(combinations(usable, 2))
+    gates = _adequacy(fits, named, n_resamples, level, rng)
+    tasks = list(zip(named, rng.spawn(len(named)), strict=True))
+    test = partial(_test, columns, groups, fits, gates, recipe, n_resamples, on_grid)
+    pairs = list(mapper(test, tasks))
+    claims = _claims(
+        pairs, corrected or {}, primary=primary, margin=margin, min_gap=min_gap, max_error_gap=max_error_gap,
+        level=level, basis=basis, plan=plan, seed=seed,
+    )  # fmt: skip
+    return Discrimination(
+        conditions=fits,
+        paper={} if paper is None else _paper(list(columns), paper),
+        claims=claims,
+        refused=tuple(refused),
+        counts=_counts(pairs, claims, paper, primary, max_error_gap, min_gap, 1 - level),
+        max_error_gap=max_error_gap,
+        min_gap=min_gap,
+        recipe=recipe,
+        n_resamples=n_resamples,
+        level=level,
     )
 
 
-def _judge(
-    a: str, b: str, test: BDifference, q: float, gates: tuple[Gate, ...], alpha: float, min_gap: float
-) -> Finding:
-    heavier, lighter = (b, a) if test.delta_b > 0 else (a, b)
-    claim = f"the errors of {heavier} decay more slowly with severity than those of {lighter}"
-    numbers = f"delta b {test.delta_b:+.3f}, q {q:.2g}"
-    failed = [g.name for g in gates if not g.passed]
-    needed: int | None = None
-    blocked_by: str | None = None
-    if "goodness_of_fit" in failed:
-        verdict, blocked_by = Verdict.BLOCKED, "goodness_of_fit"
-        unfit = [name for name, p in ((a, "p_a"), (b, "p_b")) if gates[0].observed[p] <= 0.05]
-        sentence = (
-            f"Blocked by {', '.join(failed)}: the law holds above no level for {' and '.join(unfit)}, so there are no "
-            f"slopes of {a} and {b} to compare ({numbers})."
+def _paper(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | None]]:
+    rows = zip(names, found.b, found.low, found.high, found.start, strict=True)
+    return {
+        name: {"b": float(b), "low": float(low), "high": float(high), "m_min": float(POSITIVE[k]) if k >= 0 else None}
+        for name, b, low, high, k in rows
+        if math.isfinite(b)
+    }
+
+
+def _common_start(a: BValue, b: BValue) -> float:
+    return max(a.m_min, b.m_min)
+
+
+def _adequacy(
+    fits: Mapping[str, BValue | Unestimated],
+    named: Sequence[tuple[str, str]],
+    n_resamples: int,
+    level: float,
+    rng: np.random.Generator,
+) -> dict[tuple[str, float], BValue | None]:
+    """Each condition's fit at every m_min that a pair of it shares."""
+    out: dict[tuple[str, float], BValue | None] = {}
+    for pair in named:
+        a, b = (fits.get(name) for name in pair)
+        if not isinstance(a, BValue) or not isinstance(b, BValue):
+            continue
+        start = _common_start(a, b)
+        for name, fit in zip(pair, (a, b), strict=True):
+            if (name, start) in out:
+                continue
+            found: BValue | None = fit
+            if fit.m_min != start:
+                at = dataclasses.replace(fit.recipe, m_min=start)
+                try:
+                    found = b_from_counts(
+                        np.array(fit.counts), recipe=at, n_resamples=n_resamples, level=level, rng=rng
+                    )
+                except TooFewErrors:
+                    found = None
+            out[name, start] = found
+    return out
+
+
+def _test(
+    columns: Mapping[str, NDArray[np.float64]],
+    groups: ArrayLike | None,
+    fits: Mapping[str, BValue | Unestimated],
+    adequacy: Mapping[tuple[str, float], BValue | None],
+    recipe: Recipe,
+    n_resamples: int,
+    on_grid: bool,
+    task: tuple[tuple[str, str], np.random.Generator],
+) -> _Pair:
+    names, rng = task
+    a, b = (columns[name] for name in names)
+    dominance = compare_dominance(a, b, groups=groups)
+    found = {
+        "severity_given_error": severity_given_error(a, b, groups=groups),
+        "graver_error": graver_error(a, b, groups=groups),
+        "dominance": dominance.evidence,
+    }
+    slope: BDifference | str = "the scores are not on the scale 0 to 4"
+    gate = None
+    if on_grid:
+        for at in SEVERE:
+            found[f"severe_given_error_{at:g}"] = severity_given_error(a, b, at=at, groups=groups)
+        found["catastrophic_rate"] = severe_rate(a, b, at=CATASTROPHIC, groups=groups)
+        slope, gate = _slopes(names, columns, groups, fits, adequacy, recipe, n_resamples, rng)
+    return _Pair(
+        names=names,
+        evidence=found,
+        rates=severe_rate(a, b, groups=groups),
+        dominance=dominance,
+        slopes=slope,
+        gate=gate,
+    )
+
+
+def _slopes(
+    names: tuple[str, str],
+    columns: Mapping[str, NDArray[np.float64]],
+    groups: ArrayLike | None,
+    fits: Mapping[str, BValue | Unestimated],
+    adequacy: Mapping[tuple[str, float], BValue | None],
+    recipe: Recipe,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> tuple[BDifference | str, Gate | None]:
+    """The difference of slopes where both are adequate at a common m_min; else why there is none."""
+    first, second = (fits[name] for name in names)
+    short = [f"{n}: {f.reason}" for n, f in zip(names, (first, second), strict=True) if isinstance(f, Unestimated)]
+    if not isinstance(first, BValue) or not isinstance(second, BValue):
+        return "; ".join(short), None
+    start = _common_start(first, second)
+    sides = [adequacy[name, start] for name in names]
+    if sides[0] is None or sides[1] is None:
+        return f"too few errors at or above {start:g}, where the law of the other begins", None
+    gate = Gate(
+        name="law",
+        rule=f"from {start:g} up the errors of both are within {recipe.tolerance:g} of the law, at the upper limit",
+        passed=all(side.adequate for side in sides if side is not None),
+        observed={
+            "m_min": start,
+            "misfit": [side.misfit for side in sides if side is not None],
+            "misfit_limit": [side.misfit_limit for side in sides if side is not None],
+            "n_above": [side.n_above for side in sides if side is not None],
+        },
+    )
+    if not gate.passed:
+        far = [
+            f"those of {name} by {side.misfit:.2f} (up to {side.misfit_limit:.2f}, {side.n_above:,} errors)"
+            for name, side in zip(names, sides, strict=True)
+            if side is not None and not side.adequate
+        ]
+        return (
+            f"from {start:g} up the errors do not follow the law within {recipe.tolerance:g}: {' and '.join(far)}",
+            gate,
         )
-    elif q <= alpha and not failed:
-        verdict = Verdict.VERIFIED
-        sentence = f"Verified: {claim} ({numbers}); every gate passed."
-    elif q <= alpha:
-        verdict, blocked_by = Verdict.BLOCKED, failed[0]
-        sentence = (
-            f"Blocked by {', '.join(failed)}: the slopes of {a} and {b} differ ({numbers}), but not to be relied on."
-        )
+    chosen = first.recipe.m_min == "top" or second.recipe.m_min == "top"
+    used = dataclasses.replace(recipe, m_min="top") if chosen else recipe
+    try:
+        a, b = (columns[name] for name in names)
+        return compare_b(a, b, groups=groups, recipe=used, n_resamples=n_resamples, rng=rng), gate
+    except TooFewErrors as error:
+        return error.what, gate
+
+
+def _claims(
+    pairs: Sequence[_Pair],
+    corrected: Mapping[str, TrueSeverity],
+    *,
+    primary: str,
+    margin: float | None,
+    min_gap: float,
+    max_error_gap: float,
+    level: float,
+    basis: str,
+    plan: str | None,
+    seed: int | None,
+) -> tuple[Claim, ...]:
+    """Every claim, by measure and pair: the primary measure's first."""
+    questions: list[Question] = []
+    about: list[_Pair] = []
+    margins = {"severity_given_error": margin, "b": min_gap}
+    order = [primary, *(m for m in MEASURES if m != primary)]
+    true = [pair for pair in pairs if all(name in corrected for name in pair.names)]
+    for pair in true:
+        first, second = (corrected[name] for name in pair.names)
+        about.append(pair)
+        questions.append(
+            Question(
+                metric=CORRECTED, conditions=pair.names, evidence=true_difference(first, second), margin=margin,
+                basis=first.basis,
+            )
+        )  # fmt: skip
+    for measure in order:
+        for pair in pairs:
+            evidence = pair.evidence.get(measure)
+            if measure == "b":
+                evidence = pair.slopes.evidence if isinstance(pair.slopes, BDifference) else None
+            if evidence is None:
+                continue
+            about.append(pair)
+            questions.append(
+                Question(
+                    metric=MEASURES[measure], conditions=pair.names, evidence=evidence, margin=margins.get(measure),
+                    primary=measure == primary and pair not in true, basis=basis,
+                )
+            )  # fmt: skip
+    made = decide(questions, level=level, plan=plan, seed=seed)
+    alpha = (1 - level) / max(len(pairs), 1)
+    claims = [
+        _worded(claim, pair, max_error_gap=max_error_gap, alpha=alpha, level=level)
+        for claim, pair in zip(made, about, strict=True)
+    ]
+    claims += [
+        _no_slopes(pair, basis=basis, plan=plan, seed=seed, primary=primary == "b")
+        for pair in pairs
+        if isinstance(pair.slopes, str) and "catastrophic_rate" in pair.evidence
+    ]
+    return tuple(claims)
+
+
+def _equal(rates: Evidence, gap: float) -> bool:
+    """The error rates are shown equal within the gap: two one-sided 5% tests."""
+    found = rates.interval(0.9)
+    return -gap < found.low and found.high < gap
+
+
+def _worded(claim: Claim, pair: _Pair, *, max_error_gap: float, alpha: float, level: float) -> Claim:
+    """The claim with what its sentence must say of levels and of error rates."""
+    a, b = pair.rates.values
+    rates = f"error rates {100 * a:.1f}% and {100 * b:.1f}%"
+    said = claim.sentence.removesuffix(".")
+    if claim.measure == "dominance":
+        return _dominance_claim(claim, pair, alpha=alpha, level=level)
+    if claim.measure == "catastrophic_rate":
+        per = [f"{1e6 * v:,.0f}" for v in claim.values if v is not None]
+        return dataclasses.replace(claim, sentence=f"{said}; {per[0]} and {per[1]} per million answers.")
+    if claim.measure == "b" and isinstance(pair.slopes, BDifference):
+        said += f"; slopes from {pair.slopes.m_min:g} up, where the law is adequate for both"
+        claim = dataclasses.replace(claim, gates=() if pair.gate is None else (pair.gate,))
+    elif claim.measure == "graver_error":
+        chance = 50 * (1 + (claim.estimate or 0.0))
+        said += f"; an error of {pair.names[1]} is the graver of two in {chance:.0f}% of cases, ties counting half"
+    elif claim.measure in ("severity_given_error", CORRECTED.name):
+        first, second = claim.values
+        said += f"; means {first:.2f} and {second:.2f}"
+    if _equal(pair.rates, max_error_gap):
+        claim = dataclasses.replace(claim, notes=(EQUAL_RATES, *claim.notes))
+        said += f"; at {rates}, equal within {100 * max_error_gap:g} points"
     else:
-        spread = 1.645 * test.standard_error  # two one-sided 5% tests
-        within = abs(test.delta_b) + spread < min_gap
-        verdict = Verdict.EQUIVALENT if within else Verdict.UNDECIDED
-        if within:
-            sentence = f"Equivalent: the slopes of {a} and {b} are within {min_gap:g} of each other ({numbers})."
-        else:
-            ratio = RESOLUTION * test.standard_error / max(abs(test.delta_b), 1e-12)
-            needed = math.ceil(test.n * ratio**2) if 1 < ratio < 100 else None
-            more = f"; about {needed:,} items would settle a difference of this size" if needed else ""
-            sentence = f"Undecided: no difference between the slopes of {a} and {b} is shown ({numbers}){more}."
-    return Finding(
-        claim=claim,
-        verdict=verdict,
-        sentence=sentence,
-        estimate=test.delta_b,
-        interval=test.interval,
-        n=test.n,
-        floor=float(gates[2].observed["bound"]),
-        needed=needed,
-        gates=gates,
-        blocked_by=blocked_by,
+        said += f"; about all errors of each: {rates} are not shown equal within {100 * max_error_gap:g} points"
+    return dataclasses.replace(claim, sentence=f"{said}.")
+
+
+def _dominance_claim(claim: Claim, pair: _Pair, *, alpha: float, level: float) -> Claim:
+    found = pair.dominance
+    first, second = pair.names
+    where = f"from {found.levels[0]:g} to {found.levels[-1]:g}" if len(found.levels) > 1 else f"at {found.levels[0]:g}"
+    beyond = ""
+    if found.unseen is not None and found.bound is not None:
+        beyond = (
+            f"; above {found.unseen:g} nobody was seen, which leaves up to {found.bound:,.0f} per million answers of "
+            "each unknown"
+        )
+    if claim.verdict is Verdict.VERIFIED and claim.estimate is not None:
+        worse, better = (second, first) if claim.estimate > 0 else (first, second)
+        text = (
+            f"{worse} is worse than {better} at every severity {where}: {better} is to be preferred whatever these "
+            f"levels cost{beyond}."
+        )
+    elif found.crossing <= alpha:
+        claim = dataclasses.replace(claim, verdict=Verdict.REFUTED, needed=None, needed_for=None)
+        text = (
+            f"Neither of {first} and {second} is worse at every severity: each is shown worse at some level {where}; "
+            f"which to prefer depends on what levels cost{beyond}."
+        )
+    elif claim.interval is None:
+        text = f"Whether one of {first} and {second} is worse at every severity {where} was not tested{beyond}."
+    else:
+        text = f"Whether one of {first} and {second} is worse at every severity {where} is undecided{beyond}."
+    return dataclasses.replace(claim, sentence=text)
+
+
+def _no_slopes(pair: _Pair, *, basis: str, plan: str | None, seed: int | None, primary: bool) -> Claim:
+    first, second = pair.names
+    gate = pair.gate
+    blocked = gate is not None and not gate.passed
+    return Claim(
+        measure="b",
+        conditions=pair.names,
+        verdict=Verdict.BLOCKED if blocked else Verdict.UNDECIDED,
+        sentence=f"The slopes of {first} and {second} are not compared: {pair.slopes}.",
+        blocked_by="law" if blocked else None,
+        n=pair.rates.n,
+        units=pair.rates.units,
+        unit=pair.rates.unit,
+        better="higher",
+        primary=primary,
+        gates=() if gate is None else (gate,),
+        basis=basis,
+        plan=plan,
+        seed=seed,
     )
 
 
-def _too_few(a: str, b: str, fit_a: BValue | Unestimated, fit_b: BValue | Unestimated) -> Finding:
-    short = [(name, fit) for name, fit in ((a, fit_a), (b, fit_b)) if isinstance(fit, Unestimated)]
-    reasons = "; ".join(f"{name}: {fit.reason}" for name, fit in short) or "they share too few errors on common items"
-    return Finding(
-        claim=f"the slopes of {a} and {b} differ",
-        verdict=Verdict.UNDECIDED,
-        sentence=f"Undecided: the slopes of {a} and {b} cannot be compared ({reasons}).",
-        needed=max((fit.needed for _, fit in short), default=None),
+def _counts(
+    pairs: Sequence[_Pair],
+    claims: Sequence[Claim],
+    paper: Slopes | None,
+    primary: str,
+    max_error_gap: float,
+    min_gap: float,
+    alpha: float,
+) -> PairCounts:
+    """The paper's count and ours on the pairs whose error rates, as seen, are within the gap."""
+    matched = [p for p in pairs if abs(p.rates.estimate) < max_error_gap]
+    names = {p.names for p in matched}
+    screened = {}
+    for measure in MEASURES:
+        found = [p.evidence[measure] for p in matched if measure in p.evidence]
+        if found:
+            screened[measure] = int(np.sum(benjamini_hochberg([p_value(e, 0.0) for e in found]) <= alpha))
+    tested = [p.slopes.evidence for p in matched if isinstance(p.slopes, BDifference)]
+    recount = None
+    if paper is not None:
+        recount = count_disjoint("paper", paper, max_error_gap=max_error_gap, min_gap=min_gap)
+    return PairCounts(
+        pairs=len(pairs),
+        matched=len(matched),
+        equal_rates=sum(_equal(p.rates, max_error_gap) for p in pairs),
+        paper=0 if recount is None else recount.disjoint,
+        paper_min_gap=0 if recount is None else recount.disjoint_min_gap,
+        law_free=sum(c.verdict is Verdict.VERIFIED and c.conditions in names for c in claims if c.measure == primary),
+        screened=screened,
+        adequate=len(tested),
+        law=int(np.sum(benjamini_hochberg([p_value(e, 0.0) for e in tested]) <= alpha)) if tested else 0,
     )

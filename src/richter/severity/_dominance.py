@@ -1,147 +1,124 @@
-"""Is one condition worse at every severity? Tests of stochastic dominance on the severity grid."""
+"""Is one condition worse at every severity? Exact tests of stochastic dominance at the levels that were reached."""
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
+from scipy.special import bdtrc, betaincinv
 
-from richter.errors import InputError
-from richter.records import Finding, Verdict
-from richter.severity._grid import LEVELS, count_joint, snap
-from richter.severity._result import Result
+from richter.claims import Evidence, p_value
+from richter.records import Interval
+from richter.severity._given_error import Paired, paired, severe_rate
+from richter.severity._grid import LEVELS, TOP, snap
+from richter.stats import clopper_pearson
 
 __all__ = ["Dominance", "compare_dominance"]
 
+MOST_LEVELS = 12
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Dominance(Result):
-    """P(A >= s) - P(B >= s) at every severity, and three tests of it.
+class Dominance:
+    """Evidence that the second is worse (or better) at every severity reached, level by level.
 
-    `p_equal`: the two distributions are the same (exact permutation, largest standardised gap). `p_a_worse` and
-    `p_b_worse`: the other is not worse at *every* severity that either reached (intersection-union: the largest of
-    the one-sided p-values, so small only if every gap is shown). `crossing` says that each is shown to be worse
-    somewhere, so neither dominates.
+    `evidence` is about the difference in the share of answers at or above a severity that is nearest to 0 over all
+    `levels`, 0 where signs differ: its interval excludes 0 exactly where every level's own does. `difference` and `p`
+    (two-sided) are by level. `unseen` is the highest level that anybody reached where the scale goes on above it, and
+    `bound` the exact upper limit, per million, of what either has there. `crossing` is the p of "neither is worse at
+    every severity": each is shown worse at some level (the larger of the two smallest one-sided p, times the levels).
     """
 
-    a: str
-    b: str
-    difference: dict[str, float]
-    z: dict[str, float]
-    p_equal: float
-    p_a_worse: float
-    p_b_worse: float
-    crossing: bool
-    n: int
-    n_resamples: int
-    finding: Finding
+    evidence: Evidence
+    levels: tuple[float, ...]
+    difference: tuple[float, ...]
+    p: tuple[float, ...]
+    crossing: float
+    unseen: float | None
+    bound: float | None
 
 
 def compare_dominance(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    names: tuple[str, str] = ("A", "B"),
-    alpha: float = 0.05,
-    n_resamples: int = 9999,
-    rng: np.random.Generator,
+    first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None, level: float = 0.95
 ) -> Dominance:
-    """First-order stochastic dominance of two conditions' severities on the same items (zeros count).
+    """First-order stochastic dominance of two conditions' severities on the same items, correct answers included.
 
-    A is worse at every severity if P(A >= s) > P(B >= s) for all s: then every user, whatever the costs of the
-    levels, as long as worse costs more, prefers B. With d_s the paired gap at s and its exact multinomial variance
-    (n10 + n01 - (n10 - n01)^2 / n) / n^2, z_s = d_s / se. Dominance is claimed by the intersection-union test, all
-    z_s > z_alpha, which is level alpha without correction; levels that neither reached say nothing and are left out.
-    `crossing`: the largest and the smallest z_s are both beyond the permutation's 1 - alpha/2 quantile of max |z|.
+    The second is worse at every severity if P(second >= s) > P(first >= s) for all s: then everybody for whom graver
+    errors cost more prefers the first. At each level that either reached: the exact sign test on the items where only
+    one of the two is that grave (groups: the linearised difference by group). All must show the same sign, which is
+    an intersection-union test and needs no correction over levels. A level that nobody reached shows nothing: it is
+    named, with the exact limit on what may lie there. On a scale of more than 12 values the levels are the eighths of
+    all errors.
     """
-    first, second = snap(a), snap(b)
-    if first.shape != second.shape:
-        raise InputError("The two conditions must be aligned by item.", remedy="Use NaN for items not rated.")
-    joint = count_joint(first, second)
-    n = int(joint.sum())
-    if n == 0:
-        raise InputError("The two conditions share no rated item.", remedy="Rate some of the same items.")
-    gap, z, used = _gaps(joint[None, :, :])
-    gap, z, used = gap[0], z[0], used[0]
-    null = _null_maxima(joint, n_resamples, rng)
-    largest = float(np.max(np.abs(z[used]), initial=0.0))
-    p_equal = float((1 + np.sum(null >= largest - 1e-12)) / (1 + n_resamples))
-    bar = float(np.quantile(null, 1 - alpha))
-    p_a = float(ndtr(-z[used]).max(initial=0.0)) if used.any() else 1.0
-    p_b = float(ndtr(z[used]).max(initial=0.0)) if used.any() else 1.0
-    crossing = bool(used.any() and z[used].max() > bar and z[used].min() < -bar)
+    data = paired(first, second, groups=groups)
+    a, b, levels = _levels(data)
+    own = [_at(data, a, b, s) for s in levels]
+    estimates = np.array([e.estimate for e in own])
+    same = bool(len(own)) and ((estimates > 0).all() or (estimates < 0).all())
+    nearest = float(estimates[np.argmin(np.abs(estimates))]) if same else 0.0
+    p = tuple(p_value(e, 0.0) for e in own)
+
+    def interval(at: float) -> Interval:
+        found = [e.interval(at) for e in own]
+        low, high = min((i.low for i in found), default=-1.0), max((i.high for i in found), default=1.0)
+        # nearest to 0: the far end does not matter to it
+        ends = (low, max(nearest, min(i.high for i in found))) if nearest > 0 else (low, high)
+        ends = (min(nearest, max(i.low for i in found)), high) if nearest < 0 else ends
+        return Interval(low=ends[0], high=ends[1], level=at, method="exact sign test at every level")
+
+    one_sided = [np.where(estimates > 0, np.array(p) / 2, 1.0), np.where(estimates < 0, np.array(p) / 2, 1.0)]
+    crossing = min(1.0, max(float(x.min(initial=1.0)) for x in one_sided) * len(levels))
+    highest = levels[-1] if levels else 0.0
+    unseen = highest if _on_grid(data) and highest < TOP else None
+    n = len(data.first)
     return Dominance(
-        a=names[0],
-        b=names[1],
-        difference={f"{LEVELS[k + 1]:.1f}": float(gap[k]) for k in range(8)},
-        z={f"{LEVELS[k + 1]:.1f}": float(z[k]) for k in np.flatnonzero(used)},
-        p_equal=p_equal,
-        p_a_worse=p_a,
-        p_b_worse=p_b,
+        evidence=Evidence(
+            estimate=nearest, interval=interval, p=lambda value: max(p) if value == 0 and same else 1.0,
+            values=(float(np.mean(a > 0)), float(np.mean(b > 0))), n=n, units=data.n_units, unit=data.kind,
+        ),
+        levels=levels,
+        difference=tuple(float(e) for e in estimates),
+        p=p,
         crossing=crossing,
-        n=n,
-        n_resamples=n_resamples,
-        finding=_finding(names, p_equal, p_a, p_b, crossing, alpha, n, float(gap[0])),
+        unseen=unseen,
+        bound=None if unseen is None else clopper_pearson(0, n, level=level, side="upper").high * 1e6,
+    )  # fmt: skip
+
+
+def _on_grid(data: Paired) -> bool:
+    return bool(max(np.nanmax(data.first, initial=0.0), np.nanmax(data.second, initial=0.0)) <= TOP)
+
+
+def _levels(data: Paired) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[float, ...]]:
+    """Both conditions' severities and the levels to test: of the grid, of the scale as it stands, or eighths."""
+    both = ~np.isnan(data.first) & ~np.isnan(data.second)
+    a, b = data.first, data.second
+    if _on_grid(data):
+        a, b = (np.where(np.isnan(x), np.nan, LEVELS[np.maximum(snap(x), 0)]) for x in (a, b))
+    errors = np.concatenate([x[both & (x > 0)] for x in (a, b)])
+    levels = np.unique(errors)
+    if len(levels) > MOST_LEVELS:
+        levels = np.unique(np.quantile(errors, np.arange(8) / 8, method="inverted_cdf"))
+    return a, b, tuple(float(s) for s in levels)
+
+
+def _at(data: Paired, a: NDArray[np.float64], b: NDArray[np.float64], level: float) -> Evidence:
+    if data.kind == "group":
+        return severe_rate(a, b, at=level, groups=data.unit)
+    both = ~np.isnan(a) & ~np.isnan(b)
+    only_a, only_b = int(np.sum((a >= level) & (b < level) & both)), int(np.sum((b >= level) & (a < level) & both))
+    n, discordant = int(both.sum()), only_a + only_b
+
+    def interval(at: float) -> Interval:
+        """Clopper-Pearson's limits on the share of the second among discordant items, as a difference."""
+        tail = (1 - at) / 2
+        low = 0.0 if only_b == 0 else float(betaincinv(only_b, only_a + 1, tail))
+        high = 1.0 if only_a == 0 else float(betaincinv(only_b + 1, only_a, 1 - tail))
+        scale = discordant / n
+        return Interval(low=(2 * low - 1) * scale, high=(2 * high - 1) * scale, level=at, method="exact sign test")
+
+    most = max(only_a, only_b)
+    p = 1.0 if most == min(only_a, only_b) else min(1.0, 2 * float(bdtrc(most - 1, discordant, 0.5)))
+    return Evidence(
+        estimate=(only_b - only_a) / n, interval=interval, p=lambda value: p if value == 0 else math.nan, n=n, units=n
     )
-
-
-def _gaps(
-    joints: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Gap, z and whether anything was seen at each severity, for tables of paired levels (... x 9 x 9)."""
-    size = joints.shape[0]
-    n = joints.sum(axis=(1, 2))
-    gap, z = np.zeros((size, 8)), np.zeros((size, 8))
-    used = np.zeros((size, 8), dtype=np.bool_)
-    for k in range(1, 9):
-        only_a = joints[:, k:, :k].sum(axis=(1, 2)).astype(np.float64)
-        only_b = joints[:, :k, k:].sum(axis=(1, 2)).astype(np.float64)
-        difference, discordant = only_a - only_b, only_a + only_b
-        variance = discordant - difference**2 / n
-        gap[:, k - 1] = difference / n
-        np.divide(difference, np.sqrt(np.maximum(variance, 1e-300)), out=z[:, k - 1], where=variance > 0)
-        used[:, k - 1] = discordant > 0
-    return gap, z, used
-
-
-def _null_maxima(joint: NDArray[np.int64], n_resamples: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Largest |z| when each item's two severities are swapped at random."""
-    i, j = np.triu_indices(9, 1)
-    both = joint[i, j] + joint[j, i]
-    some = both > 0
-    i, j, both = i[some], j[some], both[some]
-    out = np.empty(n_resamples)
-    for start in range(0, n_resamples, 2000):
-        size = min(2000, n_resamples - start)
-        stay = rng.binomial(both, 0.5, size=(size, len(both)))
-        tables = np.zeros((size, 9, 9), dtype=np.int64)
-        tables[:, range(9), range(9)] = np.diag(joint)
-        tables[:, i, j] = stay
-        tables[:, j, i] = both - stay
-        out[start : start + size] = np.abs(_gaps(tables)[1]).max(axis=1)
-    return out
-
-
-def _finding(
-    names: tuple[str, str],
-    p_equal: float,
-    p_a: float,
-    p_b: float,
-    crossing: bool,
-    alpha: float,
-    n: int,
-    error_gap: float,
-) -> Finding:
-    a, b = names
-    if min(p_a, p_b) <= alpha:
-        worse, better, p = (a, b, p_a) if p_a <= p_b else (b, a, p_b)
-        verdict, claim = Verdict.VERIFIED, f"{worse} is worse than {better} at every severity"
-        sentence = f"Verified: {claim} (p {p:.2g}): {better} is to be preferred whatever the levels cost."
-    elif crossing:
-        verdict, claim = Verdict.REFUTED, f"one of {a} and {b} is worse at every severity"
-        sentence = f"Refuted: each of {a} and {b} is worse at some severity; which to prefer depends on the costs."
-    else:
-        verdict, claim = Verdict.UNDECIDED, f"one of {a} and {b} is worse at every severity"
-        known = f"their severities differ (p {p_equal:.2g})" if p_equal <= alpha else "no difference is shown"
-        sentence = f"Undecided: whether one of {a} and {b} is worse at every severity is not shown; {known}."
-    return Finding(claim=claim, verdict=verdict, sentence=sentence, estimate=error_gap, n=n)

@@ -17,7 +17,6 @@ law and not on its edge.
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -25,6 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, ndtr
 
 from richter.errors import TooFewErrors
+from richter.records import Result
+from richter.severity._b_value import TOLERANCE
 from richter.severity._grid import DELTA, POSITIVE, count_levels
 
 __all__ = [
@@ -218,7 +219,7 @@ def _fit(
 
 
 @njit(cache=True, nogil=True)
-def _simulated_deviances(
+def _refitted(
     family: int,
     size: int,
     rows: NDArray[np.float64],
@@ -228,22 +229,12 @@ def _simulated_deviances(
     log_x: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    out = np.empty(len(rows))
+    """The winner's probabilities fitted to each row of counts."""
+    out = np.empty((len(rows), rows.shape[1]))
     for r in range(len(rows)):
         _, p, _ = _fit(family, size, rows[r], start, lower, x, log_x, weights)
-        out[r] = _deviance(rows[r], p)
+        out[r] = p
     return out
-
-
-@njit(cache=True, nogil=True)
-def _deviance(counts: NDArray[np.float64], p: NDArray[np.float64]) -> float:
-    """G^2 = 2 sum of c ln(c / (n p)): how far the sample is from the law, 0 when they agree."""
-    n = counts.sum()
-    total = 0.0
-    for i in range(len(p)):
-        if counts[i] > 0:
-            total += counts[i] * math.log(counts[i] / (n * p[i])) if p[i] > 0 else math.inf
-    return 2 * total
 
 
 def _arguments(family: str) -> tuple[int, int, NDArray[np.float64]]:
@@ -266,7 +257,7 @@ def family_probabilities(family: str, *parameters: float) -> NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyFit:
+class FamilyFit(Result):
     """A family fitted by maximum likelihood to n errors."""
 
     family: str
@@ -276,13 +267,9 @@ class FamilyFit:
     bic: float
     probabilities: tuple[float, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**dataclasses.asdict(self), "probabilities": list(self.probabilities)}
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PairTest:
+class PairTest(Result):
     """Two families compared. `p` is Vuong's, or the likelihood ratio's where one family contains the other."""
 
     first: str
@@ -294,18 +281,16 @@ class PairTest:
     likelihood_ratio_p: float | None
     p: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyComparison:
+class FamilyComparison(Result):
     """Five fits, all pairs of them, and whether the best by BIC is decisively so and fits at all.
 
     `decisive_paper`: Vuong p < 0.05 against the runner-up or a BIC gap above 6. `decisive`: the test that suits the
-    pair rejects the runner-up at 5% (a family inside the runner-up can never be decisive by it). `gof_p` is the
-    parametric bootstrap of the winner's deviance: a best family that does not fit is only the least bad of five.
+    pair rejects the runner-up at 5% (a family inside the runner-up can never be decisive by it), and the winner is
+    adequate. `misfit` is the largest gap between the distribution functions of the errors and of the winner,
+    `misfit_limit` its 95% upper limit, `adequate` whether that is within 0.05: a best family that does not fit is only
+    the least bad of five.
     """
 
     best: str
@@ -313,18 +298,13 @@ class FamilyComparison:
     delta_bic: float
     decisive_paper: bool
     decisive: bool
-    gof_p: float
+    misfit: float
+    misfit_limit: float
+    adequate: bool
     n_errors: int
     n_resamples: int
     fits: dict[str, FamilyFit]
     tests: tuple[PairTest, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        row["fits"] = {name: fit.to_dict() for name, fit in self.fits.items()}
-        row["tests"] = [test.to_dict() for test in self.tests]
-        return row
 
 
 def fit_families(
@@ -372,16 +352,22 @@ def families_from_counts(
     delta_bic = fits[second].bic - fits[best].bic
     inner_wins = (best, second) in _NESTED
     index, size, lower = _arguments(best)
-    drawn = rng.multinomial(n, np.array(fits[best].probabilities), size=n_resamples).astype(np.float64)
-    simulated = _simulated_deviances(index, size, drawn, thetas[best], lower, _X, _LOG_X, _WEIGHTS)
-    observed = _deviance(positive, np.array(fits[best].probabilities))
+    drawn = rng.multinomial(n, positive / n, size=n_resamples).astype(np.float64)
+    refitted = _refitted(index, size, drawn, thetas[best], lower, _X, _LOG_X, _WEIGHTS)
+    seen = np.cumsum(positive / n - np.array(fits[best].probabilities))
+    around = np.cumsum(drawn / n - refitted, axis=1)
+    misfit = float(np.abs(seen).max())
+    limit = misfit + float(np.quantile(np.abs(around - seen).max(axis=1), 0.95))
+    adequate = limit <= TOLERANCE
     return FamilyComparison(
         best=best,
         runner_up=second,
         delta_bic=delta_bic,
         decisive_paper=(head.vuong_p < 0.05) or delta_bic > 6,
-        decisive=head.p < 0.05 and not inner_wins,
-        gof_p=float((1 + np.sum(simulated >= observed - 1e-9)) / (1 + n_resamples)),
+        decisive=head.p < 0.05 and not inner_wins and adequate,
+        misfit=misfit,
+        misfit_limit=limit,
+        adequate=adequate,
         n_errors=n,
         n_resamples=n_resamples,
         fits={family: fits[family] for family in FAMILIES},

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
-from richter.severity._result import Result
+from richter.records import Result
 
 __all__ = ["Information", "Resolution", "conditional_information", "resolution_bound"]
 

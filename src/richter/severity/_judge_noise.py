@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.errors import InputError
+from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe
 from richter.severity._grid import snap
 from richter.severity._recount import Recount, count_disjoint, recount, slopes
-from richter.severity._result import Result
 from richter.severity._robustness import counts_of
 from richter.severity._scores import Scores
 from richter.stats import Leniency, Mapper, leniency, run_trials

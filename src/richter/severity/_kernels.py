@@ -1,4 +1,4 @@
-"""Compiled loops over count vectors: slopes, choice of m_min, swaps. Everything is in units of grid steps.
+"""Compiled loops over count vectors: slopes and choice of m_min. Everything is in units of grid steps.
 
 A row holds the counts of one sample at the positive levels (index 0 is the lowest). A tail starts at index `k` and
 ends at the top of the scale. q is the ratio of the law's probabilities at neighbouring levels, q = 10^(-b delta).
@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["AKI", "CENSORED", "CODES", "EXACT", "TRUNCATED", "fit_fixed", "fit_selected", "swap_halves"]
+__all__ = ["AKI", "CENSORED", "CODES", "EXACT", "TRUNCATED", "fit_fixed", "fit_from", "fit_selected", "fit_top_down"]
 
 AKI, EXACT, TRUNCATED, CENSORED = 0, 1, 2, 3
 CODES = {"aki": AKI, "exact": EXACT, "truncated": TRUNCATED, "censored": CENSORED}
@@ -136,6 +136,69 @@ def fit_selected(
 
 
 @njit(cache=True, nogil=True)
+def fit_top_down(
+    rows: NDArray[np.float64], code: int, min_events: int, first: int, most: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """For each row ln q and the lowest index down to which the law goes on, from index `first` downwards.
+
+    The tail at `first` (one level lower, where that holds fewer than `min_events`) is fitted; it predicts the share
+    that the next lower level has among all errors from there upwards. While |z| of that share is at most `most`
+    (binomial variance plus that of the fitted ln q) the level joins the tail; at the first misfit it ends. NaN and -1
+    without a tail, and where a tail that had to start below `first` is joined by no level: a pile-up there would pass
+    for the law.
+    """
+    size, levels = rows.shape
+    log_q = np.full(size, math.nan)
+    chosen = np.full(size, -1, dtype=np.int64)
+    for r in range(size):
+        above = 0.0
+        total = 0.0
+        k = levels
+        while k > first - 1 and (k > first or above < min_events):
+            k -= 1
+            total += above
+            above += rows[r, k]
+        if above < min_events:
+            continue
+        start = k
+        while True:
+            x = _log_q(above, total, rows[r, levels - 1], levels - 1 - k, code)
+            log_q[r] = x
+            chosen[r] = k
+            if k == 0 or not math.isfinite(x):
+                break
+            q = math.exp(x)
+            s0 = s1 = s2 = 0.0
+            power = 1.0
+            for j in range(levels - k + 1):  # the law from the next lower level on
+                s0 += power
+                s1 += j * power
+                if j < levels - k:
+                    s2 += power
+                power *= q
+            mean = 0.0
+            square = 0.0
+            power = 1.0 / s2
+            for j in range(levels - k):
+                mean += j * power
+                square += j * j * power
+                power *= q
+            below = rows[r, k - 1]
+            share = 1.0 / s0
+            variance = share * (1.0 - share) / (above + below)
+            variance += (share * s1 / s0) ** 2 / (above * max(square - mean * mean, 1e-12))
+            if abs(below / (above + below) - share) > most * math.sqrt(variance):
+                break
+            total += above
+            above += below
+            k -= 1
+        if start < first and k == start:  # started low, and nothing below confirms that the law holds there
+            log_q[r] = math.nan
+            chosen[r] = -1
+    return log_q, chosen
+
+
+@njit(cache=True, nogil=True)
 def fit_fixed(rows: NDArray[np.float64], k: int, code: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For each row ln q of the tail from index k and the KS distance there."""
     size, levels = rows.shape
@@ -158,42 +221,18 @@ def fit_fixed(rows: NDArray[np.float64], k: int, code: int) -> tuple[NDArray[np.
 
 
 @njit(cache=True, nogil=True)
-def _popcount(word: np.uint64) -> np.uint64:
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
-
-
-@njit(cache=True, nogil=True)
-def swap_halves(joint: NDArray[np.int64], words: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both conditions' positive counts after swapping each item's two levels with probability 1/2.
-
-    n'_ij ~ Binomial(n_ij + n_ji, 1/2), drawn as the number of set bits among as many random bits; one row of
-    `words` (64 random bits each) serves one permutation.
-    """
-    size = words.shape[0]
-    a = np.zeros((size, 9))
-    b = np.zeros((size, 9))
+def fit_from(rows: NDArray[np.float64], start: NDArray[np.int64], code: int) -> NDArray[np.float64]:
+    """For each row ln q of the tail from its own index; NaN where that is -1."""
+    size, levels = rows.shape
+    log_q = np.full(size, math.nan)
     for r in range(size):
-        w = 0
-        for i in range(9):
-            a[r, i] += joint[i, i]
-            b[r, i] += joint[i, i]
-            for j in range(i + 1, 9):
-                n = joint[i, j] + joint[j, i]
-                left = n
-                kept = np.uint64(0)
-                while left > 0:
-                    word = words[r, w]
-                    w += 1
-                    if left < 64:
-                        word = word >> np.uint64(64 - left)
-                    kept += _popcount(word)
-                    left -= 64
-                stay = float(kept)
-                a[r, i] += stay
-                b[r, j] += stay
-                a[r, j] += n - stay
-                b[r, i] += n - stay
-    return a[:, 1:].copy(), b[:, 1:].copy()
+        k = start[r]
+        if k < 0:
+            continue
+        n = 0.0
+        total = 0.0
+        for i in range(k, levels):
+            n += rows[r, i]
+            total += (i - k) * rows[r, i]
+        log_q[r] = _log_q(n, total, rows[r, levels - 1], levels - 1 - k, code)
+    return log_q

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2, random_table
 
 from richter.errors import InputError, TooFewErrors
-from richter.severity._result import Result
+from richter.records import Result
 
 __all__ = ["Coupling", "couple", "mechanisms_by_severity", "mechanisms_by_size", "severity_band", "size_class"]
 

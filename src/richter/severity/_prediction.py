@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.errors import InputError, TooFewErrors
+from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows, law_on_grid
 from richter.severity._grid import DELTA, level_index
 from richter.severity._kernels import CODES
-from richter.severity._result import Result
 from richter.severity._robustness import counts_of
 from richter.severity._scaling import RankCorrelation, correlate_ranks
 from richter.severity._scores import Scores

@@ -6,8 +6,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
-from richter.severity._result import Result
 
 __all__ = ["Recount", "Slopes", "matched_pairs", "recount", "slopes"]
 

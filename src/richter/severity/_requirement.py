@@ -2,13 +2,14 @@
 
 import dataclasses
 import re
+from collections.abc import Callable, Sequence
 
 from richter.errors import InputError
-from richter.records import Finding, Verdict, printable
+from richter.records import Claim, Family, Hypothesis, Interval, Verdict, printable
 from richter.severity._deployment import MILLION, DeploymentTable, clean_answers_needed
 from richter.severity._grid import level_index
 
-__all__ = ["Requirement", "check_requirement", "parse_requirement"]
+__all__ = ["Requirement", "check_requirements", "parse_requirement", "required"]
 
 _FORM = re.compile(
     r"\s*severity\s*>=\s*(?P<severity>[0-9.]+)\s+below\s+(?P<rate>[0-9][0-9.,_]*)\s*(?:/|per\s)\s*"
@@ -45,39 +46,100 @@ def parse_requirement(text: str) -> Requirement:
     return Requirement(severity=severity, per_million=rate)
 
 
-def check_requirement(name: str, table: DeploymentTable, requirement: Requirement) -> Finding:
-    """Verified when the upper one-sided limit is below the rate, refuted when the lower is above it, else undecided.
+def required(claim: Claim) -> str:
+    """What a claim of `check_requirements` asks, in words."""
+    assert claim.hypothesis is not None
+    rule = Requirement(severity=float(claim.measure.rsplit("_", 1)[1]), per_million=claim.hypothesis.value)
+    return f"{claim.conditions[0]} has {rule}"
 
+
+def check_requirements(
+    requirements: Sequence[Requirement],
+    table: Callable[[str, float], DeploymentTable],
+    names: Sequence[str],
+    *,
+    level: float = 0.95,
+    plan: str | None = None,
+    seed: int | None = None,
+) -> tuple[Claim, ...]:
+    """Check every requirement on every condition; `table(name, level)` gives a condition's rates at a level.
+
+    To hold several rules each must hold (intersection-union), so each is verified alone, where its one-sided upper
+    limit at `level` is below the rate. A violation is any of them (a union): refuted where the lower limit exceeds the
+    rate at Holm's level over all that are checked. So both false passes and false violations are at most 1 - level.
     Traffic that no item covers could be all events, so it enters the upper limit whole; it enters the lower as none.
     """
-    row = table.at(requirement.severity)
+    tables = {name: table(name, level) for name in names}
+    checks = [(rule, name) for rule in requirements for name in names]
+    left = list(checks)
+    violated: dict[tuple[Requirement, str], tuple[float, float]] = {}  # the lower limit and its level
+    while left:
+        strict = 1 - (1 - level) / len(left)
+        at = {name: tables[name] if len(left) == 1 else table(name, strict) for _, name in left}
+        lows = {c: at[c[1]].at(c[0].severity).lower * (1 - at[c[1]].uncovered) for c in left}
+        found = {c: (low, strict) for c, low in lows.items() if low > c[0].per_million}
+        violated |= found
+        left = [c for c in left if c not in found]
+        if not found:
+            break
+    return tuple(
+        _claim(rule, name, tables[name], violated.get((rule, name)), len(checks), plan=plan, seed=seed)
+        for rule, name in checks
+    )
+
+
+def _claim(
+    rule: Requirement,
+    name: str,
+    table: DeploymentTable,
+    violated: tuple[float, float] | None,
+    size: int,
+    *,
+    plan: str | None,
+    seed: int | None,
+) -> Claim:
+    row = table.at(rule.severity)
     covered = 1 - table.uncovered
     upper, lower = row.upper * covered + table.uncovered * MILLION, row.lower * covered
     seen = f"{row.count:,} in {row.n:,} answers, {table.basis}"
     needed: int | None = None
-    if upper < requirement.per_million:
-        verdict = Verdict.VERIFIED
-        sentence = f"Verified: {name} has {requirement} (at most {upper:,.0f} per million; {seen})."
-    elif lower > requirement.per_million:
+    if violated is not None:
         verdict = Verdict.REFUTED
-        sentence = f"Violated: {name} does not have {requirement} (at least {lower:,.0f} per million; {seen})."
+        of = "" if size == 1 else f", corrected for {size} checks"
+        sentence = f"Violated: {name} does not have {rule} (at least {violated[0]:,.0f} per million{of}; {seen})."
+    elif upper < rule.per_million:
+        verdict = Verdict.VERIFIED
+        sentence = f"Verified: {name} has {rule} (at most {upper:,.0f} per million; {seen})."
     else:
         verdict = Verdict.UNDECIDED
-        clean = clean_answers_needed(requirement.per_million, level=table.level)
-        if table.uncovered * MILLION >= requirement.per_million:
+        clean = clean_answers_needed(rule.per_million, level=table.level)
+        if table.uncovered * MILLION >= rule.per_million:
             reason = f"{table.uncovered:.1%} of the traffic is covered by no item"
         elif row.count == 0:
             needed = clean
             reason = f"{clean:,} answers without such an event would show it"
         else:
             reason = f"the rate may lie between {lower:,.0f} and {upper:,.0f} per million"
-        sentence = f"Undecided: whether {name} has {requirement} is not shown: {reason} ({seen})."
-    return Finding(
-        claim=f"{name} has {requirement}",
+        sentence = f"Undecided: whether {name} has {rule} is not shown: {reason} ({seen})."
+    both = 2 * table.level - 1  # two one-sided limits
+    return Claim(
+        measure=f"severe_per_million_{rule.severity:g}",
+        conditions=(name,),
         verdict=verdict,
         sentence=sentence,
         estimate=row.per_million,
-        interval=row.interval,
+        interval=Interval(low=lower, high=upper, level=both, method="one-sided limits")
+        if violated is None
+        else Interval(low=violated[0], high=upper, level=1 - 2 * (1 - violated[1]), method="one-sided limits"),
+        plain_interval=row.interval,
         n=row.n,
+        units=row.n,
         needed=needed,
+        needed_for=None if needed is None else rule.per_million,
+        hypothesis=Hypothesis(relation="below", value=rule.per_million),
+        better="lower",
+        family=Family(method="each alone to pass, holm to be violated", size=size),
+        basis=table.basis,
+        plan=plan,
+        seed=seed,
     )

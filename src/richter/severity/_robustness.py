@@ -47,7 +47,7 @@ def leave_one_domain_out(scores: Scores, *, recipe: Recipe = DEFAULT, **options:
 
 def aggregate_judges(judges: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
     """One severity from two judges' scores (2 x ...); in max, min and mean the other's stands where one failed."""
-    first, second = judges
+    first, second = judges[:2]
     if rule not in AGGREGATIONS:
         raise InputError(f"The rule {rule!r} is not known.", remedy=f"Use one of {', '.join(AGGREGATIONS)}.")
     scores: NDArray[np.float64] = {

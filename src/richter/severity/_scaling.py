@@ -9,10 +9,9 @@ from scipy.stats import kendalltau, rankdata, spearmanr
 from scipy.stats import t as student
 
 from richter.errors import TooFewErrors
-from richter.records import Interval
+from richter.records import Interval, Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._discriminate import m_min_strategies
-from richter.severity._result import Result
 from richter.severity._robustness import counts_of
 from richter.severity._scores import Scores
 

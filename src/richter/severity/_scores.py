@@ -15,8 +15,9 @@ __all__ = ["Scores"]
 class Scores:
     """Severities of `items` (rows) under `conditions` (columns), NaN where not rated, with what is known of each.
 
-    `domain` and `tier` are per item; `judges` holds the two judges' own scores (2 x items x conditions) and
-    `judge_names` who they were; `length` is the answer's length in any unit.
+    `domain`, `tier` and `groups` (codes; items of a group are not independent) are per item; `judges` holds the judges'
+    own scores (judges x items x conditions, NaN where one gave none) and `judge_names` who they were; `length` is the
+    answer's length in any unit.
     """
 
     items: tuple[str, ...]
@@ -27,6 +28,7 @@ class Scores:
     judges: NDArray[np.float64] | None = None
     judge_names: NDArray[np.str_] | None = None
     length: NDArray[np.float64] | None = None
+    groups: NDArray[np.intp] | None = None
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """Each condition's severities."""

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from richter.errors import InputError, TooFewErrors
+from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._discriminate import m_min_strategies
 from richter.severity._grid import TOP, snap
 from richter.severity._kernels import CODES, fit_selected
-from richter.severity._result import Result
 from richter.severity._robustness import counts_of
 from richter.severity._scores import Scores
 

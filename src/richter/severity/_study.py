@@ -1,133 +1,201 @@
-"""A whole study of severities: every condition, every matched pair, every rate."""
+"""A whole study of severities: whose errors are worse, how bad each condition's are, and which law describes them."""
 
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from richter.errors import InputError, TooFewErrors
+from richter.records import Claim, Interval, Refused, Result
 from richter.severity._b_value import DEFAULT, BValue, Recipe
-from richter.severity._deployment import DeploymentTable, Traffic, deployment_table
-from richter.severity._discriminate import Discrimination, discriminate
+from richter.severity._deployment import DeploymentRow, DeploymentTable, Traffic, deployment_table
+from richter.severity._discriminate import Discrimination, PairCounts, Unestimated, discriminate
 from richter.severity._families import FamilyComparison, families_from_counts
-from richter.severity._kernels import CODES
+from richter.severity._given_error import mean_given_error
+from richter.severity._grid import TOP
 from richter.severity._scores import Scores
-from richter.stats import Mapper, in_threads
+from richter.severity._true_severity import TrueSeverity
+from richter.stats import Mapper, in_threads, wilson
 
-__all__ = ["SeverityStudy", "study_severity"]
+__all__ = ["ConditionSeverity", "SeverityStudy", "study_severity"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SeverityStudy:
-    """Slopes, families, rates and pairs of all conditions. Conditions without a rated answer are in `unrated`."""
+class ConditionSeverity(Result):
+    """One condition: how often it errs, how grave its errors are, its rates per million, and the law behind a gate.
 
-    discrimination: Discrimination
-    families: Mapping[str, FamilyComparison | None]
-    deployment: Mapping[str, DeploymentTable]
+    `slope`, `families` and `rates` are None where the scores are on another scale than 0 to 4; `paper` is the paper's
+    own b with its interval.
+    """
+
+    n: int
+    errors: int
+    error_rate: float
+    error_rate_interval: Interval
+    mean_given_error: float | None
+    mean_given_error_interval: Interval | None
+    slope: BValue | Unestimated | None
+    families: FamilyComparison | None
+    rates: DeploymentTable | None
+    paper: Mapping[str, float | None] | None
+    derived = ("b", "per_million", "basis", "uncovered")
+    unwritten = ("rates",)
+
+    @property
+    def b(self) -> Mapping[str, float] | None:
+        """The slope by each estimator; None where there is none."""
+        return self.slope.b_by_estimator if isinstance(self.slope, BValue) else None
+
+    @property
+    def per_million(self) -> Mapping[str, DeploymentRow]:
+        """Rates by severity."""
+        return {} if self.rates is None else {f"{r.severity:.1f}": r for r in self.rates.rows}
+
+    @property
+    def basis(self) -> str | None:
+        """Whose severities the rates are."""
+        return None if self.rates is None else self.rates.basis
+
+    @property
+    def uncovered(self) -> float | None:
+        """The share of the traffic that no rated item represents."""
+        return None if self.rates is None else self.rates.uncovered
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SeverityStudy(Result):
+    """Claims on pairs first, then every condition. `unrated` are conditions without a rated answer."""
+
+    claims: tuple[Claim, ...]
+    refused: tuple[Refused, ...]
+    counts: PairCounts
+    conditions: Mapping[str, ConditionSeverity]
+    recipe: Recipe
+    max_error_gap: float
+    min_gap: float
+    level: float
+    n_resamples: int
     unrated: tuple[str, ...]
     n_unrated_rows: int
+    notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values under the names that others rely on."""
-        return {
-            "conditions": {name: self._condition(name) for name in self.deployment},
-            "pairs": [pair.to_dict() for pair in self.discrimination.pairs],
-            "counts": self.discrimination.counts.to_dict(),
-            "recipe": self.discrimination.recipe.to_dict(),
-            "reliability": self.discrimination.reliability,
-            "n_resamples": self.discrimination.n_resamples,
-            "unrated_conditions": list(self.unrated),
-        }
+    @property
+    def slopes(self) -> Mapping[str, BValue | Unestimated]:
+        """Each condition's slope, or why it has none."""
+        return {name: c.slope for name, c in self.conditions.items() if c.slope is not None}
 
-    def _condition(self, name: str) -> dict[str, Any]:
-        fit, families, table = self.discrimination.conditions[name], self.families[name], self.deployment[name]
-        row: dict[str, Any] = {"n": fit.n, "errors": fit.n_errors, "error_rate": fit.error_rate}
-        if isinstance(fit, BValue):
-            row |= {
-                "b": fit.b_by_estimator,
-                "m_min": fit.m_min,
-                "n_above": fit.n_above,
-                "interval": [fit.interval.low, fit.interval.high],
-                "standard_error": fit.standard_error,
-                "gof_p": fit.gof_p,
-                "m_min_frequency": {f"{k:g}": v for k, v in fit.m_min_frequency.items()},
-                "verdict": "estimated",
-                "needed": None,
-                "reason": None,
-            }
-        else:
-            row |= {
-                "b": dict.fromkeys(CODES),
-                **dict.fromkeys(("m_min", "n_above", "interval", "standard_error", "gof_p")),
-                "m_min_frequency": {},
-                "verdict": "undecided",
-                "needed": fit.needed,
-                "reason": fit.reason,
-            }
-        paper = self.discrimination.paper_conditions[name]
-        row["paper"] = (
-            {"b": paper.b, "m_min": paper.m_min, "interval": [paper.interval.low, paper.interval.high]}
-            if isinstance(paper, BValue)
-            else None
-        )
-        row["best_family"] = None if families is None else families.best
-        row["families"] = {} if families is None else {k: v.to_dict() for k, v in families.fits.items()}
-        row["family_comparison"] = (
-            None if families is None else {k: v for k, v in families.to_dict().items() if k != "fits"}
-        )
-        row["per_million"] = table.to_dict()["rows"]
-        row["basis"] = table.basis
-        row["uncovered"] = table.uncovered
-        return row
+    @property
+    def rates(self) -> Mapping[str, DeploymentTable]:
+        """Each condition's rates per million."""
+        return {name: c.rates for name, c in self.conditions.items() if c.rates is not None}
 
 
 def study_severity(
     scores: Scores,
     *,
     recipe: Recipe = DEFAULT,
+    control: str | None = None,
+    primary: str = "severity_given_error",
     traffic: Traffic | None = None,
-    reliability: float | None = None,
     max_error_gap: float = 0.05,
     min_gap: float = 0.15,
-    alpha: float = 0.05,
+    margin: float | None = None,
+    corrected: Mapping[str, TrueSeverity] | None = None,
     n_resamples: int = 2000,
     level: float = 0.95,
-    exploratory: bool = True,
+    basis: str = "",
+    plan: str | None = None,
+    seed: int | None = None,
     rng: np.random.Generator,
     mapper: Mapper = in_threads,
 ) -> SeverityStudy:
-    """Run `estimate_b`, `fit_families`, `discriminate` and `deployment_table` on all conditions of a study.
+    """Run `discriminate`, `fit_families` and `deployment_table` on all conditions of a study.
 
-    `mapper` says where the pairs are tested and changes no number.
+    Claims need no law and no scale but "0 is correct, more is worse". Rates at levels, families and slopes need the
+    scale 0 to 4. `mapper` says where the pairs are tested and changes no number.
     """
-    counts = scores.counts()
-    columns = {name: column for name, column in scores.columns().items() if counts[name].sum() > 0}
+    columns = {name: x for name, x in scores.columns().items() if not np.isnan(x).all()}
     if not columns:
         raise InputError("No answer is rated.", remedy="Give at least one severity.")
-    discrimination = discriminate(
+    on_grid = all(np.nanmax(x) <= TOP for x in columns.values())
+    found = discriminate(
         columns,
+        groups=scores.groups,
+        control=control,
+        primary=primary,
         recipe=recipe,
-        reliability=reliability,
         max_error_gap=max_error_gap,
         min_gap=min_gap,
-        alpha=alpha,
+        margin=margin,
+        corrected=corrected,
         n_resamples=n_resamples,
         level=level,
-        exploratory=exploratory,
+        basis=basis,
+        plan=plan,
+        seed=seed,
         rng=rng,
         mapper=mapper,
     )
-    families: dict[str, FamilyComparison | None] = {}
-    for name in columns:
-        try:
-            families[name] = families_from_counts(counts[name], n_resamples=n_resamples, rng=rng)
-        except TooFewErrors:  # the slope's reason, kept in its `Unestimated`, says the same
-            families[name] = None
+    counts = scores.counts() if on_grid else {}
     return SeverityStudy(
-        discrimination=discrimination,
-        families=families,
-        deployment={name: deployment_table(column, traffic=traffic, level=level) for name, column in columns.items()},
+        claims=found.claims,
+        refused=found.refused,
+        counts=found.counts,
+        conditions={
+            name: _condition(name, x, found, counts.get(name), scores, traffic, n_resamples, level, rng)
+            for name, x in columns.items()
+        },
+        recipe=recipe,
+        max_error_gap=max_error_gap,
+        min_gap=min_gap,
+        level=level,
+        n_resamples=n_resamples,
         unrated=tuple(name for name in scores.conditions if name not in columns),
         n_unrated_rows=int(np.isnan(scores.severity).sum()),
+        notes=() if on_grid else (_OTHER_SCALE.format(top=max(float(np.nanmax(x)) for x in columns.values())),),
+    )
+
+
+_OTHER_SCALE = (
+    "Severities reach {top:g}: another scale than 0 to 4. Claims that need no law are made on it as it stands "
+    "(--any-scale: this is meant); for rates at its levels and for a law map it with --as-severity RIGHT:WORST."
+)
+
+
+def _condition(
+    name: str,
+    severity: NDArray[np.float64],
+    found: Discrimination,
+    counts: NDArray[np.int64] | None,
+    scores: Scores,
+    traffic: Traffic | None,
+    n_resamples: int,
+    level: float,
+    rng: np.random.Generator,
+) -> ConditionSeverity:
+    n, errors = int(np.sum(~np.isnan(severity))), int(np.sum(severity > 0))
+    mean = mean_given_error(severity, groups=scores.groups) if errors else None
+    families: FamilyComparison | None = None
+    more: dict[str, Any] = {"slope": None, "rates": None}
+    if counts is not None:
+        try:
+            families = families_from_counts(counts, n_resamples=min(n_resamples, 500), rng=rng)
+        except TooFewErrors:  # the slope's reason, kept in its `Unestimated`, says the same
+            families = None
+        more = {
+            "slope": found.conditions[name],
+            "rates": deployment_table(severity, traffic=traffic, level=level),
+        }
+    return ConditionSeverity(
+        n=n,
+        errors=errors,
+        error_rate=errors / n,
+        error_rate_interval=wilson(errors, n, level=level),
+        mean_given_error=None if mean is None else mean.estimate,
+        mean_given_error_interval=None if mean is None else mean.interval(level),
+        families=families,
+        paper=found.paper.get(name),
+        **more,
     )

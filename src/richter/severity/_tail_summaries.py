@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, fisher_exact, spearmanr
 
+from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._grid import POSITIVE, count_joint, level_index, snap
 from richter.severity._recount import matched_pairs
-from richter.severity._result import Result
 from richter.severity._robustness import counts_of
 from richter.severity._scores import Scores
 from richter.stats import benjamini_hochberg

@@ -349,7 +349,9 @@ def _ratings(
     """The column of severities as given, or one rating a row where a column names the rater, and judges' columns."""
     found = []
     if "severity" in rows.columns:
-        checked = rows.with_columns(severities(rows, "severity", options.as_severity or (0.0, 4.0), what))
+        checked = rows.with_columns(
+            severities(rows, "severity", options.as_severity, what, any_scale=options.any_scale)
+        )
         if "rater" in place:
             kind = _text(frame[place["kind"]]).str.to_lowercase() if "kind" in place else pl.lit("human")
             checked = checked.with_columns(kind.alias("kind"))
@@ -370,7 +372,9 @@ def _ratings(
         values = rows.with_columns(
             _to_numbers(frame, column, "severity", what, place).alias("severity"), named.alias("rater")
         )
-        values = values.with_columns(severities(values, "severity", options.as_severity or (0.0, 4.0), what))
+        values = values.with_columns(
+            severities(values, "severity", options.as_severity, what, any_scale=options.any_scale)
+        )
         found.append(values.filter(pl.col("rater").is_not_null()).with_columns(pl.lit("judge").alias("kind")))
     if not found:
         return pl.DataFrame(schema=RATINGS)

@@ -146,10 +146,7 @@ def _of_items(first: pl.DataFrame) -> dict[str, Any]:
 
 
 def severity_scores(tables: Tables) -> Scores:
-    """The severities of first draws as items x conditions, with domains, tiers and the two judges where there are.
-
-    Judges' own scores are those of an answer's first two raters of the kind that counts.
-    """
+    """The severities of first draws as items x conditions, with groups, domains, tiers and all raters' own scores."""
     from richter.severity import Scores  # here, since it loads numba, which other tables need not wait for
 
     found = severity_of(tables).filter(pl.col("draw") == 0)
@@ -178,6 +175,7 @@ def severity_scores(tables: Tables) -> Scores:
         first.unique("item", keep="first"), on="item", how="left", maintain_order="left"
     )
     judges, judge_names = _judges(tables, items, conditions, place)
+    group = of_item["group"]
     domain = of_item["domain"]
     return Scores(
         items=items,
@@ -187,6 +185,7 @@ def severity_scores(tables: Tables) -> Scores:
         tier=_tiers(of_item["tier"], tables.name),
         judges=judges,
         judge_names=judge_names,
+        groups=None if group.null_count() == len(group) else _codes(group, of_item["item"]),
         length=grid(first, "tokens_out") if first["tokens_out"].null_count() < len(first) else None,
     )
 
@@ -200,13 +199,20 @@ def _judges(
     ).with_columns(pl.int_range(pl.len()).over(KEY).alias("place"))
     if not (rows["place"] > 0).any():
         return None, None
-    shape = (2, len(items), len(conditions))
+    raters = int(rows["place"].max()) + 1  # type: ignore[arg-type]
+    shape = (raters, len(items), len(conditions))
     scores, names = np.full(shape, np.nan), np.full(shape, "", dtype=object)
-    for k in (0, 1):
+    for k in range(raters):
         own = rows.filter(pl.col("place") == k)
         scores[k][place(own)] = own["severity"].fill_null(float("nan")).to_numpy()
         names[k][place(own)] = own["rater"].to_numpy()
     return scores, names.astype(np.str_)
+
+
+def _codes(group: pl.Series, item: pl.Series) -> NDArray[np.intp]:
+    """Each item's group as a code; an item that names none is one of its own."""
+    named = pl.select(pl.when(group.is_null()).then("item\0" + item).otherwise("group\0" + group)).to_series()
+    return (named.rank("dense") - 1).to_numpy().astype(np.intp)
 
 
 def _tiers(text: pl.Series, name: str) -> NDArray[np.int64] | None:

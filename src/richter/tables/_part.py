@@ -114,9 +114,16 @@ def _in_order(answers: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
     return answers[order.select(pl.arg_sort_by("condition", "item", "draw")).to_series()]
 
 
-def severities(rows: pl.DataFrame, column: str, scale: tuple[float, float], what: str) -> pl.Series:
-    """A column on a scale from right to worst as severities from 0 to 4; what lies off the scale is refused."""
-    low, high = scale
+def severities(
+    rows: pl.DataFrame, column: str, scale: tuple[float, float] | None, what: str, *, any_scale: bool = False
+) -> pl.Series:
+    """A column on a scale from right to worst as severities from 0 to 4; what lies off the scale is refused.
+
+    With `any_scale` and no scale named, severities above 4 stay as they are: 0 is right and more is worse.
+    """
+    if scale is None and any_scale and not (rows[column] < 0).any():
+        return rows[column].alias("severity")
+    low, high = scale or (0.0, TOP)
     if low == high:
         raise InputError(
             f"A scale from {low:g} to {high:g} has no length.", remedy="Give --as-severity RIGHT:WORST, as 5:1."
@@ -129,7 +136,7 @@ def severities(rows: pl.DataFrame, column: str, scale: tuple[float, float], what
         raise InputError(
             f"{what}: {off.sum()} values lie off the scale {low:g}:{high:g} of severities ({shown}).",
             remedy="Severities run from 0 (right) to 4 (worst); another scale is read as --as-severity RIGHT:WORST, "
-            f"here perhaps --as-severity {_right_to_worst(rows[column], scale)}",
+            f"here perhaps --as-severity {_right_to_worst(rows[column], (low, high))}",
         )
     return severity.clip(0.0, TOP).alias("severity")
 

@@ -138,7 +138,7 @@ def slope_b() -> Metric:
         values, samples = _read(scores)
         rng = np.random.default_rng(SEED)
         try:
-            fit = b_from_counts(count_levels(values), n_resamples=RESAMPLES, goodness_of_fit=False, rng=rng)
+            fit = b_from_counts(count_levels(values), n_resamples=RESAMPLES, rng=rng)
         except TooFewErrors:
             return _row("b", math.nan)
         number = int(samples.max()) + 1

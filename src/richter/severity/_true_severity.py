@@ -1,0 +1,344 @@
+"""Severities behind noisy judges: rates, means and b as people would rate, with the judges' errors in the limits.
+
+Judges who err at random make errors look graver or lighter than they are, and no number of answers mends it. What
+identifies their errors: human labels on some answers, three or more ratings an answer whose errors are independent, or
+a stated table of errors. Two exchangeable judges alone do not.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from richter.claims import Evidence
+from richter.errors import InputError, TooFewErrors
+from richter.records import Interval, Result
+from richter.severity._b_value import PER_STEP, PLANNED
+from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
+from richter.severity._kernels import TRUNCATED, fit_fixed
+from richter.stats import ppi_rate
+
+__all__ = [
+    "TrueSeverity",
+    "rater_errors",
+    "severity_by_confusion",
+    "severity_by_labels",
+    "severity_by_ratings",
+    "true_difference",
+]
+
+FEWEST_LABELS = 30
+FEWEST_ABOVE = 30
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Estimated(Result):
+    """A value with its interval."""
+
+    estimate: float
+    interval: Interval
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TrueSeverity(Result):
+    """One condition with its judges' errors taken into account.
+
+    `at_least` is the share of answers at or above each level, `mean` the mean severity of all answers, `given_error` of
+    errors; `b` is None where too few answers carry it (`b_blocked` says why). `shares` are the nine levels' shares
+    in every draw from the posterior or bootstrap, from which all limits come.
+    """
+
+    basis: str
+    n: int
+    at_least: dict[str, Estimated]
+    error_rate: Estimated
+    mean: Estimated
+    given_error: Estimated
+    b: Estimated | None
+    b_blocked: str | None
+    m_min: float
+    shares: Floats
+    unwritten = ("shares",)
+
+
+def severity_by_labels(
+    judged: ArrayLike,
+    human: ArrayLike,
+    *,
+    m_min: float = PLANNED,
+    n_resamples: int = 4000,
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> TrueSeverity:
+    """As people would rate: `judged` severities of all answers, `human` labels of some (NaN: none), answer by answer.
+
+    The misclassification likelihood by predictive values: P(true = k) = sum over judged levels h of P(h) P(true = k |
+    h), with P(true | h) from the labelled answers judged h. Each row has a Dirichlet posterior with a prior of one
+    label, half spread over all levels and half as the levels beside it were labelled; P(h) one from all answers. Labels
+    may be oversampled by judged level; within one they must be a random sample. Rates have the rare-safe form of
+    `stats.ppi_rate` by judged level instead. b is given from 30 labels at or above `m_min`.
+    """
+    index = snap(judged).ravel()
+    label = snap(human, name="human").ravel()
+    if index.shape != label.shape:
+        raise InputError(f"{label.size} labels for {index.size} answers.", remedy="Give NaN where there is none.")
+    both = (index >= 0) & (label >= 0)
+    labelled = int(both.sum())
+    if labelled < FEWEST_LABELS:
+        raise TooFewErrors(
+            f"{labelled} human labels are too few to know the judges' errors: {FEWEST_LABELS} are needed.",
+            n=labelled,
+            needed=FEWEST_LABELS,
+            remedy="Label more answers: richter rate.",
+        )
+    answers = np.bincount(index[index >= 0], minlength=9).astype(np.float64)
+    pairs = np.bincount(index[both] * 9 + label[both], minlength=81).reshape(9, 9).astype(np.float64)
+    prior = _neighbours(pairs)
+    overall = answers / answers.sum() @ ((pairs + 1e-6 * prior) / (pairs + 1e-6 * prior).sum(axis=1, keepdims=True))
+    weight = _dirichlet(answers + 1e-9, n_resamples, rng)
+    shares = np.zeros((n_resamples, 9))
+    for h in range(9):
+        shares += weight[:, h, None] * _dirichlet(pairs[h] + prior[h], n_resamples, rng)
+    above = int(pairs[:, level_index(m_min) :].sum())
+    why = f"{above} human labels at or above {m_min:g} are too few for a slope: {FEWEST_ABOVE} are needed"
+    found = _summary(
+        overall,
+        shares,
+        n=int((index >= 0).sum()),
+        basis=f"corrected by {labelled:,} human labels",
+        m_min=m_min,
+        blocked=why if above < FEWEST_ABOVE else None,
+        level=level,
+    )
+    flagged, given = LEVELS[index[index >= 0]], np.where(label < 0, np.nan, LEVELS[label])[index >= 0]
+    rates = {}
+    for name, at in zip(found.at_least, POSITIVE, strict=True):
+        rate = ppi_rate(given, flagged, float(at), strata=index[index >= 0], level=level)
+        rates[name] = Estimated(estimate=rate.estimate, interval=rate.interval)
+    return dataclasses.replace(found, at_least=rates, error_rate=rates[f"{POSITIVE[0]:.1f}"])
+
+
+def _neighbours(pairs: Floats) -> Floats:
+    """A prior of one label for each judged level: half spread evenly, half as the levels beside it were labelled."""
+    near = 0.25 ** np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
+    known = near @ (pairs / np.maximum(pairs.sum(axis=1, keepdims=True), 1) * (pairs.sum(axis=1, keepdims=True) > 0))
+    return np.asarray(0.5 / 9 + 0.5 * known / known.sum(axis=1, keepdims=True))
+
+
+def _dirichlet(alpha: Floats, size: int, rng: np.random.Generator) -> Floats:
+    drawn = rng.standard_gamma(alpha, size=(size, len(alpha)))
+    return np.asarray(drawn / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300))
+
+
+def severity_by_confusion(
+    judged: ArrayLike,
+    confusion: ArrayLike,
+    *,
+    m_min: float = PLANNED,
+    basis: str = "corrected by a stated table of the judges' errors",
+    n_resamples: int = 500,
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> TrueSeverity:
+    """From a table of errors: row t of the 9 x 9 `confusion` is how an answer of true level t is judged.
+
+    The shares p of true levels maximise the likelihood of the judged counts, sum over h of c_h log(sum_t p_t C_th), by
+    expectation-maximisation; limits by resampling the counts. The table is taken as known: its own error is not in
+    them.
+    """
+    table = _check_confusion(confusion)
+    index = snap(judged).ravel()
+    counts = np.bincount(index[index >= 0], minlength=9).astype(np.float64)
+    n = int(counts.sum())
+    if n == 0:
+        raise InputError("No answer is rated.", remedy="Give at least one severity.")
+    drawn = np.vstack([counts, rng.multinomial(n, counts / n, size=n_resamples)])
+    shares = _unmixed(drawn / n, table)
+    above = n * float(shares[0, level_index(m_min) :].sum())
+    why = f"about {above:.0f} errors at or above {m_min:g} are too few for a slope: {FEWEST_ABOVE} are needed"
+    return _summary(
+        shares[0],
+        shares[1:],
+        n=n,
+        basis=basis,
+        m_min=m_min,
+        blocked=why if above < FEWEST_ABOVE else None,
+        level=level,
+    )
+
+
+def _check_confusion(confusion: ArrayLike) -> Floats:
+    table = np.asarray(confusion, dtype=np.float64)
+    if table.shape != (9, 9) or (table < 0).any() or not np.allclose(table.sum(axis=1), 1, atol=1e-6):
+        raise InputError(
+            "A table of judges' errors needs 9 x 9 shares, each row summing to 1.",
+            remedy="Row t says how an answer of true level t (0, 0.5, .. 4) is judged.",
+        )
+    return table
+
+
+def _unmixed(seen: Floats, table: Floats, *, steps: int = 300) -> Floats:
+    """Shares of true levels behind rows of judged shares: expectation-maximisation, all rows at once."""
+    shares = np.full_like(seen, 1 / 9)
+    for _ in range(steps):
+        expected = np.maximum(shares @ table, 1e-300)
+        shares = shares * ((seen / expected) @ table.T)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def rater_errors(ratings: ArrayLike, *, steps: int = 500) -> Floats:
+    """The 9 x 9 table of errors of exchangeable raters, from three or more ratings an answer (answers x raters).
+
+    A latent class model (Dawid and Skene 1979) with one table for all: given the true level, ratings are independent.
+    That is what three ratings can identify and two cannot; raters who share their mistakes break it, and then the table
+    is too kind. Started from a table that errs by little, which settles which class is which level.
+    """
+    levels = snap(ratings)
+    if levels.ndim != 2 or levels.shape[1] < 3:
+        raise InputError(
+            "Two ratings an answer do not identify the raters' errors.",
+            remedy="Give three or more ratings an answer, human labels, or a stated table of errors.",
+        )
+    full = levels[(levels >= 0).sum(axis=1) >= 3]
+    if len(full) < 9 * FEWEST_LABELS:
+        raise TooFewErrors(
+            f"{len(full)} answers with three ratings are too few: {9 * FEWEST_LABELS} are needed.",
+            n=len(full),
+            needed=9 * FEWEST_LABELS,
+        )
+    return _latent(np.stack([(full == k).sum(axis=1) for k in range(9)], axis=1), steps=steps)
+
+
+def _latent(votes: NDArray[np.int64], *, start: Floats | None = None, steps: int = 500) -> Floats:
+    """The table of errors behind answers' votes by level (answers x 9), by expectation-maximisation."""
+    patterns, times = np.unique(votes, axis=0, return_counts=True)
+    distance = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
+    table = 0.5**distance if start is None else start
+    table = table / table.sum(axis=1, keepdims=True)
+    share = times @ patterns / (times @ patterns).sum()
+    for _ in range(steps):
+        log_p = np.log(np.maximum(share, 1e-12)) + patterns @ np.log(np.maximum(table, 1e-9)).T
+        posterior = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+        posterior *= times[:, None] / posterior.sum(axis=1, keepdims=True)
+        share = posterior.sum(axis=0) / times.sum()
+        table = posterior.T @ patterns + 1e-6
+        table /= table.sum(axis=1, keepdims=True)
+    return np.asarray(table)
+
+
+def severity_by_ratings(
+    ratings: Mapping[str, Floats],
+    *,
+    m_min: float = PLANNED,
+    n_resamples: int = 200,
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> dict[str, TrueSeverity]:
+    """Every condition from three or more ratings an answer (answers x raters; NaN: none) with independent errors.
+
+    One table of errors for all conditions (`rater_errors`) and each condition's shares behind the histogram of its
+    ratings. Answers are resampled and all is fitted anew, so that the table's own error is in the limits.
+    """
+    levels = {name: snap(x) for name, x in ratings.items()}
+    votes = {name: np.stack([(x == k).sum(axis=1) for k in range(9)], axis=1) for name, x in levels.items()}
+    table = _latent(np.concatenate(list(votes.values())))
+    drawn: dict[str, list[Floats]] = {name: [] for name in votes}
+    for _ in range(n_resamples):
+        again = {name: v[rng.integers(0, len(v), len(v))] for name, v in votes.items()}
+        own = _latent(np.concatenate(list(again.values())), start=table, steps=60)
+        for name, v in again.items():
+            drawn[name].append(_unmixed(v.sum(axis=0)[None, :] / v.sum(), own)[0])
+    out = {}
+    for name, v in votes.items():
+        n = int((v.sum(axis=1) > 0).sum())
+        overall = _unmixed(v.sum(axis=0)[None, :] / v.sum(), table)[0]
+        above = n * float(overall[level_index(m_min) :].sum())
+        why = f"about {above:.0f} errors at or above {m_min:g} are too few for a slope: {FEWEST_ABOVE} are needed"
+        out[name] = _summary(
+            overall,
+            np.array(drawn[name]),
+            n=n,
+            basis="corrected by three or more ratings an answer, whose errors are taken as independent",
+            m_min=m_min,
+            blocked=why if above < FEWEST_ABOVE else None,
+            level=level,
+        )
+    return out
+
+
+def _summary(
+    overall: Floats, shares: Floats, *, n: int, basis: str, m_min: float, blocked: str | None, level: float
+) -> TrueSeverity:
+    point = overall[None, :]
+
+    def of(value: Floats, draws: Floats) -> Estimated:
+        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        span = Interval(low=float(low), high=float(high), level=level, method="percentiles of the true shares")
+        return Estimated(estimate=float(value[0]), interval=span)
+
+    start = level_index(m_min)
+    slopes = _slopes(shares, start)
+    finite = slopes[np.isfinite(slopes)]
+    if blocked is None and np.count_nonzero(overall[start:] > 1e-9) < 2:
+        blocked = "all errors there are at one level: a slope needs two"
+    if blocked is None and (len(finite) < len(slopes) / 2 or not math.isfinite(_slopes(point, start)[0])):
+        blocked = "the true levels may all lie at one end"
+    return TrueSeverity(
+        basis=basis,
+        n=n,
+        at_least={
+            f"{POSITIVE[k - 1]:.1f}": of(point[:, k:].sum(axis=1), shares[:, k:].sum(axis=1)) for k in range(1, 9)
+        },
+        error_rate=of(point[:, 1:].sum(axis=1), shares[:, 1:].sum(axis=1)),
+        mean=of(point @ LEVELS, shares @ LEVELS),
+        given_error=of(_given(point), _given(shares)),
+        b=None if blocked else of(_slopes(point, start), finite),
+        b_blocked=blocked,
+        m_min=m_min,
+        shares=shares,
+    )
+
+
+def _given(shares: Floats) -> Floats:
+    return np.asarray(shares @ LEVELS / np.maximum(shares[:, 1:].sum(axis=1), 1e-300))
+
+
+def _slopes(shares: Floats, start: int) -> Floats:
+    return np.asarray(fit_fixed(np.ascontiguousarray(shares[:, 1:]), start - 1, TRUNCATED)[0] * PER_STEP)
+
+
+def true_difference(first: TrueSeverity, second: TrueSeverity) -> Evidence:
+    """Mean severity given an error of the second minus the first's, the judges' errors in the interval.
+
+    The two corrections are taken as independent; labels of the same items make it a little too wide.
+    """
+    size = min(len(first.shares), len(second.shares))
+    draws = _given(second.shares[:size]) - _given(first.shares[:size])
+    values = (first.given_error.estimate, second.given_error.estimate)
+    estimate = values[1] - values[0]
+    spread = float(np.std(draws, ddof=1))
+
+    def interval(level: float) -> Interval:
+        """Percentiles as far as the draws resolve, then stretched by the half-widths' growth."""
+        known = min(level, 1 - 20 / size)
+        low, high = np.quantile(draws, [(1 - known) / 2, (1 + known) / 2])
+        grow = math.sqrt(math.log1p(-known) / math.log1p(-level)) if level > known else 1.0
+        low, high = estimate + (low - estimate) / grow, estimate + (high - estimate) / grow
+        return Interval(
+            low=float(min(low, estimate)),
+            high=float(max(high, estimate)),
+            level=level,
+            method="percentiles of the true shares",
+        )
+
+    return Evidence(
+        estimate=estimate,
+        interval=interval,
+        values=values,
+        n=min(first.n, second.n),
+        units=min(first.n, second.n),
+        standard_error=spread,
+    )

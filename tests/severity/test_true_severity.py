@@ -1,0 +1,149 @@
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from richter.errors import InputError, TooFewErrors
+from richter.severity import (
+    human_corrected_table,
+    rater_errors,
+    severity_by_confusion,
+    severity_by_labels,
+    severity_by_ratings,
+    true_difference,
+)
+from severity.laws import geometric
+
+LEVELS = np.arange(9) / 2
+
+
+def truth(b: float, rate: float) -> NDArray[np.float64]:
+    return np.concatenate([[1 - rate], rate * geometric(b)])
+
+
+def noisy(confusion: NDArray[np.float64], levels: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """One judge who errs as the table says."""
+    drawn = (rng.random((len(levels), 1)) > np.cumsum(confusion, axis=1)[levels]).sum(axis=1)
+    return np.minimum(drawn, 8) / 2
+
+
+def table(stay: float) -> NDArray[np.float64]:
+    """Right with this probability, else off by a step or two."""
+    distance = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
+    out = np.where(
+        distance == 0, stay, np.where(distance == 1, 2.0, np.where(distance == 2, 1.0, 0.0)) * (1 - stay) / 6
+    )
+    return out / out.sum(axis=1, keepdims=True)
+
+
+def test_a_stated_table_is_undone_by_hand() -> None:
+    # 20% of correct answers are judged 2.0, nothing else errs: 1,000 answers, 700 judged 0, 300 judged 2.0
+    confusion = np.eye(9)
+    confusion[0, 0], confusion[0, 4] = 0.8, 0.2
+    judged = np.repeat([0.0, 2.0], [700, 300])
+    found = severity_by_confusion(judged, confusion, rng=np.random.default_rng(1))
+    # 700 / 0.8 = 875 were correct, 125 errors of 2.0
+    assert found.error_rate.estimate == pytest.approx(0.125, abs=1e-3)
+    assert found.mean.estimate == pytest.approx(0.25, abs=2e-3)
+    assert found.given_error.estimate == pytest.approx(2.0, abs=1e-3)
+    assert found.error_rate.interval.low < 0.125 < found.error_rate.interval.high
+    assert found.b is None
+    with pytest.raises(InputError, match="9 x 9"):
+        severity_by_confusion(judged, np.eye(8), rng=np.random.default_rng(1))
+
+
+def test_judges_without_errors_leave_the_scores_as_they_are(rng: np.random.Generator) -> None:
+    scores = rng.choice(9, size=3000, p=truth(0.5, 0.4)) / 2
+    found = severity_by_confusion(scores, np.eye(9), rng=rng)
+    assert found.mean.estimate == pytest.approx(scores.mean(), abs=1e-6)
+    labelled = severity_by_labels(scores, scores, rng=rng)
+    assert labelled.mean.estimate == pytest.approx(scores.mean(), abs=1e-6)
+    assert labelled.at_least["3.0"].estimate == pytest.approx(np.mean(scores >= 3), abs=1e-6)
+
+
+def test_the_rare_safe_rate_is_never_of_zero_width() -> None:
+    judged = np.zeros(5000)
+    labels = np.full(5000, np.nan)
+    labels[:60] = 0.0
+    row = human_corrected_table(judged, labels).at(3.0)
+    assert row.per_million is None
+    assert row.interval.high > 30_000  # 60 labels without an event: about 3 / 60 at most
+    assert row.upper > row.interval.low
+
+
+def test_three_ratings_recover_the_table_of_errors_recovers_truth(rng: np.random.Generator) -> None:
+    confusion = table(0.6)
+    levels = rng.choice(9, size=20_000, p=truth(0.3, 0.6))
+    ratings = np.stack([noisy(confusion, levels, rng) for _ in range(3)], axis=1)
+    found = rater_errors(ratings)
+    common = np.bincount(levels, minlength=9) > 800
+    assert np.abs(found - confusion)[common].max() < 0.06
+    with pytest.raises(InputError, match="Two ratings an answer do not identify"):
+        rater_errors(ratings[:, :2])
+    with pytest.raises(TooFewErrors):
+        rater_errors(ratings[:50])
+
+
+@pytest.mark.slow
+def test_three_ratings_cover_rate_and_mean_recovers_truth(rng: np.random.Generator) -> None:
+    confusion, p = table(0.6), truth(0.3, 0.6)
+    hits = {"mean": 0, "rate": 0}
+    for _ in range(60):
+        levels = rng.choice(9, size=3000, p=p)
+        ratings = np.stack([noisy(confusion, levels, rng) for _ in range(3)], axis=1)
+        found = severity_by_ratings({"m": ratings}, n_resamples=100, rng=rng)["m"]
+        hits["mean"] += p @ LEVELS in found.mean.interval
+        hits["rate"] += p[6:].sum() in found.at_least["3.0"].interval
+    print(hits)
+    assert min(hits.values()) / 60 >= 0.93 - 2 * 0.033  # 93% asked for, binomial error at 60 trials
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("oversampled", [False, True])
+def test_two_hundred_labels_cover_rate_mean_and_slope_recovers_truth(
+    oversampled: bool, rng: np.random.Generator
+) -> None:
+    """Two simulated judges at an ICC of 0.45 (errors of 0.85 sd on these severities), 200 labels."""
+    p = truth(0.5, 0.5)
+    trials, hits, slopes = 200, {"mean": 0, "rate": 0}, []
+    naive = 0
+    for _ in range(trials):
+        true = rng.choice(9, size=3000, p=p) / 2
+        judges = np.clip(np.round((true + rng.normal(0, 0.95, (2, 3000))) * 2) / 2, 0, 4)
+        judged = judges.mean(axis=0)
+        chosen = rng.choice(3000, 200, replace=False)
+        if oversampled:
+            flagged = np.flatnonzero(judged >= 2)
+            rest = np.flatnonzero(judged < 2)
+            chosen = np.concatenate([rng.choice(flagged, 100, replace=False), rng.choice(rest, 100, replace=False)])
+        labels = np.full(3000, np.nan)
+        labels[chosen] = true[chosen]
+        found = severity_by_labels(judged, labels, n_resamples=1000, rng=rng)
+        hits["mean"] += p @ LEVELS in found.mean.interval
+        hits["rate"] += p[6:].sum() in found.at_least["3.0"].interval
+        naive += abs(judged.mean() - p @ LEVELS) < 0.05
+        if found.b is not None:
+            slopes.append(0.5 in found.b.interval)
+    print(hits, np.mean(slopes), len(slopes))
+    error = 0.018  # binomial, at 93% and 200 trials
+    assert hits["mean"] / trials >= 0.93 - 2 * error
+    assert hits["rate"] / trials >= 0.93 - 2 * error
+    assert not slopes or np.mean(slopes) >= 0.90 - 2 * 0.03
+    assert naive == 0  # as judged, the mean is off in every study
+
+
+def test_differences_are_second_minus_first(rng: np.random.Generator) -> None:
+    both = []
+    for b in (0.9, 0.2):
+        true = rng.choice(9, size=4000, p=truth(b, 0.5)) / 2
+        labels = np.where(rng.random(4000) < 0.1, true, np.nan)
+        both.append(severity_by_labels(np.clip(true + 0.5 * (true > 0), 0, 4), labels, rng=rng))
+    found = true_difference(*both)
+    assert found.estimate > 0.3
+    assert found.interval(0.999).low > 0
+    assert found.interval(0.999).low < found.interval(0.95).low
+
+
+def test_too_few_labels_say_how_many(rng: np.random.Generator) -> None:
+    with pytest.raises(TooFewErrors, match="10 human labels are too few") as caught:
+        severity_by_labels(np.ones(100), np.where(np.arange(100) < 10, 1.0, np.nan), rng=rng)
+    assert caught.value.needed == 30
