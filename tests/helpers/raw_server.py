@@ -1,7 +1,6 @@
 """A server of raw HTTP on loopback that sends whatever bytes it is told to, and replies that try to break a reader."""
 
 import asyncio
-import contextlib
 import json
 import random
 import threading
@@ -88,8 +87,6 @@ class RawApi:
             for task in late:
                 task.cancel()
             writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
 
     async def _later(self, writer: asyncio.StreamWriter, sent: bytes) -> None:
         if self._delay_s:

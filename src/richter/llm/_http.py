@@ -4,6 +4,7 @@ A connection carries one question: whatever a server sends on it besides its ans
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -18,12 +19,13 @@ from richter.llm._grammar import choices_grammar
 from richter.llm._model import Message, Refused, TryAgain, draw_seed
 from richter.llm._prices import Price
 from richter.llm._providers import Endpoint, ModelSpec, endpoint
-from richter.llm._reply import error_message, read_answer, refused_parameter, retry_after_s
+from richter.llm._reply import LONGEST_ASIDE, error_message, read_answer, refused_parameter, retry_after_s
 from richter.records import Answer, Decoding, printable
 
 __all__ = ["HttpModel"]
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
+IDS_TO_TRUST = 20  # distinct ones, before a second reply with one of them says something
 LONGEST_BODY = 32 * 1024 * 1024
 LONGEST_WAIT_S = 60.0  # of what a server asks for; what is still refused after that fails, and can be asked again
 # how servers say that they do not take a parameter, and the words by which they name those that can be left out
@@ -58,6 +60,7 @@ class HttpModel:
         self._tried: set[str] = set()
         self._left_out: set[str] = set()
         self._streams = False
+        self._ids: dict[bytes, bytes] | None = {}  # of replies, with a hash of the whole
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -101,6 +104,7 @@ class HttpModel:
         if status != 200:
             self._adapt(status, content, sent)
             self._refuse(status, headers, content)
+        self._check_id(content)
         answer = read_answer(content, raw=raw, price=self._price, latency_s=time.perf_counter() - started)
         if decoding.choices and answer.text.strip() not in {choice.strip() for choice in decoding.choices}:
             raise Refused(
@@ -109,6 +113,18 @@ class HttpModel:
                 maybe_billed=True,
             )
         return answer
+
+    def _check_id(self, content: bytes) -> None:
+        """Refuse a reply that came before, word for word, where the server gives each one an id of its own."""
+        found = re.search(rb'"id"\s*:\s*"([^"\\]{1,100})"', content[:500])
+        if found is None or self._ids is None:
+            return
+        digest = hashlib.sha256(content).digest()
+        before = self._ids.setdefault(found[1], digest)
+        if before != digest:
+            self._ids = None  # its ids mean nothing
+        elif before is not digest and len(self._ids) >= IDS_TO_TRUST:
+            raise TryAgain("the reply to another question came again", maybe_billed=True, aside=content[:LONGEST_ASIDE])
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         content = await response.content.read(LONGEST_BODY)
