@@ -116,3 +116,30 @@ def test_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert len(rows) == 12
     assert {"item", "condition", "severity", "domain", "tier"} <= set(rows[0])
     assert json.loads((tmp_path / "out.json").read_text())["n_rule"] == 12
+
+
+def test_a_panel_that_says_nothing_has_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = tmp_path / "qa.jsonl"
+    rows = ({"id": f"i{n}", "prompt": f"question {n}", "reference": f"right {n}"} for n in range(12))
+    bench.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def call(*arguments: object) -> int:
+        with pytest.raises(SystemExit) as ended:
+            main([str(a) for a in arguments])
+        return int(ended.value.code or 0)
+
+    with FakeApi(reply=lambda _: "no verdict of mine") as judge, FakeApi(reply=lambda _: "right 1") as model:
+        options = ("--bench", bench, "--model", model.model, "--judges", judge.model, "--allow-self", "--draws", "0")
+        assert call("audit", tmp_path / "run", *options, "--json", tmp_path / "r.json") == 1
+        document = json.loads((tmp_path / "r.json").read_text())
+        check = next(c for c in document["checks"] if c["name"] == "judge replies read")
+        assert check["passed"] is False
+        assert "12 of 12 judge replies gave no score" in check["text"]
+        assert "no verdict of mine" in check["text"]
+        capsys.readouterr()
+        out = tmp_path / "scores.csv"
+        assert call("judge", tmp_path / "run", "--judges", judge.model, "--allow-self", "-o", out) == 1
+        said = capsys.readouterr()
+        assert "12 of 12 judge replies gave no score" in said.out
+        assert "no answer has a verdict" in said.err
+        assert not out.exists()

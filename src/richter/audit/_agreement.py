@@ -8,6 +8,7 @@ import numpy as np
 
 from richter.errors import InputError
 from richter.judge import Agreement, Correction, JudgeReport, Tabulated, agreement, corrections, judge_report, tabulate
+from richter.records import Result
 from richter.tables import RatingsFile
 
 __all__ = ["AgreementReport", "LoneRater", "measure_agreement"]
@@ -17,15 +18,11 @@ KINDS: tuple[Kind, ...] = ("human", "judge", "rule")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class LoneRater:
+class LoneRater(Result):
     """One rater alone: there is nobody to agree with."""
 
     raters: tuple[str, ...]
     n_answers: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from richter.judge import (
     REPLY_TOKENS,
     Agreement,
     JudgeReport,
+    PanelFailures,
     RuleJudge,
     SelfJudging,
     agreement,
@@ -26,13 +27,14 @@ from richter.judge import (
     judge_detail,
     judge_messages,
     judge_report,
+    panel_failures,
     rate_answer,
     rubric,
     rule_label,
     tabulate,
 )
 from richter.llm import Asker, Budget, Model, Price, check_model, check_price, open_model, price_of, read_prices
-from richter.records import Answer, Condition, Item
+from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, open_ledger, run_folder
 
 __all__ = [
@@ -49,7 +51,7 @@ NOTE = "judging"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class JudgingResult:
+class JudgingResult(Result):
     """What was rated, by whom, and how far it can be trusted."""
 
     run: str
@@ -62,14 +64,11 @@ class JudgingResult:
     panel: Agreement | None
     judges: JudgeReport | None
     self_judging: SelfJudging | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+    failures: PanelFailures | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class JudgingEstimate:
+class JudgingEstimate(Result):
     """What a panel would cost: two calls an answer, three where the two differ; None where a price is unknown."""
 
     n_answers: int
@@ -77,10 +76,6 @@ class JudgingEstimate:
     calls_most: int
     tokens_most: int
     money_usd_most: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def estimate_judging(
@@ -322,4 +317,5 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
         panel=panel,
         judges=judged,
         self_judging=audit,
+        failures=panel_failures(ratings),
     )

@@ -14,7 +14,7 @@ from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan import PlanStatus
 from richter.errors import InputError
 from richter.floors import METRICS
-from richter.judge import Agreement, Undefined
+from richter.judge import Agreement, Undefined, panel_failures
 from richter.records import Verdict, printable
 from richter.severity import BValue, required
 from richter.stats import clopper_pearson
@@ -22,6 +22,7 @@ from richter.stats import clopper_pearson
 __all__ = ["checks_of", "next_steps", "question_of", "signature_of"]
 
 MILLION = 1_000_000
+REPLIES = "judge replies read"
 ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively
 
 
@@ -113,8 +114,10 @@ def _aligned(measured: Measured) -> dict[str, Any]:
 def _judged(records: RunRecords, measured: Measured) -> list[dict[str, Any]]:
     """Whether judges agree with each other, and whether any judged itself."""
     panel = None if measured.agreement is None else measured.agreement.kinds.get("judge")
+    lost = panel_failures(records.ratings)
+    replies = [] if lost is None else [_check(REPLIES, lost.failed == 0, printable(str(lost), limit=300))]
     if not isinstance(panel, Agreement):
-        return [_check("judges agree", None, "no two judges rated")]
+        return [*replies, _check("judges agree", None, "no two judges rated")]
     if isinstance(panel.alpha, Undefined):
         agree = _check("judges agree", None, f"undefined: {panel.alpha.why}")
     else:
@@ -125,11 +128,11 @@ def _judged(records: RunRecords, measured: Measured) -> list[dict[str, Any]]:
     try:
         own = self_judging(records)
     except InputError as fault:
-        return [agree, _check("no model judged itself", None, fault.what)]
+        return [*replies, agree, _check("no model judged itself", None, fault.what)]
     if own is None:
-        return [agree]
+        return [*replies, agree]
     text = f"{own.n_self:,} of {own.n_judge_ratings:,} judge ratings are of the judge's own model"
-    return [agree, _check("no model judged itself", own.n_self == 0, text)]
+    return [*replies, agree, _check("no model judged itself", own.n_self == 0, text)]
 
 
 def _fits(measured: Measured) -> dict[str, Any]:

@@ -249,7 +249,13 @@ def finish(run: Place, result: StagesResult, *, only: Collection[str] | None, se
 
 
 def exit_status(document: Mapping[str, Any]) -> int:
-    """0 where every requirement of the plan is met, 3 where one is violated, 4 where one is not shown either way."""
+    """0 where every requirement of the plan is met, 3 where one is violated, 4 where one is not shown either way.
+
+    1 where judges were asked and none gave a score, so that there is no verdict.
+    """
+    silent = any(c["name"] == "judge replies read" and c["passed"] is False for c in document["checks"])
+    if silent and document["run"]["ratings"] is None:
+        return 1
     verdicts = [f["verdict"] for f in document["findings"] if f["measure"] == "requirement"]
     if "refuted" in verdicts:
         return 3

@@ -134,12 +134,18 @@ def judge(
             engine=where,
         )
     _print(out, result)
-    if output is not None:
+    silent = result.failures is not None and result.failures.failed == result.failures.asked
+    if output is not None and not (judges and silent):
         source: RatingKind = "judge" if judges else "rule"
         rows = scores_table(read_tables(run, options=ReadOptions(ratings=source)))
         export_table(rows, output)
         out.print(f"{output}: {len(rows):,} scores by {source}. Next: richter severity {output}")
     write_json(result if graded is None else {**result.to_dict(), "grading": graded}, json_path)
+    if judges and silent:
+        raise InputError(
+            "No judge gave a score, so no answer has a verdict.",
+            remedy="Read the first reply above; use a judge that can answer in JSON, or --rules or --grader.",
+        )
 
 
 SHOWN = 8  # answers that two graders grade differently
@@ -180,6 +186,8 @@ def _print(out: Console, r: JudgingResult) -> None:
             table.add_row(printable(condition, limit=30), *cells, "undefined" if mean is None else f"{mean:.2f}")
         out.print(table)
         out.print()
+    if r.failures is not None and r.failures.failed:
+        out.print(printable(str(r.failures), limit=400), soft_wrap=True)
     if r.panel is not None and r.judges is not None:
         print_agreement(out, r.panel)
         print_judges(out, r.judges)

@@ -6,6 +6,7 @@ from richter.judge._panel import (
     AGREE_WITHIN,
     REPLY_TOKENS,
     RULES,
+    PanelFailures,
     PanelScore,
     Rule,
     SelfJudging,
@@ -15,6 +16,7 @@ from richter.judge._panel import (
     judge_decoding,
     judge_detail,
     model_identity,
+    panel_failures,
     rate_answer,
 )
 from richter.judge._prompt import judge_messages, read_reply, reply_schema
@@ -44,6 +46,7 @@ __all__ = [
     "Correction",
     "JudgeReport",
     "LoopbackGuard",
+    "PanelFailures",
     "PanelScore",
     "RatingPage",
     "Rubric",
@@ -69,6 +72,7 @@ __all__ = [
     "judge_messages",
     "judge_report",
     "model_identity",
+    "panel_failures",
     "rate_answer",
     "read_reply",
     "reply_schema",

@@ -6,19 +6,21 @@ import hashlib
 import re
 import statistics
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from richter.errors import CallFailed, InputError, UnknownProvider
 from richter.judge._prompt import Detail, judge_messages, read_reply, reply_schema
 from richter.llm import BUILT_IN, Asks, Job, Model, resolve
-from richter.records import Answer, Condition, Decoding, Item, Rating
+from richter.records import Answer, Condition, Decoding, Item, Rating, Result, storable
 
 __all__ = [
     "AGREE_WITHIN",
     "REPLY_TOKENS",
     "RULES",
+    "PanelFailures",
     "PanelScore",
     "Rule",
     "SelfJudging",
@@ -28,6 +30,7 @@ __all__ = [
     "judge_decoding",
     "judge_detail",
     "model_identity",
+    "panel_failures",
     "rate_answer",
 ]
 
@@ -35,6 +38,7 @@ Rule = Literal["mean", "primary", "secondary", "max", "min"]
 RULES: tuple[Rule, ...] = ("mean", "primary", "secondary", "max", "min")
 AGREE_WITHIN = 1.0
 REPLY_TOKENS = 160
+QUOTED = 80  # characters of an unreadable reply that are shown
 
 _QUANTISATION = re.compile(r"[-._](?:i?q\d\w*|f16|bf16|f32|fp8|fp16|int4|int8|awq|gptq|gguf)$")
 _RELEASE = re.compile(r"[-@:](?:\d{4}-?\d{2}-?\d{2}|\d{4}|latest|free|preview|v\d+:\d+)$")
@@ -186,7 +190,8 @@ async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, an
             raise CallFailed(reply.error)
         severity, mechanism, reason = read_reply(reply.text)
     except CallFailed as error:
-        reason = f"no score: {error.what}"
+        said = f" It says {storable(reply.text)[:QUOTED]!r}." if reply.text.strip() else ""
+        reason = f"no score: {error.what}{said}"
     except Exception as error:  # whatever a reply does to us is its rating's fault alone; the ledger keeps the reply
         reason = f"no score: the reply cannot be read ({type(error).__name__})"
     return Rating(
@@ -204,16 +209,43 @@ async def _ask_judge(asker: Asks, model: Model, judge: Condition, item: Item, an
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SelfJudging:
+class SelfJudging(Result):
     """Which ratings were given by the audited model itself, under whatever name. Zero is what a report may rest on."""
 
     n_judge_ratings: int
     n_self: int
     pairs: tuple[tuple[str, str], ...]  # (judge, condition) that share a model
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PanelFailures(Result):
+    """Judges' replies that gave no score: how many, of how many, by judge, and the first with its reason."""
+
+    failed: int
+    asked: int
+    by_judge: dict[str, int]
+    first: str
+
+    def __str__(self) -> str:
+        if not self.failed:
+            return f"all {self.asked:,} judge replies were read"
+        who = ", ".join(f"{name} {n:,}" for name, n in self.by_judge.items())
+        every = "; no answer has a verdict" if self.failed == self.asked else ""
+        return f"{self.failed:,} of {self.asked:,} judge replies gave no score ({who}){every}. The first: {self.first}"
+
+
+def panel_failures(ratings: Iterable[Rating]) -> PanelFailures | None:
+    """What judges failed to score; None where no judge was asked."""
+    given = [r for r in ratings if r.kind == "judge"]
+    failed = [r for r in given if r.severity is None]
+    if not given:
+        return None
+    return PanelFailures(
+        failed=len(failed),
+        asked=len(given),
+        by_judge=dict(Counter(r.rater for r in failed).most_common()),
+        first=failed[0].reason.removeprefix("no score: ") if failed else "",
+    )
 
 
 def audit_self_judging(

@@ -209,7 +209,7 @@ class JudgeReport(Result):
     """Judges of one kind against a reference of another kind, on the answers that have both.
 
     `weighted` says that the reference's answers were drawn by a known design and that figures are of all answers;
-    else they are of the labelled ones only. `unreadable` is the first reason why a judge gave no score.
+    else they are of the labelled ones only.
     """
 
     kind: str
