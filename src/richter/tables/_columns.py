@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from richter.calibration import as_probability
 from richter.errors import InputError
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
@@ -333,6 +332,8 @@ def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) ->
         return rows
     values = rows["confidence"].fill_null(float("nan")).to_numpy().copy()
     if np.nanmax(values, initial=0.0) > 1 or np.nanmin(values, initial=0.0) < 0:
+        from richter.calibration import as_probability
+
         for name in rows["condition"].unique(maintain_order=True):
             own = (rows["condition"] == name).to_numpy()
             values[own], said = as_probability(values[own])

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from richter.sampling import split_confidence, token_probability
 from richter.tables._part import ROW
 from richter.tables._tables import KEY
 
@@ -18,6 +17,8 @@ Texts = tuple[Key, str, Sequence[str], Sequence[float]]
 def confidences(given: Mapping[Key, tuple[str, float]], answers: Iterable[Texts]) -> pl.DataFrame:
     """A confidence for each answer that has one: what the source gives for the condition, else what answers state
     where half of them do, else the probability of their tokens."""
+    from richter.sampling import split_confidence, token_probability  # tables of files have no need of it
+
     having = {condition for _, condition, _ in given}
     stated: dict[Key, float] = {}
     token: dict[Key, float] = {}

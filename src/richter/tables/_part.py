@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from richter.bench import is_refusal
 from richter.errors import InputError
 from richter.records import Better, Item, printable
 from richter.tables._tables import (
@@ -66,8 +65,9 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     seen = set(answers["condition"].unique())
     named = dict.fromkeys(name for part in parts for name in part.conditions if name in seen)
     conditions = tuple(dict.fromkeys((*named, *answers["condition"].unique(maintain_order=True))))
-    _no_repeats(answers, parts)
-    answers = _in_order(answers, conditions)
+    if len(parts) > 1:
+        _no_repeats(answers, parts)
+    answers, ratings = _in_order(answers, conditions), _in_order(ratings, conditions)
     if options.as_severity is not None and not (ratings["kind"] == "given").any():
         answers, ratings = _as_ratings(answers, ratings, parts, options.as_severity)
     failed = pl.col("error").fill_null("") != ""
@@ -106,12 +106,12 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     )
 
 
-def _in_order(answers: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
+def _in_order(rows: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
     """By condition as given, then by item and draw: what is resampled does not depend on the order of rows."""
-    order = answers.select(
+    order = rows.select(
         pl.col("condition").cast(pl.Enum(conditions)).to_physical(), pl.col("item").rank("dense"), "draw"
     )
-    return answers[order.select(pl.arg_sort_by("condition", "item", "draw")).to_series()]
+    return rows[order.select(pl.arg_sort_by("condition", "item", "draw", maintain_order=True)).to_series()]
 
 
 def severities(
@@ -252,6 +252,8 @@ def _with_refusals(answers: pl.DataFrame) -> pl.DataFrame:
     texts = answers.filter(asked)["text"].unique()
     if texts.is_empty():
         return answers
+    from richter.bench import is_refusal  # only where there are texts to tell
+
     found = pl.DataFrame({"text": texts, "declines": [is_refusal(text) for text in texts]})
     joined = answers.join(found, on="text", how="left", maintain_order="left")
     return joined.with_columns(pl.when(asked).then("declines").otherwise("refused").alias("refused")).drop("declines")

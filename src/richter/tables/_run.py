@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from richter.judge import SAMPLE_NOTE
 from richter.records import Item, Rating
 from richter.store import Ledger
 from richter.tables._confidence import confidences
@@ -36,6 +35,8 @@ def part_of_ledger(ledger: Ledger) -> Part:
     answers = pl.DataFrame(rows, schema={name: ROW[name] for name in names}, orient="row")
     answers = _with_rated(answers, ratings)
     answers = answers.join(_of_items(items), on="item", how="left", maintain_order="left")
+    from richter.judge import SAMPLE_NOTE  # here, since files have no need of that room
+
     sample = ledger.note(SAMPLE_NOTE) or {}
     layers = pl.DataFrame(
         sample.get("strata", []), schema={**{k: ROW[k] for k in KEY}, "layer": pl.String}, orient="row"

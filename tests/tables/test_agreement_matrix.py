@@ -1,0 +1,170 @@
+"""The same data from any source, on any surface, give one number for each claim."""
+
+import json
+import os
+import uuid
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import richter
+from helpers.foreign_logs import inspect_header, inspect_sample, write_inspect
+from helpers.postgres import PostgresServer
+from richter.audit import measure_run
+from richter.cli._main import _root
+from richter.cli._view import save_evidence
+from richter.interop import read_logs, write_run
+from richter.records import Answer, Condition, Item, Rating
+from richter.store import Call, open_ledger
+from richter.tables import read_tables, scores_table
+
+N = 40
+Source = tuple[Any, ...]  # what is given to a command, or to Python
+
+
+def call(*words: object) -> str:
+    done = CliRunner().invoke(_root, [str(word) for word in words], catch_exceptions=False)
+    assert done.exit_code in (0, 4), done.output
+    return done.stdout
+
+
+def cells(comparison: dict[str, Any]) -> dict[tuple[str, ...], tuple[float, ...]]:
+    """Estimate and limits of every claim on a difference; where claims are listed, of these."""
+    if "claims" in comparison:
+        return {(c["measure"], *c["conditions"]): (c["estimate"], c["interval"]["low"], c["interval"]["high"])
+                for c in comparison["claims"] if c["estimate"] is not None and c["interval"]}  # fmt: skip
+    return {
+        (name, pair["a"], pair["b"]): (gap["delta"], gap["interval"]["low"], gap["interval"]["high"])
+        for pair in comparison["pairs"]
+        for name in ("accuracy", "calibration", "mean_severity", "catastrophic_rate")
+        if (gap := pair.get(name))
+    }
+
+
+def surfaces(source: Source, folder: Path) -> dict[str, dict[tuple[str, ...], tuple[float, ...]]]:
+    """Every surface that takes the source: the command and Python, the report; a run's app and evidence too."""
+    floors = {"only": ["floors"], "n_resamples": 2000}
+    found = {"Python": cells(json.loads(json.dumps(richter.open(*source).compare().to_dict())))}
+    found["report"] = cells(measure_run(*source, **floors).to_dict()["sections"]["floors"]["comparison"])
+    if all(isinstance(s, str | Path) for s in source):
+        found["command"] = cells(json.loads(call("compare", *source, "--json", "-")))
+        page = json.loads(call("report", *source, "--only", "floors", "--json", "-"))
+        found["report command"] = cells(page["sections"]["floors"]["comparison"])
+    if len(source) == 1 and isinstance(source[0], Path) and source[0].is_dir():
+        save_evidence(source[0], folder / "evidence.zip")
+        with zipfile.ZipFile(folder / "evidence.zip") as archive:
+            document = json.loads(archive.read("results.json"))
+        found["evidence"] = cells(document["sections"]["floors"]["comparison"])
+    return found
+
+
+def agree(sources: dict[str, Source], folder: Path) -> None:
+    expected = None
+    for name, source in sources.items():
+        for surface, got in surfaces(source, folder).items():
+            assert got, (name, surface)
+            expected = expected or got
+            shared = {key: got[key] for key in got if key in expected}
+            assert shared, (name, surface)
+            assert shared == {key: expected[key] for key in shared}, (name, surface)
+
+
+@pytest.fixture
+def graded(tmp_path: Path, rng: np.random.Generator) -> dict[str, Source]:
+    """Grades with confidences: as logs, as a run made of them, as tables of every form, as a frame."""
+    rows, logs = [], []
+    for name, right in (("old", rng.random(N) < 0.6), ("new", rng.random(N) < 0.7)):
+        sure = np.round(rng.uniform(0.5, 1, N), 3)
+        samples = []
+        for i in range(N):
+            rows.append({"item": f"q{i}", "model": name, "is_correct": int(right[i]), "confidence": float(sure[i])})
+            score = {"value": "C" if right[i] else "I", "metadata": {"confidence": float(sure[i])}}
+            samples.append(inspect_sample(f"q{i}", metadata={}, scores={"match": score}))
+        logs.append(f"{name}={write_inspect(tmp_path / f'{name}.eval', samples, inspect_header())}")
+    write_run(read_logs(logs), tmp_path / "run")
+    frame = pl.DataFrame(rows)
+    frame.write_csv(tmp_path / "t.csv")
+    frame.with_columns(pl.col("confidence").cast(pl.String).str.replace(r"\.", ",")).write_csv(
+        tmp_path / "semicolons.csv", separator=";"
+    )
+    frame.sample(fraction=1, shuffle=True, seed=1).sort("model", descending=True).write_parquet(tmp_path / "t.parquet")
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    frame.pivot("model", index="item", values="is_correct").write_csv(tmp_path / "wide.csv")
+    for name in ("old", "new"):
+        frame.filter(pl.col("model") == name).drop("model").write_csv(tmp_path / f"{name}.csv")
+    return {
+        "log": tuple(logs),
+        "run imported": (tmp_path / "run",),
+        "table": (tmp_path / "t.csv",),
+        "table with semicolons": (tmp_path / "semicolons.csv",),
+        "table in another order": (tmp_path / "t.parquet",),
+        "JSON": (tmp_path / "t.json",),
+        "files by name": (f"old={tmp_path / 'old.csv'}", f"new={tmp_path / 'new.csv'}"),
+        "frame": (frame,),
+        "wide table": (tmp_path / "wide.csv",),
+    }
+
+
+@pytest.mark.slow
+def test_grades_agree_from_every_source(graded: dict[str, Source], tmp_path: Path) -> None:
+    agree(graded, tmp_path)
+    alike = {name: read_tables(*source).data_hash for name, source in graded.items() if name not in ("wide table",)}
+    tables = [h for name, h in alike.items() if name not in ("log", "run imported")]  # those know domains and tokens
+    assert len(set(tables)) == 1
+    assert alike["log"] == alike["run imported"]
+
+
+@pytest.mark.slow
+def test_markdown_says_the_same_of_every_source(graded: dict[str, Source], tmp_path: Path) -> None:
+    said = set()
+    for name in ("log", "run imported", "table", "JSON"):
+        call("compare", *graded[name], "--md", tmp_path / "pr.md")
+        said.add((tmp_path / "pr.md").read_text().splitlines()[2])
+    assert len(said) == 1
+
+
+def rated_run(place: Any, rng: np.random.Generator) -> Any:
+    """Two judges on every answer and a person on a few, who disagrees."""
+    with open_ledger(place, mode="write", alone=True) as ledger:
+        ledger.add_items([Item(id=f"q{i}", prompt=f"{i}?", reference="r", domain="d") for i in range(N)])
+        ledger.add_conditions([Condition(name=c, model="m") for c in ("old", "new")])
+        calls, ratings = [], []
+        for c, wrong in (("old", 0.5), ("new", 0.3)):
+            for i in range(N):
+                calls.append(
+                    Call(key=f"{c}{i}", model="m", request="", answer=Answer(text="so", item=f"q{i}", condition=c))
+                )
+                severity = float(rng.integers(2, 9)) / 2 if rng.random() < wrong else 0.0
+                other = min(4.0, severity + 0.5) if severity else 0.0
+                people = [("judge a", "judge", severity), ("judge b", "judge", other)]
+                people += [("anna", "human", 4.0)] if i % 10 == 0 else []
+                ratings += [Rating(item=f"q{i}", condition=c, rater=r, kind=k, severity=s) for r, k, s in people]  # type: ignore[arg-type]
+        ledger.add_calls(calls)
+        ledger.add_ratings(ratings)
+    return place
+
+
+@pytest.mark.slow
+def test_severities_agree_from_every_source(tmp_path: Path) -> None:
+    run = rated_run(tmp_path / "run", np.random.default_rng(5))
+    scores = scores_table(read_tables(run)).select("item", "condition", "severity", "domain")
+    scores.write_csv(tmp_path / "scores.csv")
+    sources: dict[str, Source] = {"run asked": (run,), "table": (tmp_path / "scores.csv",), "frame": (scores,)}
+    agree(sources, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_run_in_a_database_agrees_with_one_in_a_folder(tmp_path: Path, postgres: PostgresServer) -> None:
+    url = postgres.url(f"run-{uuid.uuid4().hex[:8]}")
+    rated_run(url, np.random.default_rng(5))
+    run = rated_run(tmp_path / "run", np.random.default_rng(5))
+    assert read_tables(url).data_hash == read_tables(run).data_hash
+    measure: Callable[..., Any] = lambda place: richter.open(place).compare().to_dict()  # noqa: E731
+    assert cells(measure(url)) == cells(measure(run))
+    assert os.path.exists(run)
