@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from richter.audit import grade_matrix
+from richter.claims import unit_means
 from richter.floors import (
     difference_sequence,
     ece_sequence,
@@ -17,7 +17,7 @@ from richter.floors import (
     rate_sequence,
 )
 from richter.floors._sizing import _exact_test_labels
-from richter.tables import read_tables
+from richter.tables import outcomes, read_tables
 
 LOOKS = 5000
 
@@ -123,7 +123,7 @@ def public(folder: Path, runs: int) -> None:
         frame = frame.with_columns(
             correct=(pl.col("grade") == "Correct").cast(pl.Float64), item=pl.col("item").cast(pl.String)
         )
-        grades = grade_matrix(read_tables(frame)).correct
+        grades = unit_means(outcomes(read_tables(frame), "accuracy")).mean
         n, k = grades.shape
         used, decided = [], 0
         for i in range(k):

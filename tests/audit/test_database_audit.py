@@ -17,7 +17,6 @@ from helpers.small_base import small_base
 from richter import open as open_any
 from richter.audit import (
     adopt_plan,
-    grade_matrix,
     lock_plan,
     measure_run,
     new_plan,
@@ -211,7 +210,7 @@ def test_a_database_knows_on_which_machines_a_plan_was_used(
     assert open_gate_data(second, [f"fake={url}"]).uses == 1  # ... on another machine, too
     rate_again(url)
     assert open_gate_data(first, [url]).uses == 2
-    report = run_gate(read_plan(second), grade_matrix(read_tables(url)), status=open_gate_data(second, [url]))
+    report = run_gate(read_plan(second), read_tables(url), status=open_gate_data(second, [url]))
     assert (report.uses, report.confirmatory, report.exit_code) == (2, True, 0)
     found = open_any(run_place(url)).gate(first)  # the place itself, with its password
     assert (found.uses, found.confirmatory) == (2, True)

@@ -6,16 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import GradeMatrix, check_plan, read_plan, run_gate
-from richter.audit import grade_matrix as matrix_of
+from richter.audit import check_plan, read_plan, run_gate
 from richter.cli import main
 from richter.errors import PlanError
 from richter.records import Verdict
 from richter.tables import read_tables
-
-
-def grade_matrix(frame: pl.DataFrame) -> GradeMatrix:
-    return matrix_of(read_tables(frame))
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -84,7 +79,7 @@ def test_single_items_that_flip_do_not_decide(tmp_path: Path, rng: np.random.Gen
     plan = read_plan(write_plan(tmp_path, NO_WORSE), kind="gate")
     table = frame(rng, 3000, old=0.85, new=0.85)
     flips = pl.when((pl.col("condition") == "new") & (pl.col("item") < 20)).then(0).otherwise(pl.col("correct"))
-    report = run_gate(plan, grade_matrix(table.with_columns(correct=flips)))
+    report = run_gate(plan, read_tables(table.with_columns(correct=flips)))
     assert report.outcome is Verdict.VERIFIED
 
 
@@ -104,11 +99,12 @@ def test_catastrophic_rate_by_hand(tmp_path: Path) -> None:
     table = pl.DataFrame({"item": range(300), "condition": "new", "correct": 1.0, "severity": 0.0})
     for limit, verdict in ((0.01, Verdict.VERIFIED), (0.009, Verdict.UNDECIDED)):
         plan = write_plan(tmp_path, f'[{{metric="catastrophic_rate", rule="below", limit={limit}}}]', baseline='""')
-        result = run_gate(read_plan(plan), grade_matrix(table)).requirements[0]
+        result = run_gate(read_plan(plan), read_tables(table)).claims[0]
         assert result.verdict is verdict
-        assert result.high == pytest.approx(1 - 0.05 ** (1 / 300))
-    assert result.labels_needed is not None
-    assert result.labels_needed > 300
+        assert result.interval is not None
+        assert result.interval.high == pytest.approx(1 - 0.05 ** (1 / 300))
+    assert result.needed is not None
+    assert result.needed > 300
 
 
 def test_every_metric_and_rule(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -118,25 +114,56 @@ def test_every_metric_and_rule(tmp_path: Path, rng: np.random.Generator) -> None
         ' {metric="catastrophic_rate", rule="no_worse", limit=0.05}, {metric="ece", rule="below", limit=0.3},'
         ' {metric="ece", rule="no_worse", limit=0.1}]'
     )
-    report = run_gate(read_plan(write_plan(tmp_path, rules)), grade_matrix(frame(rng, 2500, old=0.85, new=0.85)))
-    assert [r.verdict for r in report.requirements] == [Verdict.VERIFIED] * 7
+    report = run_gate(read_plan(write_plan(tmp_path, rules)), read_tables(frame(rng, 2500, old=0.85, new=0.85)))
+    assert [c.verdict for c in report.claims] == [Verdict.VERIFIED] * 7
     assert report.exit_code == 0
 
 
 def test_what_cannot_be_measured_is_not_met(tmp_path: Path, rng: np.random.Generator) -> None:
     plan = read_plan(write_plan(tmp_path, '[{metric="mean_severity", rule="below", limit=1.0}]'))
-    report = run_gate(plan, grade_matrix(frame(rng, 100, old=0.8, new=0.8).drop("severity")))
-    assert report.requirements[0].verdict is Verdict.UNTESTABLE
+    report = run_gate(plan, read_tables(frame(rng, 100, old=0.8, new=0.8).drop("severity")))
+    assert report.claims[0].verdict is Verdict.UNTESTABLE
     assert report.exit_code == 4
 
 
-def test_misaligned_items_block(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_items_in_another_order_block(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Among six conditions that fail on the same items, a candidate in another order is seen; with two it is not."""
     plan = read_plan(write_plan(tmp_path, NO_WORSE))
-    table = frame(rng, 2000, old=0.85, new=0.85)
-    moved = pl.when(pl.col("condition") == "new").then((pl.col("item") + 7) % 2000).otherwise(pl.col("item"))
-    report = run_gate(plan, grade_matrix(table.with_columns(item=moved)))
-    assert report.requirements[0].verdict is Verdict.BLOCKED
+    table = frame(rng, 2000, old=0.85, new=0.85, c=0.84, d=0.86, e=0.85, f=0.83)
+    moved = pl.when(pl.col("condition") == "new").then((pl.col("item") * 7 + 11) % 2000).otherwise(pl.col("item"))
+    report = run_gate(plan, read_tables(table.with_columns(item=moved)))
+    assert report.claims[0].verdict is Verdict.BLOCKED
+    assert "another order" in report.claims[0].sentence
     assert report.exit_code == 4
+    alone = table.with_columns(item=moved).filter(pl.col("condition").is_in(["old", "new"]))
+    two = run_gate(plan, read_tables(alone))
+    assert any("cannot be checked" in note for note in two.notes)
+    assert two.claims[0].verdict is not Verdict.BLOCKED
+
+
+def test_draws_are_no_items_and_claims_are_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """100 items x 10 draws at the limit: counted as 1,000 items this error rate would pass too often."""
+    plan = write_plan(tmp_path, '[{metric="error_rate", rule="below", limit=0.25}]', baseline='""')
+    rate = rng.beta(0.5, 1.5, size=100)
+    rows = [
+        {"item": i, "condition": "new", "draw": k, "correct": int(rng.random() > rate[i])}
+        for i in range(100)
+        for k in range(10)
+    ]
+    data = tmp_path / "draws.csv"
+    pl.DataFrame(rows).write_csv(data)
+    capsys.readouterr()
+    _, out, _ = run(capsys, "gate", str(plan), str(data), "--json", "-")
+    row = json.loads(out)
+    assert row["schema"] == "richter/gate"
+    claim = row["claims"][0]
+    assert (claim["n"], claim["units"], claim["unit"]) == (100, 100, "item")
+    assert claim["hypothesis"] == {"relation": "below", "value": 0.25}
+    assert claim["interval"]["level"] == pytest.approx(0.9)
+    wide = claim["interval"]["high"] - claim["interval"]["low"]
+    assert wide > 2 * 1.645 * (0.25 * 0.75 / 1000) ** 0.5  # what 1,000 independent answers would give
 
 
 def test_uses_are_counted_and_locks_matter(
@@ -194,7 +221,7 @@ def test_false_pass_rate_recovers_truth(tmp_path: Path) -> None:
                 "correct": np.concatenate((both[:, 0], both[:, 1])).astype(float),
             }
         )
-        passes += run_gate(plan, grade_matrix(table)).outcome is Verdict.VERIFIED
+        passes += run_gate(plan, read_tables(table)).outcome is Verdict.VERIFIED
     assert passes <= 28
 
 
@@ -222,4 +249,4 @@ def test_impossible_plans_are_refused(
 def test_conditions_of_the_plan_must_be_there(tmp_path: Path, rng: np.random.Generator) -> None:
     plan = read_plan(write_plan(tmp_path, NO_WORSE))
     with pytest.raises(PlanError, match="the data hold"):
-        run_gate(plan, grade_matrix(frame(rng, 50, a=0.8, b=0.8)))
+        run_gate(plan, read_tables(frame(rng, 50, a=0.8, b=0.8)))

@@ -16,15 +16,14 @@ import fastjsonschema
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import fisher_exact, genpareto
+from scipy.stats import fisher_exact, genpareto, norm
 
 from helpers.simulated import simulated_run
 from helpers.small_base import SimulatedTestee, small_base
 from richter.ascent import SearchSettings, run_search
 from richter.audit import (
     SECTIONS,
-    compare_grades,
-    grade_matrix,
+    compare_tables,
     lock_plan,
     measure_agreement,
     measure_calibration,
@@ -37,7 +36,6 @@ from richter.audit import (
 from richter.audit._measure_findings import ECE_MARGIN, calibration_labels
 from richter.audit._measure_words import _rounded_up
 from richter.errors import InputError, LedgerNewer
-from richter.floors import paired_gap_labels
 from richter.llm import Budget
 from richter.records import Answer, Condition, Decoding, Item, Rating, jsonable
 from richter.stats import EceResult, benjamini_hochberg, ece
@@ -146,16 +144,11 @@ def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any
         )
     agreed = jsonable(measure_agreement(source, rng=np.random.default_rng(0), file="simulated"))
     assert {k: v for k, v in sections["judges"].items() if k in agreed} == agreed
-    graded = grade_matrix(read_tables(run, options=ReadOptions(ratings="rule")))
-    compared = compare_grades(graded, rng=np.random.default_rng(0), n_resamples=RESAMPLES).to_dict()
-    for metric in ("mean_severity", "catastrophic_rate"):
-        assert sections["floors"]["comparison"]["pairs"][0][metric] == compared["pairs"][0][metric]
-    mine, theirs = sections["floors"]["comparison"]["pairs"][0]["accuracy"], compared["pairs"][0]["accuracy"]
-    assert {k: v for k, v in mine.items() if k != "bootstrap_interval"} == {
-        k: v
-        for k, v in theirs.items()
-        if k != "bootstrap_interval"  # the confidences' bootstrap draws first
-    }
+    tables = read_tables(run, options=ReadOptions(ratings="rule"))
+    compared = {(c.measure, c.conditions): c for c in compare_tables(tables, n_resamples=RESAMPLES).claims}
+    for claim in sections["floors"]["comparison"]["claims"]:
+        theirs = compared[claim["measure"], tuple(claim["conditions"])]
+        assert (claim["estimate"], claim["verdict"]) == (theirs.estimate, theirs.verdict.value)
 
 
 def test_the_curve_by_hand(run: Path, document: dict[str, Any]) -> None:
@@ -206,7 +199,8 @@ def test_next_asks_labels_for_the_margin_never_for_the_gap_seen(document: dict[s
     assert gap["verdict"] == "undecided"
     assert gap["labels_needed_for"] == 0.02 != abs(gap["delta"])
     flips = document["sections"]["floors"]["flips"][0]
-    needed = paired_gap_labels(0.02, (flips["fixed"] + flips["broken"]) / 240, alpha=0.05, power=0.8)
+    spread = (flips["fixed"] + flips["broken"]) / 240 - gap["delta"] ** 2
+    needed = math.ceil((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread / 0.02**2)
     step = next(s for s in document["next"] if s.startswith("undecided on accuracy"))
     assert step == f"undecided on accuracy; {needed - 240:,} more labelled items would settle a margin of 2.0 points"
 
@@ -361,7 +355,9 @@ def test_a_gate_plan_gives_its_requirements(run: Path, tmp_path: Path) -> None:
     path.write_text(new_plan("gate", {"candidate": "simulated 02", "require": rules}))
     lock_plan(path, now=datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC))
     found = measured(run, plan=path, only=["floors"])
-    assert found["signature"]["requirement"] == "error rate below 0.9; catastrophic rate below 0.001"
+    assert found["signature"]["requirement"] == (
+        "error rate of simulated 02 below 90.0%; catastrophic rate of simulated 02 below 0.1%"
+    )
     assert found["signature"]["verdicts"][0] == "verified"
     assert [f["measure"] for f in found["findings"][:2]] == ["requirement", "requirement"]
     assert found["methods"]["plan"]["kind"] == "gate"

@@ -123,7 +123,7 @@ def test_weights_move_the_estimate_and_its_error_by_hand() -> None:
 def test_all_alike_is_bounded_by_the_range_and_clopper_pearson_by_hand() -> None:
     same = np.full((30, 2, 3), 2.0)
     found = difference_evidence(outcomes(same, "mean_severity"), "a", "b").interval(0.95)
-    assert found.high == pytest.approx(4 * (1 - 0.05 ** (1 / 30)))
+    assert found.high == pytest.approx(4 * (1 - 0.025 ** (1 / 30)))
     assert found.low == -found.high
 
 

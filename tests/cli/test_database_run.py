@@ -84,7 +84,7 @@ def test_from_asking_to_comparing(
     assert url in find_runs([postgres.url()])
     run = open_any(url, ratings="rule")
     assert set(run.conditions) == {"good", "bad"}
-    assert run.compare("bad", "good").comparison.pairs
+    assert run.compare("bad", "good").claims
     assert "not a log" in richter("import", url, "-o", "new", exits=1)
     assert "several kinds" in richter("severity", url, exits=1)
     for command in (("severity",), ("floors", "data")):

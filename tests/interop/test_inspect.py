@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from helpers.foreign_logs import DEFLATED, STORED, ZSTD, inspect_header, inspect_sample, write_inspect, write_zip
-from richter.audit import grade_matrix
+from richter.claims import mean_evidence
 from richter.errors import InputError
 from richter.interop import LogOptions, problems, read_logs, write_run
 from richter.store import open_ledger
-from richter.tables import read_tables
+from richter.tables import outcomes, read_tables
 
 NAN = float("nan")
 
@@ -115,14 +115,12 @@ def test_another_scale_is_a_score_or_mapped(tmp_path: Path) -> None:
         read_logs([path], options=LogOptions(scale=(5, 1)))
 
 
-def test_epochs_are_draws_and_count_as_one_group(tmp_path: Path) -> None:
+def test_epochs_are_draws_of_one_item(tmp_path: Path) -> None:
     samples = [inspect_sample(f"q{i}", "C" if (i + e) % 3 else "I", epoch=e) for e in (1, 2, 3) for i in range(2)]
     path = write_inspect(tmp_path / "a.eval", samples)
-    matrix = grade_matrix(read_tables(path))
-    assert len(matrix.items) == 6
-    assert matrix.groups is not None
-    assert len(set(matrix.groups.tolist())) == 2
-    assert {i for i in matrix.items if i.startswith("q0")} == {"q0", "q0 (draw 2)", "q0 (draw 3)"}
+    tables = read_tables(path)
+    evidence = mean_evidence(outcomes(tables, "accuracy"), tables.conditions[0])
+    assert (evidence.n, evidence.units, evidence.estimate) == (2, 2, pytest.approx(2 / 3))
 
 
 def test_long_texts_are_fetched_from_the_attachments(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from richter.plugins.inspect._metrics import resampled_tail_means
 from richter.plugins.inspect._stopping import PATIENCE, StopWhen
 from richter.records import Item
 from richter.severity import estimate_b
+from richter.tables import severity_of
 from richter.tail import tvar
 
 # Inspect itself calls what warns of its end
@@ -99,9 +100,7 @@ def test_facts_scores_severity_as_the_rule_judge_does(bench: Any, tmp_path: Path
     worst = sorted(severities.values())[-6:]  # a tenth of 60
     assert found["tail_mean"] == pytest.approx(np.mean(worst))
     opened = richter.open(str(log.location))  # and the log, read back without Inspect, says the same
-    matrix = opened.grades
-    assert matrix.severity is not None
-    assert dict(zip(matrix.items, matrix.severity[:, 0].tolist(), strict=True)) == severities
+    assert dict(severity_of(opened.tables).select("item", "severity").iter_rows()) == severities
 
 
 def scored(rows: list[tuple[str, float]]) -> list[SampleScore]:

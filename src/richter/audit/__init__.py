@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     )
     from richter.audit._calibration_questions import question_table
     from richter.audit._calibration_sentence import calibration_sentence
-    from richter.audit._compare import CompareReport, compare_grades
-    from richter.audit._compare_severity import CATASTROPHIC
+    from richter.audit._compare import CompareReport, compare_tables
     from richter.audit._demo import DemoSize, demo_settings, prepare_demo
     from richter.audit._draw import DRAWS_NAME, DrawsResult, draw_run, tabulate_draws
     from richter.audit._floors import FloorsReport, measure_grades
-    from richter.audit._gate import GateReport, Requirement, open_gate_data, run_gate
-    from richter.audit._grades import GradeMatrix, grade_matrix
+    from richter.audit._gate import GateReport, open_gate_data, run_gate
     from richter.audit._grading import GradingResult, grade_run
     from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run
     from richter.audit._measure import SECTIONS, RunResults, measure_run, results_schema
@@ -82,9 +80,8 @@ _FILES = {
     "_calibration_sentence": ("calibration_sentence",),
     "_compare": (
         "CompareReport",
-        "compare_grades",
+        "compare_tables",
     ),
-    "_compare_severity": ("CATASTROPHIC",),
     "_demo": (
         "DemoSize",
         "demo_settings",
@@ -102,13 +99,8 @@ _FILES = {
     ),
     "_gate": (
         "GateReport",
-        "Requirement",
         "open_gate_data",
         "run_gate",
-    ),
-    "_grades": (
-        "GradeMatrix",
-        "grade_matrix",
     ),
     "_grading": (
         "GradingResult",
@@ -175,7 +167,6 @@ _FILES = {
 }
 
 __all__ = [
-    "CATASTROPHIC",
     "DRAWS_NAME",
     "SECTIONS",
     "AgreementReport",
@@ -189,7 +180,6 @@ __all__ = [
     "Estimate",
     "FloorsReport",
     "GateReport",
-    "GradeMatrix",
     "GradesCondition",
     "GradingResult",
     "JudgingEstimate",
@@ -200,7 +190,6 @@ __all__ = [
     "Plan",
     "PlanField",
     "PlanStatus",
-    "Requirement",
     "Run",
     "RunResults",
     "SequentialAudit",
@@ -213,14 +202,13 @@ __all__ = [
     "ask_until",
     "calibration_sentence",
     "check_plan",
-    "compare_grades",
+    "compare_tables",
     "demo_settings",
     "draw_conditions",
     "draw_run",
     "estimate_judging",
     "estimate_run",
     "estimate_stages",
-    "grade_matrix",
     "grade_run",
     "import_ratings",
     "judge_run",

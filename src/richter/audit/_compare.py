@@ -1,135 +1,397 @@
-"""`richter compare`: what floors says of grades, with severity and its tail beside it where there are severities."""
+"""`richter compare`: the claims that tables allow on their conditions, with what each condition shows beside them."""
 
 import dataclasses
+import functools
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
-from richter.audit._compare_severity import Shapes, severity_gaps, shape_findings
-from richter.audit._grades import GradeMatrix
+from richter.audit._compare_shapes import shape_claims
 from richter.audit._pictures import compare_picture
+from richter.claims import (
+    METRICS,
+    About,
+    EceSide,
+    Question,
+    Sample,
+    Shared,
+    as_sample,
+    check_alignment,
+    compare_outcomes,
+    ece_difference,
+    ece_side,
+    mean_evidence,
+    pairs_of,
+)
 from richter.errors import InputError
-from richter.floors import Comparison, GapFinding, compare
-from richter.records import Claim, jsonable
+from richter.floors import ConditionSummary, summarise_condition
+from richter.records import Claim, Refused, Result
 from richter.stats import wilson
+from richter.tables import Tables, outcomes
 from richter.tail import TailPlan
 
-__all__ = ["CompareReport", "compare_grades"]
+__all__ = [
+    "CompareReport",
+    "GradedRows",
+    "calibration_questions",
+    "compare_tables",
+    "graded_rows",
+    "summaries_of",
+]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+SEVERITIES = ("mean_severity", "severity_given_error")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class CompareReport:
-    """A comparison with the findings on severity of each pair, keyed (a, b), and warnings on how answers were given.
+class PairNote:
+    """Two conditions on the items both were graded on: how many, what changed, and what looks odd."""
 
-    `shapes` holds the rows on the slope b and the tail's shape, which other rooms judge behind gates of their own.
+    conditions: tuple[str, str]
+    n_paired: int
+    first_only: int
+    second_only: int
+    fixed: int | None = None
+    broken: int | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CompareReport(Result):
+    """What `richter compare` says: claims in one family, refusals, and the figures that stand beside them.
+
+    `groups` are sets of conditions of which no pair is told apart by the first measure.
     """
 
-    comparison: Comparison
-    severity: dict[tuple[str, str], dict[str, GapFinding]]
-    shapes: Shapes
-    warnings: dict[str, tuple[str, ...]]
-    notes: tuple[str, ...]
+    schema: ClassVar = "richter/compare"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The comparison's dictionary with the further findings in their pairs."""
-        row = self.comparison.to_dict()
-        for pair in row["pairs"]:
-            for metric, finding in self.severity.get((pair["a"], pair["b"]), {}).items():
-                pair[metric] = finding.to_dict()
-            pair |= self.shapes.get((pair["a"], pair["b"]), {})
-        for name, more in self.warnings.items():
-            row["conditions"][name]["warnings"] += list(more)
-        row["notes"] = jsonable(self.notes)
-        return row
+    claims: tuple[Claim, ...]
+    refused: tuple[Refused, ...]
+    conditions: Mapping[str, ConditionSummary]
+    pairs: tuple[PairNote, ...]
+    groups: tuple[tuple[str, ...], ...]
+    measures: Mapping[str, Mapping[str, float | None]]
+    primary: str
+    about: About
+    level: float
+    margin: float | None
+    tried: int
+    n_items: int
+    n_resamples: int
+    understood: str
+    basis: str
+    data_hash: str
+    seed: int
+    notes: tuple[str, ...]
 
     def _repr_html_(self) -> str:
         return compare_picture(self)
 
+    def of(self, measure: str) -> tuple[Claim, ...]:
+        """The claims on one measure."""
+        return tuple(c for c in self.claims if c.measure == measure)
 
-def compare_grades(
-    grades: GradeMatrix,
+
+def compare_tables(
+    tables: Tables,
     *,
-    rng: np.random.Generator,
     conditions: Sequence[str] = (),
+    on: Sequence[str] = (),
     margin: float | None = None,
     severity_margin: float | None = None,
+    about: About = "such-items",
+    control: str | None = None,
+    trust_ids: bool = False,
     tail_plan: TailPlan | None = None,
     slopes: Sequence[Claim] | None = None,
+    directed: bool | None = None,
+    plan: str | None = None,
     tried: int = 1,
     min_shared: float = 0.5,
     level: float = 0.95,
     n_resamples: int = 2000,
+    seed: int = 0,
 ) -> CompareReport:
-    """Compare the conditions of a grades matrix; with two named ones the claim "B is better than A" is directed.
+    """Compare the conditions of tables; with two named ones the claim "the second is better" is directed.
 
-    `slopes` are the tests of b where they were made before on the same severities.
+    Claims on the first of `on` (else the tables' main metric) are primary; calibration, severities and the others
+    of `on` come after them. `margin` is the difference that would matter, `severity_margin` the same on the scale of
+    severities. Conditions whose items are in another order are refused, unless `trust_ids`. `slopes` are the claims on
+    b where they were made before on the same severities; `plan` the hash of a plan that was locked before.
     """
+    whole = tables  # whether ids mean the same questions is told by all conditions there are
     if conditions:
-        grades = grades.select(conditions)
-    if len(grades.names) < 2:
+        tables = tables.select(conditions)
+    if len(tables.conditions) < 2:
         raise InputError(
-            f"There is one condition ({grades.names[0]}); a comparison needs two.",
+            f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
             remedy="Add a second condition, or use `richter floors data` for one.",
         )
-    comparison = compare(
-        grades.correct,
-        rng=rng,
-        names=grades.names,
-        confidence=grades.confidence,
-        failed=grades.failed,
-        groups=grades.groups,
+    if tables.metric is None:
+        raise InputError(f"{tables.name} has no grades.", remedy="Grade or rate its answers first.")
+    rng = np.random.default_rng(seed)
+    measured = _measured(tables, on)
+    lead = measured[0]
+    fixed = len(conditions) == 2 if directed is None else directed
+    names = [sample.metric.name for sample in measured]
+    margins = {name: m for name in names if (m := severity_margin if name in SEVERITIES else margin)}
+    right = next((sample for sample in measured if sample.metric.name == "accuracy"), None)
+    graded = None if right is None else graded_rows(tables, right)
+    pairs = pairs_of(tables.conditions, control=control)
+    main = measured[names.index(tables.metric)].outcomes
+    aligned = check_alignment(main if whole is tables else outcomes(whole, tables.metric), trust=trust_ids)
+    found = compare_outcomes(
+        measured,
+        margins=margins,
+        about=about,
+        directed=fixed,
+        control=control,
+        more=calibration_questions(tables, graded, pairs, directed=fixed, margin=margin, primary="ece" in on[:1]),
+        refused=[r for r in aligned.refused if set(r.conditions) & set(tables.conditions)],
+        apart=aligned.apart,
+        min_shared=min_shared,
+        basis=tables.basis,
+        plan=plan,
+        data_hash=tables.data_hash,
+        seed=seed,
+        tried=tried,
+        level=level,
+    )
+    notes = [*(note for note in found.notes if note not in tables.notes), *aligned.warnings]
+    claims = list(found.claims)
+    if tables.counting is not None:
+        more, said = shape_claims(
+            tables, found, tail_plan=tail_plan, slopes=slopes, level=level, n_resamples=n_resamples, rng=rng
+        )
+        claims += more
+        notes += said
+    return CompareReport(
+        claims=tuple(claims),
+        refused=found.refused,
+        conditions={
+            c.name: c
+            for c in summaries_of(tables, right, graded, rng=rng, about=about, level=level, n_resamples=n_resamples)
+        },
+        pairs=tuple(_pair_note(pair, lead, graded) for pair in found.shared),
+        groups=found.sets,
+        measures={
+            s.measure: {x.condition: x.estimate for x in found.summaries if x.measure == s.measure}
+            for s in found.summaries
+        },
+        primary=lead.metric.name if "ece" not in on[:1] else "ece",
+        about=about,
+        level=level,
         margin=margin,
         tried=tried,
-        directed=len(conditions) == 2,
-        min_shared=min_shared,
-        level=level,
+        n_items=len(tables.item_ids),
         n_resamples=n_resamples,
+        understood=tables.understood,
+        basis=tables.basis,
+        data_hash=tables.data_hash,
+        seed=seed,
+        notes=(*tables.notes, *notes),
     )
-    severity: dict[tuple[str, str], dict[str, GapFinding]] = {}
-    shapes: Shapes = {}
-    notes = list(grades.notes)
-    if grades.severity is not None:
-        severity = severity_gaps(
-            grades,
-            comparison,
-            margin=severity_margin,
-            rate_margin=margin,
-            tried=tried,
+
+
+def _measured(tables: Tables, on: Sequence[str]) -> list[Sample]:
+    """The outcomes of every measure, the primary first."""
+    assert tables.metric is not None
+    names = [*(name for name in on if name != "ece"), tables.metric]
+    if tables.counting is not None:
+        names += ["mean_severity", "catastrophic_rate"]
+    return [as_sample(outcomes(tables, name)) for name in dict.fromkeys(names)]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class GradedRows:
+    """Every answer graded right or wrong: codes of its item and condition, its grade, and its confidence or NaN."""
+
+    item: Codes
+    condition: Codes
+    correct: Floats
+    confidence: Floats
+    group: Codes | None
+    weight: Floats | None
+
+    def of(self, condition: int) -> tuple[Floats, Floats, Codes]:
+        """One condition's confidence, grade and item, row by row."""
+        use = self.condition == condition
+        return self.confidence[use], self.correct[use], self.item[use]
+
+
+def graded_rows(tables: Tables, right: Sample) -> GradedRows:
+    """The rows of right and wrong answers with their confidences, in the order of the sample's items."""
+    rows = tables.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_in([0.0, 1.0]))
+    if rows["confidence"].null_count() < len(rows):
+        rows = rows.sort("item", "condition", "draw")
+    codes = {
+        name: rows[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
+        for name, order in (("item", right.outcomes.items), ("condition", tables.conditions))
+    }
+    return GradedRows(
+        item=codes["item"],
+        condition=codes["condition"],
+        correct=rows["value"].to_numpy(),
+        confidence=rows["confidence"].fill_null(float("nan")).to_numpy(),
+        group=right.outcomes.group,
+        weight=right.outcomes.weight,
+    )
+
+
+def calibration_questions(
+    tables: Tables,
+    graded: GradedRows | None,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    directed: bool = False,
+    margin: float | None = None,
+    primary: bool = False,
+) -> list[Question]:
+    """Differences of calibration error, on the items that both conditions have a confidence and a grade for."""
+    if graded is None or np.isnan(graded.confidence).all():
+        return []
+    size, names = int(graded.item.max()) + 1, tables.conditions
+    rows, has = [], []
+    for k in range(len(names)):
+        confidence, correct, item = graded.of(k)
+        known = ~np.isnan(confidence)
+        rows.append((confidence[known], correct[known], item[known]))
+        has.append(np.bincount(item[known], minlength=size) > 0)
+
+    @functools.cache
+    def side(k: int, items: bytes) -> EceSide:
+        confidence, correct, item = rows[k]
+        kept = np.frombuffer(items, dtype=bool)[item]
+        return ece_side(confidence[kept], correct[kept], item[kept], group=graded.group, weight=graded.weight)
+
+    found = []
+    for a, b in pairs:
+        i, j = names.index(a), names.index(b)
+        use = has[i] & has[j]
+        if int(np.sum(use)) >= 2:
+            found.append(
+                Question(
+                    metric=METRICS["ece"],
+                    conditions=(a, b),
+                    evidence=ece_difference(side(i, use.tobytes()), side(j, use.tobytes())),
+                    relation="below" if directed else "differs",
+                    margin=margin,
+                    primary=primary,
+                    basis=tables.basis,
+                )
+            )
+    return found
+
+
+def summaries_of(
+    tables: Tables,
+    right: Sample | None,
+    graded: GradedRows | None,
+    *,
+    rng: np.random.Generator,
+    about: About = "such-items",
+    level: float = 0.95,
+    n_resamples: int = 1000,
+) -> list[ConditionSummary]:
+    """Each condition's error rate, calibration, floor and warnings."""
+    lost = tables.answers.filter(pl.col("error").fill_null("") != "").select("condition", "item").unique()
+    failed = Counter(lost["condition"].to_list())
+    if graded is None or right is None:
+        return [ConditionSummary(name=name, n=0, failed=failed[name], missing=0) for name in tables.conditions]
+    size = len(right.outcomes.items)
+    positions = _position_warnings(tables, level=level)
+    # what is wrong is what is not right, item by item
+    wrong = dataclasses.replace(
+        right, outcomes=dataclasses.replace(right.outcomes, metric=METRICS["error_rate"]), mean=1 - right.mean
+    )
+    found = []
+    for k, name in enumerate(tables.conditions):
+        confidence, correct, item = graded.of(k)
+        error = None
+        if len(correct):
+            try:
+                error = mean_evidence(wrong, name, about=about)
+            except InputError:  # these items with one draw: said where the claims are
+                error = mean_evidence(wrong, name)
+        n = len(np.unique(item))
+        summary = summarise_condition(
+            name,
+            error,
+            correct=correct,
+            confidence=confidence,
+            item=item,
+            group=graded.group,
+            weight=graded.weight,
+            failed=min(failed[name], size - n),
+            missing=max(size - n - failed[name], 0),
+            rng=rng,
             level=level,
-            directed=len(conditions) == 2,
+            n_resamples=n_resamples,
         )
-        shapes, found = shape_findings(
-            grades, comparison, tail_plan=tail_plan, slopes=slopes, level=level, n_resamples=n_resamples, rng=rng
-        )
-        notes += found
-    return CompareReport(
-        comparison=comparison,
-        severity=severity,
-        shapes=shapes,
-        warnings=_position_warnings(grades, level=level),
-        notes=tuple(notes),
+        found.append(dataclasses.replace(summary, warnings=(*summary.warnings, *positions.get(name, ()))))
+    return found
+
+
+def _pair_note(shared: Shared, lead: Sample, graded: GradedRows | None) -> PairNote:
+    note = PairNote(
+        conditions=shared.conditions,
+        n_paired=shared.both,
+        first_only=shared.first_only,
+        second_only=shared.second_only,
+    )
+    if graded is None or lead.outcomes.draw is not None:
+        return note
+    i, j = (lead.place(name) for name in shared.conditions)
+    size = len(lead.outcomes.items)
+    grade, sure = (np.full((2, size), np.nan) for _ in range(2))
+    for k, column in enumerate((i, j)):
+        confidence, correct, item = graded.of(column)
+        grade[k, item], sure[k, item] = correct, confidence
+    both = ~np.isnan(grade).any(axis=0)
+    a, b = grade[:, both]
+    return dataclasses.replace(
+        note, fixed=int(np.sum(b > a)), broken=int(np.sum(b < a)), flags=_flags(a, b, *sure[:, both])
     )
 
 
-def _position_warnings(grades: GradeMatrix, *, level: float) -> dict[str, tuple[str, ...]]:
+def _flags(a: Floats, b: Floats, c: Floats, d: Floats) -> tuple[str, ...]:
+    known = ~np.isnan(c) & ~np.isnan(d)
+    same = bool(np.array_equal(a, b))
+    if known.any():
+        shift = d[known] - c[known]
+        if same and np.all(shift == 0):
+            return ("identical runs: every grade and confidence agrees; are they two runs at all?",)
+        if len(shift) > 2 and np.ptp(shift) < 1e-9 and np.ptp(c[known]) > 1e-9 and abs(shift[0]) > 1e-9:
+            return (f"constant shift: every confidence differs by {shift[0]:+.4g}",)
+    elif same and len(a) > 1 and 0 < np.mean(a) < 1:
+        return ("identical runs: every grade agrees; are they two runs at all?",)
+    return ()
+
+
+def _position_warnings(tables: Tables, *, level: float) -> dict[str, tuple[str, ...]]:
     """Conditions that give one option far more often than it is right: answering by position."""
-    if grades.answers is None:
-        return {}
     found: dict[str, tuple[str, ...]] = {}
-    for k, name in enumerate(grades.names):
-        given = [x for x in grades.answers[:, k] if x is not None and len(x.strip()) == 1]
-        n = len(given)
-        if n < 30 or n < 0.9 * len(grades.items) or not 2 <= len(set(given)) <= 10:
-            if n >= 30 and len(set(given)) == 1:
-                found[name] = (f"answering by position: all {n} answers are {given[0]!r}",)
+    first = tables.answers.filter(pl.col("draw") == 0, pl.col("text").str.strip_chars().str.len_chars() == 1)
+    for (name,), rows in first.group_by("condition", maintain_order=True):
+        given = [text.strip() for text in rows["text"].to_list()]
+        n, options = len(given), set(given)
+        if n >= 30 and len(options) == 1:
+            found[str(name)] = (f"answering by position: all {n} answers are {given[0]!r}",)
+            continue
+        if n < 30 or n < 0.9 * len(tables.item_ids) or len(options) > 10:
             continue
         option, times = Counter(given).most_common(1)[0]
-        share = 1 / len(set(given))
-        if grades.references is not None:
-            right = [x for x in grades.references[:, k] if x is not None]
-            share = max(share, sum(x.strip() == option for x in right) / len(right)) if right else share
+        share = 1 / len(options)
+        right = [tables.items[i].reference for i in rows["item"].to_list() if i in tables.items]
+        right = [x.strip() for x in right if x]
+        if right:
+            share = max(share, sum(x == option for x in right) / len(right))
         if wilson(times, n, level=level).low > 1.5 * share:
-            found[name] = (f"answering by position: {100 * times / n:.0f}% of answers are {option!r}",)
+            found[str(name)] = (f"answering by position: {100 * times / n:.0f}% of answers are {option!r}",)
     return found

@@ -4,9 +4,11 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from richter.audit._grades import GradeMatrix
+from richter.audit._compare import graded_rows, summaries_of
 from richter.audit._pictures import floors_picture
+from richter.claims import as_sample
 from richter.errors import InputError, TooFewErrors
 from richter.floors import (
     ConditionSummary,
@@ -14,12 +16,12 @@ from richter.floors import (
     SubjectNoise,
     Temperature,
     accuracy_floor,
-    compare,
     self_evaluation,
     subject_noise,
     temperature_rate,
 )
 from richter.records import jsonable
+from richter.tables import Tables, outcomes
 
 __all__ = ["FloorsReport", "Measured", "measure_grades"]
 
@@ -62,28 +64,25 @@ class FloorsReport:
         return floors_picture(self)
 
 
-def measure_grades(grades: GradeMatrix, *, rng: np.random.Generator, level: float = 0.95) -> FloorsReport:
+def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0.95) -> FloorsReport:
     """Summaries, self-evaluation and temperature of every condition; noise by subject over all of them."""
+    right = as_sample(outcomes(tables, "accuracy"))
+    graded = graded_rows(tables, right)
     measured = []
-    notes = list(grades.notes)
-    for k, name in enumerate(grades.names):
-        column = grades.select([name])
-        summary = compare(
-            column.correct, rng=rng, names=[name], confidence=column.confidence, failed=column.failed, level=level
-        ).conditions[0]
+    notes = list(tables.notes)
+    for k, summary in enumerate(summaries_of(tables, right, graded, rng=rng, level=level)):
+        c, a, _ = graded.of(k)
+        c, a = c[~np.isnan(c)], a[~np.isnan(c)]
         knows, temperature = None, None
-        if grades.confidence is not None:
-            known = ~np.isnan(grades.correct[:, k]) & ~np.isnan(grades.confidence[:, k])
-            c, a = grades.confidence[known, k], grades.correct[known, k]
+        if len(c):
             try:
                 knows = self_evaluation(c, a, rng=rng)
             except TooFewErrors as few:
-                notes.append(f"{name}: {few.what}")
-            if len(c):
-                try:
-                    temperature = temperature_rate(c)
-                except InputError as fault:
-                    notes.append(f"{name}: {fault.what}")
+                notes.append(f"{summary.name}: {few.what}")
+            try:
+                temperature = temperature_rate(c)
+            except InputError as fault:
+                notes.append(f"{summary.name}: {fault.what}")
         measured.append(
             Measured(
                 summary=summary,
@@ -93,9 +92,10 @@ def measure_grades(grades: GradeMatrix, *, rng: np.random.Generator, level: floa
             )
         )
     subjects = None
-    if grades.subjects is not None and len(grades.names) > 1:
+    domains = tables.answers.unique("item", keep="first").sort("item")["domain"]
+    if domains.null_count() < len(domains) and len(tables.conditions) > 1:
         try:
-            subjects = subject_noise(grades.correct, grades.subjects, rng=rng)
+            subjects = subject_noise(right.mean, domains.cast(pl.String).fill_null("").to_numpy().astype(str), rng=rng)
         except InputError as fault:
             notes.append(fault.what)
     return FloorsReport(conditions=tuple(measured), subjects=subjects, notes=tuple(notes))
@@ -103,9 +103,9 @@ def measure_grades(grades: GradeMatrix, *, rng: np.random.Generator, level: floa
 
 def _accuracy_floor(summary: ConditionSummary) -> float | None:
     """The floor at the error rate; where that is 0 or 1, at the limit of what it may be: a floor of 0 is false."""
-    if summary.error_rate is None or summary.error_interval is None:
+    if summary.error_rate is None or summary.error_rate_interval is None:
         return None
-    rate = {0.0: summary.error_interval.high, 1.0: summary.error_interval.low}.get(
+    rate = {0.0: summary.error_rate_interval.high, 1.0: summary.error_rate_interval.low}.get(
         summary.error_rate, summary.error_rate
     )
     return accuracy_floor(summary.n, rate)

@@ -15,7 +15,6 @@ from typing import Any
 
 from richter import __version__
 from richter.audit._gate import run_gate
-from richter.audit._grades import grade_matrix
 from richter.audit._measure_calibration import calibration_section, measure_draws, measure_run_grades
 from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_findings import Measured, findings_of
@@ -214,28 +213,29 @@ class _Measuring:
         return severity_section(self.records, report)
 
     def _floors(self) -> dict[str, Any]:
-        grades = grade_matrix(self.records.tables)
+        tables = self.records.tables
         values = {} if self.plan is None else self.plan.values
         severity = self.measured.severity  # its tests of b are the comparison's: one claim, one p-value
         if self.plan is not None and self.plan.kind == "gate":
-            self.measured.gate = run_gate(self.plan, grades, status=self.status)
-        if len(grades.names) < 2:
+            self.measured.gate = run_gate(self.plan, tables, status=self.status)
+        if len(tables.conditions) < 2:
             return _missing(
-                f"There is one condition ({grades.names[0]}); a comparison needs two.",
+                f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
                 f"richter ask {self.records.command} --bench ITEMS --model ANOTHER",
             )
         report = compare_run(
-            grades,
+            tables,
             margin=values.get("margin"),
             severity_margin=values.get("severity_margin"),
             tail_plan=tail_plan(self.plan) if self.plan is not None and self.plan.kind == "tail" else None,
             slopes=None if severity is None else severity.study.claims,
+            plan=None if self.plan is None or self.measured.exploratory else self.plan.hash,
             n_resamples=self.n_resamples,
             level=self.level,
             seed=self.seed,
         )
         self.measured.comparison = report
-        return floors_section(report, seed=self.seed)
+        return floors_section(report)
 
     def _calibration(self) -> dict[str, Any]:
         draw = f"richter draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"

@@ -14,10 +14,10 @@ from scipy.stats import t as student
 
 from richter.audit._calibration import CalibrationReport
 from richter.audit._calibration_sentence import calibration_result
-from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._measure_run import RunRecords
 from richter.records import Interval
 from richter.stats import benjamini_hochberg, clopper_pearson, wilson
+from richter.tables import CATASTROPHIC
 
 __all__ = ["SIMULATED", "measure_conditions"]
 

@@ -12,7 +12,7 @@ from richter.audit._calibration import CalibrationReport, DrawsCondition, Grades
 from richter.audit._calibration_sentence import calibration_result, calibration_sentence
 from richter.audit._compare import CompareReport
 from richter.audit._gate import GateReport
-from richter.audit._measure_floors import gap_findings
+from richter.audit._measure_floors import gap_claims
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
 from richter.records import Claim, Finding, Interval, Verdict
@@ -54,15 +54,14 @@ def _findings(measured: Measured) -> Iterator[tuple[str, str, list[str], Finding
     if measured.stopping:
         yield "floors", "stopping", [], _stopped(measured.stopping, measured.exploratory)
     if measured.gate is not None:
-        for rule in measured.gate.requirements:
-            yield "floors", "requirement", [], _required(rule, measured.exploratory)
+        for rule in measured.gate.claims:
+            yield "floors", "requirement", list(rule.conditions), claim_finding(rule)
     if measured.severity is not None:
         for check in measured.severity.requirements:
             yield "severity", "requirement", list(check.conditions), claim_finding(check)
     if measured.comparison is not None:
-        for pair in measured.comparison.comparison.pairs:
-            for measure, gap in gap_findings(measured.comparison, pair.a, pair.b).items():
-                yield "floors", measure, [pair.a, pair.b], gap.to_finding(exploratory=measured.exploratory)
+        for claim in gap_claims(measured.comparison):
+            yield "floors", claim.measure, list(claim.conditions), claim_finding(claim)
     if measured.severity is not None:
         for claim in measured.severity.study.claims:
             if claim.primary:
@@ -80,22 +79,6 @@ def claim_finding(claim: Claim) -> Finding:
     shared = {f.name for f in dataclasses.fields(Finding)} & {f.name for f in dataclasses.fields(claim)}
     return Finding(
         claim=claim.sentence, exploratory=claim.exploratory, **{name: getattr(claim, name) for name in shared}
-    )
-
-
-def _required(rule: Any, exploratory: bool) -> Finding:
-    return Finding(
-        claim=rule.name,
-        verdict=rule.verdict,
-        sentence=rule.sentence,
-        estimate=rule.excess,
-        interval=None
-        if rule.low is None or rule.high is None
-        else Interval(low=rule.low, high=rule.high, level=0.9, method="one-sided limits"),
-        n=rule.n,
-        needed=rule.labels_needed,
-        blocked_by="alignment" if rule.verdict is Verdict.BLOCKED else None,
-        exploratory=exploratory,
     )
 
 

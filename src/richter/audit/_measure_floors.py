@@ -3,86 +3,74 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from richter.audit._compare import CompareReport, compare_grades
-from richter.audit._grades import GradeMatrix
-from richter.floors import GapFinding
-from richter.records import Claim, Verdict
+from richter.audit._compare import CompareReport, compare_tables
+from richter.records import Claim
+from richter.tables import Tables
 from richter.tail import TailPlan
 
-__all__ = ["compare_run", "floors_section"]
+__all__ = ["compare_run", "floors_section", "gap_claims"]
 
 
 def compare_run(
-    grades: GradeMatrix,
+    tables: Tables,
     *,
     margin: float | None,
     severity_margin: float | None,
     tail_plan: TailPlan | None,
     slopes: Sequence[Claim] | None,
+    plan: str | None,
     n_resamples: int,
     level: float,
     seed: int,
 ) -> CompareReport:
-    """`compare_grades` on all conditions; no direction is fixed beforehand: a claim is what its sentence states."""
-    return compare_grades(
-        grades,
-        rng=np.random.default_rng(seed),
+    """`compare_tables` on all conditions; no direction is fixed beforehand: a claim is what its sentence states."""
+    return compare_tables(
+        tables,
         margin=margin,
         severity_margin=severity_margin,
         tail_plan=tail_plan,
         slopes=slopes,
+        plan=plan,
         level=level,
         n_resamples=n_resamples,
+        seed=seed,
     )
 
 
-def floors_section(report: CompareReport, *, seed: int) -> dict[str, Any]:
+def floors_section(report: CompareReport) -> dict[str, Any]:
     """The comparison as `richter compare --json` prints it, and the rows that its figures draw."""
-    comparison = report.comparison
     return {
-        "comparison": report.to_dict() | {"seed": seed},
-        "gaps": [
-            _gap(measure, finding, comparison.margin)
-            for pair in comparison.pairs
-            for measure, finding in gap_findings(report, pair.a, pair.b).items()
-        ],
-        "sets": [list(names) for names in comparison.groups],
+        "comparison": report.to_dict(),
+        "gaps": [_gap(claim) for claim in gap_claims(report)],
+        "sets": [list(names) for names in report.groups],
         "flips": [
-            {
-                "a": pair.a,
-                "b": pair.b,
-                "fixed": int(pair.accuracy.gap.detail["fixed"]),
-                "broken": int(pair.accuracy.gap.detail["broken"]),
-            }
-            for pair in comparison.pairs
+            {"a": pair.conditions[0], "b": pair.conditions[1], "fixed": pair.fixed, "broken": pair.broken}
+            for pair in report.pairs
+            if pair.fixed is not None
         ],
     }
 
 
-def gap_findings(report: CompareReport, a: str, b: str) -> dict[str, GapFinding]:
-    """The decided differences of a pair, by measure."""
-    pair = next(p for p in report.comparison.pairs if (p.a, p.b) == (a, b))
-    found = {"accuracy": pair.accuracy}
-    if pair.calibration is not None:
-        found["calibration"] = pair.calibration
-    return found | report.severity.get((a, b), {})
+def gap_claims(report: CompareReport) -> list[Claim]:
+    """The differences of means, pair by pair: shapes have sections of their own."""
+    order = {pair.conditions: k for k, pair in enumerate(report.pairs)}
+    found = [c for c in report.claims if c.measure not in ("b", "xi") and c.conditions in order]
+    return sorted(found, key=lambda c: order[c.conditions])  # type: ignore[index]
 
 
-def _gap(measure: str, finding: GapFinding, margin: float | None) -> dict[str, Any]:
-    gap = finding.gap
+def _gap(claim: Claim) -> dict[str, Any]:
+    interval = claim.interval or claim.plain_interval
     return {
-        "a": gap.a,
-        "b": gap.b,
-        "measure": measure,
-        "delta": gap.delta,
-        "interval": gap.interval.to_dict(),
-        "floor": gap.floor,
-        "smallest_visible": gap.visible,
-        "margin": margin,
-        "verdict": finding.verdict.value,
-        "n": gap.n,
-        "labels_needed": gap.labels_needed if finding.verdict is Verdict.UNDECIDED else None,
-        "labels_needed_for": gap.labels_needed_for,
+        "a": claim.conditions[0],
+        "b": claim.conditions[1],
+        "measure": claim.measure,
+        "delta": claim.estimate,
+        "interval": None if interval is None else interval.to_dict(),
+        "floor": None,
+        "smallest_visible": claim.could_show,
+        "margin": claim.margin,
+        "verdict": claim.verdict.value,
+        "n": claim.n,
+        "labels_needed": claim.needed,
+        "labels_needed_for": claim.needed_for,
     }

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._measure_run import RunRecords
 from richter.audit._plan import Plan, PlanStatus
 from richter.audit._severity import SeverityReport, weigh_scores
 from richter.severity import BValue
 from richter.stats import Mapper
+from richter.tables import CATASTROPHIC
 
 __all__ = ["severity_section", "weigh_run"]
 

@@ -5,19 +5,19 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.audit._compare_severity import CATASTROPHIC
 from richter.audit._measure_conditions import SIMULATED
 from richter.audit._measure_findings import ECE_MARGIN, Measured, findings_of
-from richter.audit._measure_floors import gap_findings
+from richter.audit._measure_floors import gap_claims
 from richter.audit._measure_judges import self_judging
 from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan import PlanStatus
+from richter.claims import METRICS
 from richter.errors import InputError
-from richter.floors import METRICS
 from richter.judge import Agreement, Undefined, panel_failures
-from richter.records import Verdict, printable
+from richter.records import Claim, Verdict, printable
 from richter.severity import BValue, required
 from richter.stats import clopper_pearson
+from richter.tables import CATASTROPHIC
 
 __all__ = ["checks_of", "next_steps", "question_of", "signature_of"]
 
@@ -100,13 +100,13 @@ def _rated(records: RunRecords, total: int) -> dict[str, Any]:
 def _aligned(measured: Measured) -> dict[str, Any]:
     if measured.comparison is None:
         return _check("items aligned", None, "there are no two graded conditions to align")
-    refused = measured.comparison.comparison.refused
+    refused = measured.comparison.refused
     if refused:
-        pair = f"{printable(refused[0].a, limit=40)} and {printable(refused[0].b, limit=40)}"
+        pair = " and ".join(printable(name, limit=40) for name in refused[0].conditions)
         return _check(
             "items aligned", False, f"{len(refused)} pairs are not comparable; {pair}: {printable(refused[0].reason)}"
         )
-    number = len(measured.comparison.comparison.pairs)
+    number = len(measured.comparison.pairs)
     text = "the two conditions share their items" if number == 1 else f"all {number} pairs share their items"
     return _check("items aligned", True, text)
 
@@ -202,23 +202,20 @@ def _undecided_gaps(measured: Measured) -> list[str]:
     """One step a measure: the most items that any undecided pair needs for the margin."""
     if measured.comparison is None:
         return []
-    pairs = measured.comparison.comparison.pairs
-    waiting: dict[str, list[Any]] = defaultdict(list)
-    for pair in pairs:
-        for measure, finding in gap_findings(measured.comparison, pair.a, pair.b).items():
-            if finding.verdict is Verdict.UNDECIDED:
-                waiting[measure].append(finding.gap)
+    pairs = measured.comparison.pairs
+    waiting: dict[str, list[Claim]] = defaultdict(list)
+    for claim in gap_claims(measured.comparison):
+        if claim.verdict is Verdict.UNDECIDED and claim.needed is not None:
+            waiting[claim.measure].append(claim)
     steps = []
-    for measure, gaps in waiting.items():
+    for measure, claims in waiting.items():
         metric = METRICS[measure]
-        aim = f"{metric.amount(gaps[0].labels_needed_for)}{metric.unit}"
-        of = "" if len(pairs) == 1 else f" for {len(gaps)} of {len(pairs)} pairs"
-        more = max((g.labels_needed - g.n for g in gaps if g.labels_needed is not None), default=None)
-        head = f"undecided on {measure.replace('_', ' ')}{of}"
-        if more is None:
-            continue
+        aim = f"{metric.amount(claims[0].needed_for or 0.0)}{metric.suffix}"
+        of = "" if len(pairs) == 1 else f" for {len(claims)} of {len(pairs)} pairs"
+        more = max((c.needed or 0) - c.units for c in claims)
+        head = f"undecided on {metric.noun}{of}"
         if more > 0:
-            steps.append(f"{head}; {more:,} more labelled items would settle a margin of {aim}")
+            steps.append(f"{head}; {more:,} more labelled {claims[0].unit}s would settle a margin of {aim}")
         else:
             steps.append(f"{head}; these items would show a gap of {aim}: a smaller one needs a smaller stated margin")
     return steps
@@ -260,10 +257,11 @@ def _undecided_severity(measured: Measured) -> list[str]:
         for check in measured.severity.requirements
         if check.verdict is Verdict.UNDECIDED and check.needed is not None
     ]
-    for wanted in () if measured.gate is None else measured.gate.requirements:
-        if wanted.verdict is Verdict.UNDECIDED and wanted.labels_needed is not None:
-            more = max(wanted.labels_needed - wanted.n, 0)
-            steps.append(f"undecided: {wanted.name}; {more:,} more labelled items would show it met")
+    gate = measured.gate
+    for name, wanted in () if gate is None else zip(gate.requirements, gate.claims, strict=True):
+        if wanted.verdict is Verdict.UNDECIDED and wanted.needed is not None:
+            more = max(wanted.needed - wanted.units, 0)
+            steps.append(f"undecided: {name}; {more:,} more labelled {wanted.unit}s would show it met")
     return steps
 
 
@@ -294,7 +292,6 @@ def signature_of(
     in n is not zero. Where people's labels suffice it is the limit as people would rate.
     """
     checks = [] if measured.severity is None else list(measured.severity.requirements)
-    wanted = [] if measured.gate is None else list(measured.gate.requirements)
     bounds: list[dict[str, Any]] = []
     by = "nobody" if records.basis is None else BASES[records.basis]
     for row in conditions:
@@ -326,8 +323,10 @@ def signature_of(
             f"of severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst['basis']}; {worst['seen']:,} "
             f"seen in {worst['n']:,}{which})"
         )
-    claims = [required(check) for check in checks] + [rule.name for rule in wanted]
-    verdicts = [check.verdict.value for check in checks] + [rule.verdict.value for rule in wanted]
+    claims, verdicts = [required(check) for check in checks], [check.verdict.value for check in checks]
+    if measured.gate is not None:
+        claims += measured.gate.requirements
+        verdicts += [c.verdict.value for c in measured.gate.claims]
     return {
         "requirement": "; ".join(claims) or None,
         "verdicts": verdicts,

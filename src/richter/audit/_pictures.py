@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from richter.records import Interval, Mark, picture
+from richter.records import Mark, picture
 
 if TYPE_CHECKING:
     from richter.audit._calibration import CalibrationReport
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from richter.audit._gate import GateReport
     from richter.audit._severity import SeverityReport
     from richter.audit._tail import TailReport
-    from richter.floors import ConditionSummary, GapFinding
+    from richter.floors import ConditionSummary
+    from richter.records import Claim
 
 __all__ = [
     "calibration_picture",
@@ -25,36 +27,37 @@ __all__ = [
 ]
 
 
-def _summaries(conditions: tuple[ConditionSummary, ...]) -> list[Mark]:
+def _summaries(conditions: Iterable[ConditionSummary]) -> list[Mark]:
+    known = list(conditions)
     rates = [
-        Mark(panel="error rate", label=c.name, estimate=c.error_rate, interval=c.error_interval) for c in conditions
+        Mark(panel="error rate", label=c.name, estimate=c.error_rate, interval=c.error_rate_interval) for c in known
     ]
-    known = [c for c in conditions if c.ece is not None]
     return rates + [
-        Mark(panel="ECE, debiased", label=c.name, estimate=c.ece.debiased, interval=c.ece.interval)
+        Mark(panel="ECE, debiased", label=c.name, estimate=c.ece_debiased, interval=c.ece_interval)
         for c in known
         if c.ece is not None
     ]
 
 
-def compare_picture(report: CompareReport) -> str:
-    """Every claim, the differences b minus a by measure, and the error rate of each condition."""
-    found: list[tuple[str, GapFinding]] = []
-    for pair in report.comparison.pairs:
-        found += [("accuracy", pair.accuracy)] + ([("ECE", pair.calibration)] if pair.calibration else [])
-        found += [(name.replace("_", " "), f) for name, f in report.severity.get((pair.a, pair.b), {}).items()]
-    marks = [
+def _marks(claims: Iterable[Claim]) -> list[Mark]:
+    """Differences by measure, the second minus the first; a measure of one condition under its own name."""
+    return [
         Mark(
-            panel=f"{name}, difference",
-            label=f"{f.gap.b} minus {f.gap.a}",
-            estimate=f.gap.delta,
-            interval=f.gap.interval,
-            against=0.0,
+            panel=c.measure.replace("_", " ") + (", difference" if len(c.conditions) == 2 else ""),
+            label=" minus ".join(reversed(c.conditions)),
+            estimate=c.estimate,
+            interval=c.interval or c.plain_interval,
+            against=None if c.hypothesis is None else c.hypothesis.value,
         )
-        for name, f in found
+        for c in claims
     ]
-    refused = [f"{r.a} and {r.b} are not compared: {r.reason}." for r in report.comparison.refused]
-    return picture([f.sentence for _, f in found][:12] + refused, marks + _summaries(report.comparison.conditions))
+
+
+def compare_picture(report: CompareReport) -> str:
+    """Every claim, the differences by measure, and the error rate of each condition."""
+    refused = [f"{' and '.join(r.conditions)} are not compared: {r.reason}." for r in report.refused]
+    sentences = [c.sentence for c in report.claims][:12]
+    return picture(sentences + refused, _marks(report.claims) + _summaries(report.conditions.values()))
 
 
 def severity_picture(report: SeverityReport) -> str:
@@ -128,19 +131,9 @@ def tail_picture(report: TailReport) -> str:
 
 def floors_picture(report: FloorsReport) -> str:
     """Error rate and calibration of each condition."""
-    return picture(report.notes, _summaries(tuple(m.summary for m in report.conditions)))
+    return picture(report.notes, _summaries(m.summary for m in report.conditions))
 
 
 def gate_picture(report: GateReport) -> str:
-    """Each requirement's limits against what is allowed."""
-    marks = [
-        Mark(
-            panel=r.name,
-            label=r.verdict.value,
-            estimate=r.excess,
-            interval=None if r.low is None or r.high is None else Interval(low=r.low, high=r.high, level=0, method=""),
-            against=r.limit,
-        )
-        for r in report.requirements
-    ]
-    return picture([report.sentence, *(r.sentence for r in report.requirements)], marks)
+    """Each requirement's interval against what is allowed."""
+    return picture([report.sentence, *(c.sentence for c in report.claims)], _marks(report.claims))

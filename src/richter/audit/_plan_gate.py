@@ -10,7 +10,13 @@ __all__ = ["FIELDS", "HELP", "METRICS", "RULES", "faults"]
 HELP = "A gate plan: requirements that a candidate must meet, for continuous integration (richter gate)."
 
 RULES = ("no_worse", "below", "above")
-METRICS = ("accuracy", "error_rate", "ece", "mean_severity", "catastrophic_rate")
+METRICS = (
+    "accuracy", "error_rate", "mean_score", "ece", "mean_severity", "catastrophic_rate", "refusal_rate",
+    "failure_rate", "tokens", "latency", "money",
+)  # fmt: skip
+HIGHER = ("accuracy", "mean_score")
+MOST = {"mean_severity": 4.0, "mean_score": float("inf"), "tokens": float("inf"), "latency": float("inf"),
+        "money": float("inf")}  # fmt: skip
 
 FIELDS = {
     "candidate": PlanField(type="text", help="The condition on trial."),
@@ -57,10 +63,10 @@ def faults(values: Mapping[str, Any]) -> Iterable[str]:
             yield f"require[{n}] says no_worse, but the plan names no baseline."
         if rule["rule"] == "no_worse" and rule["limit"] == 0:
             yield f"require[{n}] allows a loss of 0, which no number of items can show; give a limit above 0."
-        most = 4 if rule["metric"] == "mean_severity" else 1
+        most = MOST.get(rule["metric"], 1.0)
         if rule["limit"] >= most:
             yield f"require[{n}].limit = {rule['limit']:g} is not below {most} for {rule['metric']}."
-        if rule["rule"] == "above" and rule["metric"] != "accuracy":
+        if rule["rule"] == "above" and rule["metric"] not in HIGHER:
             yield f"require[{n}] asks {rule['metric']} to be above a limit, where more is worse."
-        if rule["rule"] == "below" and rule["metric"] == "accuracy":
-            yield f"require[{n}] asks accuracy to be below a limit, where more is better."
+        if rule["rule"] == "below" and rule["metric"] in HIGHER:
+            yield f"require[{n}] asks {rule['metric']} to be below a limit, where more is better."

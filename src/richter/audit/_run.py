@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +11,18 @@ import numpy as np
 import polars as pl
 
 from richter.audit._calibration import CalibrationReport, measure_calibration, read_draws
-from richter.audit._compare import CompareReport, compare_grades
+from richter.audit._compare import CompareReport, compare_tables
 from richter.audit._floors import FloorsReport, measure_grades
 from richter.audit._gate import GateReport, open_gate_data, run_gate
-from richter.audit._grades import GradeMatrix, grade_matrix
 from richter.audit._measure import RunResults, measure_run
-from richter.audit._measure_findings import claim_finding
 from richter.audit._plan import read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.audit._severity import SeverityReport, weigh_scores
 from richter.audit._tail import TailReport, study_column
+from richter.claims import About
 from richter.errors import InputError, TooFewErrors
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
-from richter.records import Finding, picture
+from richter.records import Claim, picture
 from richter.store import LEDGER_NAME, DatabaseRun, Place, is_run, open_ledger
 from richter.tables import ReadOptions, Tables, read_tables
 
@@ -96,11 +96,6 @@ class Run:
         return found
 
     @functools.cached_property
-    def grades(self) -> GradeMatrix:
-        """Who got what right, as matrices of items x conditions."""
-        return grade_matrix(self.tables)
-
-    @functools.cached_property
     def scores(self) -> pl.DataFrame:
         """The severity of every rated answer (draw 0), one row each."""
         return self.tables.rows.filter(pl.col("draw") == 0, pl.col("severity").is_not_null())
@@ -117,8 +112,12 @@ class Run:
     def compare(
         self,
         *conditions: str,
+        on: Sequence[str] = (),
         margin: float | None = None,
         severity_margin: float | None = None,
+        about: About = "such-items",
+        control: str | None = None,
+        trust_ids: bool = False,
         plan: str | Path | None = None,
         tried: int = 1,
         level: float = 0.95,
@@ -127,18 +126,23 @@ class Run:
     ) -> CompareReport:
         """Is the difference real? With two names the claim "the second is better than the first" is directed.
 
-        `margin` is the gap that would matter (0.02 is two points), `plan` a tail plan for a claim on the tail's shape.
+        `margin` is the gap that would matter (0.02 is two points), `on` the measures that come first, `control` the
+        condition that all others are compared with, `plan` a tail plan for a claim on the tail's shape.
         """
-        return compare_grades(
-            self.grades,
-            rng=np.random.default_rng(seed),
+        return compare_tables(
+            self.tables,
             conditions=conditions,
+            on=on,
             margin=margin,
             severity_margin=severity_margin,
+            about=about,
+            control=control,
+            trust_ids=trust_ids,
             tail_plan=None if plan is None else tail_plan(read_plan(plan, kind="tail")),
             tried=tried,
             level=level,
             n_resamples=n_resamples,
+            seed=seed,
         )
 
     def severity(self, **options: Any) -> SeverityReport:
@@ -172,25 +176,21 @@ class Run:
 
     def floors(self, *, level: float = 0.95, seed: int = 0) -> FloorsReport:
         """What this much data can show of each condition."""
-        return measure_grades(self.grades, rng=np.random.default_rng(seed), level=level)
+        return measure_grades(self.tables, rng=np.random.default_rng(seed), level=level)
 
     def gate(self, plan: str | Path) -> GateReport:
         """A gate plan's requirements: met, violated, or not shown either way."""
         named = [source for source in self.sources if isinstance(source, str | Path | DatabaseRun)]
         status = open_gate_data(plan, named) if len(named) == len(self.sources) else None
-        return run_gate(read_plan(plan, kind="gate"), self.grades, status=status)
+        return run_gate(read_plan(plan, kind="gate"), self.tables, status=status)
 
     @functools.cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Claim, ...]:
         """Every claim that these records allow without further choices: differences, then shapes. Exploratory."""
-        found: list[Finding] = []
-        if len(self.grades.names) > 1:
-            report = self.compare()
-            for pair in report.comparison.pairs:
-                gaps = [pair.accuracy, *([pair.calibration] if pair.calibration else [])]
-                gaps += report.severity.get((pair.a, pair.b), {}).values()
-                found += [gap.to_finding() for gap in gaps]
-        if self.grades.severity is not None:
+        found: list[Claim] = []
+        if len(self.tables.conditions) > 1:
+            found += [c for c in self.compare().claims if c.measure != "b"]
+        if self.tables.counting is not None:
             with contextlib.suppress(TooFewErrors):  # nothing is claimed of shapes that cannot be estimated
-                found += [claim_finding(claim) for claim in self.severity().study.claims if claim.primary]
+                found += [claim for claim in self.severity().study.claims if claim.primary]
         return tuple(found)

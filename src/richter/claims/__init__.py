@@ -7,9 +7,9 @@ claim on a score uses it.
 from richter.claims._adjust import Adjusted, adjusted_difference
 from richter.claims._alignment import Alignment, check_alignment
 from richter.claims._answer import SIDES, Side, answer, measure_words, side
-from richter.claims._compare import Comparison, Shared, Summary, compare_outcomes, pairs_of
+from richter.claims._compare import Comparison, Shared, Summary, compare_outcomes, pairs_of, too_few_shared
 from richter.claims._control import JointTests, joint_tests
-from richter.claims._decide import Question, decide
+from richter.claims._decide import Question, claimed, decide
 from richter.claims._ece import EceSide, ece_difference, ece_evidence, ece_side
 from richter.claims._evidence import Evidence, p_value
 from richter.claims._missing import Missing, missing_grades, worst_case
@@ -52,6 +52,7 @@ __all__ = [
     "cheaper_and_no_worse",
     "cheapest_design",
     "check_alignment",
+    "claimed",
     "compare_outcomes",
     "decide",
     "difference_evidence",
@@ -74,6 +75,7 @@ __all__ = [
     "subgroup_differences",
     "suite_evidence",
     "tango",
+    "too_few_shared",
     "unit_means",
     "unjudged",
     "variance_shares",

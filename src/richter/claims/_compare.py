@@ -16,7 +16,7 @@ from richter.claims._units import About, Sample, as_sample, difference_evidence,
 from richter.errors import InputError
 from richter.records import Claim, Interval, Refused, Verdict
 
-__all__ = ["Comparison", "Shared", "Summary", "compare_outcomes", "pairs_of"]
+__all__ = ["Comparison", "Shared", "Summary", "compare_outcomes", "pairs_of", "too_few_shared"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def pairs_of(conditions: Sequence[str], *, control: str | None = None) -> list[t
 
 
 def compare_outcomes(
-    outcomes: Sequence[Outcomes],
+    outcomes: Sequence[Outcomes | Sample],
     *,
     conditions: Sequence[str] = (),
     margins: Mapping[str, float] | None = None,
@@ -103,10 +103,11 @@ def compare_outcomes(
     """
     if not outcomes:
         raise InputError("There is nothing to compare by.", remedy="Give the outcomes of one metric at least.")
-    first = outcomes[0]
+    made = [as_sample(o) if isinstance(o, Outcomes) else o for o in outcomes]
+    samples = {sample.metric.name: sample for sample in made}
+    lead = made[0]
+    first = lead.outcomes
     names = tuple(conditions) or first.conditions
-    samples = {o.metric.name: as_sample(o) for o in outcomes}
-    lead = samples[first.metric.name]
     wanted = pairs_of(names, control=control)
     refusals, shared, pairs = list(refused), [], []
     for a, b in wanted:
@@ -162,7 +163,9 @@ def compare_outcomes(
         tried=tried,
         n_items=len(first.items),
         missing=missing,
-        notes=tuple(dict.fromkeys([*(note for o in outcomes for note in o.notes), *(m.sentence for m in missing)])),
+        notes=tuple(
+            dict.fromkeys([*(n for sample in made for n in sample.outcomes.notes), *(m.sentence for m in missing)])
+        ),
     )
 
 
@@ -185,6 +188,11 @@ def _shared(sample: Sample, a: str, b: str) -> Shared:
     return Shared(
         conditions=(a, b), both=both, first_only=int(np.sum(has_a)) - both, second_only=int(np.sum(has_b)) - both
     )
+
+
+def too_few_shared(outcomes: Outcomes, first: str, second: str, *, min_shared: float = 0.5) -> str:
+    """Why two conditions share too few items to be compared; empty where they share enough."""
+    return _too_few(_shared(as_sample(outcomes), first, second), min_shared)
 
 
 def _too_few(shared: Shared, min_shared: float) -> str:

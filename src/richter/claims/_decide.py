@@ -15,7 +15,7 @@ from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
 from richter.stats import holm
 
-__all__ = ["POWER", "Question", "decide", "needed_units", "one_sided", "sentence"]
+__all__ = ["POWER", "Question", "claimed", "decide", "needed_units", "one_sided", "sentence"]
 
 POWER = 0.8
 
@@ -286,6 +286,12 @@ def sentence(
     elif evidence.notes:
         text += f"; {evidence.notes[-1]}"
     return text + "."
+
+
+def claimed(words: Metric, claim: Claim) -> str:
+    """What a directed claim on a difference says, before any verdict."""
+    a, b = claim.conditions
+    return f"{b} is {_word(words, claim.hypothesis is None or claim.hypothesis.relation == 'above')} than {a}"
 
 
 def _word(words: Metric, rising: bool) -> str:

@@ -114,10 +114,9 @@ def _sentence(question: Question, verdict: Verdict, interval: Interval, *, neede
     unit = words.suffix if two or words.suffix != " points" else "%"
     word = {Verdict.VERIFIED: "met", Verdict.REFUTED: "violated", Verdict.UNDECIDED: "undecided"}[verdict]
     low, high = (words.amount(x, sign=two) for x in (interval.low, interval.high))
-    text = (
-        f"{requirement_name(question)}: {word}; {words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}] on "
-        f"{counted(evidence.n, 'item')}"
-    )
+    name = _name(words, question.conditions, question.relation, question.value)
+    span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"
+    text = f"{name}: {word}; {span} on {counted(evidence.n, 'item')}"
     if evidence.unit != "item":
         text += f" in {counted(evidence.units, evidence.unit)}"
     if needed is not None:
@@ -128,9 +127,10 @@ def _sentence(question: Question, verdict: Verdict, interval: Interval, *, neede
     return text + "."
 
 
-def requirement_name(question: Question) -> str:
-    """What is required, in words."""
-    return _name(question.words, question.conditions, question.relation, question.value)
+def requirement_name(metric: Metric, claim: Claim) -> str:
+    """What a requirement asks, in words."""
+    assert claim.hypothesis is not None
+    return _name(metric, claim.conditions, claim.hypothesis.relation, claim.hypothesis.value)
 
 
 def _name(words: Metric, conditions: tuple[str, ...], relation: str, value: float) -> str:

@@ -134,7 +134,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     if metric.kind == "binary" and single and group is None and weight is None:
         plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
         return _tango_evidence(plus, minus, len(a), span, frame)
-    if metric.kind == "real" and (a > 0).all() and (b > 0).all():
+    if metric.kind == "real" and metric.low == 0 and metric.high is None and (a > 0).all() and (b > 0).all():
         return _ratio(np.log(a), np.log(b), weight, group)
     return _by_units(b - a, weight, group, _rough(metric, len(a), frame))
 
@@ -230,7 +230,7 @@ def _score(plus: int, minus: int, n: int, delta: float) -> float:
     """
     linear = -plus - minus + (2 * n - plus + minus) * delta
     constant = -minus * delta * (1 - delta)
-    q = (math.sqrt(max(linear**2 - 8 * n * constant, 0.0)) - linear) / (4 * n)
+    q = max((math.sqrt(max(linear**2 - 8 * n * constant, 0.0)) - linear) / (4 * n), 0.0, -delta)
     variance = n * (2 * q + delta * (1 - delta))
     excess = plus - minus - n * delta
     if variance <= 0:
@@ -390,7 +390,7 @@ def _undecidable(estimate: float, frame: _Frame, reason: str, *, n: int, units: 
 
 
 def _constant(value: float, worth: float, frame: _Frame, *, n: int, units: int, unit: Unit) -> Evidence:
-    """All units alike: at level 1 - a the share of units that might not be is below 1 - a^(1 / units)."""
+    """All units alike: the share of those that might not be is below 1 - (a / 2)^(1 / units) at level 1 - a."""
     span = frame.high - frame.low
     if not math.isfinite(span):
         return _undecidable(
@@ -398,7 +398,7 @@ def _constant(value: float, worth: float, frame: _Frame, *, n: int, units: int, 
         )
 
     def interval(level: float) -> Interval:
-        share = -math.expm1(math.log(1 - level) / worth)
+        share = -math.expm1(math.log((1 - level) / 2) / worth)
         low, high = value - share * (value - frame.low), value + share * (frame.high - value)
         return Interval(low=low, high=high, level=level, method="range x clopper-pearson")
 
@@ -406,7 +406,7 @@ def _constant(value: float, worth: float, frame: _Frame, *, n: int, units: int, 
         if asked == value:
             return 1.0
         room = frame.high - value if asked > value else value - frame.low
-        return float(max(0.0, 1 - abs(asked - value) / room) ** worth) if room > 0 else 0.0
+        return min(1.0, 2 * max(0.0, 1 - abs(asked - value) / room) ** worth) if room > 0 else 0.0
 
     return Evidence(
         estimate=value, interval=interval, p=p, values=frame.values, n=n, units=units, unit=unit,

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import click
-import numpy as np
 
-from richter.audit import compare_grades, grade_matrix, read_plan
+from richter.audit import compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
+from richter.claims import About
 from richter.cli._compare_text import markdown, show
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
@@ -30,8 +30,8 @@ def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) 
         number = float(text) * scale
     except ValueError as error:
         raise click.BadParameter(f"{value!r} is not a margin; write 2pt or 0.02.") from error
-    if not 0 < number < 1:
-        raise click.BadParameter(f"{value!r} is not between 0 and 1; write 2pt or 0.02 for two points.")
+    if not number > 0:
+        raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
     return number
 
 
@@ -44,6 +44,21 @@ def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) 
     help="The gap that would matter. Gives 'equivalent', and sizes what is undecided.",
 )
 @click.option("--severity-margin", type=float, metavar="S", help="The same for mean severity, on its scale.")
+@click.option(
+    "--on",
+    multiple=True,
+    metavar="METRIC",
+    help="The measure that comes first (accuracy, mean_score, ece, mean_severity, money, ...); more may follow.",
+)
+@click.option(
+    "--about",
+    type=click.Choice(["such-items", "these-items", "such-runs"]),
+    default="such-items",
+    show_default=True,
+    help="What is generalised to: items like these, these very items (only draws vary), or runs like these.",
+)
+@click.option("--control", metavar="NAME", help="Compare all conditions with this one only.")
+@click.option("--trust-ids", is_flag=True, help="Compare conditions even where their items seem to be in other orders.")
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
     "--tried", type=click.IntRange(min=1), default=1, help="Attempts of which the shown one is the best; corrected for."
@@ -65,6 +80,10 @@ def compare(
     sources: tuple[str, ...],
     margin: float | None,
     severity_margin: float | None,
+    on: tuple[str, ...],
+    about: About,
+    control: str | None,
+    trust_ids: bool,
     tail_path: str | None,
     tried: int,
     min_shared: float,
@@ -77,8 +96,9 @@ def compare(
 ) -> None:
     """Is the difference between conditions real?
 
-    The same items are paired. Each claim comes as a sentence with its direction, then the numbers. Many conditions
-    come out as the sets that cannot be told apart, not as a ranking.
+    The same items are paired, draws of an item are averaged, groups and weights are allowed for. Each claim comes as
+    a sentence with its direction (the second minus the first), then the numbers; all claims of a page are one family.
+    Many conditions come out as the sets that cannot be told apart, not as a ranking.
 
     \b
     richter compare grades.csv                            all conditions of a file
@@ -86,22 +106,26 @@ def compare(
     richter compare old=a.csv new=b.csv --tried 12 --md pr.md
     richter compare old=a.eval new=b.eval --margin 2pt    straight from logs (see richter import)
     richter compare runs/demo small large --ratings human
+    richter compare prompts.csv --control baseline        all prompts against one
     """
     files, names = split_sources(sources)
-    report = compare_grades(
-        grade_matrix(read_tables(*files, options=reading)),
-        rng=np.random.default_rng(seed),
+    report = compare_tables(
+        read_tables(*files, options=reading),
         conditions=names,
+        on=on,
         margin=margin,
         severity_margin=severity_margin,
+        about=about,
+        control=control,
+        trust_ids=trust_ids,
         tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
         tried=tried,
         min_shared=min_shared,
         level=level,
         n_resamples=resamples,
+        seed=seed,
     )
-    paths = [f.partition("=")[2] or f for f in files]
-    write_json(report.to_dict() | {"seed": seed}, json_path, inputs=paths)
+    write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files])
     if md_path is not None:
         try:
             Path(md_path).write_text(markdown(report), encoding="utf-8")

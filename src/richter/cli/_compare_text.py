@@ -4,236 +4,231 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.audit import CompareReport
-from richter.floors import ConditionSummary, GapFinding, PairResult
-from richter.records import Verdict, markdown_safe, printable
+from richter.claims import METRICS, claimed
+from richter.floors import ConditionSummary
+from richter.records import Claim, Verdict, markdown_safe, printable
 
-__all__ = ["findings_of", "markdown", "show", "verdict_note"]
+__all__ = ["markdown", "show", "verdict_note"]
 
 SHOWN_PAIRS = 40
+SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}%"
 
 
-def _p(value: float) -> str:
+def _p(value: float | None) -> str:
     """A p-value; below one in ten thousand its size says nothing."""
-    return "<0.0001" if value < 1e-4 else f"{value:.2g}"
+    return "-" if value is None else "<0.0001" if value < 1e-4 else f"{value:.2g}"
 
 
 def _rate(summary: ConditionSummary) -> str:
     """An error rate; with no error seen its upper limit, never 0."""
-    if summary.error_rate is None or summary.error_interval is None:
+    if summary.error_rate is None or summary.error_rate_interval is None:
         return "-"
+    low, high = summary.error_rate_interval.low, summary.error_rate_interval.high
     if summary.error_rate == 0:
-        return f"< {100 * summary.error_interval.high:.2g}%"
-    low, high = summary.error_interval.low, summary.error_interval.high
+        return f"< {100 * high:.2g}%"
     return f"{100 * summary.error_rate:.1f}% [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def findings_of(report: CompareReport, pair: PairResult) -> dict[str, GapFinding]:
-    """The decided differences of a pair, by metric."""
-    found = {"accuracy": pair.accuracy}
-    if pair.calibration is not None:
-        found["calibration"] = pair.calibration
-    return found | report.severity.get((pair.a, pair.b), {})
-
-
-def verdict_note(finding: GapFinding) -> str:
-    """The verdict; a refuted one with the claim that it refutes, since the sentence states what is so."""
-    if finding.verdict is Verdict.REFUTED:
-        return f"refuted: '{printable(finding.claim)}'"
-    return finding.verdict.value
+def verdict_note(claim: Claim) -> str:
+    """The verdict; a refuted one with the claim that it refutes; a secondary one may not have been tested."""
+    if claim.verdict is Verdict.REFUTED and claim.measure in METRICS:
+        return f"refuted: '{claimed(METRICS[claim.measure], claim)}'"
+    if claim.family is None and claim.verdict is Verdict.UNDECIDED:
+        return "not tested"
+    return claim.verdict.value
 
 
 def show(out: Console, report: CompareReport) -> None:
     """Print the comparison: sentences, then numbers."""
-    comparison = report.comparison
-    if len(comparison.conditions) == 2:
-        for pair in comparison.pairs:
-            for finding in findings_of(report, pair).values():
-                out.print(f"{printable(finding.sentence)} ({verdict_note(finding)})")
-            for row in report.shapes.get((pair.a, pair.b), {}).values():
-                out.print(f"{printable(row['sentence'])} ({row['verdict']})")
-            out.print()
-            _pair_numbers(out, report, pair)
+    if len(report.conditions) == 2:
+        for claim in report.claims:
+            out.print(printable(f"{claim.sentence} ({verdict_note(claim)})"))
+        out.print()
+        _claim_table(out, report.claims)
+        _pair_lines(out, report)
     else:
         out.print(printable(leaderboard_sentence(report)))
-        for number, members in enumerate(comparison.groups, 1):
+        for number, members in enumerate(report.groups, 1):
             out.print(f"  set {number}: {', '.join(printable(m) for m in members)}")
         out.print()
-        _pair_table(out, report)
-    for refusal in comparison.refused:
-        out.print(f"Refused: {printable(refusal.a)} and {printable(refusal.b)}: {printable(refusal.reason)}.")
+        _board(out, report)
+    for refusal in report.refused:
+        names = " and ".join(printable(name) for name in refusal.conditions)
+        out.print(f"Refused: {names}: {printable(refusal.reason)}.")
     out.print()
     _condition_table(out, report)
-    for name, warnings in _warnings(report).items():
-        for warning in warnings:
+    for name, summary in report.conditions.items():
+        for warning in summary.warnings:
             out.print(f"  {printable(name)}: {printable(warning)}")
-    for note in report.notes:
-        out.print(f"  {printable(note)}")
-    level = 1 - (1 - comparison.level) / comparison.tried
-    small = f"Intervals at {100 * level:.4g}%; verdicts hold over all pairs of a metric together (Holm)"
-    if comparison.tried > 1:
-        small += f" and allow for the best of {comparison.tried} attempts"
-    out.print(small + ". Exploratory: no locked plan (richter plan new gate).")
+    for note in (report.understood, *report.notes):
+        if note:
+            out.print(f"  {printable(note)}")
+    out.print(small_print(report))
+
+
+def small_print(report: CompareReport) -> str:
+    """How intervals were made, and of what they speak."""
+    text = (
+        f"Each interval is the one that decided its claim; all claims together are wrong in at most "
+        f"{100 * (1 - report.level):.3g}% of such pages (Holm; intervals are not simultaneous)"
+    )
+    if report.tried > 1:
+        text += f", the best of {report.tried} attempts allowed for"
+    about = {
+        "such-items": "items like these, this checkpoint and this prompt",
+        "these-items": "these very items: only draws vary",
+        "such-runs": "runs and items like these",
+    }[report.about]
+    return f"{text}. About {about}. Exploratory: no locked plan (richter plan new gate)."
 
 
 def leaderboard_sentence(report: CompareReport) -> str:
-    """How many pairs are told apart, and into how many sets the conditions fall."""
-    comparison = report.comparison
-    verdicts = [p.accuracy.verdict for p in comparison.pairs]
-    apart = sum(v in (Verdict.VERIFIED, Verdict.REFUTED) for v in verdicts)
-    same = sum(v is Verdict.EQUIVALENT for v in verdicts)
+    """How many pairs are told apart by the first measure, and into how many sets the conditions fall."""
+    claims = report.of(report.primary)
+    apart = sum(c.verdict in SHOWN for c in claims)
+    same = sum(c.verdict is Verdict.EQUIVALENT for c in claims)
+    noun = METRICS[report.primary].noun if report.primary in METRICS else report.primary
     text = (
-        f"{len(comparison.conditions)} conditions on {comparison.n_items:,} items: {apart} of {len(verdicts)} pairs "
-        f"differ in accuracy, {same} are equivalent, {len(verdicts) - apart - same} are undecided"
+        f"{len(report.conditions)} conditions on {report.n_items:,} items: {apart} of {len(claims)} pairs differ in "
+        f"{noun}, {same} are equivalent, {len(claims) - apart - same} are undecided"
     )
-    if comparison.refused:
-        text += f", {len(comparison.refused)} are refused"
+    if report.refused:
+        text += f", {len(report.refused)} are refused"
+    if not report.groups:
+        return text + "."
     return text + ". Sets in which no pair is told apart (they may overlap, and are not ranks):"
 
 
-def _warnings(report: CompareReport) -> dict[str, list[str]]:
-    found = {c.name: list(c.warnings) for c in report.comparison.conditions}
-    for name, more in report.warnings.items():
-        found[name] += more
-    return {name: texts for name, texts in found.items() if texts}
+def _interval(claim: Claim, *, scale: float = 1.0, digits: int = 4) -> str:
+    interval = claim.interval or claim.plain_interval
+    if interval is None:
+        return "-"
+    return f"[{scale * interval.low:+.{digits}f}, {scale * interval.high:+.{digits}f}]"
 
 
-def _pair_numbers(out: Console, report: CompareReport, pair: PairResult) -> None:
-    detail = pair.accuracy.gap.detail
-    table = Table("", "b - a", "interval", "p", "visible gap", "floor", "labels needed", box=None, pad_edge=False)
-    for metric, finding in findings_of(report, pair).items():
-        gap = finding.gap
-        needed = (
-            "-"
-            if finding.verdict is not Verdict.UNDECIDED or gap.labels_needed is None
-            else (f"{gap.labels_needed:,} for {gap.labels_needed_for:g}")
-        )
+def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
+    table = Table(
+        "", "second - first", "interval", "level", "p, adjusted", "could have shown", "needed", box=None, pad_edge=False
+    )
+    for claim in claims:
+        if claim.estimate is None:
+            continue
+        interval = claim.interval or claim.plain_interval
         table.add_row(
-            metric.replace("_", " "),
-            f"{gap.delta:+.4f}",
-            f"[{gap.interval.low:+.4f}, {gap.interval.high:+.4f}]",
-            _p(finding.p_familywise),
-            "-" if gap.visible is None else f"{gap.visible:.4f}",
-            "-" if gap.floor is None else f"{gap.floor:.4f}",
-            needed,
+            claim.measure.replace("_", " "),
+            f"{claim.estimate:+.4f}",
+            _interval(claim),
+            "-" if interval is None else f"{100 * interval.level:.4g}%",
+            _p(claim.p_adjusted),
+            "-" if claim.could_show is None else f"{claim.could_show:.4f}",
+            "-" if claim.needed is None else f"{claim.needed:,} for {claim.needed_for:g}",
         )
     out.print(table)
-    decided = [f for f in findings_of(report, pair).values() if f.verdict is not Verdict.UNDECIDED]
-    if any(f.gap.floor is not None and abs(f.gap.delta) < f.gap.floor for f in decided):
-        out.print(
-            "  A gap below its floor may be decided: floors are rough figures from theory, the interval is measured."
-        )
-    worth = detail.get("worth_unpaired")
-    text = f"{pair.n_paired:,} items paired: {detail['fixed']} fixed, {detail['broken']} broken"
-    if worth is not None:
-        text += f"; worth {worth:,.0f} unpaired items a side"
-    out.print(f"  {text}")
-    boot = detail["bootstrap_interval"]
-    out.print(f"  {detail['method']}; paired bootstrap [{boot.low:+.4f}, {boot.high:+.4f}]")
-    items = pair.items
-    if items["only_a"] or items["only_b"]:
-        filled = items["missing_as_wrong"]
-        out.print(
-            f"  not shared: {items['only_a']} items of {printable(pair.a)}, {items['only_b']} of {printable(pair.b)}; "
-            f"counted as wrong they would give {filled['delta']:+.4f} "
-            f"[{filled['interval']['low']:+.4f}, {filled['interval']['high']:+.4f}]"
-        )
-        for side, name in (("a", pair.a), ("b", pair.b)):
-            left = items.get(f"dropped_from_{side}")
-            if left and (left["harder"] or left["easier"]):
-                word = "harder" if left["harder"] else "easier"
-                out.print(
-                    f"  the {left['n']} items left out of {printable(name)} are {word}: "
-                    f"{_percent(left['accuracy'])} right against {_percent(left['accuracy_of_paired'])} "
-                    f"(p {_p(left['p'])})"
-                )
-    for flag in pair.flags:
-        out.print(f"  flag: {printable(flag)}")
 
 
-def _pair_table(out: Console, report: CompareReport) -> None:
-    """The pairs that are not told apart; of the others --json has all."""
-    alike = (Verdict.UNDECIDED, Verdict.EQUIVALENT)
-    order = sorted(
-        (p for p in report.comparison.pairs if p.accuracy.verdict in alike), key=lambda p: -abs(p.accuracy.gap.delta)
-    )
-    table = Table("not told apart", "", "points", "interval", "p*", "visible", "labels for", box=None, pad_edge=False)
-    for pair in order[:SHOWN_PAIRS]:
-        finding = pair.accuracy
-        gap = finding.gap
-        table.add_row(
-            printable(f"{pair.b} and {pair.a}", limit=60),
-            finding.verdict.value,
-            f"{100 * gap.delta:+.1f}",
-            f"[{100 * gap.interval.low:+.1f}, {100 * gap.interval.high:+.1f}]",
-            _p(finding.p_familywise),
-            "-" if gap.visible is None else f"{100 * gap.visible:.1f}",
-            f"{gap.labels_needed:,}" if finding.verdict is Verdict.UNDECIDED and gap.labels_needed else "",
-        )
-    if order:
-        out.print(table)
-        aim = 100 * order[0].accuracy.gap.labels_needed_for
-        out.print(
-            "  points: first minus second. p*: over all pairs together. visible: the smallest gap these items show "
-            f"with 80% power. labels for: items that settle a gap of {aim:g} points."
-        )
-    if len(order) > SHOWN_PAIRS:
-        out.print(f"  … and {len(order) - SHOWN_PAIRS} pairs more (--json has all)")
-    calibration = [p.calibration for p in report.comparison.pairs if p.calibration is not None]
-    if calibration:
-        apart = sum(c.verdict not in alike for c in calibration)
-        out.print(f"In calibration {apart} of {len(calibration)} pairs differ (--json has all).")
-    for pair in report.comparison.pairs:
+def _pair_lines(out: Console, report: CompareReport) -> None:
+    for pair in report.pairs:
+        text = f"{pair.n_paired:,} items paired"
+        if pair.fixed is not None:
+            text += f": {pair.fixed} fixed, {pair.broken} broken"
+        out.print(f"  {text}")
+        if pair.first_only or pair.second_only:
+            first, second = (printable(name) for name in pair.conditions)
+            out.print(f"  not shared: {pair.first_only} items of {first}, {pair.second_only} of {second}")
         for flag in pair.flags:
-            out.print(f"  flag: {printable(pair.a)} and {printable(pair.b)}: {printable(flag)}")
+            out.print(f"  flag: {printable(flag)}")
+
+
+def _board(out: Console, report: CompareReport) -> None:
+    """The pairs that differ, the largest difference first; of the others how many, and what they could have shown."""
+    claims = report.of(report.primary)
+    scale = 100.0 if report.primary in METRICS and METRICS[report.primary].suffix == " points" else 1.0
+    apart = sorted((c for c in claims if c.verdict in SHOWN), key=lambda c: -abs(c.estimate or 0.0))
+    digits = 1 if scale == 100.0 else 3
+    table = Table("differ", "by", "interval", "p, adjusted", box=None, pad_edge=False)
+    for claim in apart[:SHOWN_PAIRS]:
+        good = (claim.estimate or 0.0) > 0 if claim.better == "higher" else (claim.estimate or 0.0) < 0
+        first, second = claim.conditions if good else claim.conditions[::-1]
+        table.add_row(
+            f"{printable(second, limit=30)} better than {printable(first, limit=30)}",
+            f"{scale * (claim.estimate or 0.0):+.{digits}f}",
+            _interval(claim, scale=scale, digits=digits),
+            _p(claim.p_adjusted),
+        )
+    if apart:
+        out.print(table)
+    if len(apart) > SHOWN_PAIRS:
+        out.print(f"  … and {len(apart) - SHOWN_PAIRS} pairs more (--json has all)")
+    waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]
+    if waiting:
+        least, most = (f(c.could_show or 0.0 for c in waiting) for f in (min, max))
+        text = f"  {len(waiting)} undecided pairs could have shown {scale * least:.{digits}f}"
+        out.print(text + (f" to {scale * most:.{digits}f}" if most > least else "") + " with 80% power")
+        wanted = [c for c in waiting if c.needed is not None]
+        if wanted:
+            worst = max(wanted, key=lambda c: c.needed or 0)
+            aim = scale * (worst.needed_for or 0.0)
+            out.print(f"  up to {worst.needed:,} {worst.unit}s would settle a difference of {aim:g}")
+    for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
+        own = report.of(measure)
+        if all(c.family is None for c in own):
+            out.print(
+                f"{measure.replace('_', ' ')}: not tested, since not every primary claim is settled (--on {measure})"
+            )
+        else:
+            number = sum(c.verdict in SHOWN for c in own)
+            out.print(f"{measure.replace('_', ' ')}: {number} of {len(own)} pairs differ (--json has all)")
+    for pair in report.pairs:
+        for flag in pair.flags:
+            out.print(f"  flag: {' and '.join(printable(name) for name in pair.conditions)}: {printable(flag)}")
 
 
 def _condition_table(out: Console, report: CompareReport) -> None:
-    table = Table("condition", "n", "accuracy", "error rate", "ECE (debiased)", "ECE interval", "L", "floor", box=None)
-    conditions = sorted(report.comparison.conditions, key=lambda c: (c.error_rate is None, c.error_rate))
-    for c in conditions:
-        table.add_row(
-            printable(c.name, limit=30),
-            f"{c.n:,}",
-            _percent(None if c.error_rate is None else 1 - c.error_rate),
-            _rate(c),
-            "-" if c.ece is None else f"{c.ece.ece:.3f} ({c.ece.debiased:.3f})",
-            "-" if c.ece is None else f"[{c.ece.interval.low:.3f}, {c.ece.interval.high:.3f}]",
-            "-" if c.lipschitz is None else f"{c.lipschitz.estimate:.2f}",
-            "-" if c.floor is None else f"{c.floor:.3f}",
-        )
-    out.print(table)
-    out.print("  floor: (L e / n)^(1/3), a rate with constant 1; the intervals decide.")
+    graded = [c for c in report.conditions.values() if c.error_rate is not None]
+    if graded:
+        table = Table("condition", "n", "accuracy", "error rate", "ECE (debiased)", "ECE interval", box=None)
+        for c in sorted(graded, key=lambda c: c.error_rate or 0.0):
+            table.add_row(
+                printable(c.name, limit=30),
+                f"{c.n:,}",
+                _percent(c.accuracy),
+                _rate(c),
+                "-" if c.ece is None else f"{c.ece:.3f} ({c.ece_debiased:.3f})",
+                "-" if c.ece_interval is None else f"[{c.ece_interval.low:.3f}, {c.ece_interval.high:.3f}]",
+            )
+        out.print(table)
+    others = {m: row for m, row in report.measures.items() if m not in ("accuracy", "error_rate")}
+    if others:
+        table = Table("condition", *(m.replace("_", " ") for m in others), box=None)
+        for name in report.conditions:
+            table.add_row(printable(name, limit=30), *(_value(row.get(name)) for row in others.values()))
+        out.print(table)
+
+
+def _value(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
 
 
 def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the sentences, one table, the warnings."""
-    comparison = report.comparison
     lines = ["## Comparison", ""]
-    if len(comparison.conditions) == 2:
-        for pair in comparison.pairs:
-            lines += [
-                f"- **{f.verdict.value}** {markdown_safe(f.sentence)}"
-                + (f" (refuted: {markdown_safe(f.claim)})" if f.verdict is Verdict.REFUTED else "")
-                for f in findings_of(report, pair).values()
-            ]
+    if len(report.conditions) == 2:
+        lines += [f"- **{markdown_safe(verdict_note(c))}** {markdown_safe(c.sentence)}" for c in report.claims]
     else:
         lines.append(markdown_safe(leaderboard_sentence(report)))
-        lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in comparison.groups]
+        lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]
     lines += [
-        f"- **refused** {markdown_safe(r.a)} and {markdown_safe(r.b)}: {markdown_safe(r.reason)}."
-        for r in comparison.refused
+        f"- **refused** {' and '.join(markdown_safe(n) for n in r.conditions)}: {markdown_safe(r.reason)}."
+        for r in report.refused
     ]
     lines += ["", "| condition | n | accuracy | error rate |", "|---|---|---|---|"]
-    for c in comparison.conditions:
-        accuracy = _percent(None if c.error_rate is None else 1 - c.error_rate)
-        lines.append(f"| {markdown_safe(c.name)} | {c.n:,} | {accuracy} | {_rate(c)} |")
+    for c in report.conditions.values():
+        lines.append(f"| {markdown_safe(c.name)} | {c.n:,} | {_percent(c.accuracy)} | {_rate(c)} |")
     warnings = [
-        f"- {markdown_safe(name)}: {markdown_safe(text)}" for name, texts in _warnings(report).items() for text in texts
+        f"- {markdown_safe(c.name)}: {markdown_safe(text)}" for c in report.conditions.values() for text in c.warnings
     ]
-    if warnings:
-        lines += ["", *warnings]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(["", *warnings] if warnings else []), "", small_print(report)]) + "\n"

@@ -367,13 +367,13 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
     \b
     richter floors data grades.csv
     """
-    from richter.audit import grade_matrix, measure_grades
+    from richter.audit import measure_grades
     from richter.cli._floors_text import show_floors
 
     files, names = split_sources(sources)
     tables = read_tables(*files, options=reading)
-    grades = grade_matrix(tables.select(names) if names else tables)
-    report = measure_grades(grades, rng=np.random.default_rng(seed), level=level)
+    tables = tables.select(names) if names else tables
+    report = measure_grades(tables, rng=np.random.default_rng(seed), level=level)
     write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files])
     show_floors(console(json_path), report)
 

@@ -13,15 +13,15 @@ def show_floors(out: Console, report: FloorsReport) -> None:
     """Print measured values with the floors beside them."""
     for measured in report.conditions:
         s = measured.summary
-        if s.error_rate is None or s.error_interval is None:
+        if s.error_rate is None or s.error_rate_interval is None:
             out.print(f"{printable(s.name)}: {printable('; '.join(s.warnings))}.")
             continue
-        rate = f"{100 * s.error_rate:.1f}%" if s.error_rate else f"under {100 * s.error_interval.high:.2g}%"
+        rate = f"{100 * s.error_rate:.1f}%" if s.error_rate else f"under {100 * s.error_rate_interval.high:.2g}%"
         text = f"{printable(s.name)} is wrong in {rate} of {s.n:,} items"
-        if s.ece is not None:
-            low, high = s.ece.interval.low, s.ece.interval.high
+        if s.ece_interval is not None:
+            low, high = s.ece_interval.low, s.ece_interval.high
             shown = "is miscalibrated" if low > 0 else "is not shown to be miscalibrated"
-            text += f" and {shown}: ECE {s.ece.debiased:.3f} [{low:.3f}, {high:.3f}]"
+            text += f" and {shown}: ECE {s.ece_debiased:.3f} [{low:.3f}, {high:.3f}]"
         out.print(text + ".")
     out.print()
     table = Table(
@@ -29,10 +29,10 @@ def show_floors(out: Console, report: FloorsReport) -> None:
     )
     for measured in report.conditions:
         s, knows = measured.summary, measured.self_evaluation
-        smooth = s.lipschitz
+        smooth = s.lipschitz_detail
         table.add_row(
             printable(s.name, limit=30),
-            "-" if s.ece is None else f"{s.ece.interval.half_width:.4f}",
+            "-" if s.ece_interval is None else f"{s.ece_interval.half_width:.4f}",
             "-" if s.floor is None else f"{s.floor:.4f}",
             "-"
             if smooth is None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from richter.audit import GateReport, grade_matrix, open_gate_data, read_plan, run_gate
+from richter.audit import GateReport, open_gate_data, read_plan, run_gate
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
 from richter.errors import StorageError
@@ -44,8 +44,8 @@ def gate(
     """
     plan = read_plan(plan_path, kind="gate")
     files, _ = split_sources(sources)
-    grades = grade_matrix(read_tables(*files, options=reading))
-    report = run_gate(plan, grades, status=open_gate_data(plan_path, files))
+    tables = read_tables(*files, options=reading)
+    report = run_gate(plan, tables, status=open_gate_data(plan_path, files))
     inputs = [plan_path, *(f.partition("=")[2] or f for f in files)]
     write_json(report, json_path, inputs=inputs)
     for path, text in ((junit_path, junit), (md_path, markdown)):
@@ -56,10 +56,12 @@ def gate(
                 raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another.") from error
     out = console(json_path)
     out.print(printable(report.sentence))
-    for requirement in report.requirements:
-        out.print(f"  {printable(requirement.sentence)}")
+    for claim in report.claims:
+        out.print(f"  {printable(claim.sentence)}")
     if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
         out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
+    for note in report.notes:
+        out.print(f"  {printable(note)}")
     out.print(f"  {small_print(report)}")
     ctx.exit(report.exit_code)
 
@@ -74,17 +76,17 @@ def small_print(report: GateReport) -> str:
 
 def junit(report: GateReport) -> str:
     """One test case a requirement; violated ones fail, undecided ones fail or are skipped as the plan says."""
-    suite = ElementTree.Element("testsuite", name="richter gate", tests=str(len(report.requirements)))
+    suite = ElementTree.Element("testsuite", name="richter gate", tests=str(len(report.claims)))
     failures = skipped = 0
-    for requirement in report.requirements:
-        case = ElementTree.SubElement(suite, "testcase", classname="richter.gate", name=printable(requirement.name))
-        message = printable(requirement.sentence)
-        if requirement.verdict is Verdict.REFUTED:
+    for name, claim in zip(report.requirements, report.claims, strict=True):
+        case = ElementTree.SubElement(suite, "testcase", classname="richter.gate", name=printable(name))
+        message = printable(claim.sentence)
+        if claim.verdict is Verdict.REFUTED:
             ElementTree.SubElement(case, "failure", message=message, type="violated")
             failures += 1
-        elif requirement.verdict is not Verdict.VERIFIED:
+        elif claim.verdict is not Verdict.VERIFIED:
             if report.on_undecided == "fail":
-                ElementTree.SubElement(case, "failure", message=message, type=requirement.verdict.value)
+                ElementTree.SubElement(case, "failure", message=message, type=claim.verdict.value)
                 failures += 1
             else:
                 ElementTree.SubElement(case, "skipped", message=message)
@@ -106,7 +108,9 @@ def markdown(report: GateReport) -> str:
         "| requirement | verdict | measured | limit |",
         "|---|---|---|---|",
     ]
-    for r in report.requirements:
-        seen = "-" if r.excess is None else f"{r.excess:+.4f} ({r.low:+.4f}, {r.high:+.4f}), n {r.n:,}"
-        lines.append(f"| {markdown_safe(r.name)} | {r.verdict.value} | {seen} | {r.limit:g} |")
+    for name, c in zip(report.requirements, report.claims, strict=True):
+        seen, limit = "-", "-" if c.hypothesis is None else f"{c.hypothesis.value:g}"
+        if c.estimate is not None and c.interval is not None:
+            seen = f"{c.estimate:+.4f} ({c.interval.low:+.4f}, {c.interval.high:+.4f}), n {c.n:,}"
+        lines.append(f"| {markdown_safe(name)} | {c.verdict.value} | {seen} | {limit} |")
     return "\n".join([*lines, "", markdown_safe(small_print(report))]) + "\n"

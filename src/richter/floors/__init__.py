@@ -1,9 +1,7 @@
 """Is there enough evidence, how much is needed, and when may we stop?"""
 
-from richter.claims import maximal_sets
 from richter.floors._active import ActiveEstimate, ActiveState, active_estimate, next_batch, start_active
 from richter.floors._claim import CLAIM_GRAMMAR, Claim, Decision, decide_claim, parse_claim
-from richter.floors._compare import Comparison, ConditionSummary, PairResult, Refusal, compare
 from richter.floors._detection import LeCam, detection_limit, detection_power, le_cam
 from richter.floors._dynamics import (
     HalfLife,
@@ -15,10 +13,8 @@ from richter.floors._dynamics import (
     recalibration_rounds,
     scaling_exponents,
 )
-from richter.floors._gap import METRICS, Gap, GapFinding, Metric, decide_gaps
 from richter.floors._lipschitz import Lipschitz, lipschitz
 from richter.floors._lure import lure_draw, lure_weights
-from richter.floors._paired import PairedCounts, PairedTest, clustered_test, mcnemar, misaligned, tango
 from richter.floors._published import PublishedGap, published_gap
 from richter.floors._rates import Rate, accuracy_floor, active_floor, bias_variance_bins, passive_floor, phase
 from richter.floors._self_evaluation import SelfEvaluation, self_evaluation
@@ -54,36 +50,28 @@ from richter.floors._structure import (
     transfer_labels,
 )
 from richter.floors._subjects import Subject, SubjectNoise, subject_noise
+from richter.floors._summary import ConditionSummary, summarise_condition
 
 __all__ = [
     "CLAIM_GRAMMAR",
-    "METRICS",
     "PRESETS",
     "SIMULATIONS",
     "ActiveEstimate",
     "ActiveState",
     "Claim",
-    "Comparison",
     "ConditionSummary",
     "Decision",
-    "Gap",
-    "GapFinding",
     "Groups",
     "HalfLife",
     "Horizon",
     "LabelsNeeded",
     "LeCam",
     "Lipschitz",
-    "Metric",
-    "PairResult",
-    "PairedCounts",
-    "PairedTest",
     "Pipeline",
     "Preset",
     "PublishedGap",
     "Rate",
     "Recalibration",
-    "Refusal",
     "SelfEvaluation",
     "Sequence",
     "Simulation",
@@ -95,11 +83,8 @@ __all__ = [
     "active_estimate",
     "active_floor",
     "bias_variance_bins",
-    "clustered_test",
-    "compare",
     "compose",
     "decide_claim",
-    "decide_gaps",
     "depth_limit",
     "detection_limit",
     "detection_power",
@@ -115,10 +100,7 @@ __all__ = [
     "lipschitz",
     "lure_draw",
     "lure_weights",
-    "maximal_sets",
-    "mcnemar",
     "mean_sequence",
-    "misaligned",
     "next_batch",
     "paired_gap_labels",
     "parse_claim",
@@ -136,7 +118,7 @@ __all__ = [
     "simulate_slope",
     "start_active",
     "subject_noise",
-    "tango",
+    "summarise_condition",
     "temperature_rate",
     "transfer_labels",
     "visible_paired_gap",

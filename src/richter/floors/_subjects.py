@@ -5,9 +5,9 @@ import itertools
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom
 
 from richter.errors import InputError
-from richter.floors._paired import PairedCounts, mcnemar
 from richter.floors._rates import accuracy_floor
 from richter.records import Result
 from richter.stats import holm
@@ -95,16 +95,11 @@ def _subject(
     both = block.T @ block
     gaps, floors, p = [], [], []
     for i, j in itertools.combinations(range(number), 2):
-        shared = int(both[i, j])
-        counts = PairedCounts(
-            both=shared,
-            only_a=int(both[i, i]) - shared,
-            only_b=int(both[j, j]) - shared,
-            neither=n - int(both[i, i]) - int(both[j, j]) + shared,
-        )
-        gaps.append(abs(counts.delta))
+        only_i, only_j = int(both[i, i] - both[i, j]), int(both[j, j] - both[i, j])
+        gaps.append(abs(only_j - only_i) / n)
         floors.append(accuracy_floor(n, 1 - (accuracy[i] + accuracy[j]) / 2, conditions=2))
-        p.append(mcnemar(counts).p)
+        # McNemar's exact test: the items that one alone got right fall to either side with probability 1/2
+        p.append(min(1.0, 2 * float(binom.cdf(min(only_i, only_j), only_i + only_j, 0.5))))
     order = np.argsort(-accuracy, kind="stable")
     weights = rng.multinomial(n, np.full(n, 1 / n), size=n_resamples)
     drawn = np.argsort(-(weights @ block), axis=1, kind="stable")

@@ -56,7 +56,7 @@ def richter_gate(request: pytest.FixtureRequest) -> Callable[..., GateReport]:
 
 def _check(item: pytest.Item, plan: str | Path, *sources: Any, ratings: RatingKind | None = None) -> GateReport:
     __tracebackhide__ = True
-    from richter.audit import grade_matrix, open_gate_data, read_plan, run_gate
+    from richter.audit import open_gate_data, read_plan, run_gate
     from richter.errors import RichterError
     from richter.records import printable
     from richter.tables import ReadOptions, read_tables
@@ -68,14 +68,14 @@ def _check(item: pytest.Item, plan: str | Path, *sources: Any, ratings: RatingKi
         files = [_placed(source, item.config.rootpath) for source in sources]
         named = all(isinstance(file, str) for file in files)
         found = read_plan(plan, kind="gate")
-        grades = grade_matrix(read_tables(*files, options=ReadOptions(ratings=ratings)))
-        report = run_gate(found, grades, status=open_gate_data(plan, files) if named else None)
+        tables = read_tables(*files, options=ReadOptions(ratings=ratings))
+        report = run_gate(found, tables, status=open_gate_data(plan, files) if named else None)
     except RichterError as error:
         pytest.fail(f"The gate cannot be checked. {printable(str(error))}", pytrace=False)
-    text = "\n".join([report.sentence, *(f"  {r.sentence}" for r in report.requirements)])
+    text = "\n".join([report.sentence, *(f"  {c.sentence}" for c in report.claims)])
     text = "\n".join(printable(line) for line in text.splitlines())
     item.add_report_section("call", "richter gate", text)
-    item.user_properties += [(r.name, r.verdict.value) for r in report.requirements]
+    item.user_properties += zip(report.requirements, (c.verdict.value for c in report.claims), strict=True)
     if report.exit_code:
         pytest.fail(text, pytrace=False)
     if report.outcome.value == "undecided":

@@ -5,6 +5,7 @@ import hashlib
 from typing import Literal
 
 from richter.records._finding import Gate, Interval, Verdict
+from richter.records._picture import Mark, picture
 from richter.records._plain import Result
 
 __all__ = ["Better", "Claim", "Family", "Hypothesis", "Refused", "Unit"]
@@ -91,6 +92,14 @@ class Claim(Result):
 
     def __str__(self) -> str:
         return self.sentence
+
+    def _repr_html_(self) -> str:
+        marks = []
+        if self.estimate is not None:
+            shown = self.interval or self.plain_interval
+            of = " minus ".join(reversed(self.conditions))
+            marks = [Mark(panel=self.measure, label=of, estimate=self.estimate, interval=shown)]
+        return picture([self.sentence], marks)
 
     @property
     def exploratory(self) -> bool:

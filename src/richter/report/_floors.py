@@ -13,12 +13,12 @@ __all__ = ["floors_figures"]
 MEASURES = {
     "accuracy": "accuracy (points)",
     "catastrophic_rate": "rate of severity 3 and over (points)",
-    "calibration": "ECE (points)",
+    "ece": "ECE (points)",
     "mean_severity": "mean severity",
     "b_value": "slope b",
     "tail": "tail shape ξ",
 }
-IN_POINTS = {"accuracy", "catastrophic_rate", "calibration"}
+IN_POINTS = {"accuracy", "catastrophic_rate", "ece"}
 VERDICTS = {
     "verified": "var(--good)",
     "equivalent": "var(--c0)",

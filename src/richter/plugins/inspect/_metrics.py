@@ -10,10 +10,9 @@ import numpy as np
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 from numpy.typing import NDArray
 
+from richter.claims import METRICS, Outcomes, mean_evidence
 from richter.errors import InputError, TooFewErrors
-from richter.floors import clustered_test
 from richter.severity import DEFAULT, POSITIVE, b_from_counts, count_levels, fit_rows
-from richter.stats import clopper_pearson
 from richter.tail import fit_gpd, tvar
 
 __all__ = ["error_rate", "mean_severity", "severity_rate", "slope_b", "tail_mean", "tail_shape"]
@@ -37,29 +36,20 @@ def _row(name: str, value: float, low: float = math.nan, high: float = math.nan)
 
 
 def _mean(name: str, values: Floats, samples: NDArray[np.intp]) -> dict[str, float]:
+    """A mean over samples of the mean over their epochs, with limits that never fall short."""
     if len(values) == 0:
         return _row(name, math.nan)
-    try:
-        interval = clustered_test(values, samples).interval
-    except InputError:  # one sample: no spread can be known
-        return _row(name, float(values.mean()))
-    return _row(name, float(values.mean()), interval.low, interval.high)
-
-
-def _rate(name: str, hits: NDArray[np.bool_], samples: NDArray[np.intp]) -> dict[str, float]:
-    """A rate: exact limits where every sample was answered once, cluster-robust ones where epochs repeat it."""
-    if len(hits) == 0:
-        return _row(name, math.nan)
-    if len(np.unique(samples)) < len(samples):
-        row = _mean(name, hits.astype(np.float64), samples)
-        if 0 < row[name] < 1:
-            return row | {f"{name}_low": max(0.0, row[f"{name}_low"]), f"{name}_high": min(1.0, row[f"{name}_high"])}
-        # none or all: the spread between samples is 0 and tells nothing; one draw a sample still bounds the rate
-        number = len(np.unique(samples))
-        exact = clopper_pearson(number if row[name] == 1 else 0, number)
-    else:
-        exact = clopper_pearson(int(hits.sum()), len(hits))
-    return _row(name, float(hits.mean()), exact.low, exact.high)
+    outcomes = Outcomes(
+        metric=METRICS["mean_severity" if name == "mean_severity" else "error_rate"],
+        items=tuple(map(str, range(int(samples.max()) + 1))),
+        conditions=("answers",),
+        item=samples,
+        condition=np.zeros(len(values), dtype=np.intp),
+        value=values,
+    )
+    found = mean_evidence(outcomes, "answers", exact=True)
+    interval = found.interval(0.95)
+    return _row(name, found.estimate, interval.low, interval.high)
 
 
 @metric(scores="unreduced")
@@ -68,7 +58,7 @@ def error_rate() -> Metric:
 
     def compute(scores: list[SampleScore]) -> Value:
         values, samples = _read(scores)
-        return _rate("error_rate", values > 0, samples)
+        return _mean("error_rate", (values > 0).astype(np.float64), samples)
 
     return compute
 
@@ -79,7 +69,7 @@ def severity_rate(at_least: float = 3.0) -> Metric:
 
     def compute(scores: list[SampleScore]) -> Value:
         values, samples = _read(scores)
-        return _rate(f"severity_{at_least:g}_rate", values >= at_least, samples)
+        return _mean(f"severity_{at_least:g}_rate", (values >= at_least).astype(np.float64), samples)
 
     return compute
 
