@@ -129,8 +129,8 @@ def test_markdown_says_the_same_of_every_source(graded: dict[str, Source], tmp_p
     assert len(said) == 1
 
 
-def rated_run(place: Any, rng: np.random.Generator) -> Any:
-    """Two judges on every answer and a person on a few, who disagrees."""
+def rated_run(place: Any, rng: np.random.Generator, *, people: bool = True) -> Any:
+    """Two judges on every answer, and a person on a few, who disagrees."""
     with open_ledger(place, mode="write", alone=True) as ledger:
         ledger.add_items([Item(id=f"q{i}", prompt=f"{i}?", reference="r", domain="d") for i in range(N)])
         ledger.add_conditions([Condition(name=c, model="m") for c in ("old", "new")])
@@ -142,9 +142,9 @@ def rated_run(place: Any, rng: np.random.Generator) -> Any:
                 )
                 severity = float(rng.integers(2, 9)) / 2 if rng.random() < wrong else 0.0
                 other = min(4.0, severity + 0.5) if severity else 0.0
-                people = [("judge a", "judge", severity), ("judge b", "judge", other)]
-                people += [("anna", "human", 4.0)] if i % 10 == 0 else []
-                ratings += [Rating(item=f"q{i}", condition=c, rater=r, kind=k, severity=s) for r, k, s in people]  # type: ignore[arg-type]
+                given = [("judge a", "judge", severity), ("judge b", "judge", other)]
+                given += [("anna", "human", 4.0)] if people and i % 10 == 0 else []
+                ratings += [Rating(item=f"q{i}", condition=c, rater=r, kind=k, severity=s) for r, k, s in given]  # type: ignore[arg-type]
         ledger.add_calls(calls)
         ledger.add_ratings(ratings)
     return place
@@ -153,10 +153,14 @@ def rated_run(place: Any, rng: np.random.Generator) -> Any:
 @pytest.mark.slow
 def test_severities_agree_from_every_source(tmp_path: Path) -> None:
     run = rated_run(tmp_path / "run", np.random.default_rng(5))
-    scores = scores_table(read_tables(run)).select("item", "condition", "severity", "domain")
-    scores.write_csv(tmp_path / "scores.csv")
-    sources: dict[str, Source] = {"run asked": (run,), "table": (tmp_path / "scores.csv",), "frame": (scores,)}
+    ratings = read_tables(run).ratings.select("item", "condition", "rater", "kind", "severity")
+    ratings.write_csv(tmp_path / "ratings.csv")
+    sources: dict[str, Source] = {"run asked": (run,), "table": (tmp_path / "ratings.csv",), "frame": (ratings,)}
     agree(sources, tmp_path)
+    judged = rated_run(tmp_path / "judged", np.random.default_rng(5), people=False)
+    scores = scores_table(read_tables(judged)).select("item", "condition", "severity", "domain")
+    scores.write_csv(tmp_path / "scores.csv")
+    agree({"run asked": (judged,), "table": (tmp_path / "scores.csv",), "frame": (scores,)}, tmp_path)
 
 
 @pytest.mark.slow

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
         measure_calibration,
         read_draws,
     )
-    from richter.audit._calibration_map import Applied, apply_map, best_map
-    from richter.audit._calibration_pipeline import PipelineReport, measure_pipeline
     from richter.audit._calibration_questions import question_table
+    from richter.audit._calibration_sentence import calibration_sentence
     from richter.audit._compare import CompareReport, compare_tables
     from richter.audit._demo import DemoSize, demo_settings, prepare_demo
     from richter.audit._draw import DRAWS_NAME, DrawsResult, draw_run, tabulate_draws
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from richter.audit._grading import GradingResult, grade_run
     from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run
     from richter.audit._measure import SECTIONS, RunResults, measure_run, results_schema
-    from richter.audit._measure_calibration import report_section
     from richter.audit._plan import (
         Plan,
         PlanField,
@@ -78,10 +76,8 @@ _FILES = {
         "measure_calibration",
         "read_draws",
     ),
-    "_calibration_map": ("Applied", "apply_map", "best_map"),
-    "_calibration_pipeline": ("PipelineReport", "measure_pipeline"),
     "_calibration_questions": ("question_table",),
-    "_measure_calibration": ("report_section",),
+    "_calibration_sentence": ("calibration_sentence",),
     "_compare": (
         "CompareReport",
         "compare_tables",
@@ -174,7 +170,6 @@ __all__ = [
     "DRAWS_NAME",
     "SECTIONS",
     "AgreementReport",
-    "Applied",
     "AskProgress",
     "AuditSettings",
     "CalibrationReport",
@@ -192,7 +187,6 @@ __all__ = [
     "LoneRater",
     "NextLabels",
     "Outcome",
-    "PipelineReport",
     "Plan",
     "PlanField",
     "PlanStatus",
@@ -204,10 +198,9 @@ __all__ = [
     "StagesResult",
     "TailReport",
     "adopt_plan",
-    "apply_map",
     "ask_run",
     "ask_until",
-    "best_map",
+    "calibration_sentence",
     "check_plan",
     "compare_tables",
     "demo_settings",
@@ -224,7 +217,6 @@ __all__ = [
     "measure_agreement",
     "measure_calibration",
     "measure_grades",
-    "measure_pipeline",
     "measure_run",
     "name_conditions",
     "new_plan",
@@ -238,7 +230,6 @@ __all__ = [
     "question_table",
     "read_draws",
     "read_plan",
-    "report_section",
     "results_schema",
     "run_gate",
     "run_stages",

@@ -1,6 +1,5 @@
 """`richter compare`: is the difference between conditions real?"""
 
-import dataclasses
 from pathlib import Path
 
 import click
@@ -10,9 +9,10 @@ from richter.audit._plan_tail import tail_plan
 from richter.claims import About
 from richter.cli._compare_text import markdown, show
 from richter.cli._output import console, json_option, write_json
-from richter.cli._reading import reading_options, split_sources
+from richter.cli._reading import read_given, reading_options, split_sources
 from richter.errors import StorageError
-from richter.tables import ReadOptions, read_tables
+from richter.records import printable
+from richter.tables import ReadOptions
 
 __all__ = ["compare", "parse_points"]
 
@@ -34,17 +34,6 @@ def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) 
     if not number > 0:
         raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
     return number
-
-
-def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """`NAME=WEIGHT,NAME=WEIGHT`."""
-    if value is None:
-        return None
-    try:
-        pairs = [part.rsplit("=", 1) for part in value.split(",")]
-        return {name.strip(): float(weight) for name, weight in pairs}
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
 
 
 @click.command()
@@ -70,11 +59,6 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
     help="What is generalised to: items like these, these very items (only draws vary), or runs like these.",
 )
 @click.option("--control", metavar="NAME", help="Compare all conditions with this one only.")
-@click.option("--by", metavar="COLUMN", help="Each value of this column by itself, and whether the difference differs.")
-@click.option("--adjust", is_flag=True, help="Take out how hard items are, as the other conditions see it.")
-@click.option(
-    "--suite", callback=parse_weights, metavar="A=2,B=1", help="One claim over benchmarks (domains) with these weights."
-)
 @click.option("--trust-ids", is_flag=True, help="Compare conditions even where their items seem to be in other orders.")
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
@@ -100,9 +84,6 @@ def compare(
     on: tuple[str, ...],
     about: About,
     control: str | None,
-    by: str | None,
-    adjust: bool,
-    suite: dict[str, float] | None,
     trust_ids: bool,
     tail_path: str | None,
     tried: int,
@@ -127,24 +108,17 @@ def compare(
     richter compare old=a.eval new=b.eval --margin 2pt    straight from logs (see richter import)
     richter compare runs/demo small large --ratings human
     richter compare prompts.csv --control baseline        all prompts against one
-    richter compare grades.csv old new --by subject       in each subject, and whether they differ
-    richter compare runs.csv old new --on pass@5          one of five draws is right
-    richter compare logs.csv old new --margin 1pt --on money     no worse by a point, and cheaper
     """
     files, names = split_sources(sources)
-    if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
-        reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
+    tables = read_given(files, reading)
     report = compare_tables(
-        read_tables(*files, options=reading),
+        tables,
         conditions=names,
         on=on,
         margin=margin,
         severity_margin=severity_margin,
         about=about,
         control=control,
-        by=by,
-        adjust=adjust,
-        suite=suite,
         trust_ids=trust_ids,
         tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
         tried=tried,
@@ -159,4 +133,6 @@ def compare(
             Path(md_path).write_text(markdown(report), encoding="utf-8")
         except OSError as error:
             raise StorageError(f"{md_path} cannot be written: {error.strerror}.", remedy="Choose another.") from error
-    show(console(json_path), report)
+    out = console(json_path)
+    show(out, report)
+    out.print(f"Read: {printable(tables.understood)}.", soft_wrap=True)

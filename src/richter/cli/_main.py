@@ -4,11 +4,13 @@ import io
 import signal
 import sys
 import threading
+from pathlib import Path
 
 import click
 
 from richter import __version__
 from richter.cli._lazy import LazyGroup
+from richter.cli._project import project_defaults
 from richter.errors import RichterError, without_passwords
 from richter.records import printable
 
@@ -55,7 +57,13 @@ GROUPS = {
 }
 
 
-@click.group(cls=LazyGroup, table=COMMANDS, groups=GROUPS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    groups=GROUPS,
+    for_paths=("_look", "look"),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="richter")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
@@ -68,6 +76,7 @@ def _root(ctx: click.Context, debug: bool) -> None:
 
     \b
     Examples:
+      richter results.csv                      what is in it, and what can be said of it
       richter compare results.csv              is the difference real?
       richter report old.eval new.eval         the same as a page
       richter help condition                   what a word means
@@ -75,7 +84,10 @@ def _root(ctx: click.Context, debug: bool) -> None:
     \b
     Exit status: 0 fine, 1 error, 2 usage, 3 a requirement is violated, 4 undecided.
     """
-    ctx.obj = {"debug": debug}
+    defaults = project_defaults(Path.cwd())
+    ctx.obj = {"debug": debug, "defaults": defaults}
+    inner = {**defaults, "data": defaults, "test": defaults}  # subcommands that take data
+    ctx.default_map = dict.fromkeys(COMMANDS, inner) if defaults else None
 
 
 def main(args: list[str] | None = None) -> None:

@@ -44,7 +44,12 @@ def write_json(payload: Any, json_path: str | None, *, inputs: Iterable[str | Pa
     """Write the result where `--json` says; never over an input; nothing half-written."""
     if json_path is None:
         return
-    text = json.dumps(jsonable(payload), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    payload = jsonable(payload)
+    context = click.get_current_context(silent=True)
+    defaults = None if context is None else (context.find_root().obj or {}).get("defaults")
+    if defaults and isinstance(payload, dict):
+        payload = {**payload, "defaults": jsonable(defaults)}  # what richter.toml settled
+    text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if json_path == "-":
         sys.stdout.write(text)
         return

@@ -1,7 +1,7 @@
 """How commands take data: the same arguments and the same options, with the same meaning, on each of them."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,9 @@ import click
 
 from richter.errors import InputError
 from richter.store import is_database
-from richter.tables import ReadOptions
+from richter.tables import ReadOptions, Tables, read_tables
 
-__all__ = ["parse_map", "parse_scale", "reading_options", "split_sources"]
+__all__ = ["READING", "parse_map", "parse_scale", "read_given", "reading_options", "split_sources"]
 
 
 def parse_scale(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
@@ -56,7 +56,7 @@ _OPTIONS = (
     click.option("--filter", metavar="NAME", help="Which filter of a log's answers counts."),
     click.option("--pass-at", type=click.FloatRange(0, 1), help="Right from this score between 0 and 1 on."),
 )  # fmt: skip
-_NAMES = ("map", "scale", "better", "as_severity", "wide", "ratings", "scorer", "filter", "pass_at")
+READING = ("map", "scale", "better", "as_severity", "wide", "ratings", "scorer", "filter", "pass_at")
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,11 +64,22 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_reading(*args: Any, **given: Any) -> Any:
-        return command(*args, reading=ReadOptions(**{name: given.pop(name) for name in _NAMES}), **given)
+        return command(*args, reading=ReadOptions(**{name: given.pop(name) for name in READING}), **given)
 
     for option in reversed(_OPTIONS):
         with_reading = option(with_reading)
     return with_reading
+
+
+def read_given(files: Sequence[str], reading: ReadOptions) -> Tables:
+    """`read_tables`, once in a command even if two parts of it ask."""
+    context = click.get_current_context(silent=True)
+    memory: dict[str, Any] = {} if context is None else context.find_root().ensure_object(dict)
+    known = memory.get("read")
+    if known is None or known[:2] != (list(files), reading):
+        known = memory["read"] = (list(files), reading, read_tables(*files, options=reading))
+    tables: Tables = known[2]
+    return tables
 
 
 def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:
