@@ -149,7 +149,7 @@ def test_recalibration_helps_only_where_it_can_recovers_truth(rng: np.random.Gen
     honest = recalibrate(c, (rng.random(3000) < c).astype(float), rng=rng)
     assert honest.advised is None
     hot = recalibrate(c, (rng.random(3000) < 1 / (1 + ((1 - c) / c) ** 0.5)).astype(float), rng=rng)
-    for (temperature,) in (m.parameters[0] for m in hot.methods if m.method == "temperature"):
+    for (temperature,) in (m.map.parameters for m in hot.methods if m.method == "temperature"):
         assert temperature == pytest.approx(2, rel=0.25)
 
 

@@ -82,7 +82,7 @@ def test_questions_need_draws(grades: Path, tmp_path: Path, capsys: pytest.Captu
 def test_the_sentence_comes_first(grades: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, str(grades))
     assert out.startswith("m: confidence is ")
-    assert max(len(line) for line in out.splitlines()) <= 120
+    assert "null: the ECE of a calibrated model" in out
 
 
 def test_percentages_are_recognised_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,7 +109,7 @@ def test_unlabelled_is_untestable(tmp_path: Path, capsys: pytest.CaptureFixture[
     code, out, _ = run(capsys, str(path), "--json", "-")
     row = json.loads(out)["conditions"]["m"]
     assert code == 0
-    assert row["verdict"] == "untestable"
+    assert row["claim"]["verdict"] == "untestable"
     assert "verification tax" in row["reason"]
 
 
@@ -135,7 +135,7 @@ def test_a_draws_table_without_reference_is_untestable(tmp_path: Path, capsys: p
     path.write_text("item,condition,draw,answer\n1,m,0,Paris\n1,m,1,Rome\n")
     _, out, _ = run(capsys, str(path), "--json", "-")
     row = json.loads(out)["conditions"]["m"]
-    assert row["verdict"] == "untestable"
+    assert row["claim"]["verdict"] == "untestable"
     assert row["sem1"] is None
 
 
@@ -163,3 +163,100 @@ def test_one_draw_each_has_no_sem2(tmp_path: Path, capsys: pytest.CaptureFixture
     assert row["sem2"] is None
     assert row["gap"] is None
     assert run(capsys, str(path))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([(1, 90), (0, 80)] * 30, "read as percentages"),
+        ([(1, 0.9), (0, 0.9)] * 30, "base rate"),
+        ([(1, 1.0)] * 55 + [(0, 1.0)] * 5, "too sure"),
+        ([(1, 0.5 + k / 200) for k in range(60)], "all answers are right"),
+        ([(0, 0.5 + k / 200) for k in range(60)], "all answers are right, or all wrong"),
+        ([(k % 2, k / 20) for k in range(20)], "held-out answers are too few"),
+        ([(1, 0.9), (0, 0.4)], "too few"),
+    ],
+    ids=["percent", "constant", "ties at one", "all right", "all wrong", "twenty", "two"],
+)
+def test_poor_input_gives_a_figure_or_says_why_not(
+    tmp_path: Path, rows: list[tuple[int, float]], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "g.csv"
+    text = "\n".join(f"{k},m,{a},{c}" for k, (a, c) in enumerate(rows))
+    path.write_text("item,condition,correct,confidence\n" + text)
+    code, out, _ = run(capsys, str(path))
+    assert code == 0
+    assert said in out
+    assert "nan" not in out
+    code, out, _ = run(capsys, str(path), "--json", "-")
+    row = json.loads(out)["conditions"]["m"]
+    assert row["claim"]["verdict"] in ("verified", "undecided")
+    for name in ("auroc", "aurc", "brier", "log"):
+        score = row["scores"][name]
+        assert score["value"] is not None or score["reason"]
+    assert row["safe"]["threshold"] is not None or row["safe"]["reason"]
+
+
+def test_refusals_are_a_class_of_their_own_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # 40 questions answered rightly by all draws, 20 declined and 10 left empty by all: confident wrong answers, or none
+    path = tmp_path / "d.jsonl"
+    rows = [
+        {"item": f"q{i}", "condition": "m", "draw": k, "reference": "Paris",
+         "answer": "Paris" if i < 40 else "I cannot answer that." if i < 60 else " "}
+        for i in range(70) for k in range(4)
+    ]  # fmt: skip
+    pl.DataFrame(rows).write_ndjson(path)
+    _, out, _ = run(capsys, str(path), "--json", "-")
+    row = json.loads(out)["conditions"]["m"]["refusals"]
+    assert (row["refused"], row["empty"], row["of"], row["used"]) == (20, 10, 70, "kept")
+    assert row["kept"]["ece"] == pytest.approx(30 / 70)
+    assert row["left_out"]["ece"] == 0
+    _, out, _ = run(capsys, str(path))
+    assert "20 of 70 answers decline and 10 are empty" in out
+    _, out, _ = run(capsys, str(path), "--refusals", "leave-out")
+    assert "not shown to be miscalibrated" in out
+
+
+def test_refusals_and_empty_answers_are_not_one_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "d.jsonl"
+    rows = [
+        {"item": f"q{i}", "condition": "m", "draw": k, "reference": "Paris", "answer": "I cannot say." if k % 2 else ""}
+        for i in range(10)
+        for k in range(4)
+    ]
+    pl.DataFrame(rows).write_ndjson(path)
+    target = tmp_path / "q.csv"
+    assert run(capsys, str(path), "--questions", str(target))[0] == 0
+    assert pl.read_csv(target)["classes"].unique().to_list() == [2]
+
+
+def test_map_is_saved_and_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, saved, out_path = tmp_path / "g.csv", tmp_path / "map.json", tmp_path / "new.csv"
+    rows = [f"{i},m,{int(i % 10 < 5)},{0.6 + (i % 7) / 20}" for i in range(200)]
+    path.write_text("item,condition,correct,confidence\n" + "\n".join(rows))
+    assert run(capsys, str(path), "--save-map", str(saved))[0] == 0
+    code, out, _ = run(capsys, "apply", str(saved), str(path), "--out", str(out_path))
+    assert code == 0
+    assert "Recalibrated 200 confidences" in out
+    assert pl.read_csv(out_path)["confidence"].mean() == pytest.approx(0.5, abs=0.05)
+    assert run(capsys, "apply", str(saved), str(path), "--out", str(path))[0] == 1  # never over an input
+
+
+def test_figures_by_group_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.csv"
+    rows = [f"{i},m,{int(i % 10 < 7)},{0.5 + (i % 5) / 10},{'abc'[i % 3]}" for i in range(200)]
+    path.write_text("item,condition,correct,confidence,subject\n" + "\n".join(rows))
+    code, out, _ = run(capsys, str(path), "--by", "subject", "--svg", str(tmp_path / "figures"))
+    assert code == 0
+    assert "spread between groups" in out
+    made = {p.name for p in (tmp_path / "figures").iterdir()}
+    assert {"calibration-reliability.svg", "calibration-coverage.svg", "calibration-groups.svg"} <= made
+
+
+def test_a_group_column_is_the_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "g.csv"
+    rows = [f"{i},m,{int(i % 10 < 7)},{0.5 + (i % 5) / 10},{i // 20}" for i in range(200)]
+    path.write_text("item,condition,correct,confidence,group\n" + "\n".join(rows))
+    _, out, _ = run(capsys, str(path), "--json", "-")
+    claim = json.loads(out)["conditions"]["m"]["claim"]
+    assert (claim["unit"], claim["units"], claim["n"]) == ("group", 10, 200)

@@ -22,7 +22,7 @@ def test_two_subgroups_against_scipy(rng: np.random.Generator) -> None:
     d = x[:, 1] - x[:, 0]
     assert found.p == pytest.approx(ttest_ind(d[code == 0], d[code == 1], equal_var=False).pvalue, rel=1e-9)
     own = difference_evidence(outcomes(x[code == 1], "mean_score"), "a", "b")
-    assert found.subgroups[1].evidence.interval(0.95) == own.interval(0.95)
+    assert found.subgroups[1].interval == own.interval(0.95)
     assert found.subgroups[0].pooled is None  # two are too few to pool
 
 
@@ -42,7 +42,7 @@ def test_effects_that_differ_are_told_and_pooled_lie_between(rng: np.random.Gene
     assert "the effect differs between the 5 subgroups" in found.sentence
     overall = float(np.mean(x[:, 1] - x[:, 0]))
     for s in found.subgroups:
-        low, high = sorted((s.evidence.estimate, overall))
+        low, high = sorted((s.estimate, overall))
         assert s.pooled is not None
         assert low - 0.02 <= s.pooled <= high + 0.02
 

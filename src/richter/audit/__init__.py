@@ -14,8 +14,9 @@ if TYPE_CHECKING:
         measure_calibration,
         read_draws,
     )
+    from richter.audit._calibration_map import Applied, apply_map, best_map
+    from richter.audit._calibration_pipeline import PipelineReport, measure_pipeline
     from richter.audit._calibration_questions import question_table
-    from richter.audit._calibration_sentence import calibration_sentence
     from richter.audit._compare import CompareReport, compare_tables
     from richter.audit._demo import DemoSize, demo_settings, prepare_demo
     from richter.audit._draw import DRAWS_NAME, DrawsResult, draw_run, tabulate_draws
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from richter.audit._grading import GradingResult, grade_run
     from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run
     from richter.audit._measure import SECTIONS, RunResults, measure_run, results_schema
+    from richter.audit._measure_calibration import report_section
     from richter.audit._plan import (
         Plan,
         PlanField,
@@ -76,8 +78,10 @@ _FILES = {
         "measure_calibration",
         "read_draws",
     ),
+    "_calibration_map": ("Applied", "apply_map", "best_map"),
+    "_calibration_pipeline": ("PipelineReport", "measure_pipeline"),
     "_calibration_questions": ("question_table",),
-    "_calibration_sentence": ("calibration_sentence",),
+    "_measure_calibration": ("report_section",),
     "_compare": (
         "CompareReport",
         "compare_tables",
@@ -170,6 +174,7 @@ __all__ = [
     "DRAWS_NAME",
     "SECTIONS",
     "AgreementReport",
+    "Applied",
     "AskProgress",
     "AuditSettings",
     "CalibrationReport",
@@ -187,6 +192,7 @@ __all__ = [
     "LoneRater",
     "NextLabels",
     "Outcome",
+    "PipelineReport",
     "Plan",
     "PlanField",
     "PlanStatus",
@@ -198,9 +204,10 @@ __all__ = [
     "StagesResult",
     "TailReport",
     "adopt_plan",
+    "apply_map",
     "ask_run",
     "ask_until",
-    "calibration_sentence",
+    "best_map",
     "check_plan",
     "compare_tables",
     "demo_settings",
@@ -217,6 +224,7 @@ __all__ = [
     "measure_agreement",
     "measure_calibration",
     "measure_grades",
+    "measure_pipeline",
     "measure_run",
     "name_conditions",
     "new_plan",
@@ -230,6 +238,7 @@ __all__ = [
     "question_table",
     "read_draws",
     "read_plan",
+    "report_section",
     "results_schema",
     "run_gate",
     "run_stages",

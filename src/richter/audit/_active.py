@@ -1,6 +1,7 @@
 """Which items of a grades file people should label next, and what the labels so far say of all of it."""
 
 import dataclasses
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,17 +9,23 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from richter.errors import InputError, TooFewErrors
-from richter.floors import ActiveEstimate, ActiveState, active_estimate, next_batch, start_active
-from richter.records import jsonable, printable
+from richter.errors import InputError, StorageError, TooFewErrors
+from richter.floors import ActiveEstimate, ActiveState, active_estimate, next_batch, skipped_items, start_active
+from richter.records import Result, printable
 from richter.tables import KEY, ReadOptions, read_tables
 
 __all__ = ["NextLabels", "label_pool", "next_labels"]
 
+_MEMORY = "richter-asked-1"
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class NextLabels:
-    """The items to label next, in a random order, and the estimate from those labelled (None: too few yet)."""
+class NextLabels(Result):
+    """The items to label next, in a random order, and the estimate from those labelled (None: too few yet).
+
+    `skipped` were asked for and have no label though later ones have; `unasked` have a label that nobody asked for.
+    Either may bias the estimate: `warnings` say so.
+    """
 
     items: tuple[str, ...]
     phase: str
@@ -29,10 +36,9 @@ class NextLabels:
     condition: str
     signal: str
     seed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
+    skipped: tuple[str, ...] = ()
+    unasked: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 def next_labels(
@@ -44,11 +50,14 @@ def next_labels(
     size: int | None = None,
     seed: int = 0,
     level: float = 0.95,
+    memory: str | Path | None = None,
 ) -> NextLabels:
     """Read a grades file whose `correct` is empty where nobody has looked, and say which items to look at.
 
     `signal` names the column that orders items by how likely they are right: the confidence, or a judge's score.
-    Rows marked as failed calls are left out. The same file, budget and seed always give the same items.
+    Rows marked as failed calls are left out. The same file, budget and seed always give the same items. `memory` is a
+    file that keeps what was asked for: an item that was asked and passed over, and a label that was never asked for,
+    are then told from the others, and another budget, seed or signal half-way is refused.
     """
     tables = read_tables(path)
     if condition is None and len(tables.conditions) > 1:
@@ -76,9 +85,25 @@ def next_labels(
         estimate = active_estimate(state, level=level)
     except TooFewErrors:
         estimate = None
-    items = known["item"].to_list()
+    items = [str(x) for x in known["item"].to_list()]
+    batch = tuple(items[i] for i in next_batch(state, size=size))
+    labelled = {items[i] for i in seen}
+    setting = {"budget": budget, "seed": seed, "signal": signal, "condition": str(chosen)}
+    asked = None if memory is None else _remembered(Path(memory), setting)
+    if asked is None:
+        skipped = tuple(items[i] for i in skipped_items(state))
+        unasked = 0
+    else:
+        open_asked = [x for x in asked if x not in labelled]
+        newest = max((k for k, x in enumerate(asked) if x in labelled), default=-1)
+        skipped = tuple(x for x in open_asked if asked.index(x) < newest)
+        unasked = len(labelled - set(asked)) if asked else 0
+        _remember(Path(str(memory)), setting, list(dict.fromkeys([*asked, *batch])))
     return NextLabels(
-        items=tuple(items[i] for i in next_batch(state, size=size)),
+        items=batch,
+        skipped=skipped,
+        unasked=unasked,
+        warnings=_warnings(len(skipped), unasked),
         phase=state.phase,
         labelled=state.labelled,
         budget=budget,
@@ -88,6 +113,51 @@ def next_labels(
         signal=signal,
         seed=seed,
     )
+
+
+def _warnings(skipped: int, unasked: int) -> tuple[str, ...]:
+    out = []
+    if skipped:
+        out.append(
+            f"{skipped} items were asked for and passed over: if they are harder than the others, the estimate is too "
+            "good. Label them, or say why not."
+        )
+    if unasked:
+        out.append(
+            f"{unasked} labels were not asked for: they count as if drawn at random, which labels chosen by hand are "
+            "not."
+        )
+    return tuple(out)
+
+
+def _remembered(path: Path, setting: dict[str, Any]) -> list[str]:
+    """What was asked so far; an unfit file is refused, not written over."""
+    if not path.exists():
+        return []
+    try:
+        row = json.loads(path.read_text(encoding="utf-8"))
+        old, asked = row["setting"], [str(x) for x in row["asked"]]
+        if row["schema"] != _MEMORY or not isinstance(old, dict):
+            raise ValueError("another schema")
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise InputError(f"{path} does not hold what was asked before.", remedy="Name another with --memory.") from e
+    changed = [name for name, value in setting.items() if old.get(name) != value]
+    if changed:
+        name = changed[0]
+        raise InputError(
+            f"{path} was begun with {name} {printable(str(old.get(name)))}, not {printable(str(setting[name]))}.",
+            remedy=f"Keep --{name}, or begin anew with another --memory.",
+        )
+    return asked
+
+
+def _remember(path: Path, setting: dict[str, Any], asked: list[str]) -> None:
+    partial = path.with_name(path.name + ".part")
+    try:
+        partial.write_text(json.dumps({"schema": _MEMORY, "setting": setting, "asked": asked}, indent=1) + "\n")
+        partial.replace(path)
+    except OSError as e:
+        raise StorageError(f"{path} cannot be written: {e.strerror}.", remedy="Name another with --memory.") from e
 
 
 async def label_pool(

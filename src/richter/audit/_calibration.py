@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,12 @@ from richter.bench import is_refusal, matches_reference, normalise
 from richter.calibration import (
     AnswerPool,
     Bound,
+    ConfidenceStudy,
     Convergence,
     DrawsNeeded,
     EarlyStopping,
     EceResult,
+    GraderError,
     RecalibrationAdvice,
     Regimes,
     SemEce,
@@ -28,31 +30,34 @@ from richter.calibration import (
     Verbalised,
     answer_pool,
     as_probability,
+    calibration_claims,
     convergence,
     draws_needed,
     ece,
     ece_bounds,
+    grader_error,
     margin_strata,
-    recalibrate,
     regimes,
     sem_ece,
     sem_gap,
     stop_early,
+    study_confidence,
     verbalised_ece,
 )
 from richter.errors import InputError, MissingPart, TooFewErrors
-from richter.floors import passive_floor
+from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
-from richter.records import Verdict, jsonable
+from richter.records import Claim, Result, plain, printable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 from richter.stats import Mapper, in_threads, run_tasks
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
 from richter.tables import ReadOptions, Tables, read_tables
 
-__all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "measure_calibration"]
+__all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "Refusals", "measure_calibration"]
 
 Floats = NDArray[np.float64]
 Kind = Literal["grades", "draws"]
+_KEY = ("item", "condition", "draw")
 
 COMPARED = 200  # questions on which other groupings are compared with the given one
 
@@ -63,114 +68,138 @@ UNTESTABLE = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GradesCondition:
-    """One condition of a grades table; `result` is None, and `reason` says why, where nothing can be tested."""
+class Refusals(Result):
+    """Questions whose deployed answer declines or is empty, and the ECE with and without them.
 
-    name: str
-    result: EceResult | None
-    ungraded: int
-    without_confidence: int
-    failed: int
-    recalibration: RecalibrationAdvice | None = None
-    floor: float | None = None
-    reason: str = ""
-    notes: tuple[str, ...] = ()
+    `used` says which of the two speaks for the condition.
+    """
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, the result's at the top level."""
-        row: dict[str, Any] = {
-            "ungraded": self.ungraded,
-            "without_confidence": self.without_confidence,
-            "failed": self.failed,
-        }
-        if self.result is None:
-            return {
-                "n": 0,
-                "verdict": Verdict.UNTESTABLE.value,
-                "reason": self.reason,
-                **row,
-                "notes": list(self.notes),
-            }
-        row |= {"recalibration": jsonable(self.recalibration), "floor": self.floor}
-        return {**self.result.to_dict(), **row, "notes": [*self.result.notes, *self.notes]}
+    refused: int
+    empty: int
+    of: int
+    used: Literal["kept", "left out"]
+    kept: EceResult | None = None
+    left_out: EceResult | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class DrawsCondition:
+class GradesCondition(Result):
+    """One condition of a grades table; `study` is None, and `reason` says why, where nothing can be tested."""
+
+    unwritten: ClassVar[tuple[str, ...]] = ("name", "notes")
+    flat: ClassVar[tuple[str, ...]] = ("study", "said")
+    derived: ClassVar[tuple[str, ...]] = ("said",)
+
+    name: str
+    study: ConfidenceStudy | None
+    ungraded: int
+    without_confidence: int
+    failed: int
+    refusals: Refusals | None = None
+    grader: GraderError | None = None
+    floor: float | None = None
+    claim: Claim | None = None
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def result(self) -> EceResult | None:
+        """The figure that speaks for the condition."""
+        return None if self.study is None else self.study.result
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """Counts and notes as JSON has them."""
+        own = () if self.study is None else self.study.cannot
+        return ({"n": 0} if self.study is None else {}) | {"notes": [*self.notes, *own]}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DrawsCondition(Result):
     """One condition of a draws table. What cannot be had from its draws is None."""
+
+    unwritten: ClassVar[tuple[str, ...]] = (
+        "name", "items", "lengths", "margins", "sem", "stated", "study", "notes", "hardest", "difficulty_auroc",
+    )  # fmt: skip
+    flat: ClassVar[tuple[str, ...]] = ("said",)
+    derived: ClassVar[tuple[str, ...]] = ("said",)
 
     name: str
     items: tuple[str, ...]
     questions: int
-    draws: tuple[int, int]
+    lengths: tuple[int, int]  # the fewest and the most draws of a question
     classes: str  # how answers were grouped
-    regimes: Regimes
+    margins: Regimes
     sem: SemEce | None = None
-    verbalised: Verbalised | None = None
+    study: ConfidenceStudy | None = None
+    stated: Verbalised | None = None
     token: EceResult | None = None
     gap: SemGap | None = None
     strata: tuple[Stratum, ...] = ()
     convergence: Convergence | None = None
     bounds: tuple[Bound, ...] = ()
-    needed: DrawsNeeded | None = None
-    stopping: EarlyStopping | None = None
-    recalibration: RecalibrationAdvice | None = None
+    draws_needed: DrawsNeeded | None = None
+    early_stopping: EarlyStopping | None = None
+    refusals: Refusals | None = None
+    grader: GraderError | None = None
     floor: float | None = None
     sensitivity: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     grouping_quality: PairQuality | None = None  # offline classes against the given ones
     difficulty_auroc: float | None = None  # how well the Sem1-Sem2 gap of a question tells wrong answers
     hardest: tuple[str, ...] = ()  # the items with the largest gap
+    claim: Claim | None = None
     reason: str = ""
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values under the names others rely on."""
-        sem, found = self.sem, self.regimes
-        row: dict[str, Any] = {
-            "questions": self.questions,
-            "draws": self.draws[0] if self.draws[0] == self.draws[1] else list(self.draws),
-            "classes": self.classes,
+    @property
+    def result(self) -> EceResult | None:
+        """The figure that speaks for the condition: Sem2 (on held-out halves), else Sem1."""
+        return None if self.study is None else self.study.result
+
+    @property
+    def recalibration(self) -> RecalibrationAdvice | None:
+        """What recalibrating that confidence would gain."""
+        return None if self.study is None else self.study.recalibration
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is written under other names than the fields have."""
+        sem, stated, study = self.sem, self.stated, self.study
+        least, most = self.lengths
+        return {
+            "draws": least if least == most else [least, most],
             "accuracy": None if sem is None else sem.sem1.accuracy,
             "sem1": None if sem is None else sem.sem1,
             "sem2": None if sem is None else sem.sem2,
-            "verbalised": None,
-            "token": self.token,
-            "gap": self.gap,
-            "regimes": {"large": found.large, "low": found.low, "jensen": found.jensen},
-            "strata": self.strata,
-            "convergence": self.convergence,
-            "bounds": self.bounds,
-            "draws_needed": self.needed,
-            "early_stopping": self.stopping,
+            "verbalised": None if stated is None else _stated_row(stated),
+            "regimes": {"large": self.margins.large, "low": self.margins.low, "jensen": self.margins.jensen},
             "recalibration": self.recalibration,
-            "floor": self.floor,
-            "sensitivity": self.sensitivity,
-            "grouping_quality": self.grouping_quality,
+            **({k: getattr(study, k) for k in ("miscalibration", "scores", "curve", "safe")} if study else {}),
             "difficulty": {"auroc": self.difficulty_auroc, "hardest": self.hardest},
-            "notes": [*(sem.notes if sem else ()), *self.notes],
+            "notes": [*(sem.notes if sem else ()), *(study.cannot if study else ()), *self.notes],
         }
-        if self.verbalised is not None:
-            row["verbalised"] = {
-                **self.verbalised.imputed.to_dict(),
-                "parse_rate": self.verbalised.parse_rate,
-                "dropped": self.verbalised.dropped,
-                "questions_dropped": self.verbalised.questions_dropped,
-            }
-        if sem is None:
-            row |= {"verdict": Verdict.UNTESTABLE.value, "reason": self.reason}
-        return {name: jsonable(value) for name, value in row.items()}
+
+
+def _stated_row(stated: Verbalised) -> dict[str, Any]:
+    more = {"parse_rate": stated.parse_rate, "dropped": stated.dropped, "questions_dropped": stated.questions_dropped}
+    return {**plain(stated.imputed), **more}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationReport:
-    """All conditions of a table; `kind` is `grades` or `draws`."""
+class CalibrationReport(Result):
+    """All conditions of a table; `kind` is `grades` or `draws`. "Is miscalibrated" is one family over all of them."""
 
     kind: str
     conditions: tuple[GradesCondition | DrawsCondition, ...]
 
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """ "Is miscalibrated" of every condition."""
+        return tuple(c.claim for c in self.conditions if c.claim is not None)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values; conditions by name."""
-        return {"kind": self.kind, "conditions": {c.name: c.to_dict() for c in self.conditions}}
+        return {"kind": self.kind, "conditions": {c.name: plain(c) for c in self.conditions}}
 
     def _repr_html_(self) -> str:
         return calibration_picture(self)
@@ -184,6 +213,9 @@ class _Options:
     level: float
     splits: int | None
     precision: float
+    target: float
+    by: str | None
+    refusals: str
 
     @property
     def ece(self) -> dict[str, Any]:
@@ -199,12 +231,17 @@ def measure_calibration(
     level: float = 0.95,
     splits: int | None = None,
     precision: float = 0.02,
+    target: float = 0.05,
+    by: str | None = None,
+    refusals: Literal["keep", "leave-out"] = "keep",
     mapper: Mapper = in_threads,
 ) -> CalibrationReport:
     """Read a grades or draws table (told apart by the column `draw`), or a run's draws, and measure every condition.
 
-    A table may be a file or a frame. `precision` is what `draws_needed` is worked out for. Every condition has a
-    generator of its own: `mapper` says where it is measured and changes no number.
+    A table may be a file or a frame. `precision` is what `draws_needed` is worked out for, `target` the share of errors
+    allowed to answers given alone, `by` a column to show figures by, `refusals` whether questions that were declined
+    count as wrong answers (as the paper has it) or are left out. A column `group` names what varies together. Every
+    condition has a generator of its own: `mapper` says where it is measured and changes no number.
     """
     tables = source if isinstance(source, Tables) else read_draws(source)
     frame = calibration_rows(tables)
@@ -214,9 +251,26 @@ def measure_calibration(
             "No answer has a confidence, and none was drawn repeatedly.",
             remedy="Name the column (--map confidence=COLUMN, 0 to 1), or draw answers: richter draw",
         )
-    settings = {"bins": bins, "binning": binning, "level": level, "splits": splits, "precision": precision}
+    by = {"subject": "domain"}.get(by or "", by)
+    if by is not None and by not in frame.columns:
+        raise InputError(
+            f"No answer names its {printable(by)}.", remedy=f"Use --by domain, tier or group; --map {by}=COLUMN."
+        )
+    if refusals not in ("keep", "leave-out"):
+        raise InputError(f"refusals={refusals!r} is not known.", remedy="Use 'keep' or 'leave-out'.")
+    settings = {
+        "bins": bins, "binning": binning, "level": level, "splits": splits, "precision": precision, "target": target,
+        "by": by, "refusals": refusals,
+    }  # fmt: skip
     tasks = [(kind, name, part, settings) for name, part in _parts(frame).items()]
-    return CalibrationReport(kind=kind, conditions=tuple(run_tasks(_condition, tasks, rng=rng, mapper=mapper)))
+    found = run_tasks(_condition, tasks, rng=rng, mapper=mapper)
+    claims = calibration_claims(
+        {c.name: c.study for c in found},
+        level=level,
+        what="confidence" if kind == "grades" else "agreement with itself",
+        reasons={c.name: c.reason for c in found},
+    )
+    return CalibrationReport(kind=kind, conditions=tuple(dataclasses.replace(c, claim=claims[c.name]) for c in found))
 
 
 def _condition(
@@ -252,6 +306,10 @@ def calibration_rows(tables: Tables) -> pl.DataFrame:
     repeated = int(rows["draw"].to_numpy().max()) > 0 or rows["cluster"].null_count() < len(rows) or told
     if repeated:
         rows = rows.filter(pl.col("error").fill_null("") == "")
+    rated = tables.ratings.filter(pl.col("kind") == "human", pl.col("severity").is_not_null())
+    if len(rated) and rows["human"].null_count() == len(rows) and tables.metric == "accuracy":
+        people = rated.group_by(_KEY).agg((pl.col("severity").median() == 0).cast(pl.Float64).alias("human"))
+        rows = rows.drop("human").join(people, on=_KEY, how="left", maintain_order="left")
     unused = [c for c in rows.columns if rows[c].null_count() == len(rows) and c not in ("correct", "answer")]
     return rows.drop(unused if repeated else [*unused, "draw"])
 
@@ -268,17 +326,41 @@ def _probabilities(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     return part.with_columns(pl.Series("confidence", values)), [note] if note else []
 
 
-def _advice(c: Floats, a: Floats, options: _Options) -> RecalibrationAdvice | None:
+def _floor(c: Floats, a: Floats) -> float | None:
+    """The passive floor at this many labels and the estimated L, as `richter floors data` has it; else undefined."""
+    wrong = float(np.mean(a == 0))
+    if not 0 < wrong < 1:
+        return None
     try:
-        return recalibrate(c, a, rng=options.rng, bins=options.bins, level=options.level)
+        smooth = lipschitz(c, a, rng=np.random.default_rng(0), n_resamples=20)
     except TooFewErrors:
         return None
+    return passive_floor(len(a), wrong, lipschitz=smooth.estimate).value
 
 
-def _floor(a: Floats) -> float | None:
-    """The passive floor at this many labels (a rate with constant 1), undefined without errors."""
-    wrong = float(np.mean(a == 0))
-    return passive_floor(len(a), wrong).value if 0 < wrong < 1 else None
+def _column(part: pl.DataFrame, name: str | None, use: NDArray[np.bool_]) -> list[str] | None:
+    """A column of the rows in use as texts; None where it is missing or empty throughout.
+
+    An item without a group is one of its own.
+    """
+    if name is None or name not in part.columns or part[name].null_count() == len(part):
+        return None
+    own = pl.concat_str(pl.lit("\0"), pl.col("item")) if name == "group" else pl.lit("none")
+    values = part.select(pl.col(name).cast(pl.String).fill_null(own))[name].to_list()
+    return [values[i] for i in np.flatnonzero(use)]
+
+
+def _declined(part: pl.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Which rows decline, and which are empty; None where the table says nothing of either."""
+    told = np.zeros(len(part), dtype=bool)
+    if "refused" in part.columns:
+        told = part["refused"].fill_null(False).to_numpy()
+    if "answer" not in part.columns or part["answer"].null_count() == len(part):
+        return (told, np.zeros(len(part), dtype=bool)) if told.any() else None
+    answers = part["answer"].fill_null("").to_list()
+    known = {x: is_refusal(x) for x in set(answers)}
+    empty = np.array([not x.strip() for x in answers])
+    return (np.array([known[x] for x in answers]) | told) & ~empty, empty
 
 
 def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> GradesCondition:
@@ -303,15 +385,75 @@ def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> Grade
     ]
     if not use.any():
         reason = UNTESTABLE if (ungraded | failed).all() else "no graded row has a confidence"
-        return GradesCondition(name=name, result=None, reason=reason, notes=tuple(notes), **counts)
+        return GradesCondition(name=name, study=None, reason=reason, notes=tuple(notes), **counts)
+    silence = _declined(part)
+    found = None
+    if silence is not None:
+        found, use = _refusals(c, a, use, silence, options)
+    labels = _labels(part)
+    grader, more = _grader(c[use], a[use], None if labels is None else labels[use], options)
+    notes += more
     return GradesCondition(
         name=name,
-        result=ece(c[use], a[use], **options.ece),
-        recalibration=_advice(c[use], a[use], options),
-        floor=_floor(a[use]),
+        study=_study(c[use], a[use], part, use, options),
+        refusals=found,
+        grader=grader,
+        floor=_floor(c[use], a[use]),
         notes=tuple(notes),
         **counts,
     )
+
+
+def _study(c: Floats, a: Floats, part: pl.DataFrame, use: NDArray[np.bool_], options: _Options) -> ConfidenceStudy:
+    return study_confidence(
+        c, a, rng=options.rng, item=_column(part, "item", use), group=_column(part, "group", use),
+        by=_column(part, options.by, use), target=options.target, **options.ece,
+    )  # fmt: skip
+
+
+def _grader(c: Floats, a: Floats, labels: Floats | None, options: _Options) -> tuple[GraderError | None, list[str]]:
+    """What people's labels say of the grades, where there are some."""
+    if labels is None or np.isnan(labels).all():
+        return None, []
+    try:
+        return grader_error(c, a, labels, bins=options.bins, level=options.level), []
+    except TooFewErrors as e:
+        return None, [str(e)]
+
+
+def _labels(part: pl.DataFrame) -> Floats | None:
+    """People's grades: 1 right, 0 wrong, NaN where nobody looked."""
+    if "human" not in part.columns:
+        return None
+    labels = part["human"].fill_null(float("nan")).to_numpy()
+    if not np.isin(labels[~np.isnan(labels)], (0.0, 1.0)).all():
+        raise InputError("A label in column `human` is neither 0 nor 1.", remedy="Write 1 for right, 0 for wrong.")
+    return labels
+
+
+def _refusals(
+    c: Floats,
+    a: Floats,
+    use: NDArray[np.bool_],
+    silence: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    options: _Options,
+) -> tuple[Refusals | None, NDArray[np.bool_]]:
+    """The count of declined and empty answers, ECE with and without them, and the rows to use."""
+    refused, empty = silence
+    silent = use & (refused | empty)
+    if not silent.any():
+        return None, use
+    answered = use & ~silent
+    leave = options.refusals == "leave-out" and bool(answered.any())
+    found = Refusals(
+        refused=int(np.sum(use & refused)),
+        empty=int(np.sum(use & empty)),
+        of=int(np.sum(use)),
+        used="left out" if leave else "kept",
+        kept=ece(c[use], a[use], **options.ece),
+        left_out=ece(c[answered], a[answered], **options.ece) if answered.any() else None,
+    )
+    return found, answered if leave else use
 
 
 def _arranged(part: pl.DataFrame) -> pl.DataFrame:
@@ -344,7 +486,7 @@ def _made_by(part: pl.DataFrame) -> str:
 
 def _normal_form(part: pl.DataFrame) -> pl.Series:
     answers = part["answer"].fill_null("")
-    forms = {a: "" if is_refusal(a) else normalise(a) for a in answers.unique().to_list()}
+    forms = {a: ("\0" if a.strip() else "") if is_refusal(a) else normalise(a) for a in answers.unique().to_list()}
     return pl.Series([forms[a] for a in answers.to_list()]).rank("dense")
 
 
@@ -370,7 +512,8 @@ def _offline(part: pl.DataFrame) -> pl.Series:
     found = cluster_questions(texts, asked, names)
     flat = np.empty(len(part), dtype=np.int64)
     for places, classes in zip(rows, found, strict=True):
-        flat[places] = np.array(classes) + 1  # refusals are -1; classes of a pool start at 0
+        flat[places] = np.array(classes) + 2  # refusals are -1; classes of a pool start at 0, that of empty answers
+    flat[(part["answer"].fill_null("").str.strip_chars() == "").to_numpy()] = 0
     return pl.Series(flat)
 
 
@@ -397,12 +540,12 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         name=name,
         items=tuple(part["item"].unique(maintain_order=True).to_list()),
         questions=pool.questions,
-        draws=(int(pool.draws.min()), int(pool.draws.max())),
+        lengths=(int(pool.draws.min()), int(pool.draws.max())),
         classes=how,
-        regimes=regimes(pool),
+        margins=regimes(pool),
         notes=tuple(notes),
-        stopping=stop_early(pool) if pool.draws.max() > 1 else None,
-        needed=_needed(pool, part, options),
+        early_stopping=stop_early(pool) if pool.draws.max() > 1 else None,
+        draws_needed=_needed(pool, part, options),
     )
     if np.isnan(pool.correct).all():
         return dataclasses.replace(base, reason=UNTESTABLE)
@@ -410,21 +553,43 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
     sem = sem_ece(pool, rng=options.rng, splits=options.splits, **options.ece)
     best = sem.confidence_1 if sem.sem2 is None else sem.confidence_2
     usable = graded & ~np.isnan(best)
+    first = part.unique("question_number", keep="first", maintain_order=True).sort("question_number")
+    declined = _declined(part)
+    found, use = None, usable
+    if declined is not None:
+        marks = (_deployed(part, pool, declined[0]), _deployed(part, pool, declined[1]))
+        found, use = _refusals(best, pool.correct, usable, marks, options)
+    labels = _labels(part)
+    if labels is not None:  # of a question: what most labels of its deployed class say
+        inside = np.where(pool.labels == pool.mode[:, None], _wide(part, pl.Series(labels), np.nan), np.nan)
+        seen = np.sum(~np.isnan(inside), axis=1)
+        labels = np.where(seen > 0, (2 * np.nansum(inside, axis=1) > seen).astype(float), np.nan)[use]
+    grader, more = _grader(best[use], pool.correct[use], labels, options)
     return dataclasses.replace(
         base,
         sem=sem,
-        verbalised=_stated(part, pool, options),
+        notes=(*base.notes, *more),
+        study=_study(best[use], pool.correct[use], first, use, options),
+        refusals=found,
+        grader=grader,
+        stated=_stated(part, pool, options),
         token=_token(part, pool, options),
-        gap=None if sem.sem2 is None else sem_gap(sem, base.regimes, rng=options.rng, bins=options.bins),
-        strata=() if sem.sem2 is None else margin_strata(sem, base.regimes, bins=options.bins),
+        gap=None if sem.sem2 is None else sem_gap(sem, base.margins, rng=options.rng, bins=options.bins),
+        strata=() if sem.sem2 is None else margin_strata(sem, base.margins, bins=options.bins),
         convergence=_convergence(pool, options),
         bounds=ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
-        recalibration=_advice(best[usable], pool.correct[usable], options),
-        floor=_floor(pool.correct[graded]),
+        floor=_floor(best[use], pool.correct[use]),
         sensitivity=_sensitivity(pools, options),
         grouping_quality=_grouping_quality(pools, how),
         **_difficulty(base.items, sem, usable),
     )
+
+
+def _deployed(part: pl.DataFrame, pool: AnswerPool, mark: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of every question whether most draws of its deployed class carry the mark."""
+    wide = _wide(part, pl.Series(mark.astype(np.float64)), 0.0)
+    inside = pool.labels == pool.mode[:, None]
+    return np.asarray(2 * np.sum(wide * inside, axis=1) > np.sum(inside, axis=1))
 
 
 def _grouping_quality(pools: Mapping[str, AnswerPool], how: str) -> PairQuality | None:

@@ -22,7 +22,7 @@ def question_table(report: CalibrationReport) -> pl.DataFrame:
 
 
 def _one(condition: DrawsCondition) -> pl.DataFrame:
-    found, sem = condition.regimes, condition.sem
+    found, sem = condition.margins, condition.sem
     empty = np.full(condition.questions, np.nan)
     regime = np.where(found.is_jensen, "jensen", np.where(found.is_low, "low", "large"))
     frame = pl.DataFrame(

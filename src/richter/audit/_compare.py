@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from richter.audit._compare_options import COSTS, evidence_maker, subgroups_of, trades
 from richter.audit._compare_shapes import shape_claims
 from richter.audit._pictures import compare_picture
 from richter.claims import (
@@ -19,6 +20,7 @@ from richter.claims import (
     Question,
     Sample,
     Shared,
+    Subgroups,
     as_sample,
     check_alignment,
     compare_outcomes,
@@ -26,12 +28,14 @@ from richter.claims import (
     ece_side,
     mean_evidence,
     pairs_of,
+    too_few_shared,
+    variance_shares,
 )
 from richter.errors import InputError
 from richter.floors import ConditionSummary, summarise_condition
 from richter.records import Claim, Refused, Result
 from richter.stats import wilson
-from richter.tables import Tables, outcomes
+from richter.tables import Tables, chance_of, outcomes, question_codes
 from richter.tail import TailPlan
 
 __all__ = [
@@ -89,6 +93,7 @@ class CompareReport(Result):
     data_hash: str
     seed: int
     notes: tuple[str, ...]
+    subgroups: tuple[Subgroups, ...] = ()
 
     def _repr_html_(self) -> str:
         return compare_picture(self)
@@ -107,6 +112,9 @@ def compare_tables(
     severity_margin: float | None = None,
     about: About = "such-items",
     control: str | None = None,
+    by: str | None = None,
+    adjust: bool = False,
+    suite: Mapping[str, float] | None = None,
     trust_ids: bool = False,
     tail_plan: TailPlan | None = None,
     slopes: Sequence[Claim] | None = None,
@@ -122,8 +130,12 @@ def compare_tables(
 
     Claims on the first of `on` (else the tables' main metric) are primary; calibration, severities and the others
     of `on` come after them. `margin` is the difference that would matter, `severity_margin` the same on the scale of
-    severities. Conditions whose items are in another order are refused, unless `trust_ids`. `slopes` are the claims on
-    b where they were made before on the same severities; `plan` the hash of a plan that was locked before.
+    severities; with a margin and a cost (money, tokens, latency) first in `on`, the first claim is that the second is
+    not worse by more than the margin and cheaper. `control` compares all with one; `by` (domain, tier or group) adds
+    the difference in each subgroup and whether they differ; `adjust` takes out items' difficulty as other conditions
+    see it; `suite` weighs the benchmarks that domains name. Conditions whose items are in another order are refused,
+    unless `trust_ids`. `slopes` are the claims on b where they were made before on the same severities; `plan` the
+    hash of a plan that was locked before.
     """
     whole = tables  # whether ids mean the same questions is told by all conditions there are
     if conditions:
@@ -145,14 +157,35 @@ def compare_tables(
     graded = None if right is None else graded_rows(tables, right)
     pairs = pairs_of(tables.conditions, control=control)
     main = measured[names.index(tables.metric)].outcomes
-    aligned = check_alignment(main if whole is tables else outcomes(whole, tables.metric), trust=trust_ids)
+    all_of = main if whole is tables else outcomes(whole, tables.metric)
+    aligned = check_alignment(all_of, texts=question_codes(whole), chance=chance_of(whole), trust=trust_ids)
+    traded = margin is not None and on[:1] and on[0] in COSTS
+    kept = [p for p in pairs if frozenset(p) not in aligned.apart]
+    kept = [p for p in kept if not too_few_shared(lead, *p, min_shared=min_shared)]
+    before: tuple[Claim, ...] = ()
+    if traded and margin is not None:
+        quality = measured[names.index(tables.metric)]
+        before = trades(quality, lead, kept, margin=margin, level=1 - (1 - level) / tried)
+        margins.pop(lead.metric.name, None)
+    everyone = lead if whole is tables else as_sample(outcomes(whole, lead.metric.name))
+    subgroups: tuple[Subgroups, ...] = ()
+    parts: list[Question] = []
+    ratios: list[float] = []
+    if by is not None:
+        subgroups, parts = subgroups_of(tables, lead, kept, by, basis=tables.basis, level=level, rng=rng)
     found = compare_outcomes(
         measured,
         margins=margins,
         about=about,
         directed=fixed,
         control=control,
-        more=calibration_questions(tables, graded, pairs, directed=fixed, margin=margin, primary="ece" in on[:1]),
+        rng=rng,
+        evidence_of=evidence_maker(whole if adjust else tables, everyone, adjust=adjust, suite=suite, ratios=ratios),
+        before=before,
+        more=[
+            *calibration_questions(tables, graded, pairs, directed=fixed, margin=margin, primary="ece" in on[:1]),
+            *parts,
+        ],
         refused=[r for r in aligned.refused if set(r.conditions) & set(tables.conditions)],
         apart=aligned.apart,
         min_shared=min_shared,
@@ -164,6 +197,19 @@ def compare_tables(
         level=level,
     )
     notes = [*(note for note in found.notes if note not in tables.notes), *aligned.warnings]
+    if ratios:
+        notes.append(
+            f"adjusted for items' difficulty as others see it: variance x{np.median(ratios):.2f} in the median "
+            f"of {len(ratios)} ({min(ratios):.2f} to {max(ratios):.2f}); about items of this mix of difficulty"
+        )
+    weak = [c for c in found.claims if any(note.startswith("it would not hold") for note in c.notes)]
+    if weak and len(kept) > 1:
+        notes.append(f"{len(weak)} shown differences would not hold if all missing grades spoke against them")
+    for found_in in subgroups:
+        who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
+        notes.append(who + found_in.sentence)
+    if len(kept) == 1 and lead.metric.kind != "real":
+        notes.append(variance_shares(lead, *kept[0]).sentence())
     claims = list(found.claims)
     if tables.counting is not None:
         more, said = shape_claims(
@@ -196,6 +242,7 @@ def compare_tables(
         data_hash=tables.data_hash,
         seed=seed,
         notes=(*tables.notes, *notes),
+        subgroups=subgroups,
     )
 
 

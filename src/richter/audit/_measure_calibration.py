@@ -9,7 +9,7 @@ from richter.audit._calibration import CalibrationReport, DrawsCondition, draws_
 from richter.audit._measure_run import RunRecords
 from richter.stats import Mapper
 
-__all__ = ["calibration_section", "measure_draws", "measure_run_grades"]
+__all__ = ["calibration_section", "measure_draws", "measure_run_grades", "report_section"]
 
 
 def measure_draws(records: RunRecords, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
@@ -28,6 +28,12 @@ def measure_run_grades(records: RunRecords, *, level: float, seed: int, mapper: 
     return measure_calibration(first, rng=np.random.default_rng(seed), level=level, mapper=mapper)
 
 
+def report_section(report: CalibrationReport) -> dict[str, Any]:
+    """A report by itself as the section that figures are drawn from."""
+    found: dict[str, Any] = {"draws": None, "grades": None, "confidence": {}} | {report.kind: report.to_dict()}
+    return found | {"questions": [row for c in report.conditions for row in _questions(c)]}
+
+
 def calibration_section(
     records: RunRecords, draws: CalibrationReport | None, grades: CalibrationReport | None
 ) -> dict[str, Any]:
@@ -44,7 +50,7 @@ def _questions(condition: Any) -> list[dict[str, Any]]:
     """The margin between the two most frequent answers, the share of the first, the regime, and whether it is right."""
     if not isinstance(condition, DrawsCondition):
         return []
-    found, sem = condition.regimes, condition.sem
+    found, sem = condition.margins, condition.sem
     regime = np.where(found.is_jensen, "jensen", np.where(found.is_low, "low", "large"))
     correct = np.full(condition.questions, np.nan) if sem is None else sem.correct
     top = (found.top_two + found.margin) / 2

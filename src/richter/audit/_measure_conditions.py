@@ -13,7 +13,6 @@ from scipy.stats import hypergeom
 from scipy.stats import t as student
 
 from richter.audit._calibration import CalibrationReport
-from richter.audit._calibration_sentence import calibration_result
 from richter.audit._measure_run import RunRecords
 from richter.records import Interval
 from richter.stats import benjamini_hochberg, clopper_pearson, wilson
@@ -94,7 +93,7 @@ def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> 
     """Debiased ECE by condition; of a grades report the confidence is what the answers themselves carry."""
     found = {}
     for condition in () if report is None else report.conditions:
-        result = calibration_result(condition)
+        result = condition.result
         if result is None or condition.name not in records.asked:
             continue
         source = what or records.asked[condition.name].confidence

@@ -9,7 +9,6 @@ from scipy.special import ndtri
 
 from richter.audit._agreement import AgreementReport
 from richter.audit._calibration import CalibrationReport, DrawsCondition, GradesCondition
-from richter.audit._calibration_sentence import calibration_result, calibration_sentence
 from richter.audit._compare import CompareReport
 from richter.audit._gate import GateReport
 from richter.audit._measure_floors import gap_claims
@@ -108,16 +107,16 @@ def calibration_labels(result: EceResult, *, margin: float = ECE_MARGIN) -> int:
 
 def _calibrated(condition: GradesCondition | DrawsCondition, exploratory: bool) -> Finding:
     """Whether a condition is shown to be miscalibrated, and how many labels would show an ECE of the margin."""
-    result = calibration_result(condition)
+    result = condition.result
     verdict, needed = Verdict.UNTESTABLE, None
     if result is not None:
-        verdict = Verdict.VERIFIED if result.interval.low > 0 else Verdict.UNDECIDED
+        verdict = Verdict.UNDECIDED if condition.claim is None else condition.claim.verdict
         if verdict is Verdict.UNDECIDED:
             needed = calibration_labels(result)
     return Finding(
         claim=f"{condition.name} is miscalibrated",
         verdict=verdict,
-        sentence=calibration_sentence(condition),
+        sentence="" if condition.claim is None else condition.claim.sentence,
         estimate=None if result is None else result.debiased,
         interval=None if result is None else result.interval,
         n=None if result is None else result.n,

@@ -1,53 +1,86 @@
-"""Would recalibration help? Temperature, Platt and isotonic, each fitted on one half and judged on the other."""
+"""Would recalibration help? Temperature, Platt and isotonic, judged on items they were not fitted on, and exported."""
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression, minimize, minimize_scalar
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
-from richter.calibration._gap import resample_gap
-from richter.errors import TooFewErrors
-from richter.records import Interval, jsonable
+from richter.claims import ece_difference, ece_side
+from richter.errors import InputError, TooFewErrors
+from richter.records import Interval, Result
 from richter.stats import EceResult, ece
-from richter.stats._random import stream_seed
 
-__all__ = ["Recalibration", "RecalibrationAdvice", "recalibrate"]
+__all__ = [
+    "CLIP",
+    "CalibrationMap",
+    "Recalibration",
+    "RecalibrationAdvice",
+    "calibration_map",
+    "fit_isotonic",
+    "fit_platt",
+    "fit_temperature",
+    "recalibrate",
+]
 
 Floats = NDArray[np.float64]
-Map = Callable[[Floats], Floats]
 CLIP = 1e-3  # a confidence of 0 or 1 has no logit
 NEEDED = 40  # graded items, with at least 5 right and 5 wrong in each half
+SCHEMA = "richter-calibration-map-1"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Recalibration:
-    """One method's held-out result. Improvements are before minus after: positive is better."""
+class CalibrationMap(Result):
+    """A fitted map from confidence to probability, small enough to ship.
+
+    `temperature`: sigmoid(logit(c) / T), parameters (T,). `platt`: sigmoid(slope logit(c) + shift), parameters
+    (slope, shift). `isotonic`: linear between `knots`, constant beyond. Before a logit c is kept within 0.001, 0.999.
+    """
+
+    schema: ClassVar[str] = SCHEMA
 
     method: str
-    after: EceResult
-    ece_improvement: float
-    interval: Interval
-    brier_improvement: float
-    brier_interval: Interval
-    parameters: tuple[tuple[float, ...], ...]  # per half; empty for isotonic
+    parameters: tuple[float, ...] = ()
+    knots: tuple[tuple[float, float], ...] = ()
+    fitted_on: int = 0
+    condition: str = ""
+
+    def apply(self, confidence: ArrayLike) -> Floats:
+        """Recalibrated confidences; NaN stays NaN."""
+        c = np.asarray(confidence, dtype=np.float64)
+        if self.method == "isotonic":
+            x, y = np.array(self.knots).T
+            mapped = np.where(np.isnan(c), np.nan, np.interp(np.nan_to_num(c), x, y))
+        else:
+            slope, shift = self.parameters if self.method == "platt" else (1 / self.parameters[0], 0.0)
+            mapped = 1 / (1 + np.exp(-slope * _logit(c) - shift))
+        return np.asarray(np.clip(mapped, 0, 1))
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class RecalibrationAdvice:
-    """All methods, and the one advised: the best held-out Brier score among those whose gain is not chance, or None."""
-
-    before: EceResult
-    methods: tuple[Recalibration, ...]
-    advised: str | None
-    n: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
+def calibration_map(row: Mapping[str, Any]) -> CalibrationMap:
+    """A map from its JSON form, checked: it may come from anywhere."""
+    if not isinstance(row, Mapping) or row.get("schema") != SCHEMA:
+        raise InputError(
+            "This is not a calibration map.", remedy="Make one: richter calibration FILE --save-map map.json"
+        )
+    try:
+        method = str(row["method"])
+        parameters = tuple(float(x) for x in row.get("parameters") or ())
+        knots = tuple((float(x), float(y)) for x, y in row.get("knots") or ())
+    except (TypeError, ValueError, KeyError) as e:
+        raise InputError(f"The calibration map cannot be read: {e}.", remedy="Make it again.") from e
+    want = {"temperature": 1, "platt": 2, "isotonic": 0}.get(method, -1)
+    rising = all(a[0] < b[0] and a[1] <= b[1] for a, b in itertools.pairwise(knots))
+    inside = all(0 <= v <= 1 for knot in knots for v in knot)
+    sound = len(parameters) == want and all(math.isfinite(x) for x in parameters) and rising and inside
+    if not sound or (method == "isotonic") != bool(knots) or (method == "temperature" and parameters[0] <= 0):
+        raise InputError("The calibration map is damaged.", remedy="Make it again.")
+    return CalibrationMap(method=method, parameters=parameters, knots=knots, fitted_on=int(row.get("fitted_on") or 0))
 
 
 def _logit(c: Floats) -> Floats:
@@ -55,35 +88,74 @@ def _logit(c: Floats) -> Floats:
     return np.asarray(np.log(clipped / (1 - clipped)))
 
 
-def _loss(z: Floats, a: Floats) -> float:
-    return float(np.mean(np.logaddexp(0, z) - a * z))
+def _loss(z: Floats, a: Floats, w: Floats) -> float:
+    return float(np.sum(w * (np.logaddexp(0, z) - a * z)) / np.sum(w))
 
 
-def _temperature(c: Floats, a: Floats) -> tuple[Map, tuple[float, ...]]:
+def fit_temperature(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     """Divide the logit by T (Guo et al. 2017)."""
     z = _logit(c)
-    scale = float(np.exp(minimize_scalar(lambda s: _loss(z * np.exp(s), a), bounds=(-5, 5), method="bounded").x))
-    return (lambda x: np.asarray(1 / (1 + np.exp(-scale * _logit(x))))), (1 / scale,)
+    scale = float(np.exp(minimize_scalar(lambda s: _loss(z * np.exp(s), a, w), bounds=(-5, 5), method="bounded").x))
+    return CalibrationMap(method="temperature", parameters=(1 / scale,), fitted_on=len(c))
 
 
-def _platt(c: Floats, a: Floats) -> tuple[Map, tuple[float, ...]]:
+def fit_platt(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     """Slope and intercept on the logit, with Platt's (1999) smoothed targets."""
     z = _logit(c)
     right = float(np.sum(a))
     target = np.where(a == 1, (right + 1) / (right + 2), 1 / (len(a) - right + 2))
-    slope, shift = minimize(lambda w: _loss(w[0] * z + w[1], target), np.array([1.0, 0.0])).x
-    return (lambda x: np.asarray(1 / (1 + np.exp(-slope * _logit(x) - shift)))), (float(slope), float(shift))
+    slope, shift = minimize(lambda x: _loss(x[0] * z + x[1], target, w), np.array([1.0, 0.0])).x
+    return CalibrationMap(method="platt", parameters=(float(slope), float(shift)), fitted_on=len(c))
 
 
-def _isotonic(c: Floats, a: Floats) -> tuple[Map, tuple[float, ...]]:
+def fit_isotonic(c: Floats, a: Floats, w: Floats) -> CalibrationMap:
     """The monotone step function of least squares, interpolated between its points; ties pooled first."""
     values, place = np.unique(c, return_inverse=True)
-    weight = np.bincount(place).astype(np.float64)
-    fitted = isotonic_regression(np.bincount(place, weights=a) / weight, weights=weight).x
-    return (lambda x: np.asarray(np.interp(x, values, fitted))), ()
+    weight = np.bincount(place, weights=w)
+    fitted = isotonic_regression(np.bincount(place, weights=w * a) / weight, weights=weight).x
+    # within a level only its ends matter
+    end = np.concatenate(([True], np.diff(fitted) > 0))
+    keep = end | np.concatenate((end[1:], [True]))
+    knots = tuple(zip(values[keep].tolist(), np.clip(fitted[keep], 0, 1).tolist(), strict=True))
+    return CalibrationMap(method="isotonic", knots=knots, fitted_on=len(c))
 
 
-_METHODS = {"temperature": _temperature, "platt": _platt, "isotonic": _isotonic}
+_METHODS: dict[str, Callable[[Floats, Floats, Floats], CalibrationMap]] = {
+    "temperature": fit_temperature,
+    "platt": fit_platt,
+    "isotonic": fit_isotonic,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Recalibration(Result):
+    """One method's held-out result. Improvements are before minus after: positive is better.
+
+    `map` is fitted on all items, for use; its gain is at least that of a map fitted on half of them, on average.
+    """
+
+    method: str
+    after: EceResult
+    ece_improvement: float
+    interval: Interval
+    brier_improvement: float
+    brier_interval: Interval
+    map: CalibrationMap
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RecalibrationAdvice(Result):
+    """All methods, and the one advised: the best held-out Brier score among those whose gain is not chance, or None."""
+
+    before: EceResult
+    methods: tuple[Recalibration, ...]
+    advised: str | None
+    n: int
+
+    @property
+    def best(self) -> Recalibration | None:
+        """The method advised."""
+        return next((m for m in self.methods if m.method == self.advised), None)
 
 
 def recalibrate(
@@ -91,63 +163,71 @@ def recalibrate(
     correct: ArrayLike,
     *,
     rng: np.random.Generator,
-    n_resamples: int = 1000,
+    unit: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
     level: float = 0.95,
     bins: int = 10,
 ) -> RecalibrationAdvice:
     """What recalibration would gain on items it was not fitted on.
 
-    Items are split in two at random; each method is fitted on one half and applied to the other, and the two halves
-    are judged together. The ECE's gain is a difference of plug-in values with a paired percentile bootstrap over
-    items (the maps held fixed); the Brier score's gain is unbiased and decides the advice. A gain whose interval
-    reaches 0 is not advised.
+    Units are split in two at random; each method is fitted on one half and applied to the other, and the two halves
+    are judged together. The ECE's gain is the difference of the debiased values with the interval of
+    `claims.ece_difference` (a difference of plug-in values is biased, because only one of the two is near 0: its
+    bootstrap covered 66%); the Brier score's is a mean over items, Student's interval by unit. It decides the advice at
+    a level corrected for the three methods (Bonferroni): a gain whose interval reaches 0 is not advised.
     """
     before = ece(confidence, correct, bins=bins, level=level)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     n = len(c)
-    half = rng.permutation(n) < n // 2
+    of = np.arange(n) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1].astype(np.intp)
+    units = int(of.max()) + 1
+    w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64) * n / np.sum(weight)
+    half = (rng.permutation(units) < units // 2)[of]
     fewest = min(int(min(a[h].sum(), (1 - a[h]).sum())) for h in (half, ~half))
-    if n < NEEDED or fewest < 5:
+    if units < NEEDED or fewest < 5:
         raise TooFewErrors(
-            f"Recalibration needs {NEEDED} graded items with 5 right and 5 wrong answers in each half; "
-            f"there are {n}, and {fewest} of the rarer kind in a half.",
+            f"Recalibration needs {NEEDED} independent items with 5 right and 5 wrong answers in each half; "
+            f"there are {units}, and {fewest} of the rarer kind in a half.",
             n=n,
             needed=NEEDED,
         )
-    seed = stream_seed(rng)
-    no_members = np.zeros(n, dtype=bool)  # the third figure of `resample_gap` is not asked for
     rows = []
+    given = _side(c, a, of, w, bins)
     for name, fit in _METHODS.items():
         after = np.empty(n)
-        parameters = []
-        for fitted_on, applied_to in ((half, ~half), (~half, half)):
-            mapping, found = fit(c[fitted_on], a[fitted_on])
-            after[applied_to] = np.clip(mapping(c[applied_to]), 0, 1)
-            parameters.append(found)
-        gains = resample_gap(c, after, a, no_members, seed=seed, n_resamples=n_resamples, bins=bins)
-        gain = (c - a) ** 2 - (after - a) ** 2
-        error = float(np.std(gain, ddof=1)) / np.sqrt(n)
+        for fitted_on in (half, ~half):
+            after[~fitted_on] = fit(c[fitted_on], a[fitted_on], w[fitted_on]).apply(c[~fitted_on])
+        gain = w * ((c - a) ** 2 - (after - a) ** 2)
+        middle = float(np.mean(gain))
+        sums = np.bincount(of, weights=gain - w * middle)
+        error = math.sqrt(float(np.sum(sums**2)) * units / (units - 1)) / n
+        found = ece_difference(_side(after, a, of, w, bins), given)
         rows.append(
-            Recalibration(
-                method=name,
-                after=(judged := ece(after, a, bins=bins, level=level)),
-                ece_improvement=before.ece - judged.ece,
-                interval=_percentile(gains[:, 1], level),
-                brier_improvement=float(np.mean(gain)),
-                brier_interval=_normal(float(np.mean(gain)), float(error), level),
-                parameters=tuple(parameters),
+            (
+                error,
+                Recalibration(
+                    method=name,
+                    after=ece(after, a, bins=bins, level=level),
+                    ece_improvement=found.estimate,
+                    interval=found.interval(level),
+                    brier_improvement=middle,
+                    brier_interval=_student(middle, error, units, level),
+                    map=fit(c, a, w),
+                ),
             )
         )
-    sure = [r for r in rows if r.brier_interval.low > 0]
+    each = 1 - (1 - level) / len(rows)
+    sure = [r for error, r in rows if _student(r.brier_improvement, error, units, each).low > 0]
     best = max(sure, key=lambda r: r.brier_improvement).method if sure else None
-    return RecalibrationAdvice(before=before, methods=tuple(rows), advised=best, n=n)
+    return RecalibrationAdvice(before=before, methods=tuple(r for _, r in rows), advised=best, n=n)
 
 
-def _percentile(values: Floats, level: float) -> Interval:
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile, paired")
+def _side(c: Floats, a: Floats, of: NDArray[np.intp], w: Floats, bins: int) -> Any:
+    """Rows by unit, each counting for its weight."""
+    rows = np.arange(len(c))
+    return ece_side(c, a, rows, group=None if len(np.unique(of)) == len(c) else of, weight=w, bins=bins)
 
 
-def _normal(centre: float, error: float, level: float) -> Interval:
-    z = float(ndtri(0.5 + level / 2))
-    return Interval(low=centre - z * error, high=centre + z * error, level=level, method="normal, paired")
+def _student(centre: float, error: float, units: int, level: float) -> Interval:
+    reach = float(stdtrit(units - 1, 0.5 + level / 2)) * error
+    return Interval(low=centre - reach, high=centre + reach, level=level, method="student, by unit")

@@ -18,7 +18,7 @@ from richter.claims._outcomes import METRICS, Metric, Outcomes, unit_means
 from richter.claims._passes import pass_metric, passes
 from richter.claims._require import require, requirement_name, unjudged
 from richter.claims._sets import maximal_sets
-from richter.claims._subgroups import Subgroup, Subgroups, subgroup_differences
+from richter.claims._subgroups import Subgroup, Subgroups, subgroup_differences, within
 from richter.claims._suite import Trade, cheaper_and_no_worse, suite_evidence
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence, tango
 from richter.claims._variance import Design, Shares, cheapest_design, variance_shares
@@ -79,5 +79,6 @@ __all__ = [
     "unit_means",
     "unjudged",
     "variance_shares",
+    "within",
     "worst_case",
 ]

@@ -2,12 +2,13 @@
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
 from richter.claims._control import joint_tests
 from richter.claims._decide import Question, decide
+from richter.claims._evidence import Evidence
 from richter.claims._labels import if_kinder
 from richter.claims._missing import Missing, missing_grades, worst_case
 from richter.claims._outcomes import Outcomes
@@ -82,6 +83,8 @@ def compare_outcomes(
     directed: bool = False,
     control: str | None = None,
     rng: np.random.Generator | None = None,
+    evidence_of: Callable[[Sample, str, str], Evidence] | None = None,
+    before: Sequence[Claim] = (),
     more: Sequence[Question] = (),
     refused: Sequence[Refused] = (),
     apart: Collection[frozenset[str]] = (),
@@ -97,9 +100,10 @@ def compare_outcomes(
 
     With a `control` all others are compared with it alone, and their levels come from the largest |t| of all together
     (`rng` resamples units). `margins` by measure add equivalence. `directed` fixes beforehand that the second is
-    better. `more` are questions on evidence made elsewhere (calibration, severity given an error), in the same family.
-    Pairs in `apart` are not
-    compared (their reasons are in `refused`), nor those that share less than `min_shared` of the items of either.
+    better. `evidence_of` makes the evidence on the first measure in another way (adjusted, over a suite). Claims
+    `before` were decided by themselves and come first: all others are then secondary. `more` are questions on evidence
+    made elsewhere (calibration, severity given an error), in the same family. Pairs in `apart` are not compared (their
+    reasons are in `refused`), nor those that share less than `min_shared` of the items of either.
     """
     if not outcomes:
         raise InputError("There is nothing to compare by.", remedy="Give the outcomes of one metric at least.")
@@ -126,7 +130,10 @@ def compare_outcomes(
         relation = "differs" if not directed else ("above" if metric.better == "higher" else "below")
         for a, b in pairs:
             try:
-                evidence = difference_evidence(sample, a, b, about=about)
+                if sample is lead and evidence_of is not None:
+                    evidence = evidence_of(sample, a, b)
+                else:
+                    evidence = difference_evidence(sample, a, b, about=about)
             except InputError as fault:
                 refusals.append(Refused(conditions=(a, b), reason=f"{metric.name}: {fault.what} {fault.remedy}"))
                 continue
@@ -137,23 +144,36 @@ def compare_outcomes(
                     evidence=evidence,
                     relation=relation,  # type: ignore[arg-type]
                     margin=(margins or {}).get(metric.name),
-                    primary=sample is lead,
+                    primary=sample is lead and not before,
                     basis=basis,
                 )
             )
     known = set(pairs)
-    questions += [q for q in more if len(q.conditions) == 1 or tuple(q.conditions) in known]
+    questions += [
+        dataclasses.replace(q, primary=q.primary and not before)
+        for q in more
+        if len(q.conditions) == 1 or tuple(q.conditions) in known
+    ]
     joint = None
     if control is not None and about == "such-items" and len(pairs) > 1:
         joint = joint_tests(lead, pairs, rng=np.random.default_rng(seed or 0) if rng is None else rng)
-    claims = decide(questions, level=level, tried=tried, joint=joint, plan=plan, data_hash=data_hash, seed=seed)
+    claims = decide(
+        questions,
+        level=level,
+        tried=tried,
+        joint=joint,
+        settled=all(c.verdict is not Verdict.UNDECIDED for c in before),
+        plan=plan,
+        data_hash=data_hash,
+        seed=seed,
+    )
     claims = tuple(
         _unchecked(samples[c.measure], _against_missing(samples[c.measure], c)) if c.measure in samples else c
         for c in claims
     )
     missing = missing_grades(lead, names, level=level)
     return Comparison(
-        claims=claims,
+        claims=(*before, *claims),
         refused=tuple(refusals),
         summaries=tuple(_summary(s, name, about, level) for s in samples.values() for name in names),
         shared=tuple(shared),
@@ -190,9 +210,10 @@ def _shared(sample: Sample, a: str, b: str) -> Shared:
     )
 
 
-def too_few_shared(outcomes: Outcomes, first: str, second: str, *, min_shared: float = 0.5) -> str:
+def too_few_shared(sample: Sample | Outcomes, first: str, second: str, *, min_shared: float = 0.5) -> str:
     """Why two conditions share too few items to be compared; empty where they share enough."""
-    return _too_few(_shared(as_sample(outcomes), first, second), min_shared)
+    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    return _too_few(_shared(sample, first, second), min_shared)
 
 
 def _too_few(shared: Shared, min_shared: float) -> str:

@@ -27,7 +27,8 @@ class Question:
     """What is asked of one piece of evidence.
 
     `differs`: shown where the interval excludes `value`, on either side. `above` and `below` are directed: the other
-    side refutes. With a `margin`, being within it of `value` is a claim of its own in the same list.
+    side refutes. With a `margin`, being within it of `value` is a claim of its own in the same list. `where` names the
+    part of the items that it is about.
     """
 
     metric: Metric
@@ -37,6 +38,7 @@ class Question:
     value: float = 0.0
     margin: float | None = None
     primary: bool = True
+    where: str = ""
     basis: str = ""
     notes: tuple[str, ...] = ()
 
@@ -80,6 +82,7 @@ def decide(
     level: float = 0.95,
     tried: int = 1,
     joint: JointTests | None = None,
+    settled: bool = True,
     plan: str | None = None,
     data_hash: str = "",
     seed: int | None = None,
@@ -91,7 +94,8 @@ def decide(
     the first that is not shown by the interval at the same level. Secondary questions come after: they are a list of
     their own if every primary was settled, and else not tested (no deciding interval). `tried` divides alpha: the best
     of that many attempts is on show. With `joint`, the law of claims against one control together, a_k is the level
-    at which any of those left is falsely shown with probability alpha: larger than Holm's.
+    at which any of those left is falsely shown with probability alpha: larger than Holm's. `settled` is False where
+    claims that come before all of these were not settled: then none is tested.
     """
     if not 0 < level < 1:
         raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
@@ -99,7 +103,7 @@ def decide(
         raise InputError(f"tried={tried} is not a number of attempts.", remedy="Give at least 1.")
     alpha = (1 - level) / tried
     made: dict[int, Claim] = {}
-    going = True
+    going = settled
     for primary in (True, False):
         places = [k for k, q in enumerate(questions) if q.primary is primary]
         states, size = _holm_list(questions, places, alpha, joint) if going else ({}, 0)
@@ -254,6 +258,7 @@ def sentence(
     on = f"on {counted(evidence.n, 'item')}"
     if evidence.unit != "item":
         on += f" in {counted(evidence.units, evidence.unit)}"
+    on += f" of {question.where}" if question.where else ""
     if two:
         a, b = question.conditions
         rising = evidence.estimate > question.value

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import fdtrc, ndtr
 
@@ -13,7 +14,7 @@ from richter.claims._units import Sample, as_sample, difference_evidence
 from richter.errors import InputError
 from richter.records import Interval
 
-__all__ = ["Subgroup", "Subgroups", "subgroup_differences"]
+__all__ = ["Subgroup", "Subgroups", "subgroup_differences", "within"]
 
 ENOUGH = 30  # units in every subgroup from which Welch's F is near enough
 GRID = 200
@@ -21,10 +22,12 @@ GRID = 200
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Subgroup:
-    """A subgroup's own difference, and the same drawn towards the others' as far as they are alike."""
+    """A subgroup's own difference with its plain interval, and the same drawn towards the others as far as alike."""
 
     name: str
-    evidence: Evidence
+    n: int
+    estimate: float
+    interval: Interval
     pooled: float | None
     pooled_interval: Interval | None
 
@@ -45,6 +48,11 @@ class Subgroups:
     sentence: str
 
 
+def within(sample: Sample, use: NDArray[np.bool_]) -> Sample:
+    """The same with the values of all other items taken out."""
+    return dataclasses.replace(sample, mean=np.where(use[:, None], sample.mean, np.nan))
+
+
 def subgroup_differences(
     sample: Sample | Outcomes,
     first: str,
@@ -54,6 +62,7 @@ def subgroup_differences(
     names: Sequence[str],
     rng: np.random.Generator | None = None,
     n_resamples: int = 2000,
+    tests: int = 1,
     level: float = 0.95,
 ) -> Subgroups:
     """The second condition's mean minus the first's in every subgroup of items (`subgroup`: one code an item).
@@ -63,7 +72,8 @@ def subgroup_differences(
     where subgroups differ in spread, roughly). Partial pooling: the differences come from one normal law of unknown
     mean and spread with flat priors, as in Rubin's eight schools; a pooled figure is the posterior mean with its
     interval, narrower than the subgroup's own and drawn towards the others. It needs three subgroups. Verdicts rest on
-    the subgroups' own evidence; pooled figures are the better guess of size. A unit lies in one subgroup.
+    the subgroups' own evidence; pooled figures are the better guess of size. A unit lies in one subgroup. `tests` is
+    the number of pairs that are tested so; p is multiplied by it.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     outcomes = sample.outcomes
@@ -81,7 +91,7 @@ def subgroup_differences(
                 "A group has items in several subgroups.",
                 remedy="Choose a column that is the same for all items of a group, or leave the groups out.",
             )
-    found: list[Subgroup] = []
+    found: list[tuple[str, Evidence]] = []
     means, labels = [], []
     left_out = 0
     for code in codes:
@@ -96,12 +106,7 @@ def subgroup_differences(
         # a unit's value: the mean plus its residual, scaled so that values average to the weighted mean
         means.append(mean + (sums - mean * sizes) * len(sums) / size)
         labels.append(np.full(len(sums), len(found)))
-        part = _only(sample, use)
-        found.append(
-            Subgroup(
-                name=names[code], evidence=difference_evidence(part, first, second), pooled=None, pooled_interval=None
-            )
-        )
+        found.append((names[code], difference_evidence(within(sample, use), first, second)))
     if len(found) < 2:
         raise InputError(
             f"{len(found)} subgroup{'s' * (len(found) != 1)} with two units or more.",
@@ -110,14 +115,13 @@ def subgroup_differences(
     values, label = np.concatenate(means), np.concatenate(labels)
     p, method = _one_test(values, label, np.random.default_rng(0) if rng is None else rng, n_resamples)
     spread = None
-    estimates = np.array([s.evidence.estimate for s in found])
-    errors = np.array([s.evidence.standard_error or 0.0 for s in found])
-    if len(found) >= 3 and (errors > 0).all() and not found[0].evidence.relative:
-        pooled, intervals, spread = _pool(estimates, errors, level)
-        found = [
-            dataclasses.replace(s, pooled=m, pooled_interval=i)
-            for s, m, i in zip(found, pooled, intervals, strict=True)
-        ]
+    pooled: list[tuple[float, Interval] | tuple[None, None]] = [(None, None)] * len(found)
+    estimates = np.array([e.estimate for _, e in found])
+    errors = np.array([e.standard_error or 0.0 for _, e in found])
+    if len(found) >= 3 and (errors > 0).all() and not found[0][1].relative:
+        means_, intervals, spread = _pool(estimates, errors, level)
+        pooled = list(zip(means_, intervals, strict=True))
+    p = None if p is None else min(1.0, tests * p)
     if p is None:
         said = "whether the effect differs between subgroups cannot be tested: nothing varies within them"
     elif p < 1 - level:
@@ -126,18 +130,18 @@ def subgroup_differences(
         said = f"that the effect differs between the {len(found)} subgroups is not shown (p {p:.2g})"
     return Subgroups(
         conditions=(first, second),
-        subgroups=tuple(found),
+        subgroups=tuple(
+            Subgroup(
+                name=name, n=e.n, estimate=e.estimate, interval=e.interval(level), pooled=mean, pooled_interval=span
+            )
+            for (name, e), (mean, span) in zip(found, pooled, strict=True)
+        ),
         p=p,
         method=method,
         spread=spread,
         left_out=left_out,
         sentence=said,
     )
-
-
-def _only(sample: Sample, use: np.ndarray) -> Sample:
-    """The same with the values of other items taken out."""
-    return dataclasses.replace(sample, mean=np.where(use[:, None], sample.mean, np.nan))
 
 
 def _welch(values: Floats, label: np.ndarray, number: int) -> tuple[float, float]:

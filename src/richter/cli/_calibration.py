@@ -2,23 +2,26 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import click
 import numpy as np
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 
 from richter.audit import (
     CalibrationReport,
     DrawsCondition,
     GradesCondition,
-    calibration_sentence,
+    apply_map,
+    best_map,
     measure_calibration,
+    measure_pipeline,
     question_table,
     read_draws,
+    report_section,
 )
-from richter.calibration import EceResult, RecalibrationAdvice
+from richter.calibration import EceResult, Score
 from richter.cli._engine import engine_options
 from richter.cli._mapper import open_mapper
 from richter.cli._output import console, json_option, write_json
@@ -33,7 +36,36 @@ from richter.tables import ReadOptions
 __all__ = ["calibration"]
 
 
-@click.command()
+class _WithDefault(click.Group):
+    """`richter calibration FILE` measures; a word that names a subcommand is one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default in front where no subcommand is named."""
+        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+            args = ["measure", *args]
+        return super().parse_args(ctx, args)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A word that names no subcommand is a file to measure."""
+        return super().get_command(ctx, cmd_name) or self.commands["measure"]
+
+
+@click.group(cls=_WithDefault)
+def calibration() -> None:
+    """Does the model know when it is wrong?
+
+    `richter calibration FILE` is short for `richter calibration measure FILE`.
+
+    \b
+    richter calibration grades.csv
+    richter calibration grades.csv --target-error 0.02      from which confidence may it answer alone?
+    richter calibration grades.csv --save-map map.json      a recalibration to use
+    richter calibration apply map.json new.csv --out recalibrated.csv
+    richter calibration pipeline stages.csv                 two stages and their composition
+    """
+
+
+@calibration.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
 @reading_options
 @click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True, help="Bins of confidence.")
@@ -45,6 +77,26 @@ __all__ = ["calibration"]
     help="Bins of equal width or of equal counts.",
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
+@click.option(
+    "--target-error",
+    "target",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Share of errors allowed to answers that it gives alone.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["domain", "subject", "tier", "group"]),
+    help="Show error rate and ECE by this, partially pooled.",
+)
+@click.option(
+    "--refusals",
+    type=click.Choice(["keep", "leave-out"]),
+    default="keep",
+    show_default=True,
+    help="Questions that were declined count as wrong answers, or are left out.",
+)
 @click.option(
     "--splits",
     type=click.IntRange(min=1),
@@ -63,31 +115,45 @@ __all__ = ["calibration"]
     type=click.Path(path_type=Path),
     help="Draws: write margin, regime, Sem1, Sem2 and their gap per question to PATH (.csv, .parquet, .jsonl).",
 )
+@click.option(
+    "--save-map",
+    "map_path",
+    metavar="PATH",
+    help="Write the recalibration that is advised (else the best on held-out items) to PATH, for `apply`.",
+)
+@click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figures to this folder as SVG.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @engine_options
 @json_option
-def calibration(
+def measure(
     sources: tuple[str, ...],
     reading: ReadOptions,
     bins: int,
     binning: str,
     level: float,
+    target: float,
+    by: str | None,
+    refusals: Literal["keep", "leave-out"],
     splits: int | None,
     precision: float,
     questions_path: Path | None,
+    map_path: str | None,
+    svg_folder: Path | None,
     seed: int,
     engine: str,
     workers: int | None,
     json_path: str | None,
 ) -> None:
-    """Does the model know when it is wrong?
+    """Is its confidence right, how far off is it, and what may be done with it?
 
-    FILE is a grades table (item, condition, correct, confidence), a draws table (item, condition, draw, answer, and
-    if there: question, cluster, correct, reference, confidence), or a run that `richter draw` made. On draws,
-    confidence is how often the model repeats its answer: on all draws (Sem1) and on held-out halves (Sem2).
+    FILE is a grades table (item, condition, correct, confidence; a column `group` names items that vary together,
+    `human` holds people's grades of some), a draws table (item, condition, draw, answer, and if there: question,
+    cluster, correct, reference, confidence), or a run that `richter draw` made. On draws, confidence is how often the
+    model repeats its answer: on all draws (Sem1) and on held-out halves (Sem2).
 
     \b
     richter calibration grades.csv
+    richter calibration grades.csv --by subject --svg figures
     richter calibration run1/draws.jsonl --json calibration.json
     richter calibration draws.jsonl --splits 10 --seed 1        the paper's Sem2
     richter calibration draws.jsonl --questions hardest.csv
@@ -103,25 +169,96 @@ def calibration(
             level=level,
             splits=splits,
             precision=precision,
+            target=target,
+            by=by,
+            refusals=refusals,
             mapper=mapper,
         )
     if questions_path is not None:
         if questions_path.exists() and any(Path(f).exists() and questions_path.samefile(f) for f in files):
             raise InputError(f"--questions {questions_path} would overwrite the input.", remedy="Choose another path.")
         export_table(question_table(report), questions_path)
-    write_json({**report.to_dict(), "notes": tables.notes}, json_path, inputs=[f.partition("=")[2] or f for f in files])
+    inputs = [f.partition("=")[2] or f for f in files]
+    if map_path is not None:
+        write_json(best_map(report), map_path, inputs=inputs)
+    write_json({**report.to_dict(), "notes": tables.notes}, json_path, inputs=inputs)
     out = console(json_path)
     for condition in report.conditions:
-        out.print(calibration_sentence(condition))
+        if condition.claim is not None:
+            out.print(condition.claim.sentence)
     _table(out, report)
     for condition in report.conditions:
         lines = list(_grades_lines(condition) if isinstance(condition, GradesCondition) else _draws_lines(condition))
         if lines:
             out.print(printable(condition.name, limit=100))
         for line in lines:
-            out.print(Padding(f"- {line}", (0, 0, 0, 2), expand=False))
+            out.print(f"  - {line}")
+        _scores(out, condition)
+        _groups(out, condition)
     for note in tables.notes:
         out.print(f"- {printable(note)}", soft_wrap=True)
+    if svg_folder is not None:
+        from richter.report import write_figures
+
+        for path in write_figures({"sections": {"calibration": report_section(report)}}, svg_folder):
+            out.print(f"Wrote {path}")
+
+
+@calibration.command()
+@click.argument("map_file", metavar="MAP")
+@click.argument("file")
+@click.option("--out", "out_path", type=click.Path(path_type=Path), required=True, help="Table to write.")
+@click.option("--column", default="confidence", show_default=True, help="The column to recalibrate.")
+def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
+    """Recalibrate the confidences of a table by a map that `--save-map` wrote.
+
+    The column given is kept as `<column>_before`. No label is needed.
+
+    \b
+    richter calibration apply map.json new.csv --out recalibrated.csv
+    """
+    if out_path.exists() and any(Path(p).exists() and out_path.samefile(p) for p in (map_file, file)):
+        raise InputError(f"--out {out_path} would overwrite an input.", remedy="Choose another path.")
+    result = apply_map(map_file, file, column=column)
+    export_table(result.table, out_path)
+    console().print(
+        f"Recalibrated {result.changed:,} confidences by {result.method} (fitted on {result.fitted_on:,} items): mean "
+        f"{result.before:.3f} before, {result.after:.3f} after."
+    )
+
+
+@calibration.command()
+@click.argument("file")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@json_option
+def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
+    """Two stages or more in a row: each one's calibration, and the whole's.
+
+    FILE has a row an item and condition with columns correct_1, confidence_1, correct_2, confidence_2, ... : the
+    stages in order. The whole is right where every stage is; its confidence is their product.
+
+    \b
+    richter calibration pipeline stages.csv
+    """
+    report = measure_pipeline(file, rng=np.random.default_rng(seed), level=level)
+    write_json(report, json_path, inputs=[file])
+    out = console(json_path)
+    for condition in report.conditions:
+        out.print(condition.sentence)
+        table = Table("stage", "n", "accuracy", "confidence", "ECE", "interval", "L", box=None, pad_edge=False)
+        for stage in condition.stages:
+            smooth = "-" if stage.lipschitz is None else f"{stage.lipschitz:.2f}"
+            table.add_row(
+                stage.name,
+                f"{stage.result.n:,}",
+                f"{stage.result.accuracy:.3f}",
+                f"{stage.result.mean_confidence:.3f}",
+                f"{stage.result.debiased:.3f}",
+                _span(stage.result.interval),
+                smooth,
+            )
+        out.print(table)
 
 
 def _results(condition: GradesCondition | DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:
@@ -130,9 +267,9 @@ def _results(condition: GradesCondition | DrawsCondition) -> Iterator[tuple[str,
     elif condition.sem is not None:
         yield "Sem1, all draws", condition.sem.sem1
         yield "Sem2, held out", condition.sem.sem2
-        if condition.verbalised is not None:
-            yield "stated, else 1", condition.verbalised.imputed
-            yield "stated only", condition.verbalised.dropped
+        if condition.stated is not None:
+            yield "stated, else 1", condition.stated.imputed
+            yield "stated only", condition.stated.dropped
         yield "token probability", condition.token
 
 
@@ -167,42 +304,109 @@ def _table(out: Console, report: CalibrationReport) -> None:
 
 
 def _span(interval: Interval) -> str:
-    return f"({interval.low:.3f} to {interval.high:.3f})"
+    return f"({_number(interval.low)} to {_number(interval.high)})"
 
 
-def _advice(advice: RecalibrationAdvice | None, floor: float | None) -> Iterator[str]:
-    if advice is None:
+def _number(value: float) -> str:
+    return f"{round(value, 3) + 0.0:.3f}"  # no "-0.000"
+
+
+def _score(name: str, score: Score) -> str:
+    if score.value is None:
+        return f"{name} cannot be said ({score.reason})"
+    return f"{name} {_number(score.value)}" + (f" {_span(score.interval)}" if score.interval else "")
+
+
+def _study_lines(condition: GradesCondition | DrawsCondition) -> Iterator[str]:
+    """What both kinds of tables have: the threshold, the scores, recalibration, refusals, the grader."""
+    study = condition.study
+    if study is None:
         return
+    yield study.safe.sentence
+    s = study.scores
+    yield "; ".join(_score(name, x) for name, x in (("AUROC", s.auroc), ("AURC", s.aurc)))
+    refusals = condition.refusals
+    if refusals is not None:
+        kept, left = refusals.kept, refusals.left_out
+        yield (
+            f"{refusals.refused} of {refusals.of} answers decline and {refusals.empty} are empty ({refusals.used}; "
+            f"--refusals chooses): ECE {_debiased(kept)} with them as wrong answers, {_debiased(left)} without."
+        )
+    if condition.grader is not None:
+        yield condition.grader.sentence
     beside = (
         ""
-        if floor is None
-        else f"; floor of this many labels {floor:.3f} (a rate with constant 1; the interval decides)"
+        if condition.floor is None
+        else f"; floor of this many labels {condition.floor:.3f} (a rate with constant 1; the interval decides)"
     )
-    if advice.advised is None:
+    advice = study.recalibration
+    if advice is not None and advice.best is None:
         yield f"no recalibration (temperature, Platt, isotonic) is shown to help on held-out halves{beside}."
+    elif advice is not None and advice.best is not None:
+        best = advice.best
+        yield (
+            f"{best.method} recalibration, held out, would lower ECE by {best.ece_improvement:.3f} "
+            f"{_span(best.interval)} and Brier by {best.brier_improvement:.3f} {_span(best.brier_interval)}{beside}."
+        )
+
+
+def _debiased(result: EceResult | None) -> str:
+    return "undefined" if result is None else f"{result.debiased:.3f} {_span(result.interval)}"
+
+
+def _scores(out: Console, condition: GradesCondition | DrawsCondition) -> None:
+    """score = miscalibration - resolution + uncertainty."""
+    if condition.study is None:
         return
-    best = next(m for m in advice.methods if m.method == advice.advised)
-    yield (
-        f"{best.method} recalibration, held out, would lower ECE by {best.ece_improvement:.3f} {_span(best.interval)} "
-        f"and Brier by {best.brier_improvement:.3f} {_span(best.brier_interval)}{beside}."
+    table = Table("score", "value", "= miscalibration", "- resolution", "+ uncertainty", box=None, pad_edge=False)
+    s = condition.study.scores
+    for name, parts in (
+        ("Brier", (s.brier, s.brier_miscalibration, s.brier_resolution, s.brier_uncertainty)),
+        ("log", (s.log, s.log_miscalibration, s.log_resolution, s.log_uncertainty)),
+    ):
+        table.add_row(name, *(_score("", part).strip() for part in parts))
+    out.print(table)
+
+
+def _groups(out: Console, condition: GradesCondition | DrawsCondition) -> None:
+    found = None if condition.study is None else condition.study.by_group
+    if found is None:
+        return
+    table = Table("group", "n", "wrong", "pooled", "interval", "ECE", "pooled", "interval", box=None, pad_edge=False)
+    for row in found.rows:
+        table.add_row(
+            printable(row.group, limit=30),
+            f"{row.n:,}",
+            f"{row.error_rate:.3f}",
+            f"{row.pooled_error_rate:.3f}",
+            _span(row.pooled_error_interval),
+            f"{row.ece:.3f}",
+            f"{row.pooled_ece:.3f}",
+            _span(row.pooled_ece_interval),
+        )
+    out.print(table)
+    out.print(
+        f"pooled: drawn towards the others as far as noise explains (spread between groups {found.spread_error:.3f} of "
+        f"error rates, {found.spread_ece:.3f} of ECE)."
+        + (f" {found.joined} groups of under five items are joined as `others`." if found.joined else "")
     )
 
 
 def _grades_lines(condition: GradesCondition) -> Iterator[str]:
-    if condition.result is not None:
-        yield from condition.result.notes
-    yield from _advice(condition.recalibration, condition.floor)
+    yield from _study_lines(condition)
+    if condition.study is not None:
+        yield from condition.study.cannot
     yield from condition.notes
 
 
 def _draws_lines(condition: DrawsCondition) -> Iterator[str]:
-    found = condition.regimes
+    found = condition.margins
     yield (
         f"classes {printable(condition.classes)}; questions of large margin: {found.large}, of low margin: {found.low} "
         f"({found.jensen} Jensen-dominated)."
     )
-    if condition.verbalised is not None:
-        yield f"a confidence is stated in {condition.verbalised.parse_rate:.0%} of the draws."
+    if condition.stated is not None:
+        yield f"a confidence is stated in {condition.stated.parse_rate:.0%} of the draws."
     gap = condition.gap
     if gap is not None:
         low = gap.low_margin_ece
@@ -233,7 +437,7 @@ def _draws_lines(condition: DrawsCondition) -> Iterator[str]:
         )
     if condition.difficulty_auroc is not None:
         yield f"a question's Sem1 - Sem2 gap tells wrong answers with AUROC {condition.difficulty_auroc:.3f}."
-    needed = condition.needed
+    needed = condition.draws_needed
     if needed is not None:
         cost = "" if needed.money_usd is None else f", {money(needed.money_usd)}"
         how = "measured" if needed.measured else "extrapolated"
@@ -241,14 +445,16 @@ def _draws_lines(condition: DrawsCondition) -> Iterator[str]:
             f"Sem2 and Sem1 bracket the true mean confidence to {needed.bracket:.3f}; {needed.precision:g} needs "
             f"{needed.n:,} draws a question ({how}; {needed.calls:,} calls{cost})."
         )
-    stopping = condition.stopping
+    stopping = condition.early_stopping
     if stopping is not None and stopping.accuracy is not None and stopping.accuracy_of_all is not None:
         yield (
             f"stopping once the mode is certain: {stopping.fraction:.0%} of the draws, accuracy "
             f"{stopping.accuracy:.3f} (all draws {stopping.accuracy_of_all:.3f}), same answer on "
             f"{stopping.same_answer:.1%}."
         )
-    yield from _advice(condition.recalibration, condition.floor)
+    yield from _study_lines(condition)
     if condition.sem is not None:
         yield from condition.sem.notes
+    if condition.study is not None:
+        yield from condition.study.cannot
     yield from condition.notes

@@ -1,5 +1,6 @@
 """`richter compare`: is the difference between conditions real?"""
 
+import dataclasses
 from pathlib import Path
 
 import click
@@ -36,6 +37,17 @@ def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) 
     return number
 
 
+def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, float] | None:
+    """`NAME=WEIGHT,NAME=WEIGHT`."""
+    if value is None:
+        return None
+    try:
+        pairs = [part.rsplit("=", 1) for part in value.split(",")]
+        return {name.strip(): float(weight) for name, weight in pairs}
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not NAME=WEIGHT,NAME=WEIGHT.") from error
+
+
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @click.option(
@@ -59,6 +71,11 @@ def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) 
     help="What is generalised to: items like these, these very items (only draws vary), or runs like these.",
 )
 @click.option("--control", metavar="NAME", help="Compare all conditions with this one only.")
+@click.option("--by", metavar="COLUMN", help="Each value of this column by itself, and whether the difference differs.")
+@click.option("--adjust", is_flag=True, help="Take out how hard items are, as the other conditions see it.")
+@click.option(
+    "--suite", callback=parse_weights, metavar="A=2,B=1", help="One claim over benchmarks (domains) with these weights."
+)
 @click.option("--trust-ids", is_flag=True, help="Compare conditions even where their items seem to be in other orders.")
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
@@ -84,6 +101,9 @@ def compare(
     on: tuple[str, ...],
     about: About,
     control: str | None,
+    by: str | None,
+    adjust: bool,
+    suite: dict[str, float] | None,
     trust_ids: bool,
     tail_path: str | None,
     tried: int,
@@ -108,8 +128,13 @@ def compare(
     richter compare old=a.eval new=b.eval --margin 2pt    straight from logs (see richter import)
     richter compare runs/demo small large --ratings human
     richter compare prompts.csv --control baseline        all prompts against one
+    richter compare grades.csv old new --by subject       in each subject, and whether they differ
+    richter compare runs.csv old new --on pass@5          one of five draws is right
+    richter compare logs.csv old new --margin 1pt --on money     no worse by a point, and cheaper
     """
     files, names = split_sources(sources)
+    if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
+        reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
     tables = read_given(files, reading)
     report = compare_tables(
         tables,
@@ -119,6 +144,9 @@ def compare(
         severity_margin=severity_margin,
         about=about,
         control=control,
+        by=by,
+        adjust=adjust,
+        suite=suite,
         trust_ids=trust_ids,
         tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
         tried=tried,

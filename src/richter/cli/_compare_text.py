@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.audit import CompareReport
-from richter.claims import METRICS, claimed
+from richter.claims import METRICS, claimed, distinct_names, measure_words
 from richter.floors import ConditionSummary
 from richter.records import Claim, Verdict, markdown_safe, printable
 
@@ -47,8 +47,11 @@ def show(out: Console, report: CompareReport) -> None:
     if len(report.conditions) == 2:
         for claim in report.claims:
             out.print(printable(f"{claim.sentence} ({verdict_note(claim)})"))
+            for note in claim.notes if claim.primary else ():
+                out.print(printable(f"  {note}"))
         out.print()
         _claim_table(out, report.claims)
+        _subgroup_table(out, report)
         _pair_lines(out, report)
     else:
         out.print(printable(leaderboard_sentence(report)))
@@ -72,9 +75,10 @@ def show(out: Console, report: CompareReport) -> None:
 
 def small_print(report: CompareReport) -> str:
     """How intervals were made, and of what they speak."""
+    rule = "Holm" if all(c.family is None or c.family.method != "max t" for c in report.claims) else "largest t, Holm"
     text = (
         f"Each interval is the one that decided its claim; all claims together are wrong in at most "
-        f"{100 * (1 - report.level):.3g}% of such pages (Holm; intervals are not simultaneous)"
+        f"{100 * (1 - report.level):.3g}% of such pages ({rule}; intervals are not simultaneous)"
     )
     if report.tried > 1:
         text += f", the best of {report.tried} attempts allowed for"
@@ -91,7 +95,7 @@ def leaderboard_sentence(report: CompareReport) -> str:
     claims = report.of(report.primary)
     apart = sum(c.verdict in SHOWN for c in claims)
     same = sum(c.verdict is Verdict.EQUIVALENT for c in claims)
-    noun = METRICS[report.primary].noun if report.primary in METRICS else report.primary
+    noun = measure_words(report.primary).noun
     text = (
         f"{len(report.conditions)} conditions on {report.n_items:,} items: {apart} of {len(claims)} pairs differ in "
         f"{noun}, {same} are equivalent, {len(claims) - apart - same} are undecided"
@@ -130,6 +134,28 @@ def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
     out.print(table)
 
 
+def _subgroup_table(out: Console, report: CompareReport) -> None:
+    """Each subgroup's difference by itself and partly pooled."""
+    for found in report.subgroups:
+        scale, digits = (100.0, 1) if measure_words(report.primary).suffix == " points" else (1.0, 3)
+        table = Table("subgroup", "items", "second - first", "interval, plain", "pooled", "interval", box=None)
+
+        def span(low: float, high: float, scale: float = scale, digits: int = digits) -> str:
+            return f"[{scale * low:+.{digits}f}, {scale * high:+.{digits}f}]"
+
+        for s in found.subgroups:
+            pooled = s.pooled_interval
+            table.add_row(
+                printable(s.name, limit=30),
+                f"{s.n:,}",
+                f"{scale * s.estimate:+.{digits}f}",
+                span(s.interval.low, s.interval.high),
+                "-" if s.pooled is None else f"{scale * s.pooled:+.{digits}f}",
+                "-" if pooled is None else span(pooled.low, pooled.high),
+            )
+        out.print(table)
+
+
 def _pair_lines(out: Console, report: CompareReport) -> None:
     for pair in report.pairs:
         text = f"{pair.n_paired:,} items paired"
@@ -143,20 +169,35 @@ def _pair_lines(out: Console, report: CompareReport) -> None:
             out.print(f"  flag: {printable(flag)}")
 
 
+def _short(report: CompareReport) -> dict[str, str]:
+    """Names in few characters that stay distinct."""
+    names = [printable(name) for name in report.conditions]
+    return dict(zip(report.conditions, distinct_names(names), strict=True))
+
+
 def _board(out: Console, report: CompareReport) -> None:
-    """The pairs that differ, the largest difference first; of the others how many, and what they could have shown."""
+    """The pairs that differ, the best condition first; of the others how many, and what they could have shown."""
     claims = report.of(report.primary)
-    scale = 100.0 if report.primary in METRICS and METRICS[report.primary].suffix == " points" else 1.0
-    apart = sorted((c for c in claims if c.verdict in SHOWN), key=lambda c: -abs(c.estimate or 0.0))
-    digits = 1 if scale == 100.0 else 3
-    table = Table("differ", "by", "interval", "p, adjusted", box=None, pad_edge=False)
-    for claim in apart[:SHOWN_PAIRS]:
-        good = (claim.estimate or 0.0) > 0 if claim.better == "higher" else (claim.estimate or 0.0) < 0
-        first, second = claim.conditions if good else claim.conditions[::-1]
+    words = measure_words(report.primary)
+    scale, digits = (100.0, 1) if words.suffix == " points" else (1.0, 3)
+    short, values = _short(report), report.measures.get(report.primary, {})
+    rows = []
+    for claim in claims:
+        if claim.verdict in SHOWN and claim.estimate is not None:
+            good = (claim.estimate > 0) == (claim.better == "higher")
+            worse, better = claim.conditions if good else claim.conditions[::-1]
+            place = values.get(better) or 0.0
+            rows.append(((-place if claim.better == "higher" else place, -abs(claim.estimate)), better, worse, claim))
+    apart = [row[1:] for row in sorted(rows, key=lambda row: row[0])]
+    table = Table("differ, best first", "by", "interval", "p, adjusted", box=None, pad_edge=False)
+    for better, worse, claim in apart[:SHOWN_PAIRS]:
+        sign = 1 if better == claim.conditions[1] else -1  # the better one minus the other
+        interval = claim.interval or claim.plain_interval
+        ends = [] if interval is None else sorted((sign * interval.low, sign * interval.high))
         table.add_row(
-            f"{printable(second, limit=30)} better than {printable(first, limit=30)}",
-            f"{scale * (claim.estimate or 0.0):+.{digits}f}",
-            _interval(claim, scale=scale, digits=digits),
+            f"{short[better]} better than {short[worse]}",
+            f"{sign * scale * (claim.estimate or 0.0):+.{digits}f}",
+            f"[{', '.join(f'{scale * x:+.{digits}f}' for x in ends)}]" if ends else "-",
             _p(claim.p_adjusted),
         )
     if apart:
@@ -189,11 +230,14 @@ def _board(out: Console, report: CompareReport) -> None:
 
 def _condition_table(out: Console, report: CompareReport) -> None:
     graded = [c for c in report.conditions.values() if c.error_rate is not None]
+    short = _short(report)
     if graded:
-        table = Table("condition", "n", "accuracy", "error rate", "ECE (debiased)", "ECE interval", box=None)
+        table = Table("condition", "sets", "n", "accuracy", "error rate", "ECE (debiased)", "ECE interval", box=None)
         for c in sorted(graded, key=lambda c: c.error_rate or 0.0):
+            sets = [str(k) for k, members in enumerate(report.groups, 1) if c.name in members]
             table.add_row(
-                printable(c.name, limit=30),
+                short[c.name],
+                " ".join(sets) or "-",
                 f"{c.n:,}",
                 _percent(c.accuracy),
                 _rate(c),
@@ -205,7 +249,7 @@ def _condition_table(out: Console, report: CompareReport) -> None:
     if others:
         table = Table("condition", *(m.replace("_", " ") for m in others), box=None)
         for name in report.conditions:
-            table.add_row(printable(name, limit=30), *(_value(row.get(name)) for row in others.values()))
+            table.add_row(short[name], *(_value(row.get(name)) for row in others.values()))
         out.print(table)
 
 

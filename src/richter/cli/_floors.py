@@ -388,6 +388,7 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
 )
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--level", type=float, default=0.95, show_default=True)
+@click.option("--memory", metavar="PATH", help="Where to keep what was asked for; default: GRADES.asked.json.")
 @json_option
 def next_items(
     file: str,
@@ -397,11 +398,13 @@ def next_items(
     signal: str,
     seed: int,
     level: float,
+    memory: str | None,
     json_path: str | None,
 ) -> None:
     """Which items of a scored pool to label next, and what the labels so far say of all of it.
 
-    GRADES has `correct` empty where nobody has looked. Label what is named, fill it in, and run the command again.
+    GRADES has `correct` empty where nobody has looked. Label what is named, fill it in, and run the command again. What
+    was asked for is kept in GRADES.asked.json: items that were passed over are named, because they bias the estimate.
 
     \b
     richter floors next pool.csv --budget 300
@@ -409,7 +412,10 @@ def next_items(
     """
     from richter.audit import next_labels
 
-    result = next_labels(file, budget=budget, condition=condition, signal=signal, size=size, seed=seed, level=level)
+    result = next_labels(
+        file, budget=budget, condition=condition, signal=signal, size=size, seed=seed, level=level,
+        memory=f"{file}.asked.json" if memory is None else memory,
+    )  # fmt: skip
     write_json(result, json_path, inputs=[file])
     out = console(json_path)
     if result.estimate is None:
@@ -422,6 +428,10 @@ def next_items(
             f"ECE {e.ece_debiased:.3f} [{e.ece_interval.low:.3f}, {e.ece_interval.high:.3f}]; "
             f"{result.labelled} of {budget} labels."
         )
+    for warning in result.warnings:
+        out.print(f"Note: {warning}")
+    for item in result.skipped[:10]:
+        out.print(f"  passed over: {printable(item)}")
     if not result.items:
         out.print("The budget is spent." if result.phase == "done" else "No item is left to label.")
         return

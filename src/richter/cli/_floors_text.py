@@ -20,8 +20,7 @@ def show_floors(out: Console, report: FloorsReport) -> None:
         text = f"{printable(s.name)} is wrong in {rate} of {s.n:,} items"
         if s.ece_interval is not None:
             low, high = s.ece_interval.low, s.ece_interval.high
-            shown = "is miscalibrated" if low > 0 else "is not shown to be miscalibrated"
-            text += f" and {shown}: ECE {s.ece_debiased:.3f} [{low:.3f}, {high:.3f}]"
+            text += f"; ECE {s.ece_debiased:.3f} [{low:.3f}, {high:.3f}]"
         out.print(text + ".")
     out.print()
     table = Table(

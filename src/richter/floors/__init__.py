@@ -1,6 +1,6 @@
 """Is there enough evidence, how much is needed, and when may we stop?"""
 
-from richter.floors._active import ActiveEstimate, ActiveState, active_estimate, next_batch, start_active
+from richter.floors._active import ActiveEstimate, ActiveState, active_estimate, next_batch, skipped_items, start_active
 from richter.floors._claim import CLAIM_GRAMMAR, Claim, Decision, decide_claim, parse_claim
 from richter.floors._detection import LeCam, detection_limit, detection_power, le_cam
 from richter.floors._dynamics import (
@@ -116,6 +116,7 @@ __all__ = [
     "simulate_composition",
     "simulate_phase",
     "simulate_slope",
+    "skipped_items",
     "start_active",
     "subject_noise",
     "summarise_condition",

@@ -18,7 +18,7 @@ from richter.floors._check import check_level
 from richter.records import Interval, Shown
 from richter.stats import ece_interval
 
-__all__ = ["ActiveEstimate", "ActiveState", "active_estimate", "next_batch", "start_active"]
+__all__ = ["ActiveEstimate", "ActiveState", "active_estimate", "next_batch", "skipped_items", "start_active"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -114,23 +114,41 @@ def _error_rates(state: ActiveState, place: Indices) -> Floats:
     return fitted
 
 
-def _allocation(state: ActiveState, place: Indices) -> Indices:
-    """Labels each stratum shall have in the end: Neyman's N_s sigma_s, never below what is there, at most N_s.
+def _rank(state: ActiveState) -> Indices:
+    """The random order in which items are asked: fixed by the seed, whatever labels say."""
+    return np.random.default_rng(state.seed).permutation(len(state.labels)).astype(np.intp)
 
-    sigma_s = sqrt(p (1 - p)) is shrunk halfway to the mean: a pilot's rates are rough, and a stratum starved of
-    labels by a lucky pilot would cost more than Neyman gains.
+
+def _first(place: Indices, rank: Indices, use: NDArray[np.bool_], counts: Indices) -> NDArray[np.bool_]:
+    """The first `counts` usable items of each stratum in the order of asking."""
+    order = np.lexsort((rank, place))
+    order = order[use[order]]
+    stratum = place[order]
+    number = np.arange(len(order)) - np.searchsorted(stratum, stratum)
+    chosen = np.zeros(len(place), dtype=bool)
+    chosen[order[number < counts[stratum]]] = True
+    return chosen
+
+
+def _plan(state: ActiveState, place: Indices, rank: Indices) -> NDArray[np.bool_]:
+    """The items that shall have labels at the end of the current phase.
+
+    Explore: as many of each stratum as its share. Exploit: Neyman's N_s sigma_s, never below the pilot, at most N_s,
+    from the pilot's labels alone. (Rates learned anew from every batch stop asking in strata that happened to look
+    good, which left the error rate 4% too low.) sigma_s = sqrt(p (1 - p)) is shrunk halfway to the mean: a pilot's
+    rates are rough, and a stratum starved of labels by a lucky pilot would cost more than Neyman gains.
     """
-    size = np.bincount(place[~state.barred], minlength=state.strata)
-    have = np.bincount(place[~np.isnan(state.labels)], minlength=state.strata)
+    use = ~state.barred
+    size = np.bincount(place[use], minlength=state.strata).astype(np.intp)
+    none = np.zeros(state.strata, dtype=np.intp)
+    counts = _fill(size.astype(np.float64), low=none, high=size, total=_pilot_size(state))
+    pilot = _first(place, rank, use, counts)
     if state.phase == "explore":
-        weight = size.astype(np.float64)
-        total = _pilot_size(state)
-    else:
-        p = _error_rates(state, place)
-        sigma = np.sqrt(p * (1 - p))
-        weight = size * (sigma + np.mean(sigma)) / 2
-        total = state.budget
-    return _fill(weight, low=have, high=size, total=total)
+        return pilot
+    p = _error_rates(dataclasses.replace(state, labels=np.where(pilot, state.labels, np.nan)), place)
+    sigma = np.sqrt(p * (1 - p))
+    total = _fill(size * (sigma + np.mean(sigma)) / 2, low=counts, high=size, total=state.budget)
+    return _first(place, rank, use, total)
 
 
 def _fill(weight: Floats, *, low: Indices, high: Indices, total: int) -> Indices:
@@ -160,23 +178,29 @@ def _fill(weight: Floats, *, low: Indices, high: Indices, total: int) -> Indices
 def next_batch(state: ActiveState, *, size: int | None = None) -> Indices:
     """The items to label next: up to `size`, by default all of the current phase. Empty when the budget is spent.
 
-    Which items depends on the state alone (its seed and labels), so an interrupted audit goes on as it would have.
-    Within a stratum items are drawn uniformly without replacement. Items that nobody could label are replaced by
-    others of their stratum, which is right if they are no easier or harder than those.
+    The order of items is fixed by the seed; labels decide only, once the pilot is done, how many each stratum gets. So
+    batches of any size ask the same items in the end, and an interrupted audit goes on as it would have. Items that
+    nobody could label are replaced by others of their stratum, which is right if they are no easier or harder.
     """
-    if state.phase == "done":
-        return np.empty(0, dtype=np.intp)
-    place = _strata(state)
-    want = _allocation(state, place)
-    have = np.bincount(place[~np.isnan(state.labels)], minlength=state.strata)
-    rng = np.random.default_rng([state.seed, state.labelled, int(state.barred.sum())])
-    chosen: list[Indices] = []
-    for s in range(state.strata):
-        open_items = np.flatnonzero((place == s) & np.isnan(state.labels) & ~state.barred)
-        chosen.append(rng.permutation(open_items)[: max(int(want[s] - have[s]), 0)])
-    batch = rng.permutation(np.concatenate(chosen)).astype(np.intp)
     room = min(state.budget, len(state.labels)) - state.labelled
+    if room <= 0:
+        return np.empty(0, dtype=np.intp)
+    place, rank = _strata(state), _rank(state)
+    open_items = np.flatnonzero(_plan(state, place, rank) & np.isnan(state.labels))
+    if len(open_items) == 0:  # labels that nobody asked for stand where the plan has none
+        open_items = np.flatnonzero(np.isnan(state.labels) & ~state.barred)
+    batch = open_items[np.argsort(rank[open_items], kind="stable")]
     return batch[: min(room, len(batch) if size is None else size)]
+
+
+def skipped_items(state: ActiveState) -> Indices:
+    """Items without a label that were asked before others of their stratum that have one: passed over, it seems."""
+    place, rank = _strata(state), _rank(state)
+    seen = ~np.isnan(state.labels)
+    last = np.full(state.strata, -1, dtype=np.intp)
+    np.maximum.at(last, place[seen], rank[seen])
+    planned = _plan(state, place, rank)
+    return np.flatnonzero(planned & ~seen & ~state.barred & (rank < last[place])).astype(np.intp)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

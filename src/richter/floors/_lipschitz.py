@@ -90,9 +90,9 @@ def lipschitz(
 
     Equal-width bins over [0, 1]; in each with at least `min_count` items, the gap is accuracy minus the bin's
     centre; slopes join neighbouring retained bins; the estimate is their `quantile`, at most `cap`. Under two
-    slopes it is undefined and `TooFewErrors` says so (the paper prints 1.00 there). The interval is a percentile
-    bootstrap over items, bins retained anew in each; it describes the recipe, not a true L: finite differences of
-    noisy bins overstate it, which `noise` makes visible.
+    slopes it is undefined and `TooFewErrors` says so (the paper prints 1.00 there). The interval is the estimate with
+    the spread of a bootstrap over items around its median, bins retained anew in each; it describes the recipe, not a
+    true L: finite differences of noisy bins overstate it, which `noise` makes visible.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if c.shape != a.shape or c.ndim != 1 or len(c) == 0 or np.isnan(c).any() or np.isnan(a).any():
@@ -115,7 +115,12 @@ def lipschitz(
     drawn = rng.multinomial(n, cells / cells.sum(), size=n_resamples).astype(np.float64)
     values = recipe(drawn[:, :bins], drawn[:, :bins] + drawn[:, bins:])
     tail = (1 - level) / 2
-    low, high = np.nanquantile(values, [tail, 1 - tail])
+    values = values[~np.isnan(values)]
+    if len(values) == 0:
+        values = np.array([0.0, cap])
+    # a resample is noisier than the sample, and noise raises the estimate: only the spread of resamples is used
+    low, middle, high = np.quantile(values, [tail, 0.5, 1 - tail])
+    low, high = max(estimate - (middle - low), 0.0), min(estimate + (high - middle), cap)
     centre = (np.arange(bins) + 0.5) / bins
     calibrated = rng.binomial(count.astype(np.int64), centre, size=(200, bins)).astype(np.float64)
     noise = recipe(calibrated, np.broadcast_to(count, calibrated.shape))
@@ -125,7 +130,7 @@ def lipschitz(
         others[other] = None if math.isnan(value) else value
     return Lipschitz(
         estimate=estimate,
-        interval=Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile"),
+        interval=Interval(low=float(low), high=float(high), level=level, method="bootstrap, centred"),
         noise=float(np.median(noise)),
         slopes=retained - 1,
         n=n,

@@ -30,7 +30,11 @@ def calibration_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     drawn = [(name(c), said, f[key]) for c, f in draws.items() for key, said in SOURCES.items() if f.get(key)]
     yield from _reliability("calibration-reliability", "Reliability of the confidence", stated, "estimators/ece")
     yield from _reliability("calibration-agreement", "Reliability of its agreement", drawn, "estimators/sem-ece")
+    every = {**grades, **draws}
+    yield from _coverage(every)
+    yield from _groups(every)
     yield from _convergence(draws)
+    yield from _margins(section.get("questions") or [])
     yield from _regimes(section.get("questions") or [])
 
 
@@ -50,6 +54,8 @@ def _reliability(
             "n": b["n"],
             "from": b["low"],
             "to": b["high"],
+            "low": (b.get("interval") or {}).get("low"),
+            "high": (b.get("interval") or {}).get("high"),
             "ece": found.get("debiased"),
         }
         for condition, said, found in studies
@@ -89,7 +95,9 @@ def _reliability(
         .mark_rule(strokeDash=[4, 3], strokeWidth=1)
         .encode(x=alt.X("start:Q"), x2="end:Q", y=alt.Y("start:Q"), y2="end:Q")
     )
-    layers = alt.layer(diagonal, line, dots)
+    spans = base.mark_rule(color="var(--c0)", strokeWidth=1.4, opacity=0.7).encode(y=alt.Y("low:Q"), y2="high:Q")
+    counts = base.mark_text(dy=-12, fontSize=9, color="var(--muted)").encode(y=alt.Y("high:Q"), text="n:Q")
+    layers = alt.layer(diagonal, line, spans, dots, counts)
     yield figure(
         figure_name,
         title=title,
@@ -104,9 +112,154 @@ def _reliability(
             "n": "answers",
             "confidence": "mean confidence",
             "accuracy": "accuracy",
+            "low": "accuracy from",
+            "high": "up to",
             "ece": "debiased ECE",
         },
         docs=docs,
+    )
+
+
+def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
+    """The risk-coverage curve of every condition, with the threshold that is safe."""
+    rows: list[Row] = [
+        {
+            "condition": name(condition),
+            "coverage": point["coverage"],
+            "error": point["error"],
+            "low": point["interval"]["low"],
+            "high": point["interval"]["high"],
+            "threshold": point["threshold"],
+        }
+        for condition, found in conditions.items()
+        for point in found.get("curve") or []
+    ]
+    if not rows:
+        return
+    names = shown_names(rows)
+    base = chart(height=170).encode(
+        x=alt.X("coverage:Q", title="share of answers given alone", scale=alt.Scale(domain=[0, 1]))
+    )
+    error = alt.Y("low:Q", title="share of them wrong")
+    band = base.mark_area(color="var(--c0)", opacity=0.2).encode(y=error, y2="high:Q")
+    line = base.mark_line(color="var(--c0)", strokeWidth=1.6).encode(
+        y="error:Q", tooltip=["condition:N", "threshold:Q", "coverage:Q", "error:Q"]
+    )
+    layers = alt.layer(band, line)
+    safe = [(name(c), f["safe"]) for c, f in conditions.items() if (f.get("safe") or {}).get("threshold") is not None]
+    sentence = "How often answers are wrong when only the most confident are given alone."
+    if safe:
+        first, found = safe[0]
+        sentence += (
+            f" {first} may answer alone from a confidence of {number(found['threshold'])} on, with under "
+            f"{percent(found['target'])} wrong."
+        )
+    yield figure(
+        "calibration-coverage",
+        title="When may it answer alone?",
+        sentence=sentence,
+        drawing=layers if len(names) == 1 else facets(layers, "condition", order=names),
+        rows=rows,
+        columns={
+            "condition": "condition",
+            "threshold": "from confidence",
+            "coverage": "share given",
+            "error": "wrong",
+            "low": "from",
+            "high": "to",
+        },
+        docs="estimators/selective",
+    )
+
+
+def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
+    """ECE by group against the size of the group, alone and pooled (the paper's fairness figure on data)."""
+    rows: list[Row] = [
+        {
+            "condition": name(condition),
+            "group": name(row["group"]),
+            "n": row["n"],
+            "ece": row["ece"],
+            "low": row["ece_interval"]["low"],
+            "high": row["ece_interval"]["high"],
+            "pooled": row["pooled_ece"],
+            "error": row["error_rate"],
+            "pooled_error": row["pooled_error_rate"],
+        }
+        for condition, found in conditions.items()
+        for row in (found.get("by_group") or {}).get("rows") or []
+    ]
+    if not rows:
+        return
+    names = shown_names(rows)
+    base = chart(height=190).encode(
+        x=alt.X("n:Q", title="items of the group", scale=alt.Scale(type="log", nice=False, padding=12))
+    )
+    spans = base.mark_rule(color="var(--c0)", opacity=0.5).encode(y=alt.Y("low:Q", title="ECE"), y2="high:Q")
+    own = base.mark_point(color="var(--c0)").encode(
+        y="ece:Q", tooltip=["condition:N", "group:N", "n:Q", alt.Tooltip("ece:Q", format=".3f")]
+    )
+    pooled = base.mark_point(color="var(--c1)", filled=True, size=45).encode(
+        y="pooled:Q", tooltip=["condition:N", "group:N", "n:Q", alt.Tooltip("pooled:Q", format=".3f")]
+    )
+    layers = alt.layer(spans, own, pooled)
+    widest = max(rows, key=lambda r: r["high"] - r["low"])
+    yield figure(
+        "calibration-groups",
+        title="Calibration by group",
+        sentence=(
+            f"Calibration error of each group with its interval (open), and drawn towards the others as far as noise "
+            f"explains (filled). Least is known of {widest['group']}: {count(widest['n'], 'item')}."
+        ),
+        drawing=layers if len(names) == 1 else facets(layers, "condition", order=names),
+        rows=rows,
+        columns={
+            "condition": "condition",
+            "group": "group",
+            "n": "items",
+            "error": "wrong",
+            "pooled_error": "wrong, pooled",
+            "ece": "ECE",
+            "low": "from",
+            "high": "to",
+            "pooled": "ECE, pooled",
+        },
+        docs="estimators/selective",
+    )
+
+
+def _margins(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
+    """How far the first answer leads, as a histogram in ten steps."""
+    places = Counter(
+        (name(q["condition"]), min(int(q["margin"] * 10 + 1e-9), 9) / 10)
+        for q in questions
+        if q.get("margin") is not None
+    )
+    if not places:
+        return
+    rows: list[Row] = [
+        {"condition": c, "margin": m, "to": round(m + 0.1, 1), "questions": n} for (c, m), n in sorted(places.items())
+    ]
+    names = shown_names(rows)
+    total, close = sum(places.values()), sum(n for (_, m), n in places.items() if m < 0.2)
+    drawing = (
+        chart(height=150)
+        .mark_bar(color="var(--c0)")
+        .encode(
+            x=alt.X("margin:Q", title="lead of the first answer", scale=alt.Scale(domain=[0, 1])),
+            x2="to:Q",
+            y=alt.Y("questions:Q", title="questions"),
+            tooltip=["condition:N", "margin:Q", "questions:Q"],
+        )
+    )
+    yield figure(
+        "calibration-margins",
+        title="How far the first answer leads",
+        sentence=f"On {percent(close / total)} of {count(total, 'question')} the first answer leads by under a fifth.",
+        drawing=drawing if len(names) == 1 else facets(drawing, "condition", order=names),
+        rows=rows,
+        columns={"condition": "condition", "margin": "lead from", "to": "to", "questions": "questions"},
+        docs="estimators/sem-ece",
     )
 
 
@@ -121,6 +274,15 @@ def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
                     )
     if not rows:
         return
+    if len(draws) > 1:  # and all conditions together, where they have the same numbers of draws
+        pooled: dict[tuple[int, str], list[float]] = {}
+        for row in rows:
+            pooled.setdefault((row["draws"], row["estimator"]), []).append(row["ece"])
+        rows += [
+            {"condition": "all together", "draws": n, "estimator": said, "ece": sum(values) / len(values)}
+            for (n, said), values in pooled.items()
+            if len(values) == len(draws)
+        ]
     names = shown_names(rows)
     last = [r for r in rows if r["draws"] == max(x["draws"] for x in rows if x["condition"] == r["condition"])]
     gaps: dict[str, list[float]] = {}

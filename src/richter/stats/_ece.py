@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 
 from richter.errors import InputError
 from richter.records import Interval, Result, Shown
+from richter.stats._proportion import wilson
 
 __all__ = ["Bin", "BinGaps", "EcePath", "EceResult", "bin_gaps", "ece", "ece_interval", "ece_limits", "ece_path"]
 
@@ -28,7 +29,10 @@ _NORMAL_VARIANCE = 400.0
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Bin(Result):
-    """One row of a reliability table: the items whose confidence lies in [low, high)."""
+    """One row of a reliability table: the items whose confidence lies in [low, high).
+
+    The interval (Wilson's) is of the accuracy, bin by bin, not jointly.
+    """
 
     derived: ClassVar = ("gap",)
 
@@ -37,6 +41,7 @@ class Bin(Result):
     n: int
     confidence: float
     accuracy: float
+    interval: Interval
 
     @property
     def gap(self) -> float:
@@ -374,7 +379,14 @@ def ece(
         brier=float(np.mean((c - a) ** 2)),
         auroc=_auroc(c, a),
         bins=tuple(
-            Bin(low=float(lo), high=float(hi), n=int(k), confidence=float(x), accuracy=float(y))
+            Bin(
+                low=float(lo),
+                high=float(hi),
+                n=int(k),
+                confidence=float(x),
+                accuracy=float(y),
+                interval=wilson(round(float(y) * int(k)), int(k), level=level),
+            )
             for lo, hi, k, x, y in zip(gaps.low, gaps.high, count, mean_c, mean_a, strict=True)
         ),
         n_bins=gaps.n_bins,

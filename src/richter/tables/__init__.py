@@ -4,7 +4,14 @@ Everything that measures reads these tables: `outcomes` is the view of one metri
 of the room `severity`.
 """
 
-from richter.tables._outcomes import CATASTROPHIC, outcomes, severity_scores
+from richter.tables._outcomes import (
+    CATASTROPHIC,
+    chance_of,
+    item_codes,
+    outcomes,
+    question_codes,
+    severity_scores,
+)
 from richter.tables._ratings import RatingsFile, ratings_of, read_ratings
 from richter.tables._read import read_tables, tables_of
 from richter.tables._scores import scores_table
@@ -16,7 +23,10 @@ __all__ = [
     "RatingsFile",
     "ReadOptions",
     "Tables",
+    "chance_of",
+    "item_codes",
     "outcomes",
+    "question_codes",
     "ratings_of",
     "read_ratings",
     "read_tables",

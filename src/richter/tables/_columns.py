@@ -50,6 +50,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "finish": ("finish", "finish_reason", "stop_reason"),
     "clustered_by": ("clustered_by",),
     "token_probability": ("token_probability",),
+    "human": ("human", "human_correct", "human_grade"),
 }  # fmt: skip
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
@@ -88,7 +89,7 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
     numbers = {
         f: _to_numbers(frame, place[f], f, what, place)
         for f in ("score", "severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in",
-                  "tokens_out", "token_probability")
+                  "tokens_out", "token_probability", "human")
         if f in place
     }  # fmt: skip
     rows = keys.with_columns(s.alias("value" if f == "score" else f) for f, s in numbers.items() if f != "severity")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from richter.claims import METRICS, Outcomes
+from richter.claims import METRICS, Outcomes, passes
 from richter.errors import InputError
 from richter.tables._tables import KEY, Tables, severity_of
 
@@ -35,8 +36,11 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
 
     `accuracy`, `mean_score` and other scores by their name come from the scores; `mean_severity` and
     `catastrophic_rate` (a severity of 3 or more) from `severity_of`; `refusal_rate`, `tokens` (of the answer),
-    `latency` and `money` from answers that came, `failure_rate` from all.
+    `latency` and `money` from answers that came, `failure_rate` from all; `pass@K` and `pass^K` from draws.
     """
+    tries = re.fullmatch(r"pass([@^])([1-9]\d{0,5})", metric)
+    if tries:
+        return passes(outcomes(tables, "accuracy"), int(tries[2]), every=tries[1] == "^")
     rows, described = _rows(tables, metric)
     have = rows.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan())
     if have.is_empty():
@@ -224,3 +228,48 @@ def _tiers(text: pl.Series, name: str) -> NDArray[np.int64] | None:
     if len(bad):
         raise InputError(f"{name}: the tier {bad[0]!r} is not a number.", remedy="Tiers run from 1 to 5.")
     return tiers.fill_null(0.0).to_numpy().astype(np.int64)
+
+
+def item_codes(tables: Tables, column: str) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+    """What a column says of every item, as codes in the order of `item_ids`, and the names that they stand for."""
+    if column not in ("domain", "tier", "group"):
+        raise InputError(f"Items have no {column}.", remedy="Use domain, tier or group, or name a column of the file.")
+    first = tables.answers.select("item", column).unique("item", keep="first", maintain_order=True).sort("item")
+    values = first[column].cast(pl.String)
+    if values.null_count() == len(values):
+        raise InputError(
+            f"{tables.name} has no {column}.", remedy="Give a table with that column, or say which with --map."
+        )
+    filled = values.fill_null("(none)")
+    names = tuple(filled.unique().sort().to_list())
+    return filled.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.intp), names
+
+
+def question_codes(tables: Tables) -> NDArray[np.intp] | None:
+    """Items x conditions: a code of the question's text in each condition's own source, -1 where it is not known."""
+    if not any(tables.asked.get(name) for name in tables.conditions):
+        return None
+    found = np.full((len(tables.item_ids), len(tables.conditions)), -1, dtype=np.intp)
+    codes: dict[str, int] = {}
+    columns: dict[int, int] = {}  # of a source that several conditions share: its first column
+    for k, name in enumerate(tables.conditions):
+        items = tables.asked.get(name)
+        if not items:
+            continue
+        if id(items) in columns:
+            found[:, k] = found[:, columns[id(items)]]
+            continue
+        columns[id(items)] = k
+        for i, item in enumerate(tables.item_ids):
+            text = " ".join(items[item].prompt.split()) if item in items else ""
+            if text:
+                found[i, k] = codes.setdefault(text, len(codes))
+    return found if codes else None
+
+
+def chance_of(tables: Tables) -> float | None:
+    """The share of right answers by guessing, where every item has its options; None where that is not known."""
+    options = [len(tables.items[i].options) for i in tables.item_ids if i in tables.items]
+    if len(options) < len(tables.item_ids) or not options or min(options) < 2:
+        return None
+    return float(np.mean(1 / np.array(options)))

@@ -99,6 +99,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         ratings=ratings,
         conditions=conditions,
         items={name: item for part in parts for name, item in part.items.items()},
+        asked={name: part.items for part in parts for name in part.answers["condition"].unique() if part.items},
         notes=tuple(dict.fromkeys(notes)),
         understood=_understood(answers, conditions, scored, names, basis),
         basis=basis,

@@ -21,7 +21,7 @@ ANSWERS: dict[str, type[pl.DataType]] = {
     **_KEY, "run": pl.String, "text": pl.String, "error": pl.String, "refused": pl.Boolean, "tokens_in": pl.Int64,
     "tokens_out": pl.Int64, "money_usd": pl.Float64, "latency_s": pl.Float64, "finish": pl.String, "group": pl.String,
     "domain": pl.String, "tier": pl.String, "weight": pl.Float64, "cluster": pl.String, "clustered_by": pl.String,
-    "token_probability": pl.Float64, "layer": pl.String,
+    "token_probability": pl.Float64, "layer": pl.String, "human": pl.Float64,
 }  # fmt: skip
 SCORES: dict[str, type[pl.DataType]] = {
     **_KEY, "metric": pl.String, "value": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64,
@@ -65,6 +65,7 @@ class Tables:
     `scores` begins with the main metric: `accuracy` (0 or 1), or `mean_score` where a score has steps or a range; it
     has a row for every answer that came, with a null value where it was not graded. `conditions` stand in the order
     given. `understood` says in one line what was read, `basis` who graded, `counting` the kind of rating that counts.
+    `asked` are the items as the source of each condition has them: two sources may have one id for two questions.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Tables:
     ratings: pl.DataFrame
     conditions: tuple[str, ...]
     items: Mapping[str, Item] = dataclasses.field(default_factory=dict)
+    asked: Mapping[str, Mapping[str, Item]] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     understood: str = ""
     basis: str = ""

@@ -1,0 +1,111 @@
+"""What a comparison may be asked for besides: subgroups, a suite, adjustment, and a quality kept at a lower cost."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from richter.claims import (
+    Evidence,
+    Question,
+    Sample,
+    Subgroups,
+    Trade,
+    adjusted_difference,
+    cheaper_and_no_worse,
+    difference_evidence,
+    subgroup_differences,
+    suite_evidence,
+    within,
+)
+from richter.errors import InputError
+from richter.records import Claim
+from richter.tables import Tables, item_codes
+
+__all__ = ["COSTS", "evidence_maker", "subgroups_of", "trades"]
+
+COSTS = ("money", "tokens", "latency")
+
+
+def evidence_maker(
+    tables: Tables, whole: Sample, *, adjust: bool, suite: Mapping[str, float] | None, ratios: list[float]
+) -> Callable[[Sample, str, str], Evidence] | None:
+    """How the evidence on a pair is made; None for the plain way.
+
+    `whole` has all conditions of the data: those that are not compared still tell how hard an item is. `suite` weighs
+    the benchmarks that the items' domains name. What adjustment does to the variance of each goes into `ratios`.
+    """
+
+    def adjusted(sample: Sample, a: str, b: str) -> Evidence:
+        found = adjusted_difference(sample, a, b)
+        ratios.append(found.variance_ratio)
+        return found.evidence
+
+    if suite is None:
+        return (lambda _, a, b: adjusted(whole, a, b)) if adjust else None
+    codes, names = item_codes(tables, "domain")
+    return lambda sample, a, b: suite_evidence(
+        {
+            name: adjusted(within(whole, codes == k), a, b)
+            if adjust
+            else difference_evidence(within(sample, codes == k), a, b)
+            for k, name in enumerate(names)
+        },
+        suite,
+    )
+
+
+def subgroups_of(
+    tables: Tables,
+    sample: Sample,
+    pairs: Sequence[tuple[str, str]],
+    by: str,
+    *,
+    basis: str,
+    level: float,
+    rng: np.random.Generator,
+) -> tuple[tuple[Subgroups, ...], list[Question]]:
+    """The differences of every pair by a column, and one secondary question for each subgroup."""
+    codes, names = item_codes(tables, by)
+    found, questions = [], []
+    for a, b in pairs:
+        found.append(
+            subgroup_differences(
+                sample, a, b, subgroup=codes, names=names, tests=len(pairs), level=level, rng=rng, n_resamples=1000
+            )
+        )
+        for k, name in enumerate(names):
+            if any(s.name == name for s in found[-1].subgroups):
+                questions.append(
+                    Question(
+                        metric=dataclasses.replace(sample.metric, name=f"{sample.metric.name}:{name}"),
+                        conditions=(a, b),
+                        evidence=difference_evidence(within(sample, codes == k), a, b),
+                        primary=False,
+                        where=f"{by} {name}",
+                        basis=basis,
+                    )
+                )
+    return tuple(found), questions
+
+
+def trades(
+    quality: Sample, cost: Sample, pairs: Sequence[tuple[str, str]], *, margin: float, level: float
+) -> tuple[Claim, ...]:
+    """Of every pair: is the second not worse by more than the margin, and cheaper?"""
+    if quality.metric.name == cost.metric.name:
+        raise InputError(f"{cost.metric.name} alone is no trade.", remedy="Give grades or scores beside the costs.")
+    return cheaper_and_no_worse(
+        [
+            Trade(
+                conditions=(a, b),
+                quality=difference_evidence(quality, a, b),
+                cost=difference_evidence(cost, a, b),
+                metric=quality.metric,
+                cost_metric=cost.metric,
+                margin=margin,
+            )
+            for a, b in pairs
+        ],
+        level=level,
+    )

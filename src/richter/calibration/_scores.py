@@ -1,0 +1,182 @@
+"""Scores of a confidence, each with an interval by unit: Brier and log score with their parts, AUROC, AURC."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit, xlogy
+
+from richter.calibration._recalibrate import CLIP, fit_isotonic
+from richter.records import Interval
+from richter.stats import ece, wilson
+
+__all__ = ["ConfidenceScores", "Score", "confidence_scores"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+FOLDS = 5
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A value with its interval; both None where it cannot be said, and `reason` says why."""
+
+    value: float | None
+    interval: Interval | None
+    reason: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidenceScores:
+    """How good a confidence is, lower being better but for AUROC and resolution.
+
+    score = miscalibration - resolution + uncertainty, exactly: miscalibration is what isotonic recalibration would gain
+    on items it was not fitted on (below 0: it would lose), uncertainty the score of the accuracy stated for every
+    answer, resolution what recalibrated confidences gain over that. AURC is the mean error over the answers kept when
+    one answers from the most confident on, over all shares kept.
+    """
+
+    brier: Score
+    brier_miscalibration: Score
+    brier_resolution: Score
+    brier_uncertainty: Score
+    log: Score
+    log_miscalibration: Score
+    log_resolution: Score
+    log_uncertainty: Score
+    auroc: Score
+    aurc: Score
+    n: int
+    units: int
+
+
+def confidence_scores(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    unit: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    level: float = 0.95,
+) -> ConfidenceScores:
+    """Brier score mean (c - a)^2 and log score -mean log of what was stated, with their parts; AUROC; AURC.
+
+    Every score is a mean over rows or a smooth function of means: its standard error is that of the sums over units of
+    its influence, its interval Student's with units - 1 degrees of freedom. Influences: AUROC, DeLong's placements;
+    AURC = E[e (-log G(c))], G(c) the share of answers at least as confident as c: e (-log G) minus the mean over
+    answers not more confident of e / G, centred. AUROC's interval is made on the logit and so stays in (0, 1); where
+    right and wrong are told apart without exception the lower end is (1 - level)^(1 / m), m the rarer kind. In the log
+    score 0 and 1 are read as 0.001 and 0.999.
+    """
+    checked = ece(confidence, correct)  # checks the input
+    c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    n = checked.n
+    w = np.full(n, 1 / n) if weight is None else np.asarray(weight, dtype=np.float64) / np.sum(weight)
+    of = np.arange(n) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1]
+    units = int(of.max()) + 1
+
+    def error(influence: Floats) -> float:
+        """Of a mean of centred influences."""
+        sums = np.bincount(of, weights=w * influence)
+        return math.sqrt(float(np.sum(sums**2)) * units / max(units - 1, 1))
+
+    def mean(values: Floats, *, low: float = -math.inf) -> Score:
+        if units < 3:
+            return Score(value=float(np.sum(w * values)), interval=None, reason=f"{units} units give no interval")
+        middle = float(np.sum(w * values))
+        reach = float(stdtrit(units - 1, 0.5 + level / 2)) * error(values - middle)
+        interval = Interval(low=max(middle - reach, low), high=middle + reach, level=level, method="student, by unit")
+        return Score(value=middle, interval=interval)
+
+    fold = rng.permutation(units)[of] % FOLDS
+    again, base = np.empty(n), np.full(n, float(np.sum(w * a)))
+    for k in range(FOLDS):
+        held = fold == k
+        if not held.any() or held.all():
+            continue
+        again[held] = fit_isotonic(c[~held], a[~held], w[~held]).apply(c[held])
+    rate = min(max(float(base[0]), 0.0), 1.0)
+    alone = a.min() == a.max()
+    number = float(units) if alone else max(rate * (1 - rate) / error(a - base) ** 2, 1.0)
+    accuracy = wilson(round(rate) * number if alone else rate * number, number, level=level)
+    parts = {}
+    for name, loss in (("brier", _brier), ("log", _log)):
+        given, better, alike = loss(c, a), loss(again, a), loss(base, a)
+        parts[name] = mean(given, low=0.0)
+        parts[f"{name}_miscalibration"] = mean(given - better)
+        parts[f"{name}_resolution"] = mean(alike - better)
+        parts[f"{name}_uncertainty"] = Score(value=float(np.sum(w * alike)), interval=_image(accuracy, loss))
+    return ConfidenceScores(
+        **parts, auroc=_auroc(c, a, w, of, error, level), aurc=mean(_aurc(c, 1 - a, w), low=0.0), n=n, units=units
+    )
+
+
+def _image(accuracy: Interval, loss: Callable[[Floats, Floats], Floats]) -> Interval:
+    """The score of an accuracy stated for every answer, over the accuracies in an interval: highest at one half."""
+    p = np.array([accuracy.low, accuracy.high, min(max(accuracy.low, 0.5), accuracy.high)])
+    values = p * loss(p, np.ones(3)) + (1 - p) * loss(p, np.zeros(3))
+    return Interval(
+        low=float(values.min()), high=float(values.max()), level=accuracy.level, method="image of the accuracy's"
+    )
+
+
+def _brier(c: Floats, a: Floats) -> Floats:
+    loss: Floats = (c - a) ** 2
+    return loss
+
+
+def _log(c: Floats, a: Floats) -> Floats:
+    p = np.clip(c, CLIP, 1 - CLIP)
+    loss: Floats = -np.log(np.where(a == 1, p, 1 - p))
+    return loss
+
+
+def _at_least(c: Floats, w: Floats) -> tuple[Floats, Codes]:
+    """For every distinct confidence the weight of rows at least as confident, and each row's place among them."""
+    _, place = np.unique(c, return_inverse=True)
+    share: Floats = np.cumsum(np.bincount(place, weights=w)[::-1])[::-1].astype(np.float64)
+    return share, place
+
+
+def _aurc(c: Floats, e: Floats, w: Floats) -> Floats:
+    """Per row a value whose mean is AURC and whose spread is its influence.
+
+    Among ties of weight t below the top share g, the area under the risk is that of answering them in random order:
+    -log G averaged over (g - t, g].
+    """
+    share, place = _at_least(c, w)
+    tie = np.bincount(place, weights=w)
+    below = np.maximum(share - tie, 0.0)  # more confident ones
+    # mean of -log over (below, share]: [x - x log x] / t
+    height = (share - xlogy(share, share) - below + xlogy(below, below)) / tie
+    wrong = np.bincount(place, weights=w * e)
+    pulled = np.cumsum(wrong / np.maximum(share, 1e-300))  # over answers not more confident
+    value: Floats = e * height[place] - pulled[place] + float(np.sum(w * e))
+    # the mean of the last two terms is 0 up to ties; centre them exactly so that the mean is AURC itself
+    return value - float(np.sum(w * value)) + float(np.sum(w * e * height[place]))
+
+
+def _auroc(c: Floats, a: Floats, w: Floats, of: Codes, error: Callable[[Floats], float], level: float) -> Score:
+    right, wrong = w * (a == 1), w * (a == 0)
+    p = float(np.sum(right))
+    if p in (0.0, 1.0) or not right.any() or not wrong.any():
+        return Score(value=None, interval=None, reason="all answers are right, or all wrong")
+    _, place = np.unique(c, return_inverse=True)
+    of_wrong, of_right = np.bincount(place, weights=wrong) / (1 - p), np.bincount(place, weights=right) / p
+    beaten = np.cumsum(of_wrong) - of_wrong / 2  # wrong answers less confident, ties half
+    above = 1 - np.cumsum(of_right) + of_right / 2
+    value = min(max(float(np.sum(of_right * beaten)), 0.0), 1.0)
+    value = round(value) if min(value, 1 - value) < 1e-12 else value
+    influence = np.where(a == 1, (beaten[place] - value) / p, (above[place] - value) / (1 - p))
+    rarer = min(len(np.unique(of[a == 1])), len(np.unique(of[a == 0])))
+    limit = (1 - level) ** (1 / rarer)
+    if value in (0, 1):
+        low, high = (limit, 1.0) if value > 0.5 else (0.0, 1 - limit)
+    else:
+        z = float(stdtrit(max(2 * rarer - 1, 1), 0.5 + level / 2))
+        reach = z * error(influence) / (value * (1 - value))
+        odds = value / (1 - value)
+        low, high = (odds * math.exp(s * reach) / (1 + odds * math.exp(s * reach)) for s in (-1, 1))
+    return Score(value=float(value), interval=Interval(low=low, high=high, level=level, method="delong, by unit"))

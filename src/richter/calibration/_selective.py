@@ -1,0 +1,192 @@
+"""Selective answering: what is wrong among answers above a confidence, and from which confidence on few are."""
+
+import dataclasses
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc
+
+from richter.errors import InputError
+from richter.records import Interval
+from richter.stats import clopper_pearson, ece, wilson
+
+__all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+_STEPS = 40  # thresholds tried, at most
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """Answering alone from `threshold` on: the share of answers kept, and how many of those are wrong."""
+
+    threshold: float
+    coverage: float
+    error: float
+    interval: Interval
+    n: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SafeThreshold:
+    """The lowest confidence from which errors are shown to stay under `target`; None where none is, and `reason` why.
+
+    `error` and `upper` (one-sided, at `level`) are of the held-out answers above it, `n` of them and `wrong` wrong;
+    `coverage` is the share of all answers above it. Over repetitions the true error above the threshold exceeds the
+    target in at most 1 - level.
+    """
+
+    target: float
+    level: float
+    threshold: float | None
+    coverage: Interval | None
+    share: float | None
+    error: float | None
+    upper: float | None
+    n: int
+    wrong: int
+    held_out: int
+    tested: int
+    needed: int
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What a user may do."""
+        if self.threshold is None or self.share is None or self.upper is None:
+            return f"No confidence is shown to keep errors under {100 * self.target:g}%: {self.reason}."
+        return (
+            f"From a confidence of {self.threshold:.3g} on it may answer alone: errors stay under "
+            f"{100 * self.target:g}% (shown at {100 * self.level:g}% on {self.n:,} held-out answers, {self.wrong} "
+            f"wrong); that keeps {100 * self.share:.0f}% of answers."
+        )
+
+
+def risk_coverage(
+    confidence: ArrayLike, correct: ArrayLike, *, level: float = 0.95, points: int = _STEPS
+) -> tuple[CurvePoint, ...]:
+    """The risk-coverage curve at up to `points` observed confidences, from the highest down, with Wilson's intervals.
+
+    Ties are answered together. The intervals hold point by point, not for a threshold chosen by looking at them.
+    """
+    ece(confidence, correct)  # checks the input
+    c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    out = []
+    for threshold in _thresholds(c, points):
+        kept = c >= threshold
+        n, wrong = int(np.sum(kept)), int(np.sum(1 - a[kept]))
+        out.append(
+            CurvePoint(
+                threshold=float(threshold),
+                coverage=n / len(c),
+                error=wrong / n,
+                interval=wilson(wrong, n, level=level),
+                n=n,
+            )
+        )
+    return tuple(out)
+
+
+def _thresholds(c: Floats, points: int) -> Floats:
+    """Observed confidences, the highest first; where there are many, those at even steps of the share kept."""
+    values = np.unique(c)[::-1]
+    if len(values) <= points:
+        return values
+    ranks = np.quantile(c, np.linspace(1, 0, points + 1)[1:], method="lower")
+    chosen: Floats = np.unique(ranks)[::-1]
+    return chosen
+
+
+def safe_threshold(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    target: float,
+    rng: np.random.Generator,
+    unit: ArrayLike | None = None,
+    level: float = 0.95,
+) -> SafeThreshold:
+    """From which confidence on may the model answer alone, so that at most `target` of those answers are wrong?
+
+    Units are split in two at random. On one half the threshold is sought at which errors under the target are the
+    surest; on the other "the error above this threshold exceeds the target" is tested there, and if that is
+    rejected at the next lower threshold, and so on down to the first that is not (fixed-sequence testing: every test
+    at 1 - level, because the order was fixed on other items). The test is the exact binomial tail; with units of
+    several answers at n / d and k / d, d the variance of the unit sums over the binomial one, at least 1 (Korn and
+    Graubard), and under 5 errors as if every unit were one answer.
+    """
+    if not 0 < target < 1:
+        raise InputError(f"A target of {target} is not a share.", remedy="Use 0.02 for 2% errors.")
+    if not 0 < level < 1:
+        raise InputError(f"A confidence level of {level} is not between 0 and 1.", remedy="Use 0.95 for 95%.")
+    ece(confidence, correct)  # checks the input
+    c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    of = np.arange(len(c)) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1]
+    alone = len(np.unique(of)) == len(c)
+    units = int(of.max()) + 1
+    first = (rng.permutation(units) < units // 2)[of]
+    thresholds = _thresholds(c, _STEPS)
+    needed = math.ceil(math.log(1 - level) / math.log1p(-target))
+
+    def tested(part: Mask, threshold: float) -> tuple[float, int, int, float]:
+        kept = part & (c >= threshold)
+        n, wrong = int(np.sum(kept)), int(np.sum(1 - a[kept]))
+        if n == 0:
+            return 1.0, 0, 0, 1.0
+        size = 1.0 if alone else _design_effect(1 - a[kept], of[kept])
+        p = float(betainc(wrong / size + 1, max((n - wrong) / size, 1e-9), target))
+        return 1 - p, n, wrong, size
+
+    best = min(range(len(thresholds)), key=lambda k: tested(first, float(thresholds[k]))[0])
+    found, tests = None, 0
+    for threshold in thresholds[best:].tolist():
+        tests += 1
+        p, n, wrong, size = tested(~first, threshold)
+        if p > 1 - level:
+            break
+        found = (float(threshold), n, wrong, size)
+    held_out = int(np.sum(~first))
+    if found is None:
+        _, n, wrong, size = tested(~first, float(thresholds[best]))
+        if held_out < needed:
+            reason = f"{held_out} held-out answers are too few, even without an error; {needed:,} are needed above it"
+        else:
+            upper = clopper_pearson(round(wrong / size), max(round(n / size), 1), level=level, side="upper").high
+            reason = (
+                f"above {thresholds[best]:.3g}, the best place, {wrong} of {n} held-out answers are wrong, which "
+                f"allows {100 * upper:.1f}%"
+            )
+        return SafeThreshold(
+            target=target, level=level, threshold=None, coverage=None, share=None, error=None, upper=None, n=n,
+            wrong=wrong, held_out=held_out, tested=tests, needed=needed, reason=reason,
+        )  # fmt: skip
+    threshold, n, wrong, size = found
+    kept = int(np.sum(c >= threshold))
+    upper = clopper_pearson(round(wrong / size), max(round(n / size), 1), level=level, side="upper").high
+    return SafeThreshold(
+        target=target,
+        level=level,
+        threshold=threshold,
+        coverage=wilson(kept, len(c), level=level),
+        share=kept / len(c),
+        error=wrong / n,
+        upper=min(upper, target),
+        n=n,
+        wrong=wrong,
+        held_out=held_out,
+        tested=tests,
+        needed=needed,
+    )
+
+
+def _design_effect(wrong: Floats, of: NDArray[np.intp]) -> float:
+    """Variance of the error rate by unit sums over the binomial one, at least 1; answers a unit under 5 errors."""
+    _, place = np.unique(of, return_inverse=True)
+    units, n, rate = int(place.max()) + 1, len(wrong), float(np.mean(wrong))
+    if np.sum(wrong) < 5 or units < 3:
+        return n / units
+    sums = np.bincount(place, weights=wrong - rate)
+    variance = float(np.sum(sums**2)) * units / (units - 1)
+    return max(variance / (n * rate * (1 - rate)), 1.0)

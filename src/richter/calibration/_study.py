@@ -1,0 +1,173 @@
+"""All that one confidence and its grades say: size of the error, whether there is one, and what to do about it."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from richter.calibration._groups import GroupStudy, by_group
+from richter.calibration._omnibus import Miscalibration, miscalibration
+from richter.calibration._recalibrate import RecalibrationAdvice, recalibrate
+from richter.calibration._scores import ConfidenceScores, confidence_scores
+from richter.calibration._selective import CurvePoint, SafeThreshold, risk_coverage, safe_threshold
+from richter.claims import METRICS, Evidence, Question, decide, ece_evidence, ece_side
+from richter.errors import InputError, TooFewErrors
+from richter.records import Claim, Interval, Result, Verdict, printable
+from richter.stats import EceResult, ece
+from richter.stats._ece import Binning
+
+__all__ = ["ConfidenceStudy", "calibration_claims", "study_confidence"]
+
+Floats = NDArray[np.float64]
+_ABOVE = 1e-9  # the lower end of a calibration error that is shown to be above 0 and not by how much
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidenceStudy(Result):
+    """One confidence of one condition. `evidence` is of its ECE, 0 being excluded exactly where the omnibus test says.
+
+    What cannot be said is None, and `cannot` says why, one line each.
+    """
+
+    unwritten: ClassVar[tuple[str, ...]] = ("evidence",)
+    flat: ClassVar[tuple[str, ...]] = ("result",)
+
+    result: EceResult
+    evidence: Evidence
+    miscalibration: Miscalibration | None
+    scores: ConfidenceScores
+    curve: tuple[CurvePoint, ...]
+    safe: SafeThreshold
+    recalibration: RecalibrationAdvice | None
+    by_group: GroupStudy | None = None
+    cannot: tuple[str, ...] = ()
+
+
+def study_confidence(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    item: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    by: ArrayLike | None = None,
+    target: float = 0.05,
+    bins: int = 10,
+    binning: Binning = "width",
+    level: float = 0.95,
+    n_resamples: int = 9999,
+) -> ConfidenceStudy:
+    """Measure one confidence: rows are answers, `item` and `group` (one each a row) what varies independently.
+
+    `by` names a part of the data for each row, for figures by group. `target` is the share of errors that answering
+    alone may have.
+    """
+    result = ece(confidence, correct, bins=bins, binning=binning, level=level)
+    c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    items = None if item is None else np.unique(np.asarray(item), return_inverse=True)[1].astype(np.intp)
+    if items is not None and int(items.max()) + 1 == len(c):
+        items = None
+    groups = None if group is None else np.unique(np.asarray(group), return_inverse=True)[1].astype(np.intp)
+    unit = items if groups is None else groups
+    weight = None if items is None else 1 / np.bincount(items)[items]
+    rows = np.arange(len(c)) if items is None else items
+    of_item = None
+    if groups is not None:
+        of_item = np.zeros(int(rows.max()) + 1, dtype=np.intp)
+        of_item[rows] = groups
+    side = ece_side(c, a, rows, group=of_item, bins=bins)
+    evidence = ece_evidence(side)
+    cannot = list(result.notes) + list(evidence.notes)
+    if unit is not None:
+        result = dataclasses.replace(
+            result, ece=side.plug_in, debiased=evidence.estimate, interval=evidence.interval(level)
+        )
+    test, advice = None, None
+    try:
+        test = miscalibration(c, a, rng=rng, unit=unit, weight=weight, bins=bins, n_resamples=n_resamples)
+    except InputError as e:
+        cannot.append(str(e))
+    try:
+        advice = recalibrate(c, a, rng=rng, unit=unit, weight=weight, level=level, bins=bins)
+    except TooFewErrors as e:
+        cannot.append(str(e))
+    scores = confidence_scores(c, a, rng=rng, unit=unit, weight=weight, level=level)
+    if scores.auroc.reason:
+        cannot.append(f"AUROC cannot be said: {scores.auroc.reason}.")
+    return ConfidenceStudy(
+        result=result,
+        evidence=_tested(evidence, test),
+        miscalibration=test,
+        scores=scores,
+        curve=risk_coverage(c, a, level=level),
+        safe=safe_threshold(c, a, target=target, rng=rng, unit=unit, level=level),
+        recalibration=advice,
+        by_group=None if by is None else by_group(c, a, by, bins=bins, level=level),
+        cannot=tuple(dict.fromkeys(cannot)),
+    )
+
+
+def _tested(evidence: Evidence, test: Miscalibration | None) -> Evidence:
+    """The ECE's evidence with 0 left to the omnibus test: intervals contain 0 exactly where it does not reject."""
+
+    def interval(level: float) -> Interval:
+        found = evidence.interval(level)
+        if test is None or test.p > 1 - level:
+            return dataclasses.replace(found, low=0.0, method=found.method + ", omnibus at 0")
+        return dataclasses.replace(found, low=max(found.low, _ABOVE), method=found.method + ", omnibus at 0")
+
+    def p(value: float) -> float:
+        own = evidence.p(value) if evidence.p is not None else 1.0
+        return own if value > 0 else 1.0 if test is None else test.p
+
+    return dataclasses.replace(evidence, interval=interval, p=p)
+
+
+def calibration_claims(
+    studies: dict[str, ConfidenceStudy | None],
+    *,
+    level: float = 0.95,
+    what: str = "confidence",
+    reasons: dict[str, str] | None = None,
+    basis: str = "",
+    seed: int | None = None,
+) -> dict[str, Claim]:
+    """ "Is miscalibrated", of every condition in one family, with a sentence in the model's terms.
+
+    A condition without a study is untestable, for the reason given.
+    """
+    tested = {name: s for name, s in studies.items() if s is not None}
+    questions = [
+        Question(metric=METRICS["ece"], conditions=(name,), evidence=s.evidence, basis=basis)
+        for name, s in tested.items()
+    ]
+    decided = dict(zip(tested, decide(questions, level=level, seed=seed), strict=True)) if tested else {}
+    out = {}
+    for name, study in studies.items():
+        if study is None:
+            why = (reasons or {}).get(name, "nothing is graded")
+            out[name] = Claim(
+                measure="ece",
+                conditions=(name,),
+                verdict=Verdict.UNTESTABLE,
+                sentence=f"{printable(name, limit=60)}: untestable; {why}.",
+            )
+        else:
+            claim = decided[name]
+            out[name] = dataclasses.replace(claim, sentence=_sentence(name, what, study, claim))
+    return out
+
+
+def _sentence(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:
+    result, who = study.result, printable(name, limit=60)
+    high = claim.interval.high if claim.interval is not None else result.interval.high
+    if claim.verdict is Verdict.VERIFIED and study.miscalibration is not None:
+        said = study.miscalibration.what or "its confidence is not how often it is right"
+        low = claim.interval.low if claim.interval is not None else 0.0
+        span = f"{low:.3f} to {high:.3f}" if low > 2 * _ABOVE else f"up to {high:.3f}"
+        return f"{who}: {what} is miscalibrated: {said}. ECE {result.debiased:.3f} debiased ({span})."
+    return (
+        f"{who}: {what} is not shown to be miscalibrated: ECE {result.ece:.3f}, where a calibrated model would show "
+        f"{result.null:.3f}; the data allow an ECE of up to {high:.3f}."
+    )

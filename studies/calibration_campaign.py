@@ -1,0 +1,145 @@
+"""What the calibration room promises, cell by cell: sizes, powers, thresholds, gains, sequences.
+
+Usage: python studies/calibration_campaign.py [runs] [file]
+
+Every cell has a seed of its own and its result is one line of `file` (default soak/calibration.jsonl); cells that the
+file holds with as many runs are not done again, so that a campaign goes on where it stopped.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit, logit, ndtr
+
+from richter.calibration import ece, miscalibration, recalibrate, safe_threshold
+from richter.calibration._recalibrate import fit_isotonic, fit_platt, fit_temperature
+from richter.floors import ece_sequence
+
+LAWS = {
+    "uniform": lambda rng, n: rng.uniform(0.02, 0.98, n),
+    "above 0.4": lambda rng, n: rng.uniform(0.4, 0.99, n),
+    "sure": lambda rng, n: rng.beta(5, 0.6, n),
+    "stated": lambda rng, n: rng.choice([0.5, 0.7, 0.8, 0.9, 0.95, 1.0], n, p=[0.05, 0.1, 0.15, 0.3, 0.25, 0.15]),
+}
+WRONG = {
+    "none": lambda c: c,
+    "5 points too sure": lambda c: np.clip(c - 0.05, 0, 1),
+    "temperature 1.5": lambda c: expit(logit(np.clip(c, 1e-3, 1 - 1e-3)) / 1.5),
+    "one bin, 25 points": lambda c: np.where((c >= 0.7) & (c < 0.8), c - 0.25, c),
+}
+UNITS = {"40 groups x 10": (400, 1, 40), "100 x 10 draws": (100, 10, 0), "30 x 30 draws": (30, 30, 0)}
+
+
+def omnibus(rng, law, wrong, n, tables=499):
+    c = LAWS[law](rng, n)
+    a = rng.random(n) < np.clip(WRONG[wrong](c), 1e-3, 1 - 1e-3)
+    found = miscalibration(c, a, rng=rng, n_resamples=tables)
+    names = {"omnibus": found.p, "large": found.p_large, "cox": found.p_cox, "largest bin": found.p_bins}
+    return {key: p <= 0.05 for key, p in names.items()} | {"ece interval": ece(c, a).interval.low > 0}
+
+
+def units(rng, law, cell, rho, tables=199):
+    items, draws, groups = UNITS[cell]
+    item = np.repeat(np.arange(items), draws)
+    unit = item % groups if groups else item
+    shared = rng.normal(size=unit.max() + 1)[unit]
+    c = LAWS[law](rng, len(item))
+    a = ndtr(np.sqrt(rho) * shared + np.sqrt(1 - rho) * rng.normal(size=len(item))) < np.clip(c, 1e-3, 1 - 1e-3)
+    return {
+        "omnibus by unit": miscalibration(c, a, rng=rng, unit=unit, n_resamples=tables).p <= 0.05,
+        "rows as units": miscalibration(c, a, rng=rng, n_resamples=tables).p <= 0.05,
+    }
+
+
+def threshold(rng, target, n, power):
+    grid = np.sort(np.random.default_rng(0).beta(3, 0.6, 200_000))
+    errors = 1 - np.cumsum((grid**power)[::-1])[::-1] / np.arange(len(grid), 0, -1)
+    c = rng.beta(3, 0.6, n)
+    found = safe_threshold(c, rng.random(n) < c**power, target=target, rng=rng)
+    if found.threshold is None:
+        return {"given": False, "broken": False}
+    place = min(int(np.searchsorted(grid, found.threshold)), len(grid) - 1)
+    return {"given": True, "broken": bool(errors[place] > target)}
+
+
+def binned(c, p):
+    index = np.minimum((c * 10).astype(int), 9)
+    return float(np.sum(np.abs(np.bincount(index, weights=c - p)))) / len(c)
+
+
+def gain(rng, law, wrong, n):
+    seed = int(rng.integers(2**31))
+    c = LAWS[law](rng, n)
+    a = (rng.random(n) < WRONG[wrong](c)).astype(float)
+    fresh = LAWS[law](rng, 100_000)
+    p = WRONG[wrong](fresh)
+    found = recalibrate(c, a, rng=np.random.default_rng(seed))
+    half = np.random.default_rng(seed).permutation(n) < n // 2
+    out = {}
+    for row, fit in zip(found.methods, (fit_temperature, fit_platt, fit_isotonic), strict=True):
+        maps = [fit(c[h], a[h], np.ones(int(h.sum()))) for h in (half, ~half)]
+        after = np.concatenate([m.apply(fresh) for m in maps])
+        out[f"{row.method} covers"] = binned(fresh, p) - binned(after, np.concatenate((p, p))) in row.interval
+    return out
+
+
+def sequence(rng, law, wrong, n):
+    c = LAWS[law](rng, n)
+    a = (rng.random(n) < WRONG[wrong](c)).astype(float)
+    grid = LAWS[law](np.random.default_rng(0), 400_000)
+    truth = binned(grid, WRONG[wrong](grid))
+    found = ece_sequence(c, a)
+    return {"ever wrong": bool(((found.low > truth) | (found.high < truth)).any())}
+
+
+def cells():
+    for law in LAWS:
+        for n in (100, 400, 4000):
+            yield omnibus, {"law": law, "wrong": "none", "n": n}
+    for law in LAWS:
+        for wrong in list(WRONG)[1:]:
+            yield omnibus, {"law": law, "wrong": wrong, "n": 400}
+    for cell in UNITS:
+        for law in ("uniform", "above 0.4", "sure"):
+            for rho in (0.2, 0.7):
+                yield units, {"law": law, "cell": cell, "rho": rho}
+    for target, power in ((0.02, 0.4), (0.05, 0.8), (0.1, 1.5)):
+        for n in (400, 1500):
+            yield threshold, {"target": target, "n": n, "power": power}
+    for law in ("uniform", "above 0.4", "sure"):
+        for wrong in WRONG:
+            for n in (200, 800):
+                yield gain, {"law": law, "wrong": wrong, "n": n}
+    for law in LAWS:
+        for wrong in WRONG:
+            yield sequence, {"law": law, "wrong": wrong, "n": 3000}
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    path = Path(sys.argv[2] if len(sys.argv) > 2 else "soak/calibration.jsonl")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    done = {json.dumps([row["what"], row["cell"]]) for row in known if row["runs"] >= runs}
+    for number, (what, cell) in enumerate(cells()):
+        if json.dumps([what.__name__, cell]) in done:
+            continue
+        rng, started = np.random.default_rng([7, number]), time.perf_counter()
+        rows = [what(rng, **cell) for _ in range(runs)]
+        row = {
+            "what": what.__name__,
+            "cell": cell,
+            "runs": runs,
+            "rates": {key: round(float(np.mean([r[key] for r in rows])), 4) for key in rows[0]},
+            "seconds": round(time.perf_counter() - started, 1),
+        }
+        with path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

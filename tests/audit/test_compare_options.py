@@ -1,0 +1,154 @@
+"""`richter compare` with a control, subgroups, adjustment, tries, a suite, and a quality kept at a lower cost."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.audit import compare_tables
+from richter.cli import main
+from richter.errors import InputError
+from richter.records import Verdict
+from richter.tables import read_tables
+
+
+def board(folder: Path, rng: np.random.Generator, levels: dict[str, float], n: int = 300, draws: int = 1) -> Path:
+    """Grades of conditions that fail on the same hard items, in three subjects, with what each answer cost."""
+    rows = []
+    for i in range(n):
+        hard = rng.normal(0, 1.5)
+        for name, able in levels.items():
+            for d in range(draws):
+                right = int(rng.random() < 1 / (1 + np.exp(hard - able)))
+                cost = float(np.exp(rng.normal(-0.5 if name == "new" else 0.0, 0.3)))
+                rows.append((f"q{i}", name, d, right, ["math", "code", "law"][i % 3], cost))
+    path = folder / "board.csv"
+    pl.DataFrame(rows, schema=["item", "condition", "draw", "correct", "area", "usd"], orient="row").write_csv(path)
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def test_subgroups_are_secondary_and_tested_once(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = board(tmp_path, rng, {"old": 0.0, "new": 1.5}, n=600)
+    code, out, _ = run(capsys, "compare", str(path), "old", "new", "--by", "area")
+    assert code == 0
+    assert "items of domain math" in out
+    assert "between the 3 subgroups" in out
+    code, out, _ = run(capsys, "compare", str(path), "old", "new", "--by", "area", "--json", "-")
+    row = json.loads(out)
+    measures = {c["measure"]: c for c in row["claims"]}
+    assert not measures["accuracy:math"]["primary"]
+    assert measures["accuracy"]["primary"]
+    assert {s["name"] for s in row["subgroups"][0]["subgroups"]} == {"math", "code", "law"}
+
+
+def test_adjustment_says_what_it_saves(tmp_path: Path, rng: np.random.Generator) -> None:
+    path = board(tmp_path, rng, {"a": -1.0, "b": 1.5, "c": 0.0, "d": 0.2, "e": 0.4, "f": 0.6}, n=800)
+    plain = compare_tables(read_tables(path), conditions=("a", "b"))
+    found = compare_tables(read_tables(path), conditions=("a", "b"), adjust=True)
+    assert found.of("accuracy")[0].interval is not None
+    assert found.of("accuracy")[0].interval.half_width < plain.of("accuracy")[0].interval.half_width  # type: ignore[union-attr]
+    assert any("adjusted for items' difficulty" in note for note in found.notes)
+
+
+def test_adjustment_of_two_alone_is_refused_with_a_line(tmp_path: Path, rng: np.random.Generator) -> None:
+    found = compare_tables(read_tables(board(tmp_path, rng, {"a": 0.0, "b": 1.0})), adjust=True)
+    assert not found.of("accuracy")
+    assert "difficulty is seen from other conditions" in found.refused[0].reason
+
+
+def test_tries_come_from_draws(tmp_path: Path, rng: np.random.Generator) -> None:
+    path = board(tmp_path, rng, {"old": 0.0, "new": 1.5}, draws=4)
+    found = compare_tables(read_tables(path), conditions=("old", "new"), on=("pass^4",))
+    claim = found.claims[0]
+    assert claim.measure == "pass^4"
+    assert claim.primary
+    assert "right in all of 4 tries" in claim.sentence
+    with pytest.raises(InputError, match="fewer than 5 draws"):
+        compare_tables(read_tables(path), conditions=("old", "new"), on=("pass@5",))
+
+
+def test_a_suite_is_one_claim_with_the_weights_stated(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(board(tmp_path, rng, {"old": 0.0, "new": 1.5}))
+    code, out, _ = run(capsys, "compare", path, "old", "new", "--map", "domain=area", "--suite", "math=2,code=1,law=1")
+    assert code == 0
+    assert "weights: code 25%, law 25%, math 50%" in out
+    _, _, err = run(capsys, "compare", path, "old", "new", "--map", "domain=area", "--suite", "math=2,code=1")
+    assert "no weight for law" in err or "no weight for law" in run_refused(capsys, path)
+
+
+def run_refused(capsys: pytest.CaptureFixture[str], path: str) -> str:
+    return run(capsys, "compare", path, "old", "new", "--map", "domain=area", "--suite", "math=2,code=1")[1]
+
+
+def test_no_worse_and_cheaper_is_the_first_claim(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(board(tmp_path, rng, {"old": 0.5, "new": 1.5}))
+    args = ("compare", path, "old", "new", "--map", "money_usd=usd", "--margin", "2pt", "--on", "money", "--json", "-")
+    row = json.loads(run(capsys, *args)[1])
+    first = row["claims"][0]
+    assert first["measure"] == "accuracy and money"
+    assert first["verdict"] == "verified"
+    assert first["margin"] == 0.02
+    assert all(not c["primary"] for c in row["claims"][1:])
+
+
+def test_a_control_is_one_family(tmp_path: Path, rng: np.random.Generator) -> None:
+    path = board(tmp_path, rng, {"base": 0.0, **{f"p{k}": 0.05 * k for k in range(6)}})
+    found = compare_tables(read_tables(path), control="base")
+    assert {c.conditions[0] for c in found.of("accuracy")} == {"base"}
+    assert {c.family.method for c in found.of("accuracy") if c.family} == {"max t"}
+    assert not found.groups
+
+
+def test_long_names_stay_distinct_and_the_best_comes_first(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = "organisation/a-very-long-family-of-models-"
+    path = board(tmp_path, rng, {long + "7b": -1.5, long + "70b": 2.5, long + "13b": 0.5}, n=600)
+    out = run(capsys, "compare", str(path))[1]
+    lines = [line for line in out.splitlines() if " better than " in line]
+    assert lines[0].startswith("…70b better than …7b")
+    assert "+" in lines[0]
+    assert len(lines) == 3
+
+
+def test_grades_missing_on_hard_items_are_said_with_the_worst_case(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pl.read_csv(board(tmp_path, rng, {"old": -1.0, "new": 1.0}, n=600))
+    hard = frame.filter((pl.col("condition") == "old") & (pl.col("correct") == 0))["item"].to_list()[:60]
+    frame = frame.filter(~((pl.col("condition") == "new") & pl.col("item").is_in(hard)))
+    frame.write_csv(tmp_path / "less.csv")
+    out = run(capsys, "compare", str(tmp_path / "less.csv"), "old", "new")[1]
+    assert "new has no grade on 60 of 600 items, and they are harder ones" in out
+    assert "even if all 60 that new lacks were wrong" in out
+
+
+def test_texts_of_the_questions_decide_on_order(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name, shift in (("one", 0), ("two", 0), ("three", 1)):
+        rows = [
+            {"item": str(i), "prompt": f"question {(i + shift) % 60}", "correct": int(rng.random() < 0.7)}
+            for i in range(60)
+        ]
+        pl.DataFrame(rows).write_csv(tmp_path / f"{name}.csv")
+    tables = read_tables(*(f"{n}={tmp_path / f'{n}.csv'}" for n in ("one", "two", "three")))
+    if not tables.asked:
+        pytest.skip("tables keep no texts of questions")
+    found = compare_tables(tables)
+    assert any("three" in r.conditions and "another item's question" in r.reason for r in found.refused)
+    assert not any(c.verdict is Verdict.VERIFIED and "three" in c.conditions for c in found.claims)

@@ -1,0 +1,106 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.audit import measure_calibration, measure_pipeline
+from richter.calibration import by_group, grader_error
+from richter.errors import InputError, TooFewErrors
+from richter.stats import ece
+
+
+def test_pooling_beats_each_group_alone_recovers_truth() -> None:
+    rng = np.random.default_rng(0)
+    own = pooled = 0.0
+    covered = total = 0
+    for _ in range(20):
+        rate = rng.beta(8, 32, 30)
+        group = np.repeat(np.arange(30), rng.integers(10, 60, 30))
+        a = (rng.random(len(group)) >= rate[group]).astype(float)
+        rows = by_group(np.full(len(group), 0.8), a, group).rows
+        order = {r.group: r for r in rows}
+        for g in range(30):
+            row = order[str(g)]
+            own += (row.error_rate - rate[g]) ** 2
+            pooled += (row.pooled_error_rate - rate[g]) ** 2
+            covered += rate[g] in row.pooled_error_interval
+            total += 1
+    assert pooled < 0.8 * own
+    assert covered / total > 0.90
+
+
+def test_equal_groups_are_drawn_to_one_value() -> None:
+    rng = np.random.default_rng(1)
+    c = rng.uniform(0.3, 0.9, 4000)
+    study = by_group(c, (rng.random(4000) < c).astype(float), np.arange(4000) % 20)
+    raw = np.std([r.error_rate for r in study.rows])
+    assert np.std([r.pooled_error_rate for r in study.rows]) < 0.5 * raw
+    assert study.spread_ece < 0.03
+
+
+def test_small_groups_are_joined() -> None:
+    c = np.full(103, 0.5)
+    study = by_group(c, np.arange(103) % 2, ["a"] * 50 + ["b"] * 50 + ["c", "d", "e"])
+    assert [(r.group, r.n) for r in study.rows] == [("a", 50), ("b", 50), ("others", 3)]
+    assert study.joined == 3
+
+
+@pytest.mark.slow
+def test_grader_error_is_carried_along_recovers_truth() -> None:
+    # a grader that calls 15% of wrong answers right; ECE of people's grades is 0.1
+    rng = np.random.default_rng(2)
+    covered = plain = accurate = 0
+    for _ in range(150):
+        c = rng.uniform(0.3, 0.9, 1500)
+        h = (rng.random(1500) < c - 0.1).astype(float)
+        g = np.where((h == 0) & (rng.random(1500) < 0.15), 1.0, h)
+        seen = rng.permutation(1500) < 300
+        found = grader_error(c, g, np.where(seen, h, np.nan))
+        covered += 0.1 in found.ece_interval
+        accurate += 0.5 in found.accuracy_interval
+        plain += 0.1 in ece(c, g).interval
+    assert covered >= 135
+    assert accurate >= 135
+    assert plain < 110
+
+
+def test_grader_error_needs_labels() -> None:
+    with pytest.raises(TooFewErrors, match="graded by people"):
+        grader_error(np.full(50, 0.5), np.ones(50), np.full(50, np.nan))
+
+
+def test_labels_reach_grades_and_draws() -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        {"item": str(k), "condition": "m", "correct": int(g), "confidence": c, "human": int(h) if k < 60 else None}
+        for k, (c, g, h) in enumerate(
+            zip(rng.uniform(0.3, 0.9, 120), rng.random(120) < 0.7, rng.random(120) < 0.6, strict=True)
+        )
+    ]
+    (condition,) = measure_calibration(pl.DataFrame(rows), rng=rng).conditions
+    assert condition.grader is not None
+    assert condition.grader.labelled == 60
+    draws = [{**r, "draw": d, "answer": "x" if d else "y"} for r in rows for d in range(3)]
+    (condition,) = measure_calibration(pl.DataFrame(draws), rng=rng).conditions
+    assert condition.grader is not None
+    assert condition.grader.labelled == 60
+
+
+def test_pipeline_by_hand() -> None:
+    rng = np.random.default_rng(4)
+    n = 4000
+    c1, c2 = rng.uniform(0.5, 1, n), rng.uniform(0.5, 1, n)
+    a1, a2 = rng.random(n) < c1, rng.random(n) < c2 - 0.2
+    frame = pl.DataFrame(
+        {"item": range(n), "correct_1": a1, "confidence_1": c1, "correct_2": a2, "confidence_2": c2 * 100}
+    )
+    (found,) = measure_pipeline(frame, rng=rng).conditions
+    first, second, whole = found.stages
+    assert whole.result.accuracy == pytest.approx(np.mean(a1 & a2))
+    assert found.independent == pytest.approx(np.mean(a1) * np.mean(a2))
+    assert whole.result.mean_confidence == pytest.approx(np.mean(c1 * c2))
+    assert second.result.debiased == pytest.approx(0.2, abs=0.03)
+    assert first.result.debiased < 0.03
+    assert "too sure" in found.sentence
+    assert found.claim.verdict.value == "verified"
+    with pytest.raises(InputError, match="1 stages"):
+        measure_pipeline(frame.drop("correct_2"), rng=rng)
