@@ -74,10 +74,10 @@ def test_from_asking_to_comparing(
     richter("agreement", url, "--json", "agreement.json")
     richter("export", url, "-o", "answers.parquet")
     assert len(pl.read_parquet("answers.parquet")) == 80
-    richter("rate", url, "--sheet", "sheet.csv", "--n", "20")
+    richter("label", url, "--sheet", "sheet.csv", "--n", "20")
     sheet = pl.read_csv("sheet.csv").with_columns(severity=pl.lit(1.0))
     sheet.write_csv("filled.csv")
-    assert "20 human ratings" in richter("rate", url, "--import", "filled.csv", "--rater", "anna")
+    assert "20 human ratings" in richter("label", url, "--import", "filled.csv", "--rater", "anna")
     richter("report", url, "--only", "severity,floors")
     assert "good" in (tmp_path / f"postgres.{name}" / "report.html").read_text(encoding="utf-8")
     assert find_runs([url]) == [url]

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from aiohttp import web
 
-from richter.audit import import_ratings, serve_rating, shared_sample, write_sheet
+from richter.audit import import_ratings, labelling_of, open_rating, serve_rating, shared_sample, write_sheet
 from richter.cli import main
 from richter.errors import InputError
-from richter.judge import RatingPage, draw_sample
+from richter.judge import RatingPage, Sample, draw_sample
 from richter.records import Answer, Condition, Item, Rating, call_key
 from richter.store import Call, Ledger, open_ledger
+from richter.tables import read_tables
 
 EVIL = '<script>alert(1)</script><img src=x onerror=alert(2)> & "quotes"'
 
@@ -258,7 +259,7 @@ def test_a_sheet_is_blind_and_comes_back(run: Path, tmp_path: Path) -> None:
     def fill(i: int, row: dict[str, str]) -> None:
         row["severity"], row["mechanism"] = ("", "") if i == 0 else ("1,5" if i == 1 else "3", "Retrieval")
 
-    assert import_ratings(run, filled(sheet, fill), rater="anna") == 19
+    assert import_ratings(run, filled(sheet, fill), rater="anna").taken == 19
     with open_ledger(run) as ledger:
         ratings = ledger.ratings(kind="human")
     assert {r.rater for r in ratings} == {"anna"}
@@ -302,11 +303,11 @@ def test_judge_ratings_are_not_imported_as_people(run: Path, tmp_path: Path) -> 
 def test_sheet_command(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sheet = tmp_path / "labels.csv"
     with pytest.raises(SystemExit) as stop:
-        main(["rate", str(run), "--sheet", str(sheet), "--n", "20"])
+        main(["label", str(run), "--sheet", str(sheet), "--n", "20"])
     assert stop.value.code == 0
     assert "20 answers to rate" in capsys.readouterr().out
     with pytest.raises(SystemExit) as stop:
-        main(["rate", str(run), "--sheet", str(sheet)])
+        main(["label", str(run), "--sheet", str(sheet)])
     assert stop.value.code == 1
     assert "exists" in capsys.readouterr().err
 
@@ -329,7 +330,7 @@ def test_rules_are_corrected_by_the_people_who_rated(
     assert result["rules"]["reference"] == "human"
     first, second, difference = result["corrected_rules"]
     assert (first["condition"], second["condition"], difference["condition"]) == ("new", "old", "old minus new")
-    assert first["n_labelled"] == 20
+    assert first["n_labelled"] + second["n_labelled"] == 40
     assert difference["mean_severity"]["interval"]["low"] < difference["mean_severity"]["interval"]["high"]
 
 
@@ -340,8 +341,8 @@ def test_the_server_ends_when_all_is_rated(run: Path) -> None:
         address.append((url, total))
         ready.set()
 
-    done: list[int] = []
-    thread = threading.Thread(target=lambda: done.append(serve_rating(run, rater="ben", n=20, ready=tell)))
+    done: list[tuple[int, str]] = []
+    thread = threading.Thread(target=lambda: done.append(serve_rating(run, rater="ben", n=20, most=20, ready=tell)))
     thread.start()
     assert ready.wait(20)
     url, total = address[0]
@@ -359,4 +360,102 @@ def test_the_server_ends_when_all_is_rated(run: Path) -> None:
     asyncio.run(rate_all())
     thread.join(20)
     assert total == 20
-    assert done == [20]
+    assert [count for count, _ in done] == [20]
+
+
+# ---- labelling for a claim -------------------------------------------------------------------------------------------
+
+
+def judged_run(folder: Path, rng: np.random.Generator, *, gap: float) -> tuple[Path, dict[tuple[str, str, int], float]]:
+    """400 items, two conditions; a judge kinder to the second by five points. Returns people's severities too."""
+    truth: dict[tuple[str, str, int], float] = {}
+    calls, ratings = [], []
+    for name, rate in (("old", 0.4), ("new", 0.4 - gap)):
+        for i in range(400):
+            wrong = rng.random() < rate
+            seen = wrong != (rng.random() < 0.05)
+            if name == "new" and seen and rng.random() < 0.05 / rate:
+                seen = False
+            key = (f"q{i}", name, 0)
+            truth[key] = 3.0 if wrong else 0.0
+            answer = Answer(text=f"answer {i} {name}", item=key[0], condition=name)
+            calls.append(Call(key=f"{i}{name}", model="simulated/m", request="{}", answer=answer, given_up=True))
+            rating = Rating(item=key[0], condition=name, rater="j", kind="judge", severity=3.0 if seen else 0.0)
+            ratings.append(rating)
+    with open_ledger(folder, mode="write") as ledger:
+        ledger.add_items([Item(id=f"q{i}", prompt=f"Q{i}?", reference="A") for i in range(400)])
+        ledger.add_conditions([Condition(name=name, model="simulated/m") for name in ("old", "new")])
+        for call in calls:
+            ledger._commit([call])
+        ledger.add_ratings(ratings)
+    return folder, truth
+
+
+def rate_all(run: Path, truth: dict[tuple[str, str, int], float], *, most: int) -> tuple[int, list[str]]:
+    """Rate on the page until it ends; how many labels it took, and what the page said after each."""
+    tables = read_tables(run)
+    said = []
+    with open_ledger(run, mode="write") as ledger:
+        page = open_rating(
+            ledger, "anna", n=40, labelling=lambda s: labelling_of(tables, s, on="accuracy", batch=20, most=most)
+        )
+        state = page.state()
+        while state["task"] is not None:
+            key = page._key(state["task"]["number"])
+            state = page.rate({"task": state["task"]["number"], "severity": truth[key]})
+            said.append(state["claim"])
+        return len(page.sample.chosen), said
+
+
+def test_labelling_stops_when_a_large_difference_is_decided(tmp_path: Path, rng: np.random.Generator) -> None:
+    run, truth = judged_run(tmp_path / "run", rng, gap=0.35)
+    labels, said = rate_all(run, truth, most=200)
+    assert 40 < labels < 200
+    assert said[-1].endswith(f"by {labels} labels; decided")
+    assert "accuracy, new minus old: +" in said[-1]
+    assert not any(text.endswith("decided") for text in said[:39])  # looks are taken at the end of a batch
+    with open_ledger(run) as ledger:
+        sample = Sample.from_dict(ledger.note("rating sample"))
+    assert sample.batches[0] == 40
+    assert sum(sample.batches) == labels
+    order = sample.order("ben")
+    assert sorted(order[:40]) == list(range(40))  # a later batch comes later for everybody
+
+
+def test_labelling_goes_on_to_the_most_where_nothing_differs(tmp_path: Path, rng: np.random.Generator) -> None:
+    run, truth = judged_run(tmp_path / "run", rng, gap=0.0)
+    labels, said = rate_all(run, truth, most=80)
+    assert labels == 80
+    assert not said[-1].endswith("decided")
+
+
+def test_a_sheet_again_is_the_next_batch_and_changed_answers_count(tmp_path: Path, rng: np.random.Generator) -> None:
+    run, _ = judged_run(tmp_path / "run", rng, gap=0.0)
+    first = tmp_path / "one.csv"
+    assert write_sheet(run, first, rater="anna", n=40) == 40
+
+    def fill(i: int, row: dict[str, str]) -> None:
+        row["severity"] = "0"
+        if i == 3:
+            row["answer"] = "another answer altogether"
+
+    found = import_ratings(run, filled(first, fill), rater="anna")
+    assert (found.taken, found.replaced, found.changed) == (39, 0, 1)
+    assert "1 rate an answer that has changed since" in str(found)
+    assert "accuracy, new minus old" in str(found)
+    rest = tmp_path / "two.csv"
+    assert write_sheet(run, rest, rater="anna", n=40) == 1  # what is not rated yet
+    import_ratings(run, filled(rest, lambda _, row: row.update(severity="0")), rater="anna")
+    assert write_sheet(run, tmp_path / "three.csv", rater="anna", n=40) == 20
+    again = import_ratings(run, filled(first, lambda _, row: row.update(severity="1")), rater="anna")
+    assert (again.taken, again.replaced, again.changed) == (40, 40, 0)
+
+
+def test_bands_are_joined_before_anything_is_drawn_by_hand() -> None:
+    """Four conditions in five bands each would leave three labels a stratum of 60; three bands leave five."""
+    answers = [Answer(text="x", item=f"q{i}", condition=f"c{k}") for i in range(200) for k in range(4)]
+    scores = {(f"q{i}", f"c{k}", 0): float(i % 9) / 2 for i in range(200) for k in range(4)}
+    sample = draw_sample(answers, scores, 60, seed=1)
+    assert {name.split(" | ")[1] for name in sample.strata.values()} == {"0", "0.5-2", "2.5-4"}
+    drawn = [sample.strata[key] for key in sample.chosen]
+    assert {drawn.count(name) for name in set(drawn)} == {5}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from richter.audit._gate import GateReport, open_gate_data, run_gate
     from richter.audit._grading import GradingResult, grade_run
     from richter.audit._judging import JudgingEstimate, JudgingResult, estimate_judging, judge_run
+    from richter.audit._labelling import Labelling, LabelState, labelling_of
     from richter.audit._measure import SECTIONS, RunResults, measure_run, results_schema
     from richter.audit._measure_calibration import report_section
     from richter.audit._plan import (
@@ -37,7 +38,14 @@ if TYPE_CHECKING:
         parse_value,
         read_plan,
     )
-    from richter.audit._rating import import_ratings, open_rating, serve_rating, shared_sample, write_sheet
+    from richter.audit._rating import (
+        ImportedRatings,
+        import_ratings,
+        open_rating,
+        serve_rating,
+        shared_sample,
+        write_sheet,
+    )
     from richter.audit._run import Run, open_run
     from richter.audit._sequential import Outcome, SequentialAudit, ask_until
     from richter.audit._severity import SeverityReport, weigh_scores
@@ -110,6 +118,11 @@ _FILES = {
         "GradingResult",
         "grade_run",
     ),
+    "_labelling": (
+        "LabelState",
+        "Labelling",
+        "labelling_of",
+    ),
     "_judging": (
         "JudgingEstimate",
         "JudgingResult",
@@ -134,6 +147,7 @@ _FILES = {
         "read_plan",
     ),
     "_rating": (
+        "ImportedRatings",
         "import_ratings",
         "open_rating",
         "serve_rating",
@@ -187,8 +201,11 @@ __all__ = [
     "GateReport",
     "GradesCondition",
     "GradingResult",
+    "ImportedRatings",
     "JudgingEstimate",
     "JudgingResult",
+    "LabelState",
+    "Labelling",
     "LoneRater",
     "NextLabels",
     "Outcome",
@@ -220,6 +237,7 @@ __all__ = [
     "import_ratings",
     "judge_run",
     "label_pool",
+    "labelling_of",
     "lock_plan",
     "measure_agreement",
     "measure_calibration",

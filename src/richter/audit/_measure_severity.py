@@ -30,7 +30,7 @@ def weigh_run(
 ) -> SeverityReport:
     """`weigh_scores` on the run's scores; a severity plan's values hold, another kind's do not concern it.
 
-    People's labels correct rules and judges where they were drawn by `richter rate`, which keeps how; of labels that
+    People's labels correct rules and judges where they were drawn by `richter label`, which keeps how; of labels that
     came otherwise nobody can say that they are a random sample.
     """
     drawn = records.basis != "human" and "human" in records.rated and records.notes["rating sample"]

@@ -193,7 +193,7 @@ def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, A
     if records.basis is not None and "human" not in records.rated:
         by = BASES[records.basis]
         steps.append(
-            f"severity rests on {by} alone; have people rate a sample: richter rate {records.command} --rater NAME"
+            f"severity rests on {by} alone; have people rate a sample: richter label {records.command} --rater NAME"
         )
     return steps
 

@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from richter.audit._labelling import Labelling, keep_sample, labelling_of, labels_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.judge import (
@@ -21,11 +23,11 @@ from richter.judge import (
     serve_loopback,
     tabulate,
 )
-from richter.records import Rating
+from richter.records import Rating, Result
 from richter.store import Ledger, RunLike, open_ledger
-from richter.tables import read_ratings
+from richter.tables import read_ratings, read_tables
 
-__all__ = ["import_ratings", "open_rating", "serve_rating", "shared_sample", "write_sheet"]
+__all__ = ["ImportedRatings", "import_ratings", "open_rating", "serve_rating", "shared_sample", "write_sheet"]
 
 SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
 
@@ -33,7 +35,7 @@ SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
 def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
     """The run's sample for people: drawn once, then the same for every rater, so that raters can be compared.
 
-    Strata are condition and band of severity by judges, else by rules, else none.
+    Strata are condition and band of severity by judges, else by rules, else right or wrong by grades, else none.
     """
     note = ledger.note(SAMPLE_NOTE)
     if note is not None:
@@ -47,29 +49,76 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
                 key: None if mean != mean else float(mean) for key, mean in zip(table.keys, table.mean, strict=True)
             }
             break
+    if not scores:  # graded right or wrong
+        scores = {(g.item, g.condition, g.draw): None if g.correct is None else 4.0 * (not g.correct)
+                  for g in ledger.grades() if g.main}  # fmt: skip
     sample = draw_sample(list(ledger.answers()), scores, n, seed=seed)
     ledger.set_note(SAMPLE_NOTE, sample.to_dict())
     return sample
 
 
-def open_rating(ledger: Ledger, rater: str, *, n: int = 60, seed: int = 0) -> RatingPage:
-    """A rater's page on the run's sample, over a ledger that is open for writing."""
+def open_rating(
+    ledger: Ledger,
+    rater: str,
+    *,
+    n: int = 60,
+    seed: int = 0,
+    labelling: Callable[[Sample], Labelling | None] | None = None,
+) -> RatingPage:
+    """A rater's page on the run's sample, over a ledger that is open for writing.
+
+    With `labelling` the page shows where its claim stands, and the sample grows batch by batch until it is decided.
+    """
     sample = shared_sample(ledger, n=n, seed=seed)
     items = {item.id: item for item in ledger.items()}
     answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
-    return RatingPage(ledger, sample, rater, items, answers)
+    plan = None if labelling is None else labelling(sample)
+    if plan is None:
+        return RatingPage(ledger, sample, rater, items, answers)
+
+    def labels(of: Sample) -> dict[tuple[str, str, int], float]:
+        return labels_of(ledger.ratings(kind="human"), of)
+
+    def more(now: Sample) -> Sample | None:
+        larger = plan.grow(now, labels(now))
+        if larger is not None:
+            keep_sample(ledger, larger)
+        return larger
+
+    page = RatingPage(
+        ledger, sample, rater, items, answers, claim=lambda: plan.state(labels(page.sample)).sentence, more=more
+    )
+    return page
 
 
 def serve_rating(
-    run: RunLike, *, rater: str, n: int, seed: int = 0, port: int = 0, ready: Callable[[str, int], None]
-) -> int:
+    run: RunLike,
+    *,
+    rater: str,
+    n: int,
+    conditions: Sequence[str] = (),
+    on: str | None = None,
+    batch: int = 20,
+    most: int = 200,
+    seed: int = 0,
+    port: int = 0,
+    ready: Callable[[str, int], None],
+) -> tuple[int, str]:
     """Serve the rating page on loopback until interrupted; `ready` gets the address and how many are to be rated.
 
-    Returns how many answers of the sample this rater has rated.
+    Returns how many answers of the sample this rater has rated, and where the claim stands.
     """
+    tables = read_tables(run)
     with open_ledger(run, mode="write") as ledger:
-        page = open_rating(ledger, rater, n=n, seed=seed)
-
+        page = open_rating(
+            ledger,
+            rater,
+            n=n,
+            seed=seed,
+            labelling=lambda sample: labelling_of(
+                tables, sample, conditions=conditions, on=on, batch=batch, most=max(most, n)
+            ),
+        )
         serving = serve_loopback(
             page.app(),
             port=port,
@@ -78,7 +127,8 @@ def serve_rating(
         )
         with contextlib.suppress(KeyboardInterrupt):  # how a rater stops for today: everything is in the ledger
             asyncio.run(serving)
-        return int(page.state()["done"])
+        state = page.state()
+        return int(state["done"]), str(state["claim"])
 
 
 def _code(sample: Sample, position: int) -> str:
@@ -86,32 +136,80 @@ def _code(sample: Sample, position: int) -> str:
     return hashlib.sha256(f"{sample.seed}|{sample.chosen[position]}".encode()).hexdigest()[:8]
 
 
-def write_sheet(run: RunLike, output: str | Path, *, rater: str = "", n: int, seed: int = 0) -> int:
-    """Write the sample as a blind sheet with empty `severity` and `mechanism` columns, in a shuffled order."""
+def write_sheet(
+    run: RunLike,
+    output: str | Path,
+    *,
+    rater: str = "",
+    n: int,
+    conditions: Sequence[str] = (),
+    on: str | None = None,
+    batch: int = 20,
+    most: int = 200,
+    seed: int = 0,
+) -> int:
+    """Write what is to be rated as a blind sheet with empty `severity` and `mechanism` columns, in a shuffled order.
+
+    It is what the rater has not rated yet; where that is nothing, the next batch for the claim. 0: no more is needed.
+    """
+    tables = read_tables(run)
     with open_ledger(run, mode="write") as ledger:
         sample = shared_sample(ledger, n=n, seed=seed)
+        people = ledger.ratings(kind="human")
+        done = {(r.item, r.condition, r.draw) for r in people if r.rater == rater}
+        if rater and done >= set(sample.chosen):
+            plan = labelling_of(tables, sample, conditions=conditions, on=on, batch=batch, most=max(most, n))
+            larger = None if plan is None else plan.grow(sample, labels_of(people, sample))
+            if larger is not None:
+                sample = larger
+                keep_sample(ledger, sample)
         items = {item.id: item for item in ledger.items()}
         answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
     rows: list[dict[str, Any]] = []
     for position in sample.order(rater):
         key = sample.chosen[position]
+        if key in done:
+            continue
         item = items[key[0]]
         values = (_code(sample, position), item.prompt, item.reference, answers[key].text, None, None)
         rows.append(dict(zip(SHEET, values, strict=True)))
-    kinds = {"severity": pl.Float64, "mechanism": pl.String}
-    export_table(pl.DataFrame(rows, schema_overrides=kinds), Path(output))
+    if rows:
+        kinds = {"severity": pl.Float64, "mechanism": pl.String}
+        export_table(pl.DataFrame(rows, schema_overrides=kinds), Path(output))
     return len(rows)
 
 
-def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> int:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedRatings(Result):
+    """How many ratings were taken, how many replaced one of the same rater, and how many are of another answer.
+
+    `changed` rows of a sheet hold another answer than the run does now: what they rate is gone, and they are left out.
+    """
+
+    taken: int
+    replaced: int
+    changed: int
+    claim: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.taken:,} human ratings imported."
+        if self.replaced:
+            text += f" {self.replaced:,} replace an earlier one of the same rater."
+        if self.changed:
+            text += f" {self.changed:,} rate an answer that has changed since, and are left out."
+        return f"{text} {self.claim}".rstrip()
+
+
+def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> ImportedRatings:
     """Read a filled sheet, or a ratings table with `item` and `condition`, into the run as human ratings.
 
     Rows without a severity are not yet rated and are passed over. Ratings of another kind are refused.
     """
-    frame = read_frame(path)
+    frame, changed = read_frame(path), 0
+    tables = read_tables(run)
     with open_ledger(run, mode="write") as ledger:
         if "id" in frame.columns and "item" not in frame.columns:
-            ratings = _from_sheet(ledger, frame, path, rater)
+            ratings, changed = _from_sheet(ledger, frame, path, rater)
         else:
             ratings = list(read_ratings(path).ratings)
             other = next((r for r in ratings if r.kind != "human"), None)
@@ -133,22 +231,35 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> int:
             check_severity(r.severity if r.severity is not None else -1.0, where=where)
             check_mechanism(r.mechanism, where=where)
         if not ratings:
-            raise InputError(f"{path} holds no rating.", remedy="Fill in the severity column.")
+            rest = f" {changed:,} rate an answer that has changed since." if changed else ""
+            raise InputError(f"{path} holds no rating.{rest}", remedy="Fill in the severity column of a new sheet.")
+        before = {(r.item, r.condition, r.draw, r.rater) for r in ledger.ratings(kind="human")}
+        keys = [(r.item, r.condition, r.draw, r.rater) for r in ratings]
+        twice = len(keys) - len(set(keys))
         ledger.add_ratings(ratings)
-    return len(ratings)
+        note = ledger.note(SAMPLE_NOTE)
+        claim = ""
+        if note is not None:
+            sample = Sample.from_dict(note)
+            plan = labelling_of(tables, sample)
+            claim = "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample)).sentence
+    replaced = twice + sum(key in before for key in set(keys))
+    return ImportedRatings(taken=len(set(keys)), replaced=replaced, changed=changed, claim=claim)
 
 
-def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> list[Rating]:
+def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> tuple[list[Rating], int]:
     if not rater.strip():
         raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
     if "severity" not in frame.columns:
-        raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter rate --sheet` wrote.")
+        raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter label --sheet` wrote.")
     note = ledger.note(SAMPLE_NOTE)
     if note is None:
         raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
     sample = Sample.from_dict(note)
     position = {_code(sample, i): i for i in range(len(sample.chosen))}
+    texts = {(a.item, a.condition, a.draw): a.text for a in ledger.answers()}
     ratings: dict[int, Rating] = {}
+    changed = 0
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         code, given = str(row["id"]).strip(), row["severity"]
         if given is None or str(given).strip() == "":
@@ -163,7 +274,10 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
             severity = float(str(given).replace(",", "."))
         except ValueError as error:
             raise InputError(f"{path}, row {number}: severity {given!r} is no number.", remedy="Use 0 to 4.") from error
-        item, condition, draw = sample.chosen[position[code]]
+        item, condition, draw = key = sample.chosen[position[code]]
+        if row.get("answer") is not None and _bare(str(row["answer"])) != _bare(texts.get(key, "")):
+            changed += 1
+            continue
         ratings[position[code]] = Rating(
             item=item,
             condition=condition,
@@ -173,4 +287,9 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
             severity=severity,
             mechanism=str(row.get("mechanism") or "").strip().lower(),
         )
-    return list(ratings.values())
+    return list(ratings.values()), changed
+
+
+def _bare(text: str) -> str:
+    """Letters and digits alone: what spreadsheets leave of a text."""
+    return "".join(c for c in text if c.isalnum())

@@ -74,5 +74,5 @@ def agreement(
 def _read(file: str) -> RatingsFile:
     found = read_ratings(file)
     if not found.ratings:
-        raise InputError(f"{file} holds no ratings.", remedy="Run `richter judge` or `richter rate` on it first.")
+        raise InputError(f"{file} holds no ratings.", remedy="Run `richter judge` or `richter label` on it first.")
     return found

@@ -35,8 +35,8 @@ COMMANDS = {
     "import": ("_import", "import_logs", "Read logs of other tools into a run."),
     "judge": ("_judge", "judge", "Rate answers by rules and by judge models."),
     "kb": ("_kb", "kb", "Build and inspect knowledge bases to search for errors."),
+    "label": ("_label", "label", "Label answers by hand, blind, until a claim is decided."),
     "plan": ("_plan", "plan", "Write, lock and check a plan before looking at data."),
-    "rate": ("_rate", "rate", "Rate answers by hand, blind, in a local page or a sheet."),
     "report": ("_report", "report", "What a run shows, as a page, JSON, Markdown and figures."),
     "run": ("_run", "run", "List runs and show what is in one."),
     "search": ("_search", "search", "Find where the model fails, under a budget."),
@@ -49,7 +49,7 @@ COMMANDS = {
 # the question that a command answers -> the commands; the first group is what `richter --help` shows
 GROUPS = {
     "Start here": ("demo", "compare", "report", "view", "audit", "gate", "import", "help"),
-    "Look at answers and runs": ("check", "run", "export", "rate", "agreement"),
+    "Look at answers and runs": ("check", "run", "export", "label", "agreement"),
     "Is it better, how bad are its errors, does it know": ("severity", "tail", "calibration", "floors"),
     "Find where it fails": ("search", "kb"),
     "Ask and judge, step by step": ("ask", "judge", "draw", "bench"),

@@ -33,7 +33,7 @@ from richter.judge._reliability import (
 )
 from richter.judge._rubric import GRID, Rubric, check_mechanism, check_severity, rubric, snap
 from richter.judge._rules import LABELS, RuleJudge, RuleScore, rule_label
-from richter.judge._sample import SAMPLE_NOTE, Sample, band, draw_sample
+from richter.judge._sample import SAMPLE_NOTE, Sample, band, draw_sample, extend_sample
 
 __all__ = [
     "AGREE_WITHIN",
@@ -67,6 +67,7 @@ __all__ = [
     "deal",
     "draw_sample",
     "error_reply",
+    "extend_sample",
     "judge_decoding",
     "judge_detail",
     "judge_messages",

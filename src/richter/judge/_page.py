@@ -28,17 +28,27 @@ LONGEST_BODY = 10_000
 class RatingPage:
     """One rater's session on one sample. Every rating is in the ledger before the next answer is shown.
 
-    What the rater sees is blind: neither condition, item id, judge score nor other raters.
+    What the rater sees is blind: neither condition, item id, judge score nor other raters. `claim` says where the
+    labelled claim stands; `more` gives the sample with its next batch once this one is rated, or None to end.
     """
 
     def __init__(
-        self, ledger: Ledger, sample: Sample, rater: str, items: Mapping[str, Item], answers: Mapping[Key, Answer]
+        self,
+        ledger: Ledger,
+        sample: Sample,
+        rater: str,
+        items: Mapping[str, Item],
+        answers: Mapping[Key, Answer],
+        *,
+        claim: Callable[[], str] | None = None,
+        more: Callable[[Sample], Sample | None] | None = None,
     ) -> None:
         if not rater.strip():
             raise InputError("The rater has no name.", remedy="Give one with --rater.")
         self.ledger, self.sample, self.rater, self.items, self.answers = ledger, sample, rater, items, answers
         self.order = sample.order(rater)
-        self.guard = LoopbackGuard(cookie="richter-rate", command="richter rate")
+        self._claim, self._more = claim, more
+        self.guard = LoopbackGuard(cookie="richter-rate", command="richter label")
         self._again: int | None = None  # a task that was taken back
         self.actions: dict[tuple[str, str], Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             ("GET", "api/scale"): lambda _: rubric().to_dict(),
@@ -60,6 +70,10 @@ class RatingPage:
         number = self._again
         if number is None:
             number = next((n for n in numbers if self._key(n) not in self.rated), None)
+        if number is None and self._more is not None:  # a batch is done: the next one, unless the claim is decided
+            larger = self._more(self.sample)
+            if larger is not None:
+                number, self.sample, self.order = len(self.order), larger, larger.order(self.rater)
         task = None
         if number is not None:
             key = self._key(number)
@@ -72,7 +86,8 @@ class RatingPage:
                 "severity": before.severity if before else None,
                 "mechanism": before.mechanism if before else "",
             }
-        return {"done": done, "total": len(self.order), "task": task}
+        claim = "" if self._claim is None else self._claim()
+        return {"done": done, "total": len(self.order), "task": task, "claim": claim}
 
     def rate(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Store one rating and go on."""

@@ -9,27 +9,37 @@ import numpy as np
 from richter.errors import InputError
 from richter.records import Answer
 
-__all__ = ["SAMPLE_NOTE", "Sample", "band", "draw_sample"]
+__all__ = ["SAMPLE_NOTE", "Sample", "band", "draw_sample", "extend_sample"]
 
 SAMPLE_NOTE = "rating sample"  # the ledger's note of which answers people rate, and of every answer's stratum
 
 Key = tuple[str, str, int]  # item, condition, draw
 BANDS = ((0.0, "0"), (1.0, "0.5-1"), (2.0, "1.5-2"), (3.0, "2.5-3"), (4.0, "3.5-4"))
 LEAST = 2  # a stratum with one label has no variance
+ENOUGH = 5  # labels that a stratum should have: bands are joined before anything is drawn where they would not
+# how many of the bands above are joined, by how many are left
+_JOINED = {4: (0, 1, 2, 3, 3), 3: (0, 1, 1, 2, 2), 2: (0, 1, 1, 1, 1), 1: (0, 0, 0, 0, 0)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The answers to be rated, and every answer's stratum, from which inclusion probabilities follow."""
+    """The answers to be rated, and every answer's stratum, from which inclusion probabilities follow.
+
+    `batches` are the numbers that were drawn at a time: a later batch comes after an earlier one for every rater.
+    """
 
     chosen: tuple[Key, ...]
     strata: Mapping[Key, str]
     seed: int
+    batches: tuple[int, ...] = ()
 
     def order(self, rater: str) -> list[int]:
-        """The order in which a rater sees the chosen answers: a shuffle by the rater's name and the seed."""
-        entropy = [self.seed, *rater.encode()]
-        return [int(i) for i in np.random.default_rng(entropy).permutation(len(self.chosen))]
+        """The order in which a rater sees the chosen answers: within each batch a shuffle by name and seed."""
+        rng = np.random.default_rng([self.seed, *rater.encode()])
+        order: list[int] = []
+        for size in self.batches or (len(self.chosen),):
+            order += [len(order) + int(i) for i in rng.permutation(size)]
+        return order
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -37,6 +47,7 @@ class Sample:
             "seed": self.seed,
             "chosen": [list(key) for key in self.chosen],
             "strata": [[*key, stratum] for key, stratum in self.strata.items()],
+            "batches": list(self.batches),
         }
 
     @classmethod
@@ -46,30 +57,39 @@ class Sample:
             chosen=tuple((item, condition, int(draw)) for item, condition, draw in row["chosen"]),
             strata={(item, condition, int(draw)): stratum for item, condition, draw, stratum in row["strata"]},
             seed=int(row["seed"]),
+            batches=tuple(row.get("batches", ())),
         )
 
 
-def band(severity: float | None) -> str:
-    """The band of a judge's or rule's score in which an answer is drawn."""
+def band(severity: float | None, bands: int = len(BANDS)) -> str:
+    """The band of a judge's or rule's score in which an answer is drawn, with some of them joined."""
     if severity is None:
         return "unscored"
-    return next(name for limit, name in BANDS if severity <= limit)
+    place = next(k for k, (limit, _) in enumerate(BANDS) if severity <= limit)
+    if bands >= len(BANDS):
+        return BANDS[place][1]
+    mine = [k for k in range(len(BANDS)) if _JOINED[bands][k] == _JOINED[bands][place]]
+    low, high = BANDS[mine[0]][1].split("-")[0], BANDS[mine[-1]][1].split("-")[-1]
+    return low if low == high else f"{low}-{high}"
 
 
 def draw_sample(answers: Sequence[Answer], scores: Mapping[Key, float | None], n: int, *, seed: int) -> Sample:
     """Draw n answers at random within strata of condition and score band, the strata as even as their sizes allow.
 
     Even strata put labels where severe answers are, which are few; the correction weights them back. Every stratum
-    gets at least two labels, or all it has.
+    gets at least two labels, or all it has; neighbouring bands are joined where they would get fewer than five.
     """
     strata: dict[Key, str] = {}
     members: dict[str, list[Key]] = {}
-    for answer in answers:
-        if answer.error:
-            continue
-        key = (answer.item, answer.condition, answer.draw)
-        strata[key] = f"{answer.condition} | {band(scores.get(key))}"
-        members.setdefault(strata[key], []).append(key)
+    for bands in (len(BANDS), *_JOINED):
+        strata, members = {}, {}
+        for answer in answers:
+            if not answer.error:
+                key = (answer.item, answer.condition, answer.draw)
+                strata[key] = f"{answer.condition} | {band(scores.get(key), bands)}"
+                members.setdefault(strata[key], []).append(key)
+        if sum(min(ENOUGH, len(keys)) for keys in members.values()) <= n:
+            break
     if not strata:
         raise InputError("There are no answers to rate.", remedy="Run `richter ask` first.")
     least = sum(min(LEAST, len(keys)) for keys in members.values())
@@ -89,4 +109,20 @@ def draw_sample(answers: Sequence[Answer], scores: Mapping[Key, float | None], n
     for name in sorted(members):
         keys = sorted(members[name])
         chosen += [keys[i] for i in sorted(rng.choice(len(keys), wanted[name], replace=False))]
-    return Sample(chosen=tuple(chosen), strata=strata, seed=seed)
+    return Sample(chosen=tuple(chosen), strata=strata, seed=seed, batches=(len(chosen),))
+
+
+def extend_sample(sample: Sample, wanted: Mapping[str, int]) -> Sample:
+    """The sample with so many more answers of each stratum, at random among those not drawn yet."""
+    rng = np.random.default_rng([sample.seed, len(sample.chosen)])
+    drawn = set(sample.chosen)
+    more: list[Key] = []
+    for name in sorted(wanted):
+        left = sorted(key for key, stratum in sample.strata.items() if stratum == name and key not in drawn)
+        if left:
+            more += [left[i] for i in sorted(rng.choice(len(left), min(wanted[name], len(left)), replace=False))]
+    return dataclasses.replace(
+        sample,
+        chosen=(*sample.chosen, *more),
+        batches=(*(sample.batches or (len(sample.chosen),)), *([len(more)] if more else [])),
+    )

@@ -407,7 +407,7 @@ def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure])
 
 def _evidence_words(evidence: Evidence) -> str:
     if evidence.kind is None:
-        return "No answer is rated yet. Rate them with richter judge or richter rate."
+        return "No answer is rated yet. Rate them with richter judge or richter label."
     who = {"given": "severities given", "grader": "grades"}.get(evidence.kind, f"{evidence.kind} ratings")
     if not evidence.errors:
         return f"The {who} find no error."

@@ -92,7 +92,7 @@ def severity_by_labels(
             f"{labelled} human labels are too few to know the judges' errors: {FEWEST_LABELS} are needed.",
             n=labelled,
             needed=FEWEST_LABELS,
-            remedy="Label more answers: richter rate.",
+            remedy="Label more answers: richter label.",
         )
     answers = np.bincount(index[index >= 0], minlength=9).astype(np.float64)
     pairs = np.bincount(index[both] * 9 + label[both], minlength=81).reshape(9, 9).astype(np.float64)

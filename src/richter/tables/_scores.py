@@ -13,7 +13,7 @@ def scores_table(tables: Tables) -> pl.DataFrame:
     first = tables.first_draws()
     found = severity_of(first).drop("draw", "raters")
     if found.is_empty():
-        raise InputError(f"{tables.name} holds no severities.", remedy="Run `richter judge` or `richter rate` first.")
+        raise InputError(f"{tables.name} holds no severities.", remedy="Run `richter judge` or `richter label` first.")
     own = first.answers.select("item", "condition", "domain", pl.col("tier").cast(pl.Int64, strict=False))
     found = found.join(own, on=("item", "condition"), how="left", maintain_order="left")
     ratings = first.ratings.filter(pl.col("kind") == tables.counting)

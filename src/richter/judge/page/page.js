@@ -65,6 +65,7 @@ function draw() {
 function show(state) {
   task = state.task; at("trouble").textContent = "";
   at("progress").textContent = `${state.done} of ${state.total} rated`;
+  at("claim").textContent = state.claim || "";
   at("task").hidden = !task; at("done").hidden = Boolean(task);
   if (!task) return;
   at("question").textContent = task.question; at("reference").textContent = task.reference;
