@@ -40,7 +40,7 @@ from richter.severity import (
 )
 from richter.stats import Mapper, in_threads, overcall_rate
 from richter.store import Place
-from richter.tables import RatingsFile, ReadOptions, Tables, read_ratings, read_tables, severity_scores
+from richter.tables import RatingsFile, ReadOptions, Tables, read_ratings, read_tables, severity_of, severity_scores
 
 __all__ = ["SeverityReport", "read_traffic", "weigh_scores"]
 
@@ -170,7 +170,7 @@ def weigh_scores(
     rng = np.random.default_rng(seed)
     labels = _labels(human, scores)
     corrected, skipped = _corrected(labels, judge_errors, scores, level, rng)
-    basis = JUDGED if tables.counting in ("judge", "given", None) else f"as rated {tables.basis}".strip()
+    basis = JUDGED if tables.counting in ("judge", "given", None) else tables.basis
     study = study_severity(
         scores, recipe=recipe, traffic=mix, corrected=corrected, n_resamples=n_resamples, level=level, basis=basis,
         rng=rng, mapper=mapper, **values, **stamp,
@@ -242,8 +242,7 @@ def _correct_with_severity(tables: Tables) -> Iterator[str]:
     if tables.counting is None or "accuracy" not in set(tables.scores["metric"].unique()):
         return
     right = tables.scores.filter(pl.col("metric") == "accuracy", pl.col("value").is_not_null())
-    rated = tables.ratings.filter(pl.col("kind") == tables.counting, pl.col("severity").is_not_null())
-    both = right.join(rated, on=["item", "condition", "draw"], how="inner")
+    both = right.join(severity_of(tables), on=["item", "condition", "draw"], how="inner")
     odd = both.filter((pl.col("value") == 1) & (pl.col("severity") > 0)).height
     if odd:
         yield f"{odd:,} answers are graded correct and have a severity above 0; here the severity counts."
@@ -294,10 +293,14 @@ def _corrected(
                 remedy="Give a third rating, human labels (--human), or a table of errors.",
             )
         own = {name: scores.judges[:, :, j].T for j, name in enumerate(scores.conditions)}
-        return severity_by_ratings(own, level=level, rng=rng), {}
+        return severity_by_ratings(own, groups=scores.groups, level=level, rng=rng), {}
     found: dict[str, TrueSeverity] = {}
     skipped: dict[str, str] = {}
     if errors is not None:
+        if scores.groups is not None:
+            raise InputError(
+                "A stated table of judges' errors allows for no groups.", remedy="Give human labels (--human) instead."
+            )
         table = _read_errors(errors)
         for name, severity in scores.columns().items():
             if not np.isnan(severity).all():
@@ -307,7 +310,9 @@ def _corrected(
         return found, skipped
     for j, name in enumerate(scores.conditions):
         try:
-            found[name] = severity_by_labels(scores.severity[:, j], labels.severity[:, j], level=level, rng=rng)
+            found[name] = severity_by_labels(
+                scores.severity[:, j], labels.severity[:, j], groups=scores.groups, level=level, rng=rng
+            )
         except InputError as error:
             skipped[name] = str(error)
     return found, skipped

@@ -265,7 +265,10 @@ def _conditions_table(study: SeverityStudy) -> Table:
         row += ["-", "-"] if span is None else [f"{found.mean_given_error:.2f}", f"{span.low:.2f} .. {span.high:.2f}"]
         table.add_row(*row, *([_rate(found.rates, 3.0)] if on_grid and found.rates is not None else []))
     if on_grid:
-        table.caption = f"per million answers, with the exact upper limit at {study.level:.0%}"
+        grouped = any(c.unit == "group" for c in study.claims)
+        table.caption = f"per million answers, with the exact upper limit at {study.level:.0%}" + (
+            ", as if answers of a group were independent" if grouped else ""
+        )
     return table
 
 

@@ -8,13 +8,15 @@ a stated table of errors. Two exchangeable judges alone do not.
 import dataclasses
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from richter.claims import Evidence
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, Result
+from richter.records import Interval, Result, Unit
 from richter.severity._b_value import PER_STEP, PLANNED
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
 from richter.severity._kernels import TRUNCATED, fit_fixed
@@ -53,6 +55,8 @@ class TrueSeverity(Result):
 
     basis: str
     n: int
+    units: int
+    unit: Unit
     at_least: dict[str, Estimated]
     error_rate: Estimated
     mean: Estimated
@@ -68,6 +72,7 @@ def severity_by_labels(
     judged: ArrayLike,
     human: ArrayLike,
     *,
+    groups: ArrayLike | None = None,
     m_min: float = PLANNED,
     n_resamples: int = 4000,
     level: float = 0.95,
@@ -98,22 +103,31 @@ def severity_by_labels(
     pairs = np.bincount(index[both] * 9 + label[both], minlength=81).reshape(9, 9).astype(np.float64)
     prior = _neighbours(pairs)
     overall = answers / answers.sum() @ ((pairs + 1e-6 * prior) / (pairs + 1e-6 * prior).sum(axis=1, keepdims=True))
-    weight = _dirichlet(answers + 1e-9, n_resamples, rng)
-    shares = np.zeros((n_resamples, 9))
-    for h in range(9):
-        shares += weight[:, h, None] * _dirichlet(pairs[h] + prior[h], n_resamples, rng)
+    unit = _units(groups, index.size)
+    drawn_answers: Floats = np.broadcast_to(answers, (n_resamples, 9))
+    drawn_pairs: Floats = np.broadcast_to(pairs, (n_resamples, 9, 9))
+    if unit is not None:  # whole groups are drawn anew, and the posteriors are taken on what was drawn
+        times = rng.multinomial(unit.max() + 1, np.full(unit.max() + 1, 1 / (unit.max() + 1)), size=n_resamples)
+        rated = index >= 0
+        drawn_answers = _drawn(times, unit[rated], index[rated], 9)
+        drawn_pairs = _drawn(times, unit[both], index[both].astype(np.intp) * 9 + label[both], 81).reshape(-1, 9, 9)
+    weight = _dirichlet(drawn_answers + 1e-9, rng)
+    shares = np.einsum("rh,rhk->rk", weight, _dirichlet(drawn_pairs + prior, rng))
     above = int(pairs[:, level_index(m_min) :].sum())
     why = f"{above} human labels at or above {m_min:g} are too few for a slope: {FEWEST_ABOVE} are needed"
     found = _summary(
         overall,
         shares,
         n=int((index >= 0).sum()),
+        unit=unit,
         basis=f"corrected by {labelled:,} human labels",
         m_min=m_min,
         blocked=why if above < FEWEST_ABOVE else None,
         level=level,
     )
     flagged, given = LEVELS[index[index >= 0]], np.where(label < 0, np.nan, LEVELS[label])[index >= 0]
+    if unit is not None:  # the rare-safe form knows no groups
+        return found
     rates = {}
     for name, at in zip(found.at_least, POSITIVE, strict=True):
         rate = ppi_rate(given, flagged, float(at), strata=index[index >= 0], level=level)
@@ -128,9 +142,26 @@ def _neighbours(pairs: Floats) -> Floats:
     return np.asarray(0.5 / 9 + 0.5 * known / known.sum(axis=1, keepdims=True))
 
 
-def _dirichlet(alpha: Floats, size: int, rng: np.random.Generator) -> Floats:
-    drawn = rng.standard_gamma(alpha, size=(size, len(alpha)))
-    return np.asarray(drawn / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300))
+def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
+    drawn = rng.standard_gamma(alpha)
+    return np.asarray(drawn / np.maximum(drawn.sum(axis=-1, keepdims=True), 1e-300))
+
+
+def _units(groups: ArrayLike | None, size: int) -> NDArray[np.intp] | None:
+    """Each answer's group as a code; None where answers are independent."""
+    if groups is None:
+        return None
+    codes = np.asarray(groups).ravel()
+    if len(codes) != size:
+        raise InputError(f"{len(codes)} groups for {size} answers.", remedy="Give one group an answer.")
+    return np.unique(codes, return_inverse=True)[1].astype(np.intp)
+
+
+def _drawn(times: NDArray[np.int64], unit: NDArray[np.intp], cell: NDArray[Any], cells: int) -> Floats:
+    """Counts by cell when each group counts as often as it was drawn."""
+    size = times.shape[1]
+    by_unit = np.bincount(unit * cells + cell, minlength=size * cells).reshape(size, cells).astype(np.float64)
+    return np.asarray(times.astype(np.float64) @ by_unit)
 
 
 def severity_by_confusion(
@@ -232,6 +263,7 @@ def _latent(votes: NDArray[np.int64], *, start: Floats | None = None, steps: int
 def severity_by_ratings(
     ratings: Mapping[str, Floats],
     *,
+    groups: ArrayLike | None = None,
     m_min: float = PLANNED,
     n_resamples: int = 200,
     level: float = 0.95,
@@ -240,14 +272,18 @@ def severity_by_ratings(
     """Every condition from three or more ratings an answer (answers x raters; NaN: none) with independent errors.
 
     One table of errors for all conditions (`rater_errors`) and each condition's shares behind the histogram of its
-    ratings. Answers are resampled and all is fitted anew, so that the table's own error is in the limits.
+    ratings. Answers (whole groups, where given) are resampled and all is fitted anew, so that the table's own error is
+    in the limits.
     """
     levels = {name: snap(x) for name, x in ratings.items()}
     votes = {name: np.stack([(x == k).sum(axis=1) for k in range(9)], axis=1) for name, x in levels.items()}
     table = _latent(np.concatenate(list(votes.values())))
     drawn: dict[str, list[Floats]] = {name: [] for name in votes}
+    n_rows = len(next(iter(votes.values())))
+    unit = _units(groups, n_rows)
     for _ in range(n_resamples):
-        again = {name: v[rng.integers(0, len(v), len(v))] for name, v in votes.items()}
+        chosen = _resample(unit, n_rows, rng)
+        again = {name: v[chosen] for name, v in votes.items()}
         own = _latent(np.concatenate(list(again.values())), start=table, steps=60)
         for name, v in again.items():
             drawn[name].append(_unmixed(v.sum(axis=0)[None, :] / v.sum(), own)[0])
@@ -261,6 +297,7 @@ def severity_by_ratings(
             overall,
             np.array(drawn[name]),
             n=n,
+            unit=unit,
             basis="corrected by three or more ratings an answer, whose errors are taken as independent",
             m_min=m_min,
             blocked=why if above < FEWEST_ABOVE else None,
@@ -269,8 +306,24 @@ def severity_by_ratings(
     return out
 
 
+def _resample(unit: NDArray[np.intp] | None, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Rows drawn anew, or all rows of groups drawn anew."""
+    if unit is None:
+        return rng.integers(0, size, size)
+    rows = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
+    return np.concatenate([rows[k] for k in rng.integers(0, len(rows), len(rows))])
+
+
 def _summary(
-    overall: Floats, shares: Floats, *, n: int, basis: str, m_min: float, blocked: str | None, level: float
+    overall: Floats,
+    shares: Floats,
+    *,
+    n: int,
+    unit: NDArray[np.intp] | None = None,
+    basis: str,
+    m_min: float,
+    blocked: str | None,
+    level: float,
 ) -> TrueSeverity:
     point = overall[None, :]
 
@@ -289,6 +342,8 @@ def _summary(
     return TrueSeverity(
         basis=basis,
         n=n,
+        units=n if unit is None else int(unit.max()) + 1,
+        unit="item" if unit is None else "group",
         at_least={
             f"{POSITIVE[k - 1]:.1f}": of(point[:, k:].sum(axis=1), shares[:, k:].sum(axis=1)) for k in range(1, 9)
         },
@@ -322,11 +377,11 @@ def true_difference(first: TrueSeverity, second: TrueSeverity) -> Evidence:
     spread = float(np.std(draws, ddof=1))
 
     def interval(level: float) -> Interval:
-        """Percentiles as far as the draws resolve, then stretched by the half-widths' growth."""
+        """Percentiles as far as the draws resolve, beyond that stretched as a normal's."""
         known = min(level, 1 - 20 / size)
         low, high = np.quantile(draws, [(1 - known) / 2, (1 + known) / 2])
-        grow = math.sqrt(math.log1p(-known) / math.log1p(-level)) if level > known else 1.0
-        low, high = estimate + (low - estimate) / grow, estimate + (high - estimate) / grow
+        stretch = float(ndtri(0.5 + level / 2) / ndtri(0.5 + known / 2))
+        low, high = estimate + (low - estimate) * stretch, estimate + (high - estimate) * stretch
         return Interval(
             low=float(min(low, estimate)),
             high=float(max(high, estimate)),
@@ -339,6 +394,7 @@ def true_difference(first: TrueSeverity, second: TrueSeverity) -> Evidence:
         interval=interval,
         values=values,
         n=min(first.n, second.n),
-        units=min(first.n, second.n),
+        units=min(first.units, second.units),
+        unit=first.unit,
         standard_error=spread,
     )

@@ -1,0 +1,143 @@
+"""False claims and power of `discriminate`: without a law, by b behind its gate, and by the paper's rule.
+
+Studies of simulated models on simulated items; items differ in difficulty, so that models err on the same ones more
+often than chance. Prints, per scenario, the share of studies with a false claim of each kind, the mean number of pairs
+each rule calls different, and where models differ the power. Studies are kept in a file as they are done; started
+again, the study goes on with what is missing.
+
+    python studies/severity_claims.py [studies per scenario] [file] [scenario ...]
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from richter.records import Verdict
+from richter.severity import discriminate
+
+Law = NDArray[np.float64]
+
+
+def shaped(b: float, factors: tuple[float, ...] = ()) -> Law:
+    p = 10 ** (-b * 0.5 * np.arange(8))
+    p[: len(factors)] *= factors
+    return p / p.sum()
+
+
+def moved(law: Law, mean: float) -> Law:
+    """The law tilted until the mean severity of an error is this."""
+    levels = np.arange(1, 9) / 2
+    low, high = -5.0, 5.0
+    for _ in range(60):
+        tilt = (low + high) / 2
+        p = law * np.exp(tilt * levels)
+        p /= p.sum()
+        low, high = (tilt, high) if p @ levels < mean else (low, tilt)
+    return p
+
+
+SLIPS = (1.0, 1.3, 1.6, 2.0, 2.5, 3.0)
+BASE = shaped(0.6)
+MEAN = float(BASE @ (np.arange(1, 9) / 2))
+
+
+def six(b: float) -> list[Law]:
+    """Equal slopes from 1.5 up, more and more minor slips below."""
+    return [shaped(b, (f, 1 + (f - 1) / 2)) for f in SLIPS]
+
+
+# laws, items, error rate, items a group (1: none), the measure decided first
+SCENARIOS: dict[str, tuple[list[Law], int, float, int, str]] = {
+    "six equal slopes, b = 0.8": (six(0.8), 10_000, 0.4, 1, "b"),
+    "six equal slopes, b = 1.0": (six(1.0), 10_000, 0.4, 1, "b"),
+    "six equal slopes, b = 1.2, 20,000 items": (six(1.2), 20_000, 0.4, 1, "b"),
+    "six identical": ([BASE] * 6, 2_500, 0.25, 1, "severity_given_error"),
+    "six identical, groups of 25": ([BASE] * 6, 2_500, 0.25, 25, "severity_given_error"),
+    "21 identical": ([BASE] * 21, 2_500, 0.25, 1, "severity_given_error"),
+    "21 models, means 0.1 apart": (
+        [BASE] * 7 + [moved(BASE, MEAN + 0.1)] * 7 + [moved(BASE, MEAN + 0.2)] * 7,
+        2_500,
+        0.25,
+        1,
+        "severity_given_error",
+    ),
+}
+SAME_SLOPE = "six equal"
+
+
+def simulate(laws: list[Law], n: int, rate: float, size: int, rng: np.random.Generator) -> dict[str, Law]:
+    group = np.arange(n) // size
+    chance = np.where(rng.random(n)[group] < 0.5, 1.6, 0.4) * rate
+    taste = rng.normal(0, 0.5, (group.max() + 1, len(laws))) if size > 1 else None
+    out = {}
+    for i, law in enumerate(laws):
+        wrong = rng.random(n) < chance
+        level = rng.choice(8, size=n, p=law)
+        if taste is not None:  # errors of a group are alike in gravity, in each model its own way
+            level = np.clip(np.round(level + taste[group, i] * 2), 0, 7)
+        out[f"m{i:02d}"] = np.where(wrong, level / 2 + 0.5, 0.0)
+    return out
+
+
+def study(name: str, number: int) -> dict[str, float]:
+    laws, n, rate, size, primary = SCENARIOS[name]
+    rng = np.random.default_rng([17, list(SCENARIOS).index(name), number])
+    data = simulate(laws, n, rate, size, rng)
+    groups = None if size == 1 else np.arange(n) // size
+    found = discriminate(data, groups=groups, primary=primary, n_resamples=400, rng=rng, mapper=map)
+    first = [c for c in found.claims if c.primary]
+    # with slopes as the primary measure every pair is false; otherwise pairs of the same law
+    place = {c: k for k, c in enumerate(data)}
+    same = [name.startswith(SAME_SLOPE) or laws[place[c.conditions[0]]] is laws[place[c.conditions[1]]] for c in first]
+    hit = [c.verdict is Verdict.VERIFIED for c in first]
+    counts = found.counts
+    return {
+        "false": float(any(h and s for h, s in zip(hit, same, strict=True))),
+        "power": float(np.mean([h for h, s in zip(hit, same, strict=True) if not s]))
+        if not all(same)
+        else float("nan"),
+        "pairs": len(first),
+        "shown": sum(hit),
+        "adequate": counts.adequate,
+        "matched": counts.matched,
+        "paper": counts.paper,
+        "paper, gap > 0.15": counts.paper_min_gap,
+        "screened by the mean": counts.screened["severity_given_error"],
+    }
+
+
+def main() -> None:
+    studies = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    file = Path(sys.argv[2] if len(sys.argv) > 2 else "severity_claims.jsonl")
+    wanted = sys.argv[3:] or list(SCENARIOS)
+    done: dict[str, dict[int, dict[str, float]]] = {}
+    if file.exists():
+        for row in map(json.loads, file.read_text().splitlines()):
+            done.setdefault(row["scenario"], {})[row["number"]] = row["found"]
+    for name in wanted:
+        rows = done.setdefault(name, {})
+        for number in range(studies):
+            if number not in rows:
+                rows[number] = study(name, number)
+                with file.open("a") as out:
+                    out.write(json.dumps({"scenario": name, "number": number, "found": rows[number]}) + "\n")
+        kept = [rows[number] for number in range(studies)]
+        mean = {key: float(np.nanmean([r[key] for r in kept])) if name else 0.0 for key in kept[0] if key != "power"}
+        power = [r["power"] for r in kept if not np.isnan(r["power"])]
+        low = mean["false"] - 2.33 * np.sqrt(mean["false"] * (1 - mean["false"]) / studies)
+        print(
+            f"{name}: {studies} studies; any false claim in {mean['false']:.3f} (lower 99% limit {low:.3f}); of "
+            f"{mean['pairs']:.0f} pairs {mean['shown']:.2f} shown; slopes adequate in {mean['adequate']:.1f} of "
+            f"{mean['matched']:.1f}; the paper's rule {mean['paper']:.1f}, with its gap "
+            f"{mean['paper, gap > 0.15']:.1f}; "
+            f"screened by the mean {mean['screened by the mean']:.1f}"
+            + (f"; power {np.mean(power):.3f}" if power else ""),
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
