@@ -132,7 +132,7 @@ def test_a_run_and_its_parts_are_asked_for_by_one_process(tmp_path: Path) -> Non
         hold(whole, "a")
         record(whole, "a", BOUND)
     with open_ledger(run_part(run, "draws"), mode="write") as part:
-        assert part.start_spending() == BOUND
+        assert part.start_spending() == (BOUND, Usage())
         assert [r.granted for r in hold(part, "b", limits=Limits(money_usd=0.9))] == [False]
         assert [r.granted for r in hold(part, "c", limits=Limits(money_usd=1.0, own_calls=1))] == [True]
         assert [r.granted for r in hold(part, "d", limits=Limits(money_usd=9.0, own_calls=1))] == [False]

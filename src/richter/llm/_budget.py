@@ -35,7 +35,7 @@ class Budget:
 
     def start_from(self, ledger: Ledger) -> None:
         """Count what the run has cost before."""
-        self.used, self.own = ledger.start_spending(), ledger.used()
+        self.used, self.own = ledger.start_spending()
         self._ledger, self._settled = ledger, asyncio.Event()
 
     @property

@@ -222,7 +222,7 @@ class HttpModel:
                 f"the server answered {status}{asked}: {message}",
                 retry_after_s=None if wait_s is None else min(wait_s, LONGEST_WAIT_S),
                 slow_down=status in (429, 503, 529),
-                maybe_billed=status in (500, 502, 504, 520, 522, 524),
+                maybe_billed=status not in (409, 425, 429, 503, 529),  # which say that it was not begun
             )
         raise Refused(refused)
 

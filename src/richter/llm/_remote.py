@@ -14,8 +14,8 @@ from concurrent.futures import Future
 from typing import Any
 
 from richter.engine import RayEngine, own_version
-from richter.errors import CallFailed, EngineError, RichterError
-from richter.llm._model import AttemptFailed, Message, Model, TryAgain
+from richter.errors import EngineError, RichterError
+from richter.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
 from richter.llm._providers import resolve
 from richter.records import Answer, Decoding
 
@@ -72,7 +72,7 @@ class Worker:
         except (AttemptFailed, RichterError) as error:
             given = error
         except Exception as error:  # a fault of ours must not leave the driver waiting
-            given = CallFailed(f"{self._name}: {type(error).__name__}: {error}")
+            given = Refused(f"{self._name}: {type(error).__name__}: {error}", maybe_billed=True)
         self._given.append((number, given))
         self._any.set()
 

@@ -444,14 +444,17 @@ class Ledger:
                 results.append("ours" if key in claims.ours else "theirs")
         return results
 
-    def start_spending(self) -> Usage:
-        """What the run with its parts has used so far. In a folder nobody else may spend on it until this closes."""
+    def start_spending(self) -> tuple[Usage, Usage]:
+        """What the run with its parts, and this ledger alone, have used so far.
+
+        In a folder nobody else may spend on the run until this closes.
+        """
         root = whole_run(self._place)
         if isinstance(root, Path) and self._lock is None:
             self._lock = take_lock(root, SPENDING_LOCK)
             here = Path(str(self._place)).absolute()
             self._spending().elsewhere = _used(p for p in _family(root) if Path(str(p)).absolute() != here)
-        return run_used(self._place)
+        return self._spending().used()
 
     def _spending(self) -> Spender:
         assert self._spender is not None, "this ledger is only read"

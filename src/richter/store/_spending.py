@@ -123,6 +123,15 @@ class Spender:
         """What is used in the other ledgers of the run, and what is in flight there."""
         return self.elsewhere, 0
 
+    def used(self) -> tuple[Usage, Usage]:
+        """What is used by now, over the run with its parts and in this ledger."""
+
+        def look(transaction: Transaction) -> tuple[Usage, Usage]:
+            own = self._others(transaction)[0] + self._spent + self._held
+            return own + self._elsewhere(transaction)[0], own
+
+        return self._database.write(look)
+
     def hold(self, wanted: Sequence[Attempt]) -> list[Room]:
         """Open attempts, one after the other, as far as there is room for them over the run."""
         self._begin()
