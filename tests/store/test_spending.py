@@ -211,6 +211,13 @@ def test_a_server_that_ignores_its_token_limit_is_seen_at_the_first_reply(tmp_pa
             concurrency=64,
         )
     assert api.requests.total() == 1  # the one that was in flight when it was first seen
+    with RawApi(long) as api:
+        model = api.model
+        with pytest.raises(BudgetExhausted):
+            ask_prompts(tmp_path / "again", model, ["q"] + [f"q{n}" for n in range(9)], budget="6ktok")
+        with pytest.raises(BudgetExhausted):  # 4,000 are spent; the next session knows that 2,000 will not do
+            ask_prompts(tmp_path / "again", model, [f"r{n}" for n in range(9)], budget="6ktok")
+        assert api.requests.total() == 1
 
 
 @pytest.mark.slow

@@ -105,7 +105,8 @@ class Asker:
         self._in_progress: dict[str, asyncio.Future[None]] = {}
         self._reached: set[str] = set()
         self._answered: set[str] = set()
-        self._excess: dict[str, float] = {}  # how many times its bound a call may cost, where a server showed it
+        # how many times its bound a call may cost, where a server showed it, here or in an earlier session
+        self._excess: dict[str, float] = {**(ledger.note("excess") or {})}
         self._failed_in_a_row = 0
         self._answered_at = -math.inf
         self.sentinels = Sentinels()
@@ -218,6 +219,7 @@ class Asker:
             name, least = job.model.name, self._bound(job, excess=1.0)
             excess = max(tokens / least.tokens, money / least.money_usd if least.money_usd else 0.0)
             self._excess[name] = max(self._excess.get(name, 1.0), 2 * excess)
+            self.ledger.set_note("excess", self._excess)
             limit.restart()
             self._say(f"{name} does not keep to the most tokens it is allowed: more of the budget is held for each")
         return Usage(1, tokens, money)
