@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.raw_server import RawApi, http, reply
 from helpers.server import FakeApi, answer_for
 from richter.errors import BudgetExhausted, MissingKey, ModelError, UnknownModel, Unreachable, WrongKey
 from richter.llm import Asker, Job, open_model, parse_budget
@@ -159,6 +160,9 @@ def test_no_secret_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ask_prompts(run, api.model, [f"q{n}" for n in range(50)], timeout_s=0.3, max_attempts=3)
     with FakeApi(key=secret, status=500) as api, pytest.raises(ModelError):
         ask_prompts(run, api.model, [f"r{n}" for n in range(50)], max_attempts=2)
+    for body in (b'{"error": "' + secret.encode() + b'"}', secret.encode(), reply(f"{secret} \ud800")):
+        with RawApi(lambda *_, body=body: http(body)) as api:  # what is kept aside is without it too
+            ask_prompts(run, api.model, [f"s{len(body)}"], max_attempts=1)
     for path in run.iterdir():
         assert secret.encode() not in path.read_bytes(), path
     model = open_model("http://127.0.0.1:9/v1#m")

@@ -89,7 +89,7 @@ class HttpModel:
         started = time.perf_counter()
         try:
             async with self._open().post(url, data=body, allow_redirects=False) as response:
-                content = await self._read(response)
+                content = self._without_key(await self._read(response))
                 status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
             raise TryAgain(f"cannot connect to {self._endpoint.url}: {error.os_error}", connected=False) from error
@@ -190,16 +190,18 @@ class HttpModel:
         if not change and "stream" not in sent and re.search(r"\bstream", named):
             self._streams, change = True, "answers are taken as streams"
         if change:
-            raise TryAgain(f"{self.name} refuses what was asked ({self._scrub(message)}): {change}", changed=True)
+            raise TryAgain(
+                f"{self.name} refuses what was asked ({printable(message, limit=300)}): {change}", changed=True
+            )
 
-    def _scrub(self, text: str) -> str:
-        """A server may echo the key in its error; it must not reach a log."""
-        key = self._endpoint.key
-        return printable(text.replace(key, "***") if key else text, limit=300)
+    def _without_key(self, content: bytes) -> bytes:
+        """A server may echo the key; it must not reach a log or the ledger."""
+        key = self._endpoint.key.encode()
+        return content.replace(key, b"***") if key else content
 
     def _refuse(self, status: int, headers: Any, content: bytes) -> None:
         """Turn an HTTP error into ours."""
-        message = self._scrub(error_message(content))
+        message = printable(error_message(content), limit=300)
         refused = f"{self.name} refused the request ({status}): {message}"
         if status in (401, 403):
             wrong = WrongKey(
