@@ -209,7 +209,8 @@ def compare_tables(
         who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
         notes.append(who + found_in.sentence)
     if len(kept) == 1 and lead.metric.kind != "real":
-        notes.append(variance_shares(lead, *kept[0]).sentence())
+        shares = variance_shares(lead, *kept[0])
+        notes += [line for line in (shares.sentence(), shares.next_step()) if line]
     claims = list(found.claims)
     if tables.counting is not None:
         more, said = shape_claims(

@@ -31,7 +31,7 @@ from richter.errors import InputError, PlanError
 from richter.interop import log_files, named_source
 from richter.records import Claim, Result, Verdict
 from richter.store import LEDGER_NAME, Place, RunLike
-from richter.tables import Tables, outcomes
+from richter.tables import Tables, chance_of, outcomes, question_codes
 
 __all__ = ["GateReport", "open_gate_data", "run_gate"]
 
@@ -92,7 +92,7 @@ def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) ->
     if len(wanted) == 2 and tables.metric is not None:
         graded = outcomes(tables, tables.metric)
         blocked = too_few_shared(graded, *wanted, min_shared=values["min_shared"])
-        aligned = check_alignment(graded)
+        aligned = check_alignment(graded, texts=question_codes(tables), chance=chance_of(tables))
         notes = (*notes, *aligned.warnings)
         if frozenset(wanted) in aligned.apart:
             blocked = next(r.reason for r in aligned.refused if set(r.conditions) & set(wanted))

@@ -39,6 +39,17 @@ class Shares:
         per_item = (self.groups or 0.0) * self.items_per_group + self.items + (self.draws or 0.0) / draws
         return math.sqrt(per_item / items)
 
+    def next_step(self) -> str:
+        """What to add next: an item is worth its price up to now^2 x (items' + groups' part) / draws' part draws."""
+        if not self.draws:
+            return ""
+        now = max(1, round(self.draws_per_item))
+        fixed = self.items + (self.groups or 0.0) * self.items_per_group
+        worth = now**2 * fixed / self.draws
+        if worth < 0.5:
+            return "next: more draws do as much as more items, which are worth no price of their own"
+        return f"next: more items rather than more draws, unless a new item costs more than {worth:,.3g} draws do"
+
     def sentence(self) -> str:
         """The shares in words."""
         if self.total == 0:

@@ -56,7 +56,6 @@ def _gap(gap: Mapping[str, Any]) -> Row:
         "low": scaled(interval.get("low")),
         "high": scaled(interval.get("high")),
         "margin": scaled(gap.get("margin")),
-        "floor": scaled(gap.get("floor")),
         "visible": scaled(gap.get("smallest_visible")),
         "verdict": str(gap.get("verdict") or "untestable"),
         "labels_needed": gap.get("labels_needed"),
@@ -159,14 +158,10 @@ def _forest(gaps: Sequence[Row]) -> Iterator[Figure]:
 
 
 def _against_floor(gaps: Sequence[Row]) -> Iterator[Figure]:
-    rows = [
-        {**g, "gap": abs(g["delta"]), "limit": g["visible"] if g["visible"] is not None else g["floor"]}
-        for g in gaps
-        if g["visible"] is not None or g["floor"] is not None
-    ]
+    rows = [{**g, "gap": abs(g["delta"])} for g in gaps if g["visible"] is not None]
     if not rows:
         return
-    seen = [r for r in rows if r["gap"] >= r["limit"]]
+    seen = [r for r in rows if r["gap"] >= r["visible"]]
     pairs, more = leading(_pairs(rows), "pairs")
     base = (
         chart(height=alt.Step(18))
@@ -179,17 +174,12 @@ def _against_floor(gaps: Sequence[Row]) -> Iterator[Figure]:
         tooltip=[
             "pair:N",
             "measure:N",
-            *(alt.Tooltip(f"{k}:Q", format=".3f") for k in ("gap", "visible", "floor")),
+            *(alt.Tooltip(f"{k}:Q", format=".3f") for k in ("gap", "visible")),
             "verdict:N",
         ],
     )
-    limits = base.transform_fold(["visible", "floor"], as_=["limits", "at"])
-    limits = limits.transform_filter(alt.FieldValidPredicate(field="at", valid=True))
-    marks = limits.mark_point(color="var(--ink)", angle=90, size=70, strokeWidth=1.6).encode(
-        x="at:Q",
-        shape=alt.Shape(
-            "limits:N", scale=alt.Scale(domain=["visible", "floor"], range=["stroke", "diamond"]), legend=None
-        ),
+    marks = base.mark_point(color="var(--ink)", shape="stroke", angle=90, size=70, strokeWidth=1.6).encode(
+        x="visible:Q"
     )
     measures = [m for m in MEASURES.values() if any(r["measure"] == m for r in rows)]
     layers = alt.layer(bars, marks)
@@ -200,8 +190,8 @@ def _against_floor(gaps: Sequence[Row]) -> Iterator[Figure]:
         "floors-gap",
         title="Gaps against what can be seen",
         sentence=(
-            f"How large each difference is (bar), against the smallest that this many items can show (line) and the "
-            f"theory's rough floor (diamond; it decides nothing): {len(seen)} of {count(len(rows), 'difference')} "
+            "How large each difference is (bar), against the smallest that these items could have shown, 80% power "
+            f"(line): {len(seen)} of {count(len(rows), 'difference')} "
             + ("reaches" if len(seen) == 1 else "reach")
             + f" the line.{more}"
         ),
@@ -212,8 +202,7 @@ def _against_floor(gaps: Sequence[Row]) -> Iterator[Figure]:
             "other": "to",
             "measure": "measure",
             "gap": "size",
-            "visible": "smallest visible",
-            "floor": "floor",
+            "visible": "could have shown",
             "verdict": "verdict",
         },
         docs="estimators/floors",

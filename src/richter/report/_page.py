@@ -231,8 +231,6 @@ def _finding(finding: Mapping[str, Any], place: int) -> dict[str, Any]:
         parts.append(f"n = {number(finding['n'])}")
     if isinstance(interval, Mapping):
         parts.append(f"{number(100 * interval['level'])}% interval, {printable(str(interval['method']), limit=80)}")
-    if finding.get("floor") is not None:
-        parts.append(_floor(finding))
     if finding.get("needed") is not None and finding["needed"] > (finding.get("n") or 0):
         parts.append(f"{number(finding['needed'])} items would settle it")
     if finding.get("blocked_by"):
@@ -244,15 +242,6 @@ def _finding(finding: Mapping[str, Any], place: int) -> dict[str, Any]:
         "numbers": "; ".join([*parts, *(printable(str(n), limit=300) for n in finding.get("notes") or [])]),
         "bar": _bar(finding.get("estimate"), interval, signed=bool(re.search(r"[+−-]\d", sentence))),
     }
-
-
-def _floor(finding: Mapping[str, Any]) -> str:
-    """The floor, and that it decides nothing: a claim may well be shown below it."""
-    shown, estimate = f"floor {number(finding['floor'])}", finding.get("estimate")
-    decided = finding.get("verdict") in ("verified", "refuted", "equivalent")
-    if decided and estimate is not None and abs(estimate) < finding["floor"]:
-        shown += " is above the estimate, which contradicts nothing"
-    return f"{shown}: it is a rough figure from theory, and the measured interval decides"
 
 
 def _tally(findings: Sequence[Mapping[str, Any]]) -> str:
