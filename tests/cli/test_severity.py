@@ -154,7 +154,7 @@ def test_traffic_and_costs(scores: Path, tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("q1,m,-7\nq2,m,1", "1 values lie off the scale 0:4 of severities (-7 for item q1)"),
+        ("q1,m,-7\nq2,m,1", "1 value lies off the scale 0:4 of severities (-7 for item q1)"),
         ("q1,m,1\nq1,m,2", "gave item 'q1' under 'm' different severities"),
         ("q1,m,\nq2,m,nan", "holds no severities"),
         ("q1,m,bad\nq2,m,1", "severity is not a number"),

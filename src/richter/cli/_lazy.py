@@ -15,8 +15,10 @@ def _load(module: str, attribute: str) -> click.Command:
 
 
 def _is_data(argument: str) -> bool:
-    """A file or folder that is there, also as NAME=PATH, or a run in a database."""
+    """A file or folder, also as NAME=PATH, or a run in a database; what looks like a file but is not there too."""
     named = argument.partition("=")[2]
+    if "/" in argument or Path(argument).suffix:
+        return True
     return argument.startswith(("postgres:", "postgresql:")) or any(Path(p).exists() for p in (argument, named) if p)
 
 

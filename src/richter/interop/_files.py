@@ -66,6 +66,13 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
             head[:2] in (b"\xff\xfe", b"\xfe\xff") and head[2:4].strip(b"\0") in (b"{", b"[")
         ):
             return {"": _json(path)}
+        if (
+            b"\0" in head[4:]
+            and head[:2] not in (b"\xff\xfe", b"\xfe\xff")
+            and head[1:2] != b"\0"
+            and head[:1] != b"\0"
+        ):
+            raise InputError(f"{path} is no table: it holds no text.", remedy="Give CSV, JSON, Parquet or Excel.")
         return {"": _separated(path, head, text=text)}
     except (
         pl.exceptions.PolarsError,
@@ -129,8 +136,9 @@ def _json(path: Path) -> pl.DataFrame:
     if first.lstrip()[:1] == b"{" and _whole(first):
         try:
             with path.open("rb") as file:
-                if file.read(3) != b"\xef\xbb\xbf":
-                    return pl.read_ndjson(path, infer_schema_length=None)
+                start, several = file.read(3), len(list(itertools.islice(json_lines(path), 2))) > 1
+            if start != b"\xef\xbb\xbf" and several:
+                return pl.read_ndjson(path, infer_schema_length=None)
         except pl.exceptions.PolarsError:
             pass  # NaN, a broken line: read one by one below
         rows: Any = [decode(line) for line in json_lines(path) if line is not None]

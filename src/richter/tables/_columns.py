@@ -79,10 +79,15 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
         others = [c for c in frame.columns if c not in wide]
         frame = _melted(frame, others, wide)
         place |= {"condition": "condition\0", "score": "value\0"}
+    if "item" not in place and any(_number(c) is not None for c in frame.columns if c.lower() not in WORDS):
+        raise InputError(
+            f"{what}: its first line seems to hold data ({_names(frame.columns)}).",
+            remedy="Add a line of names at the top, as item,model,correct",
+        )
     if "score" not in place and "severity" not in place and "text" not in place and "confidence" not in place:
         raise InputError(
             f"{what} has no column that is known as a score; it has {_names(frame.columns)}.",
-            remedy=f"Name it: --map score={_guess(frame, place)}, or --wide if each condition has its own column.",
+            remedy=f"Name it: --map score={_guess(frame, place)}, or --wide all if each condition has its own column.",
         )
     keys = _keys(frame, place, what=what, stem=stem)
     notes: list[str] = []
@@ -127,6 +132,10 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
 
 def _names(columns: Sequence[str]) -> str:
     return ", ".join(printable(c, limit=30) for c in columns[:12]) + (", …" if len(columns) > 12 else "")
+
+
+def _count(rows: pl.Series) -> str:
+    return f"{len(rows):,} row{'s' * (len(rows) != 1)}"
 
 
 def _plain_name(column: str) -> str:
@@ -176,10 +185,9 @@ def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]
                 place["prompt"] = free["question"]
     if "item" not in place and "sample" in lower and place.get("draw") == lower["sample"]:
         place["item"] = place.pop("draw")
-    if "item" not in place and (
-        bare := next((free[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in free), None)
-    ):
-        place["item"] = bare
+    index = next((free[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in free), None)
+    if "item" not in place and index is not None:
+        place["item"] = index
     if "item" not in place and "prompt" in place:
         place["item"] = place["prompt"]  # a question is its own name
     if "draw" in place and "text" in place and place.get("group") == lower.get("cluster", ""):
@@ -205,7 +213,7 @@ def _wide_columns(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOp
                 remedy="Name the columns that are conditions: --wide A,B",
             )
         return graded
-    alone = "condition" not in place and not {"score", "severity", "rater"} & place.keys()
+    alone = "item" in place and "condition" not in place and not {"score", "severity", "rater"} & place.keys()
     return graded if alone and len(graded) > 1 else []
 
 
@@ -258,7 +266,7 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], *, what: str, stem: str
         if empty.any():
             rows = ", ".join(str(r + 1) for r in empty.arg_true().head(3).to_list())
             raise InputError(
-                f"{what}: no {name} in {empty.sum()} rows (data row {rows}{', …' * (empty.sum() > 3)}).",
+                f"{what}: no {name} in {_count(empty.arg_true())} (data row {rows}{', …' * (empty.sum() > 3)}).",
                 remedy=f"Fill in the column {printable(place.get(name, name), limit=40)!r}, or remove these rows.",
             )
     keys = keys.select("item", "condition", pl.lit(0, dtype=pl.Int64).alias("draw"))
@@ -320,7 +328,7 @@ def _to_numbers(frame: pl.DataFrame, column: str, field: str, what: str, place: 
         rows = series.is_in(bad).arg_true()
         shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
         raise InputError(
-            f"{what}: {printable(column, limit=40)} is not a number in {len(rows)} rows ({shown}).",
+            f"{what}: {printable(column, limit=40)} is not a number in {_count(rows)} ({shown}).",
             remedy=f"Correct these cells, or name another column: --map {field}={other}",
         )
     old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)

@@ -135,7 +135,8 @@ def severities(
         places = off.arg_true().head(3).to_list()
         shown = ", ".join(f"{rows[column][r]:g} for item {printable(str(rows['item'][r]), limit=40)}" for r in places)
         raise InputError(
-            f"{what}: {off.sum()} values lie off the scale {low:g}:{high:g} of severities ({shown}).",
+            f"{what}: {off.sum()} value{'s lie' if off.sum() > 1 else ' lies'} off the scale {low:g}:{high:g} "
+            f"of severities ({shown}).",
             remedy="Severities run from 0 (right) to 4 (worst); another scale is read as --as-severity RIGHT:WORST, "
             f"here perhaps --as-severity {_right_to_worst(rows[column], (low, high))}",
         )

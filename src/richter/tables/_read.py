@@ -6,7 +6,17 @@ from pathlib import Path
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import Source, as_frame, is_frame, is_log, log_files, named_source, read_frame, source_name
+from richter.interop import (
+    Source,
+    as_frame,
+    is_frame,
+    is_log,
+    log_files,
+    named_source,
+    read_frame,
+    read_sheets,
+    source_name,
+)
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._columns import part_of_frame
@@ -68,8 +78,26 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
             )
         parts = [part_of_frame(read_frame(f, text=True), options, what=str(f), stem=f.stem) for f in files]
     else:
-        parts = [part_of_frame(read_frame(path, text=True), options, what=str(path), stem=path.stem)]
+        parts = _sheets(path, options)
     return parts if name is None else [_renamed(part, name) for part in parts]
+
+
+def _sheets(path: Path, options: ReadOptions) -> list[Part]:
+    """A table; of a workbook with several sheets each that is one, its conditions named by the sheet."""
+    sheets = read_sheets(path, text=True)
+    if len(sheets) == 1:
+        return [part_of_frame(frame, options, what=str(path), stem=path.stem) for frame in sheets.values()]
+    parts: list[Part] = []
+    faults: dict[str, InputError] = {}
+    for name, frame in sheets.items():
+        try:
+            parts.append(part_of_frame(frame, options, what=f"{path}, sheet {printable(name, limit=40)}", stem=name))
+        except InputError as fault:
+            faults[name] = fault
+    if not parts:
+        raise next(iter(faults.values()))
+    parts[0].notes += [f"sheet {printable(name, limit=40)} is not read: {fault.what}" for name, fault in faults.items()]
+    return parts
 
 
 def _renamed(part: Part, name: str) -> Part:

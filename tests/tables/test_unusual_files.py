@@ -1,0 +1,172 @@
+"""Right but unusual files are read without an option; mistakes are said in one line with what settles them."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from richter.errors import InputError
+from richter.tables import ReadOptions, outcomes, read_tables
+
+RIGHT: dict[str, tuple[str, str, tuple[str, ...], str, list[float]]] = {
+    # name: text, encoding, conditions, metric, values by condition and item
+    "mark.csv": ("\ufeffitem,model,correct\n1,a,1\n2,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
+    "wide16.csv": ("item,model,correct\n1,ä,1\n2,ä,0\n", "utf-16", ("ä",), "accuracy", [1, 0]),
+    "windows.csv": ("item;model;correct\n1;Zoë;1\n2;Zoë;0\n", "cp1252", ("Zoë",), "accuracy", [1, 0]),
+    "tabs.csv": ("question_id\tmodel\tis_correct\n1\ta\tTrue\n2\ta\tFalse\n", "utf-8", ("a",), "accuracy", [1, 0]),
+    "bars.txt": ("id|system|score\n1|a|1\n2|a|0\n", "utf-8", ("a",), "accuracy", [1, 0]),
+    "percent.csv": ("id,model,score\n1,a,85%\n2,a,40%\n", "utf-8", ("a",), "mean_score", [0.85, 0.4]),
+    "comma.csv": ("id;model;score\n1;a;0,85\n2;a;0,4\n", "utf-8", ("a",), "mean_score", [0.85, 0.4]),
+    "wide.csv": ("question,gpt-4,claude\nA?,TRUE,FALSE\nB?,FALSE,FALSE\n", "utf-8", ("gpt-4", "claude"), "accuracy",
+                 [1, 0, 0, 0]),
+    "suffix.csv": ("id,old_correct,new_correct\n1,1,0\n2,1,1\n", "utf-8", ("old", "new"), "accuracy", [1, 1, 0, 1]),
+    "letters.csv": ("doc_id,model,grade\n1,a,C\n2,a,I\n3,a,P\n", "utf-8", ("a",), "mean_score", [1, 0, 0.5]),
+    "index.csv": (",model,correct\n0,a,1\n1,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
+    "capitals.csv": ("ITEM,MODEL NAME,IS CORRECT\n1,a,Yes\n2,a,No\n", "utf-8", ("a",), "accuracy", [1, 0]),
+    "quoted.csv": ('id,model,answer,correct\n1,a,"two\nlines, ""q""",1\n2,a,x,0\n', "utf-8", ("a",), "accuracy",
+                   [1, 0]),
+    "remarks.csv": ("# made by us\nid,model,correct\n1,a,1\n2,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
+    "excel.csv": ("sep=;\nid;model;correct\n1;a;1\n2;a;0\n", "utf-8", ("a",), "accuracy", [1, 0]),
+    "spaces.csv": ("id , model , correct\n1 , a , 1\n2 , a , 0\n", "utf-8", ("a",), "accuracy", [1, 0]),
+    "alone.csv": ("id,correct\n1,1\n2,0\n", "utf-8", ("alone",), "accuracy", [1, 0]),
+    "outof.csv": ("id,model,score\n1,a,4/5\n2,a,2/5\n", "utf-8", ("a",), "mean_score", [0.8, 0.4]),
+    "gaps.csv": ("id,model,correct\n1,a,1\n2,a,\n3,a,N/A\n4,a,0\n", "utf-8", ("a",), "accuracy", [1, 0]),
+    "array.json": ('[{"id":1,"model":"a","passed":true},{"id":2,"model":"a","passed":false}]', "utf-8", ("a",),
+                   "accuracy", [1, 0]),
+    "inner.json": ('{"meta":{},"results":[{"id":1,"model":"a","score":0.5},{"id":2,"model":"a","score":1}]}', "utf-8",
+                   ("a",), "mean_score", [0.5, 1]),
+    "columns.json": ('{"id":[1,2],"model":["a","a"],"correct":[1,0]}', "utf-8", ("a",), "accuracy", [1, 0]),
+    "nan.jsonl": ('{"id":1,"model":"a","score":1}\n{"id":2,"model":"a","score":NaN}\n{"id":3,"model":"a","score":0}\n',
+                  "utf-8", ("a",), "accuracy", [1, 0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_unusual_files_are_read_without_an_option_by_hand(name: str, tmp_path: Path) -> None:
+    text, encoding, conditions, metric, values = RIGHT[name]
+    path = tmp_path / name
+    path.write_bytes(text.encode(encoding))
+    tables = read_tables(path)
+    assert tables.conditions == conditions
+    assert tables.metric == metric
+    assert outcomes(tables, metric).value.tolist() == pytest.approx(values)
+
+
+def test_draws_runs_groups_weights_and_prompts_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "id,epoch,seed,passage,model,acc,weight,subject\n1,1,7,p,a,1,2,x\n1,2,7,p,a,0,2,x\n2,1,8,p,a,1,1,y\n"
+    )
+    found = outcomes(read_tables(path), "accuracy")
+    assert found.draw is not None
+    assert found.runs == ("7", "8")
+    assert found.group is not None
+    assert found.group.tolist() == [0, 0]
+    assert found.weight is not None
+    assert found.weight.tolist() == [2, 1]
+    assert found.strata == ("x", "y")
+    path.write_text(
+        "question_id,prompt,correct\n" + "".join(f"{i},{p},1\n" for i in range(9) for p in ("plain", "steps"))
+    )
+    assert read_tables(path).conditions == ("plain", "steps")
+    path.write_text("id,model,correct\n001,a,1\n002,a,0\n")
+    assert read_tables(path).item_ids == ("001", "002")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "remedy"),
+    [
+        ("", "is empty", "header"),
+        ("id,model,correct\n", "a header and no rows", "at least one row"),
+        ("id,model,correct\n1,a,1\n2,a,0,more\n", "line 3 has 4 cells and the header 3", "that line"),
+        ("model,correct\na,1\na,0\n", "known as the item", "--map item=order"),
+        ("id,model,wer\n1,a,0.2\n", "known as a score", "--map score=wer"),
+        (
+            "id,model,correct\n1,a,maybe\n2,a,1\n",
+            "correct is not a number in 1 row .'maybe' in data row 1",
+            "--map score=",
+        ),
+        ("id,model,correct\n,a,1\n2,a,0\n", "no item in 1 row", "column 'id'"),
+        ("id,model,severity\n1,a,9\n", "off the scale 0:4", "--as-severity 0:9"),
+        ("1,a,1\n2,a,0\n", "first line seems to hold data", "item,model,correct"),
+        ("id,model,correct,confidence\n1,a,1,1.3\n", "neither a probability", "from 0 to 1"),
+    ],
+)
+def test_mistakes_are_one_line_with_what_settles_them(text: str, message: str, remedy: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as said:
+        read_tables(path)
+    assert remedy in said.value.remedy
+    assert "\n" not in str(said.value)
+
+
+def test_suggested_options_work_when_pasted(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,model,wer\n1,a,0.2\n2,a,0.5\n")
+    lower = read_tables(path, options=ReadOptions(map={"score": "wer"}, better="lower"))
+    assert outcomes(lower, "mean_score").metric.better == "lower"
+    path.write_text("model,correct\na,1\na,0\nb,1\nb,1\n")
+    assert read_tables(path, options=ReadOptions(map={"item": "order"})).item_ids == ("1", "2")
+    path.write_text("id,model,severity\n1,a,9\n2,a,0\n")
+    assert outcomes(read_tables(path, options=ReadOptions(as_severity=(0, 9))), "mean_severity").value.tolist() == [
+        4,
+        0,
+    ]
+    path.write_text("id,x,y\n1,3,4\n2,5,1\n")
+    assert read_tables(path, options=ReadOptions(wide=("x", "y"), scale=(0, 5))).conditions == ("x", "y")
+
+
+def workbook(path: Path, sheets: dict[str, list[list[str | int]]]) -> Path:
+    """As much of an .xlsx file as readers need."""
+    space = "http://schemas.openxmlformats.org/"
+    names = list(enumerate(sheets, start=1))
+    link = f"{space}officeDocument/2006/relationships"
+
+    def rels(targets: list[tuple[str, str]]) -> str:
+        own = "".join(
+            f'<Relationship Id="r{k}" Type="{link}/{t}" Target="{to}"/>' for k, (t, to) in enumerate(targets, 1)
+        )
+        return f'<Relationships xmlns="{space}package/2006/relationships">{own}</Relationships>'
+
+    def cell(value: str | int) -> str:
+        return f'<c t="inlineStr"><is><t>{value}</t></is></c>' if isinstance(value, str) else f"<c><v>{value}</v></c>"
+
+    office = "application/vnd.openxmlformats-officedocument"
+    types = "".join(f'<Override PartName="/xl/{part}" ContentType="{office}.{kind}+xml"/>'
+                    for part, kind in [("workbook.xml", "spreadsheetml.sheet.main"),
+                                       *((f"s{k}.xml", "spreadsheetml.worksheet") for k, _ in names)])  # fmt: skip
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", f'<Types xmlns="{space}package/2006/content-types">{types}</Types>')
+        archive.writestr("_rels/.rels", rels([("officeDocument", "xl/workbook.xml")]))
+        archive.writestr("xl/_rels/workbook.xml.rels", rels([("worksheet", f"s{k}.xml") for k, _ in names]))
+        own = "".join(f'<sheet name="{name}" sheetId="{k}" r:id="r{k}"/>' for k, name in names)
+        archive.writestr("xl/workbook.xml", f'<workbook xmlns="{space}spreadsheetml/2006/main" xmlns:r="{link}">'
+                         f"<sheets>{own}</sheets></workbook>")  # fmt: skip
+        for k, name in names:
+            rows = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in sheets[name])
+            archive.writestr(f"xl/s{k}.xml", f'<worksheet xmlns="{space}spreadsheetml/2006/main"><sheetData>{rows}'
+                             "</sheetData></worksheet>")  # fmt: skip
+    return path
+
+
+def test_workbooks_one_sheet_or_one_a_condition(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel", reason="workbooks need richter[excel]")
+    one = workbook(tmp_path / "one.xlsx", {"S": [["id", "model", "correct"], [1, "a", 1], [2, "a", 0]]})
+    assert outcomes(read_tables(one), "accuracy").value.tolist() == [1, 0]
+    sheets: dict[str, list[list[str | int]]] = {"new": [["id", "score"], [1, 1]], "old": [["id", "score"], [1, 0]]}
+    assert read_tables(workbook(tmp_path / "two.xlsx", sheets)).conditions == ("new", "old")
+    locked = tmp_path / "locked.xlsx"
+    locked.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600)
+    with pytest.raises(InputError, match="password"):
+        read_tables(locked)
+
+
+def test_folders_are_read_by_name(tmp_path: Path) -> None:
+    for name in ("new", "old"):
+        (tmp_path / f"{name}.json").write_text(json.dumps([{"id": 1, "correct": True}]))
+    assert read_tables(tmp_path).conditions == ("new", "old")
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match="holds no run, no log"):
+        read_tables(tmp_path / "none")
