@@ -99,6 +99,7 @@ def test_a_price_on_the_command_line_holds_a_budget(
         assert "Prices: litellm" in capsys.readouterr().out
         assert richter(*args, "--price", "1000,1000", "--budget", "0.290usd") == 1  # as with a file of prices
         assert api.requests.total() == 3
+        assert "Prices: litellm" in capsys.readouterr().err
         assert richter(*args, "--price", f"{api.model}=0,0", "--budget", "1usd") == 0
         assert richter(*args, "--price", "cheap") == 1
         assert "--price 'cheap'" in capsys.readouterr().err

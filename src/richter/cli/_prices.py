@@ -9,7 +9,8 @@ from typing import Any, TypeVar, cast
 import click
 
 from richter.errors import InputError
-from richter.llm import ANY_MODEL, Price, Prices, read_prices
+from richter.llm import ANY_MODEL, Price, Prices, parse_budget, read_prices
+from richter.records import printable
 
 __all__ = ["price_options", "say_prices"]
 
@@ -34,7 +35,10 @@ def price_options(command: Command) -> Command:
     )
     @functools.wraps(command)
     def with_prices(*args: Any, prices_path: Path | None, given: tuple[str, ...], **options: Any) -> Any:
-        return command(*args, prices=_prices(prices_path, given), **options)
+        prices = _prices(prices_path, given)
+        if parse_budget(options.get("budget_text")).money_usd is not None and not options.get("dry_run"):
+            click.echo(f"Prices: {printable(prices.source)}.", err=True)  # the budget is as true as they are
+        return command(*args, prices=prices, **options)
 
     return cast(Command, with_prices)
 
