@@ -84,6 +84,15 @@ def test_hostile_replies_end_nothing_and_lose_no_neighbour(tmp_path: Path) -> No
     assert asker.tally.failed < len(hostile)  # much of it can be kept
 
 
+def test_replies_that_are_no_answer_are_not_paid_for_without_end(tmp_path: Path) -> None:
+    with RawApi(lambda *_: http(b'{"choices": []}')) as api:
+        _, answers = ask_prompts(tmp_path, api.model, ["q"], max_attempts=10)
+        assert api.requests["q"] == 5
+        assert "5 attempts" in answers["q"].error
+    with open_ledger(tmp_path) as ledger:
+        assert [body for _, body in ledger.aside()] == [b'{"choices": []}'] * 5
+
+
 def test_admitted_answers_can_be_stored_by_hand() -> None:
     odd = Answer(text="a\ud800", finish="\udfff" * 500, tokens=("\ud83d",), logprobs=(math.nan,), tokens_in=True)
     answer, aside = admit(odd)

@@ -29,6 +29,7 @@ LOOK_AGAIN_S = 0.5  # whether another process has the answer by now
 GIVE_UP_AFTER = 10  # calls that failed for good, in a row
 REFUSED_AT_FIRST = 3  # refusals that may be of all questions, in a row, where none was ever answered ...
 REFUSED_BY_ALL = 30  # ... or where some were: a server may refuse single questions
+UNREADABLE = 5  # whole replies to one question that are no answer: each may have been billed
 UNREACHABLE_AFTER = 3  # attempts that never reached anything
 
 
@@ -154,7 +155,7 @@ class Asker:
             limit = self._limits[name] = AdaptiveLimit(self._concurrency)
             if self.budget.tokens is not None or self.budget.money_usd is not None:
                 limit.restart()  # whether the server keeps to a token limit is not known yet
-        began = time.monotonic()
+        began, unreadable = time.monotonic(), 0
         failure: AttemptFailed | CallFailed | None
         for attempt in range(1, self._max_attempts + 1):
             async with limit:
@@ -180,12 +181,13 @@ class Asker:
                 self._count_answer(job, answer)
                 await self._watch_binding(job, answer)
                 return _belonging(answer, job)
-            again = isinstance(failure, TryAgain) and attempt < self._max_attempts
+            aside = failure.aside if isinstance(failure, AttemptFailed) else b""
+            unreadable += bool(aside)
+            again = isinstance(failure, TryAgain) and attempt < self._max_attempts and unreadable < UNREADABLE
             reason = failure.reason if isinstance(failure, AttemptFailed) else str(failure)
             if isinstance(failure, TryAgain) and not again:
                 reason = f"{name}: {reason} ({attempt} attempts)."
             billed = isinstance(failure, AttemptFailed) and failure.maybe_billed
-            aside = failure.aside if isinstance(failure, AttemptFailed) else b""
             answer, _ = admit(Answer(text="", error=reason))
             cost = bound if billed else Usage(calls=1)
             done = self._record(job, key, answer, held, cost, given_up=not again, aside=aside)
