@@ -96,6 +96,16 @@ def test_secondary_claims_wait_for_all_primary_ones() -> None:
     assert claims[2].interval.level == pytest.approx(0.95)
 
 
+def test_secondary_claims_after_equivalence_have_half_of_alpha_by_hand() -> None:
+    """The primary is within its margin and its difference open: |z| must pass 2.241, not 1.96."""
+    for z, verdict in ((2.2, Verdict.UNDECIDED), (2.26, Verdict.VERIFIED)):
+        claims = decide([ask(0.1, margin=3.0), ask(z, "catastrophic_rate", primary=False)])
+        assert claims[0].verdict is Verdict.EQUIVALENT
+        assert claims[1].verdict is verdict
+        assert claims[1].interval is not None
+        assert claims[1].interval.level == pytest.approx(0.975)
+
+
 @pytest.mark.parametrize(
     ("estimate", "relation", "verdict"),
     [(3.0, "above", "verified"), (-3.0, "above", "refuted"), (-3.0, "below", "verified"), (3.0, "below", "refuted")],

@@ -96,7 +96,7 @@ def compare_outcomes(
     tried: int = 1,
     level: float = 0.95,
 ) -> Comparison:
-    """Compare conditions by every measure given; those of the first are primary, all others secondary.
+    """Compare conditions by every measure given; those of the first are primary (unless one of `more` is), others not.
 
     With a `control` all others are compared with it alone, and their levels come from the largest |t| of all together
     (`rng` resamples units). `margins` by measure add equivalence. `directed` fixes beforehand that the second is
@@ -144,7 +144,7 @@ def compare_outcomes(
                     evidence=evidence,
                     relation=relation,  # type: ignore[arg-type]
                     margin=(margins or {}).get(metric.name),
-                    primary=sample is lead and not before,
+                    primary=sample is lead and not before and not any(q.primary for q in more),
                     basis=basis,
                 )
             )

@@ -92,8 +92,9 @@ def decide(
     Primary questions are one Holm list; being within the margin is a line of its own in it. Claim k of m is decided at
     a_k = alpha / (m - k + 1) by its interval at 1 - a_k (within the margin: at 1 - 2 a_k), and what comes after
     the first that is not shown by the interval at the same level. Secondary questions come after: they are a list of
-    their own if every primary was settled, and else not tested (no deciding interval). `tried` divides alpha: the best
-    of that many attempts is on show. With `joint`, the law of claims against one control together, a_k is the level
+    their own if every primary was settled, and else not tested (no deciding interval); where a primary was shown to be
+    within its margin only, at half of alpha, since its difference is still open. `tried` divides alpha: the best of
+    that many attempts is on show. With `joint`, the law of claims against one control together, a_k is the level
     at which any of those left is falsely shown with probability alpha: larger than Holm's. `settled` is False where
     claims that come before all of these were not settled: then none is tested.
     """
@@ -112,6 +113,8 @@ def decide(
             claim = _claim(questions[k], states.get(k), level=level, family=Family(method=method, size=size))
             made[k] = dataclasses.replace(claim, plan=plan, data_hash=data_hash, seed=seed)
         going = going and all(made[k].verdict is not Verdict.UNDECIDED for k in places)
+        if any(not s.differs for s in states.values()):  # shown alike: the test of a difference keeps its share
+            alpha /= 2
     return tuple(made[k] for k in range(len(questions)))
 
 

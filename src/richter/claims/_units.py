@@ -27,6 +27,7 @@ __all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence
 About = Literal["such-items", "these-items", "such-runs"]
 
 FEW = 20  # nonzero differences below which t covers 0.88 to 0.93
+SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
 LEAST_FREEDOM = 4.0
 HEAVY = 1000  # items below which the t interval of a heavy-tailed mean is called rough
 
@@ -326,7 +327,24 @@ def _by_units(d: Floats, weight: Floats | None, group: Codes | None, frame: _Fra
     residual = sums - estimate * shares
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
     freedom = _freedom(shares) if weight is not None or group is not None else units - 1.0
-    return _t(estimate, math.sqrt(variance), freedom, frame, n=n, units=units, unit=unit)
+    found = _t(estimate, math.sqrt(variance), freedom, frame, n=n, units=units, unit=unit)
+    square = float(np.sum(residual**2))
+    near = float(np.sum(away**2)) < 1.5 * square  # departures are what varies
+    skew = abs(float(np.sum(residual**3))) / square**1.5 if square > 0 else 0.0  # of the mean
+    if frame.exact and near and freedom >= LEAST_FREEDOM and skew > SKEWED:
+        return _wider(found, _sparse(away[rare], frame, n=n, units=units, unit=unit))
+    return found
+
+
+def _wider(one: Evidence, other: Evidence) -> Evidence:
+    """Both limits at once: where values are skewed one side of t falls short."""
+
+    def interval(level: float) -> Interval:
+        a, b = one.interval(level), other.interval(level)
+        low, high = min(a.low, b.low), max(a.high, b.high)
+        return Interval(low=low, high=high, level=level, method=f"{a.method}; {b.method}")
+
+    return dataclasses.replace(one, interval=interval, p=None)
 
 
 def _freedom(shares: Floats) -> float:
