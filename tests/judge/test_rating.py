@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 from aiohttp import web
 
-from richter.audit import import_ratings, labelling_of, open_rating, serve_rating, shared_sample, write_sheet
+from richter.audit import (
+    import_ratings,
+    labelling_of,
+    measure_run,
+    open_rating,
+    serve_rating,
+    shared_sample,
+    write_sheet,
+)
 from richter.cli import main
 from richter.errors import InputError
 from richter.judge import RatingPage, Sample, draw_sample
@@ -459,3 +467,43 @@ def test_bands_are_joined_before_anything_is_drawn_by_hand() -> None:
     assert {name.split(" | ")[1] for name in sample.strata.values()} == {"0", "0.5-2", "2.5-4"}
     drawn = [sample.strata[key] for key in sample.chosen]
     assert {drawn.count(name) for name in set(drawn)} == {5}
+
+
+def test_people_decide_what_compare_gate_and_report_say(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, truth = judged_run(tmp_path / "run", rng, gap=0.0)
+
+    def call(*arguments: object) -> int:
+        with pytest.raises(SystemExit) as ended:
+            main([str(a) for a in arguments])
+        return int(ended.value.code or 0)
+
+    call("compare", run, "--json", tmp_path / "before.json")
+    graded = {
+        name: row["error_rate"]
+        for name, row in json.loads((tmp_path / "before.json").read_text())["conditions"].items()
+    }
+    assert "judges graded and no person checked them: one 5.0 points kinder to one side" in capsys.readouterr().out
+    rate_all(run, truth, most=100)
+    call("compare", run, "--json", tmp_path / "c.json")
+    assert "corrected by 100 human labels (drawn by stratum)" in capsys.readouterr().out
+    found = json.loads((tmp_path / "c.json").read_text())
+    claim = next(c for c in found["claims"] if c["measure"] == "accuracy")
+    wrong = {name: row["error_rate"] for name, row in found["conditions"].items()}
+    assert claim["estimate"] == pytest.approx(wrong["old"] - wrong["new"])
+    assert wrong != graded
+    assert abs(wrong["old"] - 0.4) < 0.15  # what people find, as they would of all answers
+    document = measure_run(run, only=["floors"]).to_dict()
+    for row in document["conditions"]:
+        assert row["how_often"]["estimate"] == pytest.approx(wrong[row["name"]])
+        assert row["how_often"]["what"].startswith("error rate, as people would grade (")
+        judged = graded[row["name"]]
+        assert row["how_often"]["graded"]["estimate"] == pytest.approx(judged)
+    plan = tmp_path / "gate.toml"
+    plan.write_text(
+        'kind = "gate"\ncandidate = "new"\nbaseline = "old"\n\n'
+        '[[require]]\nmetric = "error_rate"\nrule = "below"\nlimit = 0.9\n'
+    )
+    assert call("gate", plan, run) == 0
+    assert "corrected by" in capsys.readouterr().out

@@ -195,3 +195,48 @@ def test_scores_table_gives_judges(tmp_path: Path) -> None:
     assert {r.rater for r in found.ratings} == {"judge_1", "judge_2"}
     assert [r.severity for r in found.ratings if r.item == "c"] == [1.0, None]
     assert found.domains == {"a": "x", "b": "y", "c": "y"}
+
+
+@pytest.mark.real_data
+def test_three_raters_of_real_segments_against_an_independent_computation(
+    shared_data: Path, rng: np.random.Generator
+) -> None:
+    """Google's MQM, worst severity of a segment by each of its three raters, through the ratings and all of them."""
+    frame = pl.read_csv(shared_data / "mqm_ende_3raters.tsv", separator="\t", quote_char=None)
+    frame = frame.filter(pl.col("severity") != "HOTW-test")
+    worst = pl.col("severity").replace_strict({"No-error": 0.0, "Minor": 1.0, "Major": 3.0}).max().alias("worst")
+    segments = frame.group_by("system", "globalSegId", "rater").agg(worst).sort("system", "globalSegId", "rater")
+    ratings = [
+        Rating(item=str(seg), condition=system, rater=rater, kind="human", severity=score)
+        for system, seg, rater, score in segments.iter_rows()
+    ]
+    table = tabulate(ratings, "human")
+    found = agreement(table, rng=rng)
+    rows = [values[~np.isnan(values)] for values in table.values]
+    assert {len(row) for row in rows} == {3}
+    assert (found.each, found.n_ratings, found.n_complete) == (3, 3 * len(rows), len(rows))
+    turned = len(table.raters) > 3
+    x = np.array([np.roll(row, -(i % 3)) if turned else row for i, row in enumerate(rows)])
+    n, k = x.shape
+    bms = k * np.var(x.mean(1), ddof=1)
+    jms = n * np.var(x.mean(0), ddof=1)
+    ems = np.sum((x - x.mean(1, keepdims=True) - x.mean(0) + x.mean()) ** 2) / ((n - 1) * (k - 1))
+    assert found.icc.single == pytest.approx((bms - ems) / (bms + (k - 1) * ems + k * (jms - ems) / n))
+    assert found.icc.average == pytest.approx((bms - ems) / (bms + (jms - ems) / n))
+    # ordinal alpha from the coincidences of all pairs (Krippendorff 2011), by hand
+    levels, place = np.unique(x, return_inverse=True)
+    place = place.reshape(x.shape)
+    pairs = np.zeros((len(levels), len(levels)))
+    for i in range(k):
+        for j in range(k):
+            if i != j:
+                np.add.at(pairs, (place[:, i], place[:, j]), 1 / (k - 1))
+    count = pairs.sum(1)
+    apart = np.zeros_like(pairs)
+    for a in range(len(levels)):
+        for b in range(len(levels)):
+            low, high = min(a, b), max(a, b)
+            apart[a, b] = (count[low : high + 1].sum() - (count[low] + count[high]) / 2) ** 2
+    chance = np.outer(count, count) - np.diag(count)
+    alpha = 1 - (count.sum() - 1) * np.sum(pairs * apart) / np.sum(chance * apart)
+    assert found.alpha.estimate == pytest.approx(alpha)

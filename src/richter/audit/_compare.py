@@ -356,7 +356,10 @@ def summaries_of(
     positions = _position_warnings(tables, level=level)
     # what is wrong is what is not right, item by item
     wrong = dataclasses.replace(
-        right, outcomes=dataclasses.replace(right.outcomes, metric=METRICS["error_rate"]), mean=1 - right.mean
+        right,
+        outcomes=dataclasses.replace(right.outcomes, metric=METRICS["error_rate"]),
+        mean=1 - right.mean,
+        label=None if right.label is None else 1 - right.label,
     )
     found = []
     for k, name in enumerate(tables.conditions):

@@ -167,7 +167,8 @@ def _outcomes(tables: Tables, metric: Metric) -> Outcomes:
     if metric.name != "error_rate":
         return outcomes(tables, metric.name)
     right = outcomes(tables, "accuracy")
-    return dataclasses.replace(right, metric=metric, value=1 - right.value)
+    label = None if right.label is None else 1 - right.label
+    return dataclasses.replace(right, metric=metric, value=1 - right.value, label=label)
 
 
 def _ece(tables: Tables, names: tuple[str, ...]) -> Evidence:

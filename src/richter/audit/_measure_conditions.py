@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,11 @@ from scipy.stats import t as student
 
 from richter.audit._calibration import CalibrationReport
 from richter.audit._measure_run import RunRecords
+from richter.claims import as_sample, mean_evidence
+from richter.errors import InputError
 from richter.records import Interval
 from richter.stats import benjamini_hochberg, clopper_pearson, wilson
-from richter.tables import CATASTROPHIC
+from richter.tables import CATASTROPHIC, outcomes
 
 __all__ = ["SIMULATED", "measure_conditions"]
 
@@ -40,6 +42,7 @@ def measure_conditions(
     knows = _knows(grades, "", records) | _knows(draws, "agreement with itself over draws", records)
     attributes = _attributes(records)
     place = {item: i for i, item in enumerate(records.items)}
+    people = {name: _as_people(records, name, level) for name in ("accuracy", "catastrophic_rate", "mean_severity")}
     found = []
     for condition in records.conditions:
         asked, part = records.asked[condition.name], parts.get(condition.name)
@@ -61,13 +64,48 @@ def measure_conditions(
                 "rated": len(wrong),
                 "simulated": condition.model.startswith(SIMULATED),
                 "spent": asked.spent(),
-                "how_often": _rate(int(np.sum(wrong)), len(wrong), "error rate", level) if len(wrong) else None,
-                "how_badly": _badly(severity, level) if len(severity) else None,
+                "how_often": _often(wrong, people["accuracy"].get(condition.name), level) if len(wrong) else None,
+                "how_badly": _badly(severity, condition.name, people, level) if len(severity) else None,
                 "knows": knows.get(condition.name),
                 "where": _where(wrong, rows, attributes, level),
             }
         )
     return found
+
+
+def _as_people(records: RunRecords, metric: str, level: float) -> dict[str, dict[str, Any]]:
+    """Each condition's figure as people would grade, where some answers have their labels; else nothing."""
+    try:
+        sample = as_sample(outcomes(records.tables.first_draws(), metric))
+    except InputError:
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    for name in sample.outcomes.conditions if sample.label is not None else ():
+        evidence = mean_evidence(sample, name) if (~np.isnan(sample.mean[:, sample.place(name)])).any() else None
+        if evidence is not None and evidence.labels:
+            found[name] = {
+                "estimate": evidence.estimate,
+                "interval": evidence.interval(level),
+                "labels": evidence.labels,
+            }
+    return found
+
+
+def _corrected(row: dict[str, Any], people: dict[str, Any] | None) -> dict[str, Any]:
+    """A figure with people's in its place and its own as `graded`."""
+    if people is None:
+        return row
+    own = {name: row[name] for name in ("estimate", "interval")}
+    what = f"{row['what']}, as people would grade ({people['labels']:,} labels)"
+    return row | {"estimate": people["estimate"], "interval": people["interval"].to_dict(), "what": what, "graded": own}
+
+
+def _often(wrong: NDArray[np.bool_], people: dict[str, Any] | None, level: float) -> dict[str, Any]:
+    if people is not None:  # what is wrong is what is not right
+        span = people["interval"]
+        span = dataclasses.replace(span, low=1 - span.high, high=1 - span.low)
+        people = {**people, "estimate": 1 - people["estimate"], "interval": span}
+    return _corrected(_rate(int(np.sum(wrong)), len(wrong), "error rate", level), people)
 
 
 def _rate(k: int, n: int, what: str, level: float) -> dict[str, Any]:
@@ -76,7 +114,7 @@ def _rate(k: int, n: int, what: str, level: float) -> dict[str, Any]:
     return {"estimate": k / n, "interval": interval.to_dict(), "n": n, "what": what}
 
 
-def _badly(severity: Floats, level: float) -> dict[str, Any]:
+def _badly(severity: Floats, name: str, people: Mapping[str, Mapping[str, Any]], level: float) -> dict[str, Any]:
     n, mean = len(severity), float(np.mean(severity))
     rate = _rate(int(np.sum(severity >= CATASTROPHIC)), n, f"rate of severity >= {CATASTROPHIC:g}", level)
     span: Interval | None = None
@@ -84,8 +122,9 @@ def _badly(severity: Floats, level: float) -> dict[str, Any]:
         half = float(student.ppf(0.5 + level / 2, n - 1)) * float(np.std(severity, ddof=1)) / math.sqrt(n)
         span = Interval(low=max(mean - half, 0.0), high=min(mean + half, 4.0), level=level, method="student t")
     what = "mean severity of all answers, 0 where correct"
-    return rate | {
-        "mean": {"estimate": mean, "interval": None if span is None else span.to_dict(), "n": n, "what": what}
+    average = {"estimate": mean, "interval": None if span is None else span.to_dict(), "n": n, "what": what}
+    return _corrected(rate, people["catastrophic_rate"].get(name)) | {
+        "mean": _corrected(average, people["mean_severity"].get(name))
     }
 
 

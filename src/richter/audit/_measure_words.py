@@ -298,7 +298,7 @@ def signature_of(
         if row["how_badly"] is None:
             continue
         n = row["how_badly"]["n"]
-        k = round(row["how_badly"]["estimate"] * n)
+        k = round(row["how_badly"].get("graded", row["how_badly"])["estimate"] * n)
         upper, basis = clopper_pearson(k, n, level=level, side="upper").high, f"as rated by {by}"
         corrected = None if measured.severity is None else measured.severity.human.get(row["name"])
         if corrected is not None:

@@ -15,7 +15,8 @@ class Evidence:
     `interval(level)` is two-sided and nested: a higher level contains a lower one. `p(value)` is the two-sided
     p-value of the quantity being `value`; where it is None it is found from the intervals, so that p <= 1 - level
     exactly where the interval at `level` excludes the value. With two conditions the estimate is the second minus the
-    first; `values` are the conditions' own. `standard_error` is for sizing only; None where there is none. `relative`:
+    first; `values` are the conditions' own. `standard_error` is for sizing only; None where there is none.
+    `labels` counts the human labels that corrected what others graded; 0 where none did. `relative`:
     the estimate is the second over the first, minus 1 (amounts with heavy tails).
     """
 
@@ -27,6 +28,7 @@ class Evidence:
     units: int = 0
     unit: Unit = "item"
     standard_error: float | None = None
+    labels: int = 0
     relative: bool = False
     notes: tuple[str, ...] = ()
 

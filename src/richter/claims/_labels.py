@@ -63,6 +63,7 @@ def corrected_mean(
         values=(pool.estimate,),
         n=len(value),
         units=int(pool.count.sum()),
+        labels=int(pool.count.sum()),
         notes=(*own.notes, note),
     )
 
@@ -116,6 +117,7 @@ def corrected_difference(
         values=tuple(means),
         n=len(values[0]),
         units=sum(int(p.count.sum()) for p in pools),
+        labels=sum(int(p.count.sum()) for p in pools),
         notes=(*own.notes, note),
     )
 

@@ -29,6 +29,7 @@ About = Literal["such-items", "these-items", "such-runs"]
 FEW = 20  # nonzero differences below which t covers 0.88 to 0.93
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
 LEAST_FREEDOM = 4.0
+UNCORRECTED = "too few human labels here to correct it: as it was graded"
 HEAVY = 1000  # items below which the t interval of a heavy-tailed mean is called rough
 
 
@@ -99,11 +100,11 @@ def difference_evidence(
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     own = _graded_difference(sample, first, second, about=about, exact=exact)
     i, j = sample.place(first), sample.place(second)
-    if sample.label is None or about == "such-runs" or not enough_labels(sample.label, (i, j)):
-        return own
     use = ~np.isnan(sample.mean[:, [i, j]]).any(axis=1)
-    if not enough_labels(sample.label[use], (i, j)):
+    if sample.label is None or about == "such-runs":
         return own
+    if not enough_labels(sample.label[use], (i, j)):
+        return dataclasses.replace(own, notes=(*own.notes, UNCORRECTED))
     a, b = ((sample.mean[use, k], sample.label[use, k]) for k in (i, j))
     layers = (
         None if sample.layer is None else (sample.layer[use, i].astype(np.intp), sample.layer[use, j].astype(np.intp))
@@ -151,8 +152,10 @@ def mean_evidence(
     own = _graded_mean(sample, condition, about=about, exact=exact)
     k = sample.place(condition)
     use = ~np.isnan(sample.mean[:, k])
-    if sample.label is None or about == "such-runs" or not enough_labels(sample.label[use], (k,)):
+    if sample.label is None or about == "such-runs":
         return own
+    if not enough_labels(sample.label[use], (k,)):
+        return dataclasses.replace(own, notes=(*own.notes, UNCORRECTED))
     layer = None if sample.layer is None else sample.layer[use, k].astype(np.intp)
     return corrected_mean(
         sample.metric, sample.mean[use, k], sample.label[use, k], layer, own, these=about == "these-items", exact=exact

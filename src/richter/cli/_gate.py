@@ -58,6 +58,9 @@ def gate(
     out.print(printable(report.sentence))
     for claim in report.claims:
         out.print(f"  {printable(claim.sentence)}")
+        for note in claim.notes:
+            if note not in claim.sentence:
+                out.print(f"    {printable(note)}", soft_wrap=True)
     if report.outcome is Verdict.UNDECIDED and report.exit_code == 0:
         out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
     for note in report.notes:
