@@ -2,8 +2,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from richter.audit import measure_calibration, measure_pipeline
-from richter.calibration import by_group, grader_error
+from richter.audit import measure_calibration, measure_phase, measure_pipeline
+from richter.calibration import by_group, grader_error, study_confidence
 from richter.errors import InputError, TooFewErrors
 from richter.stats import ece
 
@@ -104,3 +104,32 @@ def test_pipeline_by_hand() -> None:
     assert found.claim.verdict.value == "verified"
     with pytest.raises(InputError, match="1 stages"):
         measure_pipeline(frame.drop("correct_2"), rng=rng)
+
+
+def test_phase_on_data_rises_with_labels_and_keeps_the_level() -> None:
+    rng = np.random.default_rng(5)
+    c = rng.uniform(0.4, 0.95, 1200)
+    for gap, last in ((0.12, (0.8, 1.0)), (0.0, (0.0, 0.25))):
+        frame = pl.DataFrame(
+            {"item": [str(k) for k in range(1200)], "condition": "m", "confidence": c,
+             "correct": (rng.random(1200) < c - gap).astype(int)}
+        )  # fmt: skip
+        (points,) = measure_phase(frame, rng=rng, runs=20).values()
+        assert [p.n for p in points] == sorted(p.n for p in points)
+        assert points[0].shown <= 0.35  # ten labels show next to nothing
+        assert last[0] <= points[-1].shown <= last[1]
+        assert points[-1].half_width < points[0].half_width
+
+
+def test_weights_count_for_what_they_say() -> None:
+    # a weight of 3 is an item that is there three times: the same estimate
+    rng = np.random.default_rng(6)
+    c, w = rng.uniform(0.4, 0.95, 200), rng.integers(1, 4, 200)
+    a = (rng.random(200) < c - 0.1).astype(float)
+    weighted = study_confidence(c, a, rng=rng, weight=w, n_resamples=99)
+    repeated = ece(np.repeat(c, w), np.repeat(a, w))
+    assert weighted.result.ece == pytest.approx(repeated.ece)
+    assert weighted.result.brier == pytest.approx(repeated.brier)
+    assert weighted.result.accuracy == pytest.approx(repeated.accuracy)
+    assert weighted.result.auroc == pytest.approx(repeated.auroc)
+    assert weighted.result.interval.half_width > repeated.interval.half_width  # and is still one item

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         DrawsCondition,
         GradesCondition,
         measure_calibration,
+        measure_phase,
         read_draws,
     )
     from richter.audit._calibration_map import Applied, apply_map, best_map
@@ -84,6 +85,7 @@ _FILES = {
         "DrawsCondition",
         "GradesCondition",
         "measure_calibration",
+        "measure_phase",
         "read_draws",
     ),
     "_calibration_map": ("Applied", "apply_map", "best_map"),
@@ -242,6 +244,7 @@ __all__ = [
     "measure_agreement",
     "measure_calibration",
     "measure_grades",
+    "measure_phase",
     "measure_pipeline",
     "measure_run",
     "name_conditions",

@@ -22,6 +22,7 @@ from richter.calibration import (
     EarlyStopping,
     EceResult,
     GraderError,
+    PhasePoint,
     RecalibrationAdvice,
     Regimes,
     SemEce,
@@ -37,6 +38,7 @@ from richter.calibration import (
     ece_bounds,
     grader_error,
     margin_strata,
+    phase_transition,
     regimes,
     sem_ece,
     sem_gap,
@@ -53,7 +55,7 @@ from richter.stats import Mapper, in_threads, run_tasks
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
 from richter.tables import ReadOptions, Tables, read_tables
 
-__all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "Refusals", "measure_calibration"]
+__all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "Refusals", "measure_calibration", "measure_phase"]
 
 Floats = NDArray[np.float64]
 Kind = Literal["grades", "draws"]
@@ -314,6 +316,20 @@ def calibration_rows(tables: Tables) -> pl.DataFrame:
     return rows.drop(unused if repeated else [*unused, "draw"])
 
 
+def measure_phase(
+    source: Source | Tables, *, rng: np.random.Generator, runs: int = 100, level: float = 0.95
+) -> dict[str, tuple[PhasePoint, ...]]:
+    """`phase_transition` of every condition that has graded answers with a confidence."""
+    frame = calibration_rows(source if isinstance(source, Tables) else read_draws(source))
+    if "confidence" not in frame.columns:
+        raise InputError("No answer has a confidence.", remedy="Name the column: --map confidence=COLUMN.")
+    out = {}
+    for name, part in _parts(frame).items():
+        part = _probabilities(part)[0].filter(pl.col("confidence").is_not_nan() & pl.col("correct").is_not_null())
+        out[name] = phase_transition(part["confidence"], part["correct"], rng=rng, runs=runs, level=level)
+    return out
+
+
 def _parts(frame: pl.DataFrame) -> Mapping[str, pl.DataFrame]:
     return {str(name): part for (name,), part in frame.group_by("condition", maintain_order=True)}
 
@@ -407,6 +423,7 @@ def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> Grade
 def _study(c: Floats, a: Floats, part: pl.DataFrame, use: NDArray[np.bool_], options: _Options) -> ConfidenceStudy:
     return study_confidence(
         c, a, rng=options.rng, item=_column(part, "item", use), group=_column(part, "group", use),
+        weight=None if "weight" not in part.columns else part["weight"].fill_null(1.0).to_numpy()[use],
         by=_column(part, options.by, use), target=options.target, **options.ece,
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from richter.calibration._gap import Boundary, GapEstimate, SemGap, Stratum, mar
 from richter.calibration._grader import GraderError, grader_error
 from richter.calibration._groups import GroupRow, GroupStudy, by_group
 from richter.calibration._omnibus import BadBin, Miscalibration, miscalibration
+from richter.calibration._phase import PhasePoint, phase_transition
 from richter.calibration._pool import AnswerPool, answer_pool
 from richter.calibration._recalibrate import (
     CalibrationMap,
@@ -51,6 +52,7 @@ __all__ = [
     "GroupRow",
     "GroupStudy",
     "Miscalibration",
+    "PhasePoint",
     "Recalibration",
     "RecalibrationAdvice",
     "Regimes",
@@ -80,6 +82,7 @@ __all__ = [
     "miscalibration",
     "mode_is_certain",
     "oracle_gap_constant",
+    "phase_transition",
     "recalibrate",
     "regimes",
     "reliability",

@@ -1,19 +1,19 @@
 """What the paper's theorems guarantee for a set of questions: Theorems 5.2 to 5.4 with the data's own margins."""
 
 import dataclasses
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from richter.calibration._pool import AnswerPool
 from richter.calibration._regimes import regimes
-from richter.records import jsonable
+from richter.records import Result
 
 __all__ = ["Bound", "ece_bounds"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class Bound(Result):
     """Bounds on confidence error, selection error, and the distance of the ECE from the oracle's (`ece`, at most 1).
 
     `vacuous` says that the bound on the ECE exceeds 1, as it does until n is in the thousands.
@@ -25,10 +25,6 @@ class Bound:
     selection_error: float
     ece: float
     vacuous: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 def ece_bounds(pool: AnswerPool, *, n: int, bins: int = 10) -> tuple[Bound, Bound]:

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from richter.calibration._pool import AnswerPool, answer_pool
 from richter.calibration._regimes import regimes
 from richter.calibration._split import held_out_confidence
 from richter.errors import TooFewErrors
-from richter.records import Interval, Shown, jsonable
+from richter.records import Interval, Shown
 from richter.stats import ece
 from richter.stats._random import stream_seed
 
@@ -41,10 +40,6 @@ class Convergence(Shown):
     interval: Interval | None
     questions: int
     repeats: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 def usual_repeats(pool: AnswerPool) -> int:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -12,7 +12,7 @@ from richter.calibration._convergence import subsample, usual_repeats
 from richter.calibration._pool import AnswerPool
 from richter.calibration._split import held_out_confidence
 from richter.errors import InputError, TooFewErrors
-from richter.records import jsonable
+from richter.records import Result
 
 __all__ = ["DrawsNeeded", "EarlyStopping", "draws_needed", "mode_is_certain", "stop_early"]
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class DrawsNeeded:
+class DrawsNeeded(Result):
     """Draws per question at which mean confidence is known to within `precision`.
 
     `bracket` is the pilot's mean Sem1 minus mean Sem2, between which the oracle's mean confidence lies. `measured`
@@ -35,10 +35,6 @@ class DrawsNeeded:
     measured: bool
     calls: int
     money_usd: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 def _bracket(pool: AnswerPool, n: int, rng: np.random.Generator, repeats: int) -> float:
@@ -159,12 +155,14 @@ def _replay(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class EarlyStopping:
+class EarlyStopping(Result):
     """What stopping early would have cost and changed, replayed on draws that were all made.
 
     `same_answer` is the share of questions that deploy the same class as all draws do; accuracies are over graded
     questions. `confidence_change` is mean Sem1 after stopping minus before: stopping on a lead raises it.
     """
+
+    unwritten: ClassVar[tuple[str, ...]] = ("used",)
 
     used: NDArray[np.int64]
     draws: int
@@ -175,10 +173,6 @@ class EarlyStopping:
     accuracy_of_all: float | None
     confidence_change: float
     alpha: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, without the per-question array."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self) if f.name != "used"}
 
 
 def stop_early(pool: AnswerPool, *, alpha: float = 0.05, least: int = 3) -> EarlyStopping:

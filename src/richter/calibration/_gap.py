@@ -1,7 +1,6 @@
 """The Sem1-Sem2 gap: the paper's paired bootstrap, its prediction at the regime boundaries, and strata of margin."""
 
 import dataclasses
-from typing import Any
 
 import numba
 import numpy as np
@@ -11,7 +10,7 @@ from richter.calibration._constants import jensen_root
 from richter.calibration._regimes import Regimes
 from richter.calibration._sem import SemEce
 from richter.errors import InputError, TooFewErrors
-from richter.records import Interval, Shown, jsonable
+from richter.records import Interval, Result, Shown
 from richter.stats import bin_gaps, ece
 from richter.stats._random import index_pair, stream_seed
 
@@ -47,7 +46,7 @@ class Boundary:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SemGap:
+class SemGap(Result):
     """Appendix E's three statistics, and the boundaries of appendix D. `low_margin_ece` is None below 30 questions."""
 
     confidence: GapEstimate
@@ -57,10 +56,6 @@ class SemGap:
     boundaries: tuple[Boundary, ...]
     predicted: float
     n_resamples: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,14 +1,14 @@
 """How decided a model is on each question: margins, the three regimes, and the predicted Sem1-Sem2 gap."""
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from richter.calibration._constants import ece_gap_constant, jensen_bias, jensen_root, selection_bias
 from richter.calibration._pool import answer_pool
-from richter.records import jsonable
+from richter.records import Result
 
 __all__ = ["Regimes", "regimes"]
 
@@ -16,13 +16,15 @@ Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Regimes:
+class Regimes(Result):
     """Per question (arrays) and in sum: margin, top-two mass, standardised margin, K, and the regime.
 
     `large` and `low` partition the questions; `jensen` is the part of `low` below the root of g_B. `n` is the number
     of draws at which the margin is standardised. `predicted_gap` is Theorem 5.6's c1 - c2 with both at n;
     `predicted_gap_halves` has Sem1 on all n draws and Sem2's selection on half of them, as measured.
     """
+
+    derived: ClassVar[tuple[str, ...]] = ("large", "low", "jensen")
 
     margin: Floats
     top_two: Floats
@@ -48,11 +50,6 @@ class Regimes:
     def jensen(self) -> int:
         """Questions with m~ / 2 < lambda*: Sem2 is nearer to the oracle too."""
         return int(np.sum(self.is_jensen))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; counts first, per-question arrays after."""
-        row = {"large": self.large, "low": self.low, "jensen": self.jensen}
-        return {**row, **{f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}}
 
 
 def regimes(labels: Any, *, n: int | None = None) -> Regimes:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from richter.calibration._pool import answer_pool
 from richter.calibration._split import held_out_confidence
 from richter.errors import InputError
-from richter.records import Shown, jsonable
+from richter.records import Shown
 from richter.stats import EceResult, ece
 from richter.stats._ece import Binning
 
@@ -38,10 +38,6 @@ class SemEce(Shown):
     splits: int | None
     grading: str
     notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; per-question arrays included."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 def sem_ece(

@@ -51,6 +51,7 @@ def study_confidence(
     rng: np.random.Generator,
     item: ArrayLike | None = None,
     group: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
     by: ArrayLike | None = None,
     target: float = 0.05,
     bins: int = 10,
@@ -60,7 +61,8 @@ def study_confidence(
 ) -> ConfidenceStudy:
     """Measure one confidence: rows are answers, `item` and `group` (one each a row) what varies independently.
 
-    `by` names a part of the data for each row, for figures by group. `target` is the share of errors that answering
+    `weight` is what a row's item counts for (draws share it). `by` names a part of the data for each row, for figures
+    by group; those, the curve and the threshold count every row alike. `target` is the share of errors that answering
     alone may have.
     """
     result = ece(confidence, correct, bins=bins, binning=binning, level=level)
@@ -70,29 +72,45 @@ def study_confidence(
         items = None
     groups = None if group is None else np.unique(np.asarray(group), return_inverse=True)[1].astype(np.intp)
     unit = items if groups is None else groups
-    weight = None if items is None else 1 / np.bincount(items)[items]
     rows = np.arange(len(c)) if items is None else items
+    given = None if weight is None else np.asarray(weight, dtype=np.float64)
+    counted = given
+    if items is not None:
+        counted = (1.0 if given is None else given) / np.bincount(items)[items]
+    of_weight = None
+    if given is not None:
+        of_weight = np.ones(int(rows.max()) + 1)
+        of_weight[rows] = given
     of_item = None
     if groups is not None:
         of_item = np.zeros(int(rows.max()) + 1, dtype=np.intp)
         of_item[rows] = groups
-    side = ece_side(c, a, rows, group=of_item, bins=bins)
+    side = ece_side(c, a, rows, group=of_item, weight=of_weight, bins=bins)
     evidence = ece_evidence(side)
     cannot = list(result.notes) + list(evidence.notes)
-    if unit is not None:
-        result = dataclasses.replace(
-            result, ece=side.plug_in, debiased=evidence.estimate, interval=evidence.interval(level)
-        )
     test, advice = None, None
     try:
-        test = miscalibration(c, a, rng=rng, unit=unit, weight=weight, bins=bins, n_resamples=n_resamples)
+        test = miscalibration(c, a, rng=rng, unit=unit, weight=counted, bins=bins, n_resamples=n_resamples)
     except InputError as e:
         cannot.append(str(e))
     try:
-        advice = recalibrate(c, a, rng=rng, unit=unit, weight=weight, level=level, bins=bins)
+        advice = recalibrate(c, a, rng=rng, unit=unit, weight=counted, level=level, bins=bins)
     except TooFewErrors as e:
         cannot.append(str(e))
-    scores = confidence_scores(c, a, rng=rng, unit=unit, weight=weight, level=level)
+    scores = confidence_scores(c, a, rng=rng, unit=unit, weight=counted, level=level)
+    if unit is not None or given is not None:
+        w = np.full(len(c), 1 / len(c)) if counted is None else counted / np.sum(counted)
+        result = dataclasses.replace(
+            result,
+            ece=side.plug_in,
+            debiased=evidence.estimate,
+            interval=evidence.interval(level),
+            accuracy=float(np.sum(w * a)),
+            mean_confidence=float(np.sum(w * c)),
+            signed_gap=float(np.sum(w * (c - a))),
+            brier=scores.brier.value or 0.0,
+            auroc=scores.auroc.value,
+        )
     if scores.auroc.reason:
         cannot.append(f"AUROC cannot be said: {scores.auroc.reason}.")
     return ConfidenceStudy(

@@ -16,6 +16,7 @@ from richter.audit import (
     apply_map,
     best_map,
     measure_calibration,
+    measure_phase,
     measure_pipeline,
     question_table,
     read_draws,
@@ -29,7 +30,7 @@ from richter.cli._progress import money
 from richter.cli._reading import reading_options, split_sources
 from richter.errors import InputError
 from richter.interop import export_table
-from richter.records import Interval, printable
+from richter.records import Interval, plain, printable
 from richter.stats import in_threads
 from richter.tables import ReadOptions
 
@@ -62,6 +63,7 @@ def calibration() -> None:
     richter calibration grades.csv --save-map map.json      a recalibration to use
     richter calibration apply map.json new.csv --out recalibrated.csv
     richter calibration pipeline stages.csv                 two stages and their composition
+    richter calibration phase grades.csv                    how many labels it takes to see it
     """
 
 
@@ -201,6 +203,55 @@ def measure(
         from richter.report import write_figures
 
         for path in write_figures({"sections": {"calibration": report_section(report)}}, svg_folder):
+            out.print(f"Wrote {path}")
+
+
+@calibration.command()
+@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
+@reading_options
+@click.option("--runs", type=click.IntRange(min=2), default=100, show_default=True, help="Parts taken at each size.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the test and the intervals.")
+@click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figure to this folder as SVG.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@json_option
+def phase(
+    sources: tuple[str, ...],
+    reading: ReadOptions,
+    runs: int,
+    level: float,
+    svg_folder: Path | None,
+    seed: int,
+    json_path: str | None,
+) -> None:
+    """How many labels does it take to see miscalibration? Parts of your own grades, from 10 labels to half of them.
+
+    \b
+    richter calibration phase grades.csv
+    """
+    files, names = split_sources(sources)
+    tables = read_draws(*files, options=reading)
+    found = measure_phase(
+        tables.select(names) if names else tables, rng=np.random.default_rng(seed), runs=runs, level=level
+    )
+    write_json(found, json_path, inputs=[f.partition("=")[2] or f for f in files])
+    out = console(json_path)
+    table = Table("condition", "labels", "errors", "shown", "ECE half-width", "floor*", box=None, pad_edge=False)
+    for name, points in found.items():
+        for k, p in enumerate(points):
+            table.add_row(
+                "" if k else printable(name, limit=30),
+                f"{p.n:,}",
+                f"{p.errors:.1f}",
+                f"{100 * p.shown:.0f}%",
+                f"{p.half_width:.3f}",
+                f"{p.floor:.3f}",
+            )
+    out.print(table)
+    out.print("shown: parts of that many labels in which it is shown to be miscalibrated. * (e / n)^(1/3), a rate.")
+    if svg_folder is not None:
+        from richter.report import write_figures
+
+        for path in write_figures({"sections": {"calibration": {"phase": plain(found)}}}, svg_folder):
             out.print(f"Wrote {path}")
 
 

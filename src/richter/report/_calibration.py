@@ -30,6 +30,7 @@ def calibration_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     drawn = [(name(c), said, f[key]) for c, f in draws.items() for key, said in SOURCES.items() if f.get(key)]
     yield from _reliability("calibration-reliability", "Reliability of the confidence", stated, "estimators/ece")
     yield from _reliability("calibration-agreement", "Reliability of its agreement", drawn, "estimators/sem-ece")
+    yield from _phase(section.get("phase") or {})
     every = {**grades, **draws}
     yield from _coverage(every)
     yield from _groups(every)
@@ -117,6 +118,47 @@ def _reliability(
             "ece": "debiased ECE",
         },
         docs=docs,
+    )
+
+
+def _phase(conditions: Mapping[str, Any]) -> Iterator[Figure]:
+    """The share of parts of n labels that show miscalibration, against n times the error rate."""
+    rows: list[Row] = [
+        {"condition": name(c), **{k: p[k] for k in ("n", "errors", "shown", "half_width", "floor")}}
+        for c, points in conditions.items()
+        for p in points
+        if p["errors"] > 0
+    ]
+    if not rows:
+        return
+    names = shown_names(rows)
+    drawing = (
+        chart(height=180)
+        .mark_line(color="var(--c0)", point=alt.OverlayMarkDef(size=30, filled=True))
+        .encode(
+            x=alt.X("errors:Q", title="labels times the error rate", scale=alt.Scale(type="log", nice=False)),
+            y=alt.Y("shown:Q", title="parts that show it", scale=alt.Scale(domain=[0, 1])),
+            tooltip=["condition:N", "n:Q", "errors:Q", "shown:Q"],
+        )
+    )
+    reached = [r for r in rows if r["shown"] >= 0.8]
+    least = min(reached, key=lambda r: r["n"]) if reached else None
+    yield figure(
+        "calibration-phase",
+        title="How many labels it takes",
+        sentence="How often parts of the grades show that the model is miscalibrated."
+        + (f" For {least['condition']} {count(least['n'], 'label')} show it in four of five parts." if least else ""),
+        drawing=drawing if len(names) == 1 else facets(drawing, "condition", order=names),
+        rows=rows,
+        columns={
+            "condition": "condition",
+            "n": "labels",
+            "errors": "errors among them",
+            "shown": "parts that show it",
+            "half_width": "ECE half-width",
+            "floor": "floor",
+        },
+        docs="estimators/miscalibration",
     )
 
 
