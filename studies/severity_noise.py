@@ -51,7 +51,7 @@ def cell(b: float, rate: float, n: int, over: bool, trials: int) -> dict[str, fl
         chosen = rng.choice(n, 200, replace=False)
         if over:
             parts = np.flatnonzero(judged >= 2), np.flatnonzero(judged < 2)
-            chosen = np.concatenate([rng.choice(part, 100, replace=False) for part in parts])
+            chosen = np.concatenate([rng.choice(part, min(100, len(part)), replace=False) for part in parts])
         labels = np.full(n, np.nan)
         labels[chosen] = true[chosen]
         found = severity_by_labels(judged, labels, n_resamples=1500, rng=rng)

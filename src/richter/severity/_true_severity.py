@@ -82,9 +82,10 @@ def severity_by_labels(
 
     The misclassification likelihood by predictive values: P(true = k) = sum over judged levels h of P(h) P(true = k |
     h), with P(true | h) from the labelled answers judged h. Each row has a Dirichlet posterior with a prior of one
-    label, half spread over all levels and half as the levels beside it were labelled; P(h) one from all answers. Labels
-    may be oversampled by judged level; within one they must be a random sample. Rates have the rare-safe form of
-    `stats.ppi_rate` by judged level instead. b is given from 30 labels at or above `m_min`.
+    label, a quarter spread over all levels, the rest as the levels beside it were labelled; P(h) one from all answers.
+    Labels may be oversampled by judged level; within one they must be a random sample. Rates have the rare-safe form of
+    `stats.ppi_rate` by judged level instead. b is given from labels at or above `m_min` that weigh as 30 drawn at
+    random.
     """
     index = snap(judged).ravel()
     label = snap(human, name="human").ravel()
@@ -113,8 +114,8 @@ def severity_by_labels(
         drawn_pairs = _drawn(times, unit[both], index[both].astype(np.intp) * 9 + label[both], 81).reshape(-1, 9, 9)
     weight = _dirichlet(drawn_answers + 1e-9, rng)
     shares = np.einsum("rh,rhk->rk", weight, _dirichlet(drawn_pairs + prior, rng))
-    above = int(pairs[:, level_index(m_min) :].sum())
-    why = f"{above} human labels at or above {m_min:g} are too few for a slope: {FEWEST_ABOVE} are needed"
+    above = _effective(answers, pairs, level_index(m_min))
+    why = f"labels at or above {m_min:g} that weigh as {above:.0f} are too few for a slope: {FEWEST_ABOVE} are needed"
     found = _summary(
         overall,
         shares,
@@ -135,11 +136,18 @@ def severity_by_labels(
     return dataclasses.replace(found, at_least=rates, error_rate=rates[f"{POSITIVE[0]:.1f}"])
 
 
+def _effective(answers: Floats, pairs: Floats, start: int) -> float:
+    """How many random labels those at or above a level are worth: (sum w)^2 / sum w^2, w the answers to a label."""
+    weight = answers / np.maximum(pairs.sum(axis=1), 1)
+    labels = pairs[:, start:].sum(axis=1)
+    return float((weight @ labels) ** 2 / max(weight**2 @ labels, 1e-300))
+
+
 def _neighbours(pairs: Floats) -> Floats:
-    """A prior of one label for each judged level: half spread evenly, half as the levels beside it were labelled."""
+    """A prior of one label for each judged level: a quarter spread evenly, the rest as its neighbours were labelled."""
     near = 0.25 ** np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
     known = near @ (pairs / np.maximum(pairs.sum(axis=1, keepdims=True), 1) * (pairs.sum(axis=1, keepdims=True) > 0))
-    return np.asarray(0.5 / 9 + 0.5 * known / known.sum(axis=1, keepdims=True))
+    return np.asarray(0.25 / 9 + 0.75 * known / known.sum(axis=1, keepdims=True))
 
 
 def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
