@@ -36,10 +36,14 @@ def attempt(path: Path, run: Path) -> str:
     """What becomes of a file: read, partial, refused, slow, or the name of an exception that should not have been."""
     from richter.errors import RichterError
     from richter.interop import logs_summary, next_command, problems, read_logs, write_run
+    from richter.tables import holds_logs, read_tables, write_tables
 
     signal.signal(signal.SIGALRM, stop)
     signal.alarm(LIMIT_S)
     try:
+        if not holds_logs(path):
+            write_tables(read_tables(path), run)
+            return "read"
         logs = read_logs([path])
         json.dumps(logs_summary(logs))
         problems(logs)

@@ -15,6 +15,7 @@ from richter.cli._main import _root
 from richter.errors import InputError, RichterError
 from richter.interop import logs_summary, problems, read_logs
 from richter.interop._safe import Unreadable, decode
+from richter.tables import read_tables
 
 
 def test_broken_files_give_an_error_or_counts(tmp_path: Path) -> None:
@@ -25,6 +26,7 @@ def test_broken_files_give_an_error_or_counts(tmp_path: Path) -> None:
         path = tmp_path / f"broken_{k}{source.suffix}"
         path.write_bytes(mutate(source, random.Random(10_000 + k)))
         try:
+            read_tables(path)
             logs = read_logs([path])
         except RichterError:
             outcomes.add("refused")
@@ -37,8 +39,7 @@ def test_broken_files_give_an_error_or_counts(tmp_path: Path) -> None:
 
 def test_every_seed_is_read_whole(tmp_path: Path) -> None:
     for path in seeds(tmp_path):
-        logs = read_logs([path])
-        assert logs.rows, path
+        assert len(read_tables(path).answers), path
 
 
 @pytest.mark.slow
@@ -72,7 +73,7 @@ def test_utf16_and_marks_are_read(tmp_path: Path) -> None:
     text = path.read_text()
     for encoding in ("utf-8-sig", "utf-16"):
         path.write_text(text, encoding=encoding)
-        assert read_logs([path]).rows[0].correct is True
+        assert read_tables(path).rows["correct"].to_list() == [1.0]
 
 
 def test_the_commands_never_show_a_traceback(tmp_path: Path) -> None:
@@ -93,10 +94,10 @@ def test_the_commands_never_show_a_traceback(tmp_path: Path) -> None:
 
 def test_several_models_in_one_log_are_several_conditions(tmp_path: Path) -> None:
     rows = [{"item": str(i), "model": m, "correct": i % 2} for m in ("a", "b", "c") for i in range(3)]
-    logs = read_logs([write_lines(tmp_path / "t.jsonl", rows)])
-    assert list(logs.conditions) == ["a", "b", "c"]
-    with pytest.raises(InputError, match="holds 3 conditions, so it cannot be called x"):
-        read_logs([f"x={tmp_path / 't.jsonl'}"])
+    path = write_lines(tmp_path / "t.jsonl", rows)
+    assert read_tables(path).conditions == ("a", "b", "c")
+    with pytest.raises(InputError, match=r"holds 3 conditions \(a, b, c\), so it cannot be called x"):
+        read_tables(f"x={path}")
 
 
 def test_missing_targets_are_said(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from helpers.foreign_logs import (
 )
 from richter.errors import InputError
 from richter.interop import LogOptions, Logs, problems, read_logs
+from richter.tables import ReadOptions, read_tables, write_tables
 
 
 def grades(logs: Logs) -> dict[str, bool | None]:
@@ -248,27 +249,21 @@ def test_autobencher_and_acd(tmp_path: Path) -> None:
     ]
 
 
-def test_a_plain_table_by_its_columns_and_by_the_map(tmp_path: Path) -> None:
+def test_a_plain_table_is_no_log_and_becomes_a_run_through_the_tables(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text(
-        "qid,model,is_correct,conf,response\n1,a,1,0.9,x\n2,a,0,0.2,y\n1,b,no,,x\n2,b,yes,70,y\n1,b,yes,0.1,x\n"
-    )
-    logs = read_logs([path], options=LogOptions(columns={"confidence": "conf"}))
-    assert [(r.condition, r.item, r.correct) for r in logs.rows] == [
-        ("a", "1", True),
-        ("a", "2", False),
-        ("b", "1", False),
-        ("b", "2", True),
-    ]
-    assert logs.unread == {"answer: repeats one already read": 1, "confidence: not between 0 and 1": 1}
+    path.write_text("qid,model,is_correct,conf,response\n1,a,1,0.9,x\n2,a,0,0.2,y\n1,b,no,,x\n2,b,yes,0.7,y\n")
+    with pytest.raises(InputError, match="no log of a known format"):
+        read_logs([path])
+    options = ReadOptions(map={"confidence": "conf"})
+    tables = read_tables(path, options=options)
+    write_tables(tables, tmp_path / "run")
+    again = read_tables(tmp_path / "run")
+    assert again.data_hash == tables.data_hash
+    assert again.answers["text"].to_list() == ["x", "y", "x", "y"]
     with pytest.raises(InputError, match="no such field"):
-        read_logs([path], options=LogOptions(columns={"colour": "conf"}))
+        read_tables(path, options=ReadOptions(map={"colour": "conf"}))
     with pytest.raises(InputError, match="has no column 'x'"):
-        read_logs([path], options=LogOptions(columns={"item": "x"}))
-    other = tmp_path / "o.csv"
-    other.write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="do not say which is the item"):
-        read_logs([other])
+        read_tables(path, options=ReadOptions(map={"item": "x"}))
 
 
 @pytest.mark.slow

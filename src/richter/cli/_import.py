@@ -1,6 +1,8 @@
 """`richter import` and `richter check`: others' logs into a run, and what is wrong with them."""
 
+import shlex
 from collections import Counter
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -8,11 +10,13 @@ from rich.table import Table
 
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options
+from richter.errors import InputError
 from richter.interop import (
     LogOptions,
     Logs,
     RatingKind,
     logs_summary,
+    named_source,
     next_command,
     problems,
     read_logs,
@@ -20,7 +24,7 @@ from richter.interop import (
 )
 from richter.records import printable
 from richter.store import Place, run_place
-from richter.tables import ReadOptions
+from richter.tables import ReadOptions, Tables, holds_logs, read_tables, write_tables
 
 __all__ = ["check", "import_logs"]
 
@@ -61,9 +65,14 @@ def import_logs(
     \b
     richter import logs/2026-11-15_gsm8k.eval -o run1
     richter import old=a.eval new=b.eval -o run1
-    richter import answers.csv -o run1 --map item=qid --map condition=model --map correct=is_right
+    richter import answers.csv -o run1 --map item=qid --map score=is_right
     richter import judged.jsonl -o run1 --scorer quality --as-severity 10:1
     """
+    if not _all_logs(paths):
+        tables = read_tables(*paths, options=reading)
+        write_tables(tables, place, kind=kind)
+        _say(tables, str(place), json_path, paths, kept=True)
+        return
     options = _options(reading)
     logs = read_logs(paths, options=options)
     write_run(logs, place, options=options, kind=kind)
@@ -84,12 +93,15 @@ def check(
     reading: ReadOptions,
     json_path: str | None,
 ) -> None:
-    """Say what a log is, what can be read of it, what is wrong with it, and the next command. Nothing is written.
+    """Say what a log or table is, what can be read of it, what is wrong with it, and the next command.
 
     \b
     richter check logs/2026-11-15_gsm8k.eval
     richter check results/ --json -
     """
+    if not _all_logs(paths):
+        _say(read_tables(*paths, options=reading), shlex.join(paths), json_path, paths, kept=False)
+        return
     options = _options(reading)
     logs = read_logs(paths, options=options)
     command = (
@@ -99,6 +111,33 @@ def check(
     out = console(json_path)
     _show(out, logs)
     out.print(f"Next: {printable(command)}")
+
+
+def _all_logs(paths: tuple[str, ...]) -> bool:
+    places = [named_source(path)[1] for path in paths]
+    missing = next((place for place in places if isinstance(place, Path) and not place.exists()), None)
+    if missing is not None:
+        raise InputError(f"{missing}: no such file or folder.", remedy="Check the path.")
+    return all(holds_logs(place) for place in places)
+
+
+def _say(tables: Tables, target: str, json_path: str | None, paths: tuple[str, ...], *, kept: bool) -> None:
+    """What tables were understood to be, what was noted, and the command that fits them."""
+    if len(tables.conditions) > 1:
+        command = f"richter compare {target}"
+    elif tables.counting is not None:
+        command = f"richter severity {target}"
+    elif tables.scores["confidence"].null_count() < len(tables.scores):
+        command = f"richter calibration {target}"
+    else:
+        command = f"richter report {target}"
+    shown = {"understood": tables.understood, "notes": tables.notes, "conditions": tables.conditions, "next": command}
+    write_json({**shown, **({"run": target} if kept else {})}, json_path, inputs=paths)
+    out = console(json_path)
+    out.print(f"{printable(tables.understood)}.", soft_wrap=True)
+    for note in tables.notes:
+        out.print(f"! {printable(note)}", soft_wrap=True)
+    out.print(f"{f'Kept in {printable(target)}. ' if kept else ''}Next: {printable(command)}")
 
 
 def _show(out: Console, logs: Logs) -> None:

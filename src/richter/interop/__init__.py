@@ -11,10 +11,11 @@ from richter.interop._logs import Logs, is_log, is_severity, log_files, named_so
 from richter.interop._logs import summary as logs_summary
 from richter.interop._problems import next_command, problems
 from richter.interop._record import Options as LogOptions
-from richter.interop._run import RatingKind, write_run
+from richter.interop._run import IMPORT_NOTE, RatingKind, write_run
 
 __all__ = [
     "EXPORTS",
+    "IMPORT_NOTE",
     "About",
     "DataFile",
     "Frame",

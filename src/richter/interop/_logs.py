@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError
-from richter.interop._plain import read_plain
 from richter.interop._recognise import Format, recognise
 from richter.interop._record import Options, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
@@ -17,7 +16,6 @@ from richter.store import Place, RunLike, is_database, run_place
 
 __all__ = ["Logs", "is_log", "is_severity", "log_files", "named_source", "read_logs"]
 
-_PLAIN = Format(name="table", shapes=(), told_by=lambda seen: True, read=read_plain)  # what else a file can be
 FILES_LIMIT = 20_000  # of a folder
 DRAWS_LIMIT = 1_000_000
 TEXT_FROM = 1 << 27  # characters of all questions and answers of a file, and over the file's size
@@ -125,13 +123,18 @@ def _files(path: Path) -> tuple[list[Path], int]:
 
 
 def _recognise_in(path: Path, file: Path) -> Format | None:
-    """The format of a file that was named, which at least is a table; or of one found in a folder, perhaps none."""
-    if not path.is_dir():
-        return recognise(file) or _PLAIN
+    """The format of a file; one that was named must have one, one found in a folder need not."""
     try:
-        return recognise(file)
+        found = recognise(file)
     except InputError:
-        return None
+        if path.is_dir():
+            return None
+        raise
+    if found is None and not path.is_dir():
+        raise InputError(
+            f"{file} is no log of a known format.", remedy="A table is read as it is: richter compare FILE"
+        )
+    return found
 
 
 def _read_all(samples: Iterable[Sample], reading: Reading, *, alone: bool) -> list[Sample]:

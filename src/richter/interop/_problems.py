@@ -75,8 +75,6 @@ def next_command(logs: Logs, target: str, *, kept: bool) -> str:
     """The command that fits what was read: `target` is the run where it is `kept`, else the file itself."""
     target = shlex.quote(target)
     names = list(logs.conditions)
-    if any(reading.format == "table" for reading in logs.readings) and not kept:
-        return f"richter import {target} -o RUN"
     if all(row.correct is None for row in logs.rows):
         return f"richter judge {target}"
     if any(row.severity is not None for row in logs.rows) and len(names) == 1:

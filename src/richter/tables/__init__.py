@@ -13,9 +13,10 @@ from richter.tables._outcomes import (
     severity_scores,
 )
 from richter.tables._ratings import RatingsFile, ratings_of, read_ratings
-from richter.tables._read import read_tables, tables_of
+from richter.tables._read import holds_logs, read_tables, tables_of
 from richter.tables._scores import scores_table
 from richter.tables._tables import KEY, ReadOptions, Tables, severity_of
+from richter.tables._write import write_tables
 
 __all__ = [
     "CATASTROPHIC",
@@ -24,6 +25,7 @@ __all__ = [
     "ReadOptions",
     "Tables",
     "chance_of",
+    "holds_logs",
     "item_codes",
     "outcomes",
     "question_codes",
@@ -34,4 +36,5 @@ __all__ = [
     "severity_of",
     "severity_scores",
     "tables_of",
+    "write_tables",
 ]

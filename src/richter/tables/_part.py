@@ -103,6 +103,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         notes=tuple(dict.fromkeys(notes)),
         understood=_understood(answers, conditions, scored, names, basis),
         basis=basis,
+        scored_by=() if by_severity else tuple(names),
         counting=counting,  # type: ignore[arg-type]
     )
 

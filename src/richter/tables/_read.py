@@ -25,7 +25,7 @@ from richter.tables._part import Part, assemble
 from richter.tables._run import part_of_ledger
 from richter.tables._tables import ReadOptions, Tables
 
-__all__ = ["read_tables", "tables_of"]
+__all__ = ["holds_logs", "read_tables", "tables_of"]
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
 
@@ -40,7 +40,7 @@ def read_tables(*sources: Source, options: ReadOptions | None = None) -> Tables:
     if not sources:
         raise InputError("Nothing was given to read.", remedy="Give a run, a log, a table or a frame.")
     what = " and ".join(source_name(s) for s in sources[:2]) + (" and more" if len(sources) > 2 else "")
-    logs = [s for s in sources if not is_frame(s) and _is_logs(named_source(s)[1])]  # type: ignore[arg-type]
+    logs = [s for s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]  # type: ignore[arg-type]
     parts: list[Part] = []
     for k, source in enumerate(sources):
         if source in logs if not is_frame(source) else False:
@@ -56,7 +56,8 @@ def tables_of(ledger: Ledger, options: ReadOptions | None = None) -> Tables:
     return assemble([part_of_ledger(ledger)], options or ReadOptions(), what=ledger.name, empty=True)
 
 
-def _is_logs(path: Place) -> bool:
+def holds_logs(path: Place) -> bool:
+    """A log of a known tool, or a folder with some."""
     if not isinstance(path, Path) or is_run(path):
         return False
     return is_log(path) if path.is_file() else path.is_dir() and bool(log_files(path))

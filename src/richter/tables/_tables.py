@@ -64,7 +64,8 @@ class Tables:
 
     `scores` begins with the main metric: `accuracy` (0 or 1), or `mean_score` where a score has steps or a range; it
     has a row for every answer that came, with a null value where it was not graded. `conditions` stand in the order
-    given. `understood` says in one line what was read, `basis` who graded, `counting` the kind of rating that counts.
+    given. `understood` says in one line what was read, `basis` who graded, `scored_by` what the scores are
+    of (nothing where right and wrong follow from severities), `counting` the kind of rating that counts.
     `asked` are the items as the source of each condition has them: two sources may have one id for two questions.
     """
 
@@ -78,6 +79,7 @@ class Tables:
     notes: tuple[str, ...] = ()
     understood: str = ""
     basis: str = ""
+    scored_by: tuple[str, ...] = ()
     counting: Literal["given", "human", "judge", "rule"] | None = None
 
     @property

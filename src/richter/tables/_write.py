@@ -1,0 +1,67 @@
+"""Tables kept as a run, so that their answers can be judged, rated and drawn again."""
+
+import hashlib
+
+import polars as pl
+
+from richter.errors import InputError
+from richter.interop import IMPORT_NOTE, RatingKind
+from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
+from richter.store import Call, RunLike, has_ledger, open_ledger, run_place
+from richter.tables._ratings import ratings_of
+from richter.tables._tables import KEY, Tables, severity_of
+
+__all__ = ["write_tables"]
+
+
+def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind = "judge") -> None:
+    """Keep answers, scores, confidences and ratings as a new run; severities of the table's own are of `kind`."""
+    if has_ledger(run):
+        raise InputError(f"{run_place(run)} is already a run.", remedy="Name a new one with -o.")
+    rows = tables.rows
+    domains = dict(rows.filter(pl.col("domain").is_not_null()).select("item", "domain").iter_rows())
+    items = tables.items or {
+        name: Item(id=name, prompt="", reference="", domain=domains.get(name, "")) for name in tables.item_ids
+    }
+    with open_ledger(run, mode="write", alone=True) as ledger:
+        ledger.add_items(list(items.values()))
+        ledger.add_conditions([Condition(name=name, model=name) for name in tables.conditions])
+        ledger.add_calls([_call(row) for row in rows.iter_rows(named=True)])
+        ledger.add_grades(_grades(tables))
+        sure = rows.filter(pl.col("confidence").is_not_null()).select(*KEY, "confidence_source", "confidence")
+        ledger.add_confidences(
+            Confidence(item=i, condition=c, draw=d, source=source, value=value)
+            for i, c, d, source, value in sure.iter_rows()
+        )
+        given = severity_of(tables) if tables.counting == "given" else None
+        own = () if given is None else given.select(*KEY, "severity").iter_rows()
+        ledger.add_ratings(
+            [
+                *ratings_of(tables).ratings,
+                *(Rating(item=i, condition=c, draw=d, rater="severity", kind=kind, severity=s) for i, c, d, s in own),
+            ]
+        )
+        ledger.set_note(IMPORT_NOTE, {"understood": tables.understood, "notes": list(tables.notes)})
+
+
+def _call(row: dict[str, object]) -> Call:
+    names = ("item", "condition", "draw", "tokens_in", "tokens_out", "money_usd", "latency_s")
+    texts = {name: row[name] or "" for name in ("text", "error", "finish")}
+    answer = Answer(**{name: row[name] for name in names}, **texts)  # type: ignore[arg-type]
+    key = "\0".join(("import", answer.condition, answer.item, str(answer.draw)))
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return Call(key=digest, model=answer.condition, request="imported", answer=answer)
+
+
+def _grades(tables: Tables) -> list[Grade]:
+    """The scores that the source gave; right and wrong that only follow from severities are not graded again."""
+    found = tables.scores.filter(pl.col("value").is_not_null())
+    if tables.scored_by == ():
+        found = found.filter(pl.col("metric") != "accuracy")
+    return [
+        Grade(
+            item=i, condition=c, draw=d, scorer=metric, value=value, main=metric == tables.metric,
+            correct=value == 1 if metric == "accuracy" else None,
+        )
+        for i, c, d, metric, value in found.select(*KEY, "metric", "value").iter_rows()
+    ]  # fmt: skip
