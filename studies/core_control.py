@@ -51,8 +51,8 @@ def cell(discordance: float, gain: float, runs: int) -> dict[str, float]:
 def main() -> None:
     out, runs = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 400
     done = {json.loads(line)["cell"] for line in out.read_text().splitlines()} if out.exists() else set()
-    for discordance in (0.10, 0.20, 0.30):
-        for gain in (0.04, 0.0):
+    for gain in (0.04, 0.0):
+        for discordance in (0.10, 0.20, 0.30):
             name = f"discordance {discordance:.2f} gain {gain:.2f}"
             if name not in done:
                 row = {"cell": name, **cell(discordance, gain, runs)}

@@ -115,6 +115,7 @@ def compare_tables(
     by: str | None = None,
     adjust: bool = False,
     suite: Mapping[str, float] | None = None,
+    chance: float | None = None,
     trust_ids: bool = False,
     tail_plan: TailPlan | None = None,
     slopes: Sequence[Claim] | None = None,
@@ -134,8 +135,8 @@ def compare_tables(
     not worse by more than the margin and cheaper. `control` compares all with one; `by` (domain, tier or group) adds
     the difference in each subgroup and whether they differ; `adjust` takes out items' difficulty as other conditions
     see it; `suite` weighs the benchmarks that domains name. Conditions whose items are in another order are refused,
-    unless `trust_ids`. `slopes` are the claims on b where they were made before on the same severities; `plan` the
-    hash of a plan that was locked before.
+    unless `trust_ids`; `chance` is the share of right answers by guessing, where items do not tell. `slopes` are the
+    claims on b where they were made before on the same severities; `plan` the hash of a plan that was locked before.
     """
     whole = tables  # whether ids mean the same questions is told by all conditions there are
     if conditions:
@@ -158,7 +159,8 @@ def compare_tables(
     pairs = pairs_of(tables.conditions, control=control)
     main = measured[names.index(tables.metric)].outcomes
     all_of = main if whole is tables else outcomes(whole, tables.metric)
-    aligned = check_alignment(all_of, texts=question_codes(whole), chance=chance_of(whole), trust=trust_ids)
+    guessed = chance_of(whole) if chance is None else chance
+    aligned = check_alignment(all_of, texts=question_codes(whole), chance=guessed, trust=trust_ids)
     traded = margin is not None and on[:1] and on[0] in COSTS
     kept = [p for p in pairs if frozenset(p) not in aligned.apart]
     kept = [p for p in kept if not too_few_shared(lead, *p, min_shared=min_shared)]

@@ -13,6 +13,7 @@ from richter.claims import (
     Trade,
     adjusted_difference,
     cheaper_and_no_worse,
+    check_weights,
     difference_evidence,
     subgroup_differences,
     suite_evidence,
@@ -44,6 +45,7 @@ def evidence_maker(
     if suite is None:
         return (lambda _, a, b: adjusted(whole, a, b)) if adjust else None
     codes, names = item_codes(tables, "domain")
+    check_weights(names, suite)
     return lambda sample, a, b: suite_evidence(
         {
             name: adjusted(within(whole, codes == k), a, b)

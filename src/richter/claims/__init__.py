@@ -19,7 +19,7 @@ from richter.claims._passes import pass_metric, passes
 from richter.claims._require import require, requirement_name, unjudged
 from richter.claims._sets import maximal_sets
 from richter.claims._subgroups import Subgroup, Subgroups, subgroup_differences, within
-from richter.claims._suite import Trade, cheaper_and_no_worse, suite_evidence
+from richter.claims._suite import Trade, cheaper_and_no_worse, check_weights, suite_evidence
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence, tango
 from richter.claims._variance import Design, Shares, cheapest_design, variance_shares
 
@@ -52,6 +52,7 @@ __all__ = [
     "cheaper_and_no_worse",
     "cheapest_design",
     "check_alignment",
+    "check_weights",
     "claimed",
     "compare_outcomes",
     "decide",

@@ -11,7 +11,20 @@ from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
 
-__all__ = ["Trade", "cheaper_and_no_worse", "suite_evidence"]
+__all__ = ["Trade", "cheaper_and_no_worse", "check_weights", "suite_evidence"]
+
+
+def check_weights(benchmarks: Sequence[str], weights: Mapping[str, float]) -> None:
+    """Refuse weights that are not one positive number for each benchmark."""
+    unknown, lacking = sorted(set(weights) - set(benchmarks)), sorted(set(benchmarks) - set(weights))
+    if unknown or lacking:
+        raise InputError(
+            f"Weights and benchmarks differ: no benchmark {', '.join(unknown) or '-'}; no weight for "
+            f"{', '.join(lacking) or '-'}.",
+            remedy=f"Give one weight for each of {', '.join(sorted(benchmarks))}.",
+        )
+    if not all(math.isfinite(w) and w > 0 for w in weights.values()):
+        raise InputError("A weight is zero, negative or missing.", remedy="Weights are above 0; leave benchmarks out.")
 
 
 def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) -> Evidence:
@@ -20,15 +33,7 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
     Benchmarks are fixed and their items independent of each other's, so only items vary: the interval is the MOVER of
     the benchmarks' own at the same level, low = sum w e - sqrt(sum w^2 (e - l)^2), and so keeps each one's method.
     """
-    unknown, lacking = sorted(set(weights) - set(parts)), sorted(set(parts) - set(weights))
-    if unknown or lacking:
-        raise InputError(
-            f"Weights and benchmarks differ: no benchmark {', '.join(unknown) or '-'}; no weight for "
-            f"{', '.join(lacking) or '-'}.",
-            remedy=f"Give one weight for each of {', '.join(sorted(parts))}.",
-        )
-    if not all(math.isfinite(w) and w > 0 for w in weights.values()):
-        raise InputError("A weight is zero, negative or missing.", remedy="Weights are above 0; leave benchmarks out.")
+    check_weights(list(parts), weights)
     total = sum(weights.values())
     share = {name: w / total for name, w in weights.items()}
     estimate = sum(share[name] * e.estimate for name, e in parts.items())

@@ -76,6 +76,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 @click.option(
     "--suite", callback=parse_weights, metavar="A=2,B=1", help="One claim over benchmarks (domains) with these weights."
 )
+@click.option("--chance", type=click.FloatRange(0, 1), help="Right answers by guessing: near it order is uncheckable.")
 @click.option("--trust-ids", is_flag=True, help="Compare conditions even where their items seem to be in other orders.")
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
@@ -104,6 +105,7 @@ def compare(
     by: str | None,
     adjust: bool,
     suite: dict[str, float] | None,
+    chance: float | None,
     trust_ids: bool,
     tail_path: str | None,
     tried: int,
@@ -147,6 +149,7 @@ def compare(
         by=by,
         adjust=adjust,
         suite=suite,
+        chance=chance,
         trust_ids=trust_ids,
         tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
         tried=tried,

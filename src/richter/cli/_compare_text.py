@@ -6,7 +6,7 @@ from rich.table import Table
 from richter.audit import CompareReport
 from richter.claims import METRICS, claimed, distinct_names, measure_words
 from richter.floors import ConditionSummary
-from richter.records import Claim, Verdict, markdown_safe, printable
+from richter.records import Claim, Refused, Verdict, markdown_safe, printable
 
 __all__ = ["markdown", "show", "verdict_note"]
 
@@ -60,8 +60,7 @@ def show(out: Console, report: CompareReport) -> None:
         out.print()
         _board(out, report)
     for refusal in report.refused:
-        names = " and ".join(printable(name) for name in refusal.conditions)
-        out.print(f"Refused: {names}: {printable(refusal.reason)}.")
+        out.print(f"Refused: {printable(_refusal(refusal), limit=600)}.")
     out.print()
     _condition_table(out, report)
     for name, summary in report.conditions.items():
@@ -71,6 +70,12 @@ def show(out: Console, report: CompareReport) -> None:
         if note:
             out.print(f"  {printable(note)}")
     out.print(small_print(report))
+
+
+def _refusal(refusal: Refused) -> str:
+    """The reason, with the conditions where it does not name them itself."""
+    named = all(name in refusal.reason for name in refusal.conditions)
+    return refusal.reason if named else f"{' and '.join(refusal.conditions)}: {refusal.reason}"
 
 
 def small_print(report: CompareReport) -> str:
@@ -100,8 +105,10 @@ def leaderboard_sentence(report: CompareReport) -> str:
         f"{len(report.conditions)} conditions on {report.n_items:,} items: {apart} of {len(claims)} pairs differ in "
         f"{noun}, {same} are equivalent, {len(claims) - apart - same} are undecided"
     )
-    if report.refused:
-        text += f", {len(report.refused)} are refused"
+    number = len(report.conditions)
+    refused = number * (number - 1) // 2 - len(claims) if report.groups else len(report.refused)
+    if refused:
+        text += f", {refused} are refused"
     if not report.groups:
         return text + "."
     return text + ". Sets in which no pair is told apart (they may overlap, and are not ranks):"
@@ -265,10 +272,7 @@ def markdown(report: CompareReport) -> str:
     else:
         lines.append(markdown_safe(leaderboard_sentence(report)))
         lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]
-    lines += [
-        f"- **refused** {' and '.join(markdown_safe(n) for n in r.conditions)}: {markdown_safe(r.reason)}."
-        for r in report.refused
-    ]
+    lines += [f"- **refused** {markdown_safe(_refusal(r))}." for r in report.refused]
     lines += ["", "| condition | n | accuracy | error rate |", "|---|---|---|---|"]
     for c in report.conditions.values():
         lines.append(f"| {markdown_safe(c.name)} | {c.n:,} | {_percent(c.accuracy)} | {_rate(c)} |")
