@@ -45,8 +45,8 @@ def run(claim: str, testee: SimulatedTestee, items: Sequence[str] = ITEMS, seed:
 def test_stops_as_soon_as_decided_either_way() -> None:
     good = run("error_rate < 0.10", SimulatedTestee(1, m=0.99))
     bad = run("error_rate < 0.10", SimulatedTestee(1, m=0.60))
-    assert good.decision.verdict is Verdict.VERIFIED
-    assert bad.decision.verdict is Verdict.REFUTED
+    assert good.claim.verdict is Verdict.VERIFIED
+    assert bad.claim.verdict is Verdict.REFUTED
     assert good.asked < 300
     assert bad.asked < 150
     assert good.saved == 2000 - good.asked
@@ -55,34 +55,34 @@ def test_stops_as_soon_as_decided_either_way() -> None:
 def test_two_conditions_on_the_same_items() -> None:
     testee = SimulatedTestee(2, A=0.9, B=0.7)
     result = run("A better than B", testee)
-    assert result.decision.verdict is Verdict.VERIFIED
+    assert result.claim.verdict is Verdict.VERIFIED
     assert len(set(testee.asked)) == len(testee.asked) == result.asked
-    assert run("B better than A", SimulatedTestee(2, A=0.9, B=0.7)).decision.verdict is Verdict.REFUTED
+    assert run("B better than A", SimulatedTestee(2, A=0.9, B=0.7)).claim.verdict is Verdict.REFUTED
 
 
 def test_items_run_out_undecided() -> None:
     result = run("error_rate < 0.10", SimulatedTestee(3, m=0.9), ITEMS[:60])
-    assert result.decision.verdict is Verdict.UNDECIDED
+    assert result.claim.verdict is Verdict.UNDECIDED
     assert (result.asked, result.saved) == (60, 0)
 
 
 def test_failed_calls_are_counted_and_left_out() -> None:
     result = run("error_rate < 0.10", SimulatedTestee(4, fail=True, m=0.99))
-    assert result.decision.verdict is Verdict.VERIFIED
+    assert result.claim.verdict is Verdict.VERIFIED
     assert result.unusable > 0
-    assert result.decision.n + result.unusable == result.asked
+    assert result.claim.n + result.unusable == result.asked
 
 
 def test_nothing_usable_is_untestable() -> None:
     result = run("mean_severity < 1", SimulatedTestee(5, m=0.9), ITEMS[:30])
-    assert result.decision.verdict is Verdict.UNTESTABLE
+    assert result.claim.verdict is Verdict.UNTESTABLE
 
 
 def test_asking_in_vain_ends_after_two_batches() -> None:
     result = run("mean_severity < 1", SimulatedTestee(5, m=0.9))
-    assert result.decision.verdict is Verdict.UNTESTABLE
+    assert result.claim.verdict is Verdict.UNTESTABLE
     assert result.asked == 50
-    assert "none of 50 items gave a severity" in result.decision.sentence
+    assert "none of 50 items gave a severity" in result.claim.sentence
 
 
 class Drawn(SimulatedTestee):
@@ -95,8 +95,8 @@ class Drawn(SimulatedTestee):
 
 @pytest.mark.parametrize("claim", ["error_rate < 0.10", "ece < 0.3"])
 def test_draws_of_an_item_count_once(claim: str) -> None:
-    single = run(claim, SimulatedTestee(1, m=0.9), ITEMS[:300]).decision
-    drawn = run(claim, Drawn(1, m=0.9), ITEMS[:300]).decision
+    single = run(claim, SimulatedTestee(1, m=0.9), ITEMS[:300]).claim
+    drawn = run(claim, Drawn(1, m=0.9), ITEMS[:300]).claim
     assert drawn.n == single.n
     assert drawn.estimate == pytest.approx(single.estimate)
     assert drawn.interval is not None
@@ -106,14 +106,14 @@ def test_draws_of_an_item_count_once(claim: str) -> None:
 
 def test_failures_and_refusals_are_rates_of_their_own() -> None:
     result = run("failure_rate > 0.02", SimulatedTestee(4, fail=True, m=0.99))
-    assert result.decision.verdict is Verdict.VERIFIED
+    assert result.claim.verdict is Verdict.VERIFIED
     assert result.unusable == 0
 
     def ask(items: Sequence[str], conditions: Sequence[str]) -> list[Outcome]:
         return [Outcome(item=i, condition="m", refused=int(i[1:]) % 2 == 0) for i in items]
 
     found = ask_until(parse_claim("refusal_rate < 0.1"), ITEMS, ask, conditions=["m"], rng=np.random.default_rng(0))
-    assert found.decision.verdict is Verdict.REFUTED
+    assert found.claim.verdict is Verdict.REFUTED
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_wrong_verdicts_stay_below_alpha_recovers_truth() -> None:
     # The true error rate is 0.10, so "< 0.10" is false; 120 audits that look after every batch. At 5% more than 14
     # wrong verdicts have probability below 0.001.
     wrong = sum(
-        run("error_rate < 0.10", SimulatedTestee(s, m=0.90), ITEMS[:400], s).decision.verdict is Verdict.VERIFIED
+        run("error_rate < 0.10", SimulatedTestee(s, m=0.90), ITEMS[:400], s).claim.verdict is Verdict.VERIFIED
         for s in range(120)
     )
     assert wrong <= 14

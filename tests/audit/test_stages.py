@@ -173,7 +173,7 @@ def test_stops_when_decided_and_stays_stopped(tmp_path: Path) -> None:
             on_batch=lambda decision: said.append(decision.verdict.value),
         )
         assert done.sequential is not None
-        assert done.sequential.decision.verdict is Verdict.REFUTED  # a quarter of the answers is wrong
+        assert done.sequential.claim.verdict is Verdict.REFUTED  # a quarter of the answers is wrong
         asked = done.sequential.asked
         assert asked < 200
         assert said[-1] == "refuted"
@@ -197,7 +197,7 @@ def test_better_than_is_decided_on_the_same_items(tmp_path: Path) -> None:
         claim = parse_claim(f"{conditions[0].name} better than {conditions[1].name}")
         done = run_stages(tmp_path, items, settings, stop_when=claim)
     assert done.sequential is not None
-    assert done.sequential.decision.verdict is Verdict.VERIFIED
+    assert done.sequential.claim.verdict is Verdict.VERIFIED
     assert done.sequential.saved > 100
 
 
@@ -208,7 +208,7 @@ def test_stated_confidence_stops_the_asking(tmp_path: Path) -> None:
         claim = parse_claim(f"ece({settings.conditions[0].name}) < 0.1")
         done = run_stages(tmp_path, items, settings, stop_when=claim)
     assert done.sequential is not None
-    assert done.sequential.decision.verdict is Verdict.REFUTED  # three quarters are right
+    assert done.sequential.claim.verdict is Verdict.REFUTED  # three quarters are right
 
 
 def test_asking_for_confidence_in_vain_ends_early(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_asking_for_confidence_in_vain_ends_early(tmp_path: Path) -> None:
         done = run_stages(tmp_path, items, settings, stop_when=parse_claim(f"ece({settings.conditions[0].name}) < 0.1"))
     assert done.sequential is not None
     assert done.sequential.asked == 50
-    assert "with a confidence" in done.sequential.decision.sentence
+    assert "with a confidence" in done.sequential.claim.sentence
 
 
 def test_what_would_fail_later_is_said_before_the_first_call(tmp_path: Path) -> None:

@@ -167,10 +167,10 @@ def test_metrics_without_a_sequence_say_so(name: str) -> None:
 def test_an_estimate_that_left_its_interval_is_flagged() -> None:
     x = np.r_[np.ones(300), np.zeros(300)]  # a sorted file: right answers first
     found = decide_claim(parse_claim("accuracy > 0.4"), x)
-    assert found.outside
+    assert found.notes
     assert "has left the interval" in found.sentence
     mixed = decide_claim(parse_claim("accuracy > 0.4"), np.tile([1.0, 0.0], 300))
-    assert not mixed.outside
+    assert not mixed.notes
     assert "has left" not in mixed.sentence
 
 

@@ -34,6 +34,7 @@ from richter.claims import (
 from richter.errors import InputError
 from richter.floors import ConditionSummary, summarise_condition
 from richter.records import Claim, Refused, Result
+from richter.severity import severity_given_error
 from richter.stats import wilson
 from richter.tables import Tables, chance_of, outcomes, question_codes
 from richter.tail import TailPlan
@@ -186,6 +187,7 @@ def compare_tables(
         before=before,
         more=[
             *calibration_questions(tables, graded, pairs, directed=fixed, margin=margin, primary="ece" in on[:1]),
+            *_given_error(measured, pairs, directed=fixed, margin=severity_margin, first=on[:1], basis=tables.basis),
             *parts,
         ],
         refused=[r for r in aligned.refused if set(r.conditions) & set(tables.conditions)],
@@ -233,7 +235,7 @@ def compare_tables(
             s.measure: {x.condition: x.estimate for x in found.summaries if x.measure == s.measure}
             for s in found.summaries
         },
-        primary=lead.metric.name if "ece" not in on[:1] else "ece",
+        primary=on[0] if on[:1] and on[0] in ("ece", "severity_given_error") else lead.metric.name,
         about=about,
         level=level,
         margin=margin,
@@ -252,7 +254,7 @@ def compare_tables(
 def _measured(tables: Tables, on: Sequence[str]) -> list[Sample]:
     """The outcomes of every measure, the primary first."""
     assert tables.metric is not None
-    names = [*(name for name in on if name != "ece"), tables.metric]
+    names = [*(name for name in on if name not in ("ece", "severity_given_error")), tables.metric]
     if tables.counting is not None:
         names += ["mean_severity", "catastrophic_rate"]
     return [as_sample(outcomes(tables, name)) for name in dict.fromkeys(names)]
@@ -336,6 +338,47 @@ def calibration_questions(
                     basis=tables.basis,
                 )
             )
+    return found
+
+
+def _given_error(
+    measured: Sequence[Sample],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    directed: bool,
+    margin: float | None,
+    first: Sequence[str],
+    basis: str,
+) -> list[Question]:
+    """How grave errors are when they happen: one row an answer, the unit the group, else the item."""
+    sample = next((s for s in measured if s.metric.name == "mean_severity"), None)
+    if sample is None:
+        return []
+    rated = sample.outcomes
+    draw = np.zeros(len(rated.item), dtype=np.intp) if rated.draw is None else rated.draw
+    width = int(draw.max()) + 1
+    table = np.full((len(rated.conditions), len(rated.items) * width), np.nan)
+    table[rated.condition, rated.item * width + draw] = rated.value
+    unit = np.repeat(np.arange(len(rated.items)) if rated.group is None else rated.group, width)
+    alone = rated.group is None and width == 1
+    found = []
+    for a, b in pairs:
+        i, j = sample.place(a), sample.place(b)
+        try:
+            evidence = severity_given_error(table[i], table[j], groups=None if alone else unit)
+        except InputError:  # no errors to weigh
+            continue
+        found.append(
+            Question(
+                metric=METRICS["severity_given_error"],
+                conditions=(a, b),
+                evidence=evidence,
+                relation="below" if directed else "differs",
+                margin=margin,
+                primary=list(first) == ["severity_given_error"],
+                basis=basis,
+            )
+        )
     return found
 
 

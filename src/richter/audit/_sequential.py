@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from richter.errors import InputError
-from richter.floors import Claim, Decision, decide_claim
-from richter.records import Verdict
+from richter.floors import StopRule, decide_claim
+from richter.records import Claim, Verdict, plain
 
 __all__ = ["STOP_NOTE", "Outcome", "SequentialAudit", "ask_until"]
 
@@ -45,7 +45,8 @@ Ask = Callable[[Sequence[str], Sequence[str]], Sequence[Outcome]]
 class SequentialAudit:
     """How a claim was decided and what that took: items asked, of how many, and what could not be used."""
 
-    decision: Decision
+    rule: StopRule
+    claim: Claim
     asked: int
     available: int
     unusable: int
@@ -58,17 +59,23 @@ class SequentialAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return self.decision.to_dict() | {
-            "asked": self.asked,
-            "available": self.available,
-            "saved": self.saved,
-            "unusable": self.unusable,
-            "batches": self.batches,
-        }
+        row: dict[str, Any] = plain(self.claim)
+        kept = {name: row[name] for name in ("verdict", "sentence", "estimate", "interval", "n", "notes")}
+        return (
+            {"claim": self.rule.text}
+            | kept
+            | {
+                "asked": self.asked,
+                "available": self.available,
+                "saved": self.saved,
+                "unusable": self.unusable,
+                "batches": self.batches,
+            }
+        )
 
 
 def ask_until(
-    claim: Claim,
+    claim: StopRule,
     items: Sequence[str],
     ask: Ask,
     *,
@@ -76,7 +83,7 @@ def ask_until(
     rng: np.random.Generator,
     batch: int = 25,
     level: float = 0.95,
-    on_batch: Callable[[Decision], None] | None = None,
+    on_batch: Callable[[Claim], None] | None = None,
 ) -> SequentialAudit:
     """Ask items in random order, a batch at a time, until the claim is verified or refuted or the items are spent.
 
@@ -128,10 +135,12 @@ def ask_until(
             verdict=Verdict.UNTESTABLE,
             sentence=f"{claim.text}: untestable, none of {asked} items gave {NEEDED.get(claim.metric, 'a grade')}.",
         )
-    return SequentialAudit(decision=decision, asked=asked, available=len(order), unusable=unusable, batches=batches)
+    return SequentialAudit(
+        rule=claim, claim=decision, asked=asked, available=len(order), unusable=unusable, batches=batches
+    )
 
 
-def _values(claim: Claim, outcomes: Sequence[Outcome | None]) -> tuple[float, float] | None:
+def _values(claim: StopRule, outcomes: Sequence[Outcome | None]) -> tuple[float, float] | None:
     """The two numbers that the claim's sequence takes from an answer, or None."""
     if claim.metric == "failure_rate":
         one = outcomes[0]

@@ -27,12 +27,12 @@ from richter.audit._sequential import STOP_NOTE, Outcome, SequentialAudit, ask_u
 from richter.bench import choose_graders, is_refusal, read_gazetteer
 from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
-from richter.floors import Claim, Decision
+from richter.floors import StopRule
 from richter.interop import RatingKind, export_table, read_frame
 from richter.judge import RuleJudge, deal
 from richter.knowledge import open_base
 from richter.llm import Budget, Price, check_model, check_price, read_prices, resolve
-from richter.records import Condition, Decoding, Item
+from richter.records import Claim, Condition, Decoding, Item
 from richter.store import (
     Place,
     RunLike,
@@ -181,11 +181,11 @@ def run_stages(
     settings: AuditSettings,
     *,
     only: Collection[str] | None = None,
-    stop_when: Claim | None = None,
+    stop_when: StopRule | None = None,
     budget: Budget | None = None,
     prices: Mapping[str, Price] | None = None,
     watch: Watch | None = None,
-    on_batch: Callable[[Decision], None] | None = None,
+    on_batch: Callable[[Claim], None] | None = None,
     download: Callable[[int, int], None] | None = None,
     engine: Engine | None = None,
 ) -> StagesResult:
@@ -314,7 +314,7 @@ class _Audit:
             note = ledger.note(STOP_NOTE)
         return None if note is None else set(note["items"])
 
-    def ask_until(self, claim: Claim, on_batch: Callable[[Decision], None] | None) -> SequentialAudit:
+    def ask_until(self, claim: StopRule, on_batch: Callable[[Claim], None] | None) -> SequentialAudit:
         """Ask and judge a batch at a time until the claim is decided; keep what decided it in the ledger."""
         by_id = {item.id: item for item in self.items}
         names = [c.name for c in self.settings.conditions]

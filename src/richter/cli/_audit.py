@@ -28,10 +28,10 @@ from richter.cli._prices import price_options, say_prices
 from richter.cli._progress import asking, downloading, money
 from richter.cli._summary import summarise
 from richter.engine import open_engine
-from richter.floors import Decision, parse_claim
+from richter.floors import parse_claim
 from richter.judge import judge_decoding
 from richter.llm import Prices, parse_budget, resolve
-from richter.records import Condition, Decoding, Item, printable
+from richter.records import Claim, Condition, Decoding, Item, printable
 from richter.store import Place, run_folder, run_place
 
 __all__ = ["audit", "finish", "run_audit"]
@@ -205,7 +205,7 @@ def run_audit(
     def watch(stage: str) -> AbstractContextManager[Callable[[AskProgress], None]]:
         return asking(LABELS[stage])
 
-    def on_batch(decision: Decision) -> None:
+    def on_batch(decision: Claim) -> None:
         progress.print(printable(decision.sentence), soft_wrap=True)
 
     with (

@@ -315,14 +315,16 @@ def published(
     result = published_gap(score_a, score_b, n, n_b=n_b, names=names, level=level)
     write_json(result, json_path)
     out = console(json_path)
-    out.print(printable(result.sentence))
+    claim = result.claim
+    assert claim.interval is not None
+    out.print(printable(claim.sentence))
     out.print(
-        f"  gap {result.gap:+.4f} [{result.interval.low:+.4f}, {result.interval.high:+.4f}], "
-        f"unpaired p {result.p:.3g}; accuracy floor {result.floor:.4f}"
+        f"  gap {claim.estimate:+.4f} [{claim.interval.low:+.4f}, {claim.interval.high:+.4f}], "
+        f"unpaired p {claim.p:.3g}; accuracy floor {result.floor:.4f}"
     )
-    if result.p_if_paired_at_best is not None and result.verdict == "undecided":
+    if result.p_if_paired_at_best is not None and not claim.decided:
         out.print(f"  on the same items pairing could at best give p {result.p_if_paired_at_best:.3g}: ask for them")
-    ctx.exit(4 if result.verdict == "undecided" else 0)
+    ctx.exit(0 if claim.decided else 4)
 
 
 @floors.command()

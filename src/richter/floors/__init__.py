@@ -1,7 +1,6 @@
 """Is there enough evidence, how much is needed, and when may we stop?"""
 
 from richter.floors._active import ActiveEstimate, ActiveState, active_estimate, next_batch, skipped_items, start_active
-from richter.floors._claim import CLAIM_GRAMMAR, Claim, Decision, decide_claim, parse_claim
 from richter.floors._detection import LeCam, detection_limit, detection_power, le_cam
 from richter.floors._dynamics import (
     HalfLife,
@@ -36,6 +35,7 @@ from richter.floors._sizing import (
     visible_paired_gap,
     zero_error_labels,
 )
+from richter.floors._stopping import CLAIM_GRAMMAR, StopRule, decide_claim, parse_claim
 from richter.floors._structure import (
     PRESETS,
     Groups,
@@ -58,9 +58,7 @@ __all__ = [
     "SIMULATIONS",
     "ActiveEstimate",
     "ActiveState",
-    "Claim",
     "ConditionSummary",
-    "Decision",
     "Groups",
     "HalfLife",
     "Horizon",
@@ -75,6 +73,7 @@ __all__ = [
     "SelfEvaluation",
     "Sequence",
     "Simulation",
+    "StopRule",
     "Subject",
     "SubjectNoise",
     "Temperature",

@@ -2,42 +2,30 @@
 
 import dataclasses
 import math
-from typing import Any
 
 from scipy.special import ndtr
 
 from richter.floors._check import check_level, check_n, check_share
 from richter.floors._rates import accuracy_floor
-from richter.records import Interval, Shown, Verdict
+from richter.records import Claim, Hypothesis, Interval, Result, Verdict
 from richter.stats import wilson
 
 __all__ = ["PublishedGap", "published_gap"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedGap(Shown):
-    """The gap score_b - score_a with what can be said of it without items.
+class PublishedGap(Result):
+    """The claim on score_b - score_a, and what else can be said of it without items.
 
-    `p` and `interval` treat the runs as unpaired. If both answered the same items the pairing helps by an unknown
-    amount: `p_if_paired_at_best` is McNemar's with as few disagreements as the scores allow, the most favourable.
+    The claim's `p` and interval treat the runs as unpaired. If both answered the same items the pairing helps by an
+    unknown amount: `p_if_paired_at_best` is McNemar's with as few disagreements as the scores allow.
     """
 
-    gap: float
-    interval: Interval
-    p: float
+    claim: Claim
     p_if_paired_at_best: float | None
     floor: float
-    verdict: Verdict
-    sentence: str
     n_a: int
     n_b: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = dataclasses.asdict(self)
-        row["interval"] = self.interval.to_dict()
-        row["verdict"] = self.verdict.value
-        return row
 
 
 def published_gap(
@@ -80,14 +68,24 @@ def published_gap(
         sentence = f"{names[0]} and {names[1]} have the same score; that does not show that they are equally good."
     else:
         sentence = f"{better} scores {points} higher than {worse}; from scores alone this is not shown to be real."
-    return PublishedGap(
-        gap=gap,
-        interval=Interval(low=low, high=high, level=level, method="newcombe"),
-        p=p,
-        p_if_paired_at_best=best,
-        floor=accuracy_floor(n, 1 - (score_a + score_b) / 2),
+    claim = Claim(
+        measure="accuracy",
+        conditions=names,
         verdict=verdict,
         sentence=sentence,
+        estimate=gap,
+        interval=Interval(low=low, high=high, level=level, method="newcombe"),
+        values=(score_a, score_b),
+        p=p,
+        n=n + size_b,
+        units=n + size_b,
+        hypothesis=Hypothesis(relation="differs", value=0.0),
+        better="higher",
+    )
+    return PublishedGap(
+        claim=claim,
+        p_if_paired_at_best=best,
+        floor=accuracy_floor(n, 1 - (score_a + score_b) / 2),
         n_a=n,
         n_b=size_b,
     )

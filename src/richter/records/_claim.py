@@ -102,6 +102,11 @@ class Claim(Result):
         return picture([self.sentence], marks)
 
     @property
+    def decided(self) -> bool:
+        """Whether the data show it, or its opposite."""
+        return self.verdict in (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT)
+
+    @property
     def exploratory(self) -> bool:
         """No plan was locked before the data were looked at."""
         return self.plan is None

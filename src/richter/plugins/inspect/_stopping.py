@@ -9,8 +9,8 @@ from inspect_ai.util import EarlyStop
 from pydantic import JsonValue
 
 from richter.errors import InputError
-from richter.floors import Decision, decide_claim, parse_claim
-from richter.records import jsonable
+from richter.floors import decide_claim, parse_claim
+from richter.records import Claim, plain
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
@@ -42,7 +42,7 @@ class StopWhen:
         if self.claim.metric in ("refusal_rate", "failure_rate"):
             raise InputError(f"Scores do not tell {self.claim.metric}.", remedy="Stop on a score, or audit the log.")
         self.scorer, self.level = scorer, level
-        self.decision: Decision = decide_claim(self.claim, [])
+        self.decision: Claim = decide_claim(self.claim, [])
         self._order: list[str] = []
         self._arrived: dict[str, list[tuple[float, float] | None]] = {}
         self._epochs = 1
@@ -90,7 +90,9 @@ class StopWhen:
         """What was decided, on how many answers."""
         if self._first and not self.decision.decided:
             self.decision = decide_claim(self.claim, self._first, self._second, item=self._item, level=self.level)
-        row: dict[str, JsonValue] = jsonable(self.decision.to_dict())
+        found = plain(self.decision)
+        kept = ("verdict", "sentence", "estimate", "interval", "n", "notes")
+        row: dict[str, JsonValue] = {"claim": self.claim.text} | {name: found[name] for name in kept}
         row |= {"taken": self._taken, "available": len(self._order), "unusable": self._unusable}
         if not self._shuffled:
             row["warning"] = "the samples were not shuffled: the limits hold only if their order is random"

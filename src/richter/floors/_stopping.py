@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
 from richter.floors._sequences import Sequence, difference_sequence, ece_sequence, mean_sequence, rate_sequence
-from richter.records import Interval, Shown, Verdict, jsonable
+from richter.records import Claim, Family, Hypothesis, Verdict
 
-__all__ = ["CLAIM_GRAMMAR", "Claim", "Decision", "decide_claim", "parse_claim"]
+__all__ = ["CLAIM_GRAMMAR", "StopRule", "decide_claim", "parse_claim"]
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +45,8 @@ NO_SEQUENCE = {
     "sem_ece": "is computed from all draws at once",
 }
 
+OUTSIDE = "the running estimate has left the interval"
+
 _COMPARED = re.compile(r"^(?P<a>.+?)\s+(?:is\s+)?better\s+than\s+(?P<b>.+?)(?:\s+by\s+(?P<by>[^\s]+))?$", re.IGNORECASE)
 _BOUNDED = re.compile(
     r"^(?P<metric>[a-z_]+)(?:\((?P<inside>[^()]*)\))?(?:\((?P<condition>[^()]*)\))?\s*(?P<sign><=|>=|<|>)\s*"
@@ -54,8 +56,8 @@ _BOUNDED = re.compile(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A claim with a threshold: a metric of one condition below or above it, or one condition better than another.
+class StopRule:
+    """What asking is to settle: a metric of one condition below or above a threshold, or one condition better.
 
     `better` is about accuracy: `condition` minus `other` is above `threshold`. An empty `condition` means the only
     one there is. `severity` is the limit of `severity_at_least`.
@@ -88,7 +90,7 @@ def _number(text: str) -> float:
         raise InputError(f"{text!r} is not a number.", remedy=CLAIM_GRAMMAR) from error
 
 
-def parse_claim(text: str) -> Claim:
+def parse_claim(text: str) -> StopRule:
     """Read a claim such as `error_rate < 0.05`, `ece(gpt) < 0.1`, `A better than B by 2pt`."""
     stripped = text.strip()
     compared = _COMPARED.match(stripped)
@@ -98,7 +100,7 @@ def parse_claim(text: str) -> Claim:
             raise InputError(f"A gap of {by:g} is not in [0, 1).", remedy="Write 2pt or 0.02.")
         if compared["a"] == compared["b"]:
             raise InputError(f"{text!r} compares a condition with itself.", remedy=CLAIM_GRAMMAR)
-        return Claim(
+        return StopRule(
             text=stripped, metric="better", below=False, threshold=by, condition=compared["a"], other=compared["b"]
         )
     bounded = _BOUNDED.match(stripped)
@@ -124,7 +126,7 @@ def parse_claim(text: str) -> Claim:
     most = WORST if name in ("mean_severity", "severity_given_error") else 1.0
     if not 0 < threshold < most:
         raise InputError(f"A limit of {threshold:g} for {name} is not in (0, {most:g}).", remedy=CLAIM_GRAMMAR)
-    return Claim(
+    return StopRule(
         text=stripped,
         metric=metrics[name],
         below=bounded["sign"].startswith("<"),
@@ -134,40 +136,7 @@ def parse_claim(text: str) -> Claim:
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Decision(Shown):
-    """Where a claim stands after n items. Looking after every item is allowed: the limits hold at all times.
-
-    `outside`: the running estimate has left the interval, which is where the items asked so far are not alike.
-    """
-
-    claim: Claim
-    verdict: Verdict
-    sentence: str
-    estimate: float | None
-    interval: Interval | None
-    n: int
-    outside: bool = False
-
-    @property
-    def decided(self) -> bool:
-        """Whether asking may stop."""
-        return self.verdict in (Verdict.VERIFIED, Verdict.REFUTED)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "claim": self.claim.text,
-            "verdict": self.verdict.value,
-            "sentence": self.sentence,
-            "estimate": self.estimate,
-            "interval": jsonable(self.interval),
-            "n": self.n,
-            "outside": self.outside,
-        }
-
-
-def _sequence(claim: Claim, first: Floats, second: Floats | None, item: NDArray[np.intp], level: float) -> Sequence:
+def _sequence(claim: StopRule, first: Floats, second: Floats | None, item: NDArray[np.intp], level: float) -> Sequence:
     """The claim's sequence by item: draws of one item count once, by their mean."""
     if claim.metric == "ece":
         assert second is not None
@@ -199,13 +168,13 @@ def _by_item(values: Floats, item: NDArray[np.intp]) -> Floats:
 
 
 def decide_claim(
-    claim: Claim,
+    claim: StopRule,
     first: ArrayLike,
     second: ArrayLike | None = None,
     *,
     item: ArrayLike | None = None,
     level: float = 0.95,
-) -> Decision:
+) -> Claim:
     """The claim's verdict from the labels so far, in the order they came.
 
     `first` are grades (1 right, 0 wrong), scores, or severities for severity metrics; 1 for a refusal or a failed
@@ -223,14 +192,8 @@ def decide_claim(
     place = np.arange(len(values)) if item is None else _in_order(item, len(values))
     errors = claim.metric == "severity_given_error"
     if len(values) == 0 or (errors and not (values > 0).any()):
-        return Decision(
-            claim=claim,
-            verdict=Verdict.UNDECIDED,
-            sentence=f"{claim.text}: undecided, nothing was {'wrong' if errors and len(values) else 'graded'} yet.",
-            estimate=None,
-            interval=None,
-            n=0,
-        )
+        what = "wrong" if errors and len(values) else "graded"
+        return _claim(claim, Verdict.UNDECIDED, f"{claim.text}: undecided, nothing was {what} yet.")
     sequence = _sequence(claim, values, others, place, level)
     interval = sequence.interval
     above, under = interval.low >= claim.threshold, interval.high <= claim.threshold
@@ -238,23 +201,31 @@ def decide_claim(
     if above != under:  # both only where the sequence has emptied, which happens with probability below alpha
         verdict = Verdict.VERIFIED if under == claim.below else Verdict.REFUTED
     estimate = float(sequence.estimate[-1])
-    outside = not interval.low <= estimate <= interval.high
     what = "wrong answers" if errors else "items"
     span = f"{estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}] after {sequence.n:,} {what}"
     sentence = f"{claim.text}: {verdict.value}, {span} (holds at every look, {100 * level:g}%)."
-    if outside:
+    notes: tuple[str, ...] = ()
+    if not interval.low <= estimate <= interval.high:
+        notes = (OUTSIDE,)
         sentence += (
             " The estimate has left the interval: later items are unlike earlier ones (was the order random, did the "
             f"model change?), or this is one of the {100 * (1 - level):g}% that miss; do not rely on it."
         )
-    return Decision(
-        claim=claim,
+    return _claim(
+        claim, verdict, sentence, estimate=estimate, interval=interval, n=sequence.n, units=sequence.n, notes=notes
+    )
+
+
+def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Claim:
+    """The claim as everything else carries it: with two conditions the second is the one said to be better."""
+    return Claim(
+        measure="accuracy" if rule.metric == "better" else rule.metric,
+        conditions=tuple(c for c in (rule.other, rule.condition) if c),
         verdict=verdict,
         sentence=sentence,
-        estimate=estimate,
-        interval=interval,
-        n=sequence.n,
-        outside=outside,
+        hypothesis=Hypothesis(relation="below" if rule.below else "above", value=rule.threshold),
+        family=Family(method="anytime-valid sequence", size=1),
+        **more,
     )
 
 
