@@ -327,7 +327,8 @@ def test_reasoning_parts_tools_and_empty_choices_by_hand() -> None:
 
     assert read(reply("4", reasoning_content="2 + 2", reasoning="2 + 2")).text == "4"
     cut = read(reply(None, finish="length", reasoning_content="so long"))
-    assert (cut.text, cut.finish) == ("", "length")  # it thought until the limit
+    assert (cut.text, cut.finish, cut.truncated) == ("", "length", True)  # it thought until the limit
+    assert not read(reply("4")).truncated
     parts = [{"type": "thinking", "text": "hm"}, {"type": "text", "text": "Lima"}, {"type": "output_text", "text": "!"}]
     assert read(reply(parts)).text == "Lima!"
     assert read(reply(None, refusal="I will not")).text == "I will not"

@@ -90,7 +90,7 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
         failed: list[dict[str, object]] = []
         for answer in ledger.answers():
             counts[answer.condition, bool(answer.error)] += 1
-            cut_off[answer.condition] += answer.finish == "length"
+            cut_off[answer.condition] += answer.truncated
             row = {"item": answer.item, "draw": answer.draw, "answer": answer.text, "error": answer.error}
             if answer.error:
                 failed.append({"condition": answer.condition, **row})

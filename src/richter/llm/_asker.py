@@ -249,7 +249,7 @@ class Asker:
         tally.tokens += (answer.tokens_in or 0) + (answer.tokens_out or 0)
         tally.money_usd += answer.money_usd or 0.0
         tally.unpriced += answer.money_usd is None
-        tally.truncated += answer.finish == "length"
+        tally.truncated += answer.truncated
 
     async def _watch_binding(self, job: Job, answer: Answer) -> None:
         """Send a sentinel now and then; where its word turns up under another question, the run ends."""

@@ -94,6 +94,11 @@ class Answer:
     latency_s: float | None = None
     error: str = ""
 
+    @property
+    def truncated(self) -> bool:
+        """Whether it was cut off at the most tokens allowed, in the words of whoever served it."""
+        return self.finish in ("length", "max_tokens", "model_length")
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
