@@ -98,7 +98,7 @@ def test_every_stage_is_the_same_in_a_folder_and_in_a_database(
     there = move_on(tmp_path, monkeypatch)
     one, other = (measure_run(place, n_resamples=200).to_dict() for place in (folder, url))
     name, command = one["run"]["name"], f"postgresql:///postgres#{run_place(url).name}"
-    for part in ("question", "conditions", "findings", "checks", "signature", "sections", "next"):
+    for part in ("question", "conditions", "claims", "checks", "signature", "sections", "next"):
         said = json.dumps(other[part]).replace(f"'{command}'", name)  # in the commands that are advised
         assert json.loads(said) == one[part], part
     assert "draws" in other["sections"]["calibration"]

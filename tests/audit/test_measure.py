@@ -33,7 +33,7 @@ from richter.audit import (
     shared_sample,
     weigh_scores,
 )
-from richter.audit._measure_findings import ECE_MARGIN, calibration_labels
+from richter.audit._measure_claims import ECE_MARGIN, calibration_labels
 from richter.audit._measure_words import _rounded_up
 from richter.errors import InputError, LedgerNewer
 from richter.llm import Budget
@@ -226,13 +226,13 @@ def test_labels_for_calibration_settle_the_margin_recovers_truth() -> None:
     assert np.mean([r.interval.low > 0 for r in runs(n, ECE_MARGIN, 60)]) > 0.8 - 0.155
 
 
-def test_findings_agree_with_their_sections(document: dict[str, Any]) -> None:
+def test_claims_agree_with_their_sections(document: dict[str, Any]) -> None:
     gaps = {(g["a"], g["b"], g["measure"]): g for g in document["sections"]["floors"]["gaps"]}
-    for finding in (f for f in document["findings"] if f["section"] == "floors"):
+    for finding in (f for f in document["claims"] if f["section"] == "floors"):
         gap = gaps[(*finding["conditions"], finding["measure"])]
         assert (finding["estimate"], finding["verdict"]) == (gap["delta"], gap["verdict"])
-        assert finding["exploratory"]
-    assert {f["section"] for f in document["findings"]} == {"floors", "tail", "calibration", "severity"}
+        assert finding["plan"] is None
+    assert {f["section"] for f in document["claims"]} == {"floors", "tail", "calibration", "severity"}
 
 
 def test_the_signature_bounds_what_was_not_seen(tmp_path: Path) -> None:
@@ -277,10 +277,11 @@ def test_people_correct_the_rates_where_their_sample_is_known(run: Path, tmp_pat
     assert bound["upper"] == next(row["upper"] for row in rows if row["severity"] == 3.0) / 1e6
     assert bound["seen"] / bound["n"] < bound["upper"] < 1
     assert "people checked 160" in found["signature"]["basis"]
-    with sqlite3.connect(copy / LEDGER_NAME) as db:
-        db.execute("DELETE FROM notes WHERE name = 'rating sample'")
-    db.close()
-    assert measured(copy, only=["severity"])["signature"]["bounds"][0]["basis"] == "as rated by rules"
+    other = tmp_path / "others"
+    shutil.copytree(run, other)
+    with open_ledger(copy) as ledger, open_ledger(other, mode="write") as bare:
+        bare.add_ratings([r for r in ledger.ratings() if r.kind == "human"])
+    assert measured(other, only=["severity"])["signature"]["bounds"][0]["basis"] == "as rated by rules"
 
 
 # ------------------------------------------------------------------ always the same
@@ -334,7 +335,7 @@ def test_a_plan_locked_before_the_first_answer_confirms(run: Path, tmp_path: Pat
     assert not found["methods"]["exploratory"]
     assert found["signature"]["requirement"].startswith("simulated 01 has severity>=3 below 200,000 per million")
     assert set(found["signature"]["verdicts"]) == {"verified"}
-    assert not any(f["exploratory"] for f in found["findings"])
+    assert all(f["plan"] for f in found["claims"])
     lock = json.loads((tmp_path / "plan.toml.lock").read_text())
     assert lock["opened"] == []  # measuring writes nothing
 
@@ -359,7 +360,7 @@ def test_a_gate_plan_gives_its_requirements(run: Path, tmp_path: Path) -> None:
         "error rate of simulated 02 below 90.0%; catastrophic rate of simulated 02 below 0.1%"
     )
     assert found["signature"]["verdicts"][0] == "verified"
-    assert [f["measure"] for f in found["findings"][:2]] == ["requirement", "requirement"]
+    assert [f["section"] for f in found["claims"][:2]] == ["requirements", "requirements"]
     assert found["methods"]["plan"]["kind"] == "gate"
 
 

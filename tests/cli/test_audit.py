@@ -58,7 +58,7 @@ def test_a_run_ends_with_the_summary_and_the_document(
         assert call("audit", tmp_path / "run", *options) == 0
         assert api.requests.total() == total
         assert capsys.readouterr().out == first.out
-    assert first.out.startswith("How often and how badly does fake fail")
+    assert first.out.startswith("fake is wrong in 10.0% of 60 answers (between 4.7% and 20.1%).")
     assert "10% [5, 20]" in first.out  # Wilson's interval for 6 of 60
     assert "asking: 60/60" in first.err
     assert "measuring severity" in first.err
@@ -91,7 +91,7 @@ def test_exit_status_by_the_plans_requirements(
     with FakeApi(reply=reply) as api:
         options = ["--bench", bench, "--model", api.model, "--draws", "0", "--plan", plan]
         assert call("audit", tmp_path / "run", *options) == status
-    assert f"error rate below {limit:g}" in " ".join(capsys.readouterr().out.split())
+    assert f"error rate of fake below {100 * limit:.1f}%" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_unlocked_plan_is_said_before(tmp_path: Path, bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,11 +126,12 @@ def test_a_budget_that_ends_is_measured_and_said(
 
 
 def test_an_undecided_requirement_may_only_warn() -> None:
-    document = {"findings": [{"measure": "requirement", "verdict": "undecided"}], "methods": {"plan": None}}
+    rule = {"section": "requirements", "measure": "accuracy"}
+    document = {"claims": [{**rule, "verdict": "undecided"}], "methods": {"plan": None}, "checks": []}
     assert exit_status(document) == 4
     document["methods"] = {"plan": {"fields": {"on_undecided": "warn"}}}
     assert exit_status(document) == 0
-    document["findings"].append({"measure": "requirement", "verdict": "refuted"})
+    document["claims"].append({**rule, "verdict": "refuted"})
     assert exit_status(document) == 3
 
 

@@ -5,7 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from richter.records import Answer, Condition, Item, Rating
+from richter.claims import side
+from richter.records import Answer, Claim, Condition, Hypothesis, Interval, Item, Rating, Verdict, plain
 from richter.store import Call, open_ledger
 
 NAMES = ("simulated old", "simulated new", "simulated <b>third</b>")
@@ -82,12 +83,14 @@ def document(names: tuple[str, ...] = NAMES) -> dict[str, Any]:
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     return {
         "schema": "richter/results",
-        "version": 1,
+        "version": 2,
         "richter": "0",
         "run": {"name": "simulated", "bench": "simulated facts", "items": 40, "state": "complete", "ratings": "rule"},
         "question": "Is simulated new better than simulated old?",
         "conditions": [_condition(n, k) for k, n in enumerate(names)],
-        "findings": [_finding(a, b, k) for k, (a, b) in enumerate(pairs)],
+        "answer": "simulated new is better than simulated old.",
+        "claims": [_claim(a, b, k) for k, (a, b) in enumerate(pairs)],
+        "refused": [],
         "checks": [
             {"name": "aligned", "passed": True, "text": "items aligned"},
             {"name": "judges", "passed": False, "text": "judges agree"},
@@ -137,22 +140,27 @@ def _condition(name: str, k: int) -> dict[str, Any]:
     }
 
 
-def _finding(a: str, b: str, k: int) -> dict[str, Any]:
-    verdict = ("verified", "undecided", "blocked", "equivalent", "refuted", "untestable")[k % 6]
-    return {
-        "claim": f"{b} is better than {a}",
-        "verdict": verdict,
-        "sentence": f"{b} is better than {a}: +{k + 1}.0 points.",
-        "estimate": 0.01 * (k + 1),
-        "interval": interval(0.01 * (k + 1)),
-        "n": 40,
-        "floor": 0.02,
-        "needed": 1_900 if verdict == "undecided" else None,
-        "blocked_by": "G2" if verdict == "blocked" else None,
-        "exploratory": False,
-        "gates": {},
-        "notes": [],
-    }
+def _claim(a: str, b: str, k: int) -> dict[str, Any]:
+    verdict = Verdict(("verified", "undecided", "blocked", "equivalent", "refuted", "untestable")[k % 6])
+    sign = -1 if verdict is Verdict.REFUTED else 1
+    claim = Claim(
+        measure="accuracy",
+        conditions=(a, b),
+        verdict=verdict,
+        sentence=f"{b} is better than {a}: {sign * (k + 1):+d}.0 points.",
+        estimate=sign * 0.01 * (k + 1),
+        interval=Interval(**interval(sign * 0.01 * (k + 1))),
+        n=40,
+        units=40,
+        needed=1_900 if verdict is Verdict.UNDECIDED else None,
+        needed_for=0.02 if verdict is Verdict.UNDECIDED else None,
+        could_show=0.11,
+        hypothesis=Hypothesis(relation="above", value=0.0),
+        better="higher",
+        blocked_by="G2" if verdict is Verdict.BLOCKED else None,
+        plan="abc123",
+    )
+    return {**plain(claim), "section": "floors", "side": side(claim)}
 
 
 def _severity(names: tuple[str, ...]) -> dict[str, Any]:

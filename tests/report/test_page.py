@@ -53,7 +53,7 @@ def test_same_bytes_whatever_the_order_of_sets(run: Path) -> None:
 def test_first_screen(page: str) -> None:
     text = html.unescape(re.sub(r"<[^>]+>", " ", own(page)))
     for said in (
-        "Is simulated new better than simulated old?",
+        "simulated new is better than simulated old.",
         "simulated new is better than simulated old: +1.0 points.",
         "1,900 items would settle it",
         "severity>=3 below 10%",
@@ -147,8 +147,34 @@ def test_unknown_figure_format(tmp_path: Path) -> None:
         write_figures(document(), tmp_path, "bmp")  # type: ignore[arg-type]
 
 
-def test_theorys_floor_is_no_part_of_a_finding(run: Path) -> None:
-    finding = {**document()["findings"][0], "floor": 0.156, "notes": ["could have shown: 2.1 points (80% power)"]}
-    text = own(render_report({**document(), "findings": [finding]}, run))
-    assert "could have shown: 2.1 points" in text
-    assert "0.156" not in text
+def test_bars_and_colours_mean_better_or_worse(run: Path) -> None:
+    """Right of zero is better for the reader, whether more or less of the measure is good."""
+    made = document()["claims"][0]
+    less = {**made, "measure": "money", "better": "lower", "estimate": -0.2, "side": "better"}
+    less["interval"] = {**made["interval"], "low": -0.3, "high": -0.1}
+    for claim, side in ((made, "better"), (less, "better"), ({**less, "estimate": 0.2, "side": "worse",
+                        "interval": {**made["interval"], "low": 0.1, "high": 0.3}}, "worse")):  # fmt: skip
+        text = own(render_report({**document(), "claims": [claim]}, run))
+        assert re.search(rf'<li id="claim-1" class="{side}">', text)
+        own_part = text[text.index('<li id="claim-1"') :]
+        found = re.search(r'class="reach" x1="([0-9.]+)" y1="5" x2="([0-9.]+)"', own_part)
+        assert found is not None
+        low, high = (float(x) for x in found.groups())
+        assert (low > 50) if side == "better" and claim is less else low < high
+        if side == "worse":
+            assert high < 50
+
+
+def test_undecided_says_what_could_have_been_shown_and_no_floor(run: Path) -> None:
+    claim = next(c for c in document(("a", "b", "c"))["claims"] if c["verdict"] == "undecided")
+    text = own(render_report({**document(), "claims": [claim]}, run))
+    assert "could have shown: 11.0 points" in text
+    assert "1,900 items would settle it" in text
+    assert "floor" not in text.split('id="verdict"')[1].split("</section>")[0]
+
+
+def test_the_answer_comes_first(run: Path) -> None:
+    text = own(render_report(document(), run))
+    first = text.index('<h1 id="answer">simulated new is better than simulated old.</h1>')
+    assert first < text.index('class="conditions') < text.index('class="verdicts"')
+    assert 'popover id="term-verified"' in text

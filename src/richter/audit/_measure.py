@@ -16,15 +16,15 @@ from typing import Any
 from richter import __version__
 from richter.audit._gate import run_gate
 from richter.audit._measure_calibration import calibration_section, measure_draws, measure_run_grades
+from richter.audit._measure_claims import Measured, claims_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_findings import Measured, findings_of
 from richter.audit._measure_floors import compare_run, floors_section
 from richter.audit._measure_judges import agree_on_run, judges_section
 from richter.audit._measure_run import RunRecords, read_run, run_plan
 from richter.audit._measure_search import search_section, searches_of
 from richter.audit._measure_severity import severity_section, weigh_run
 from richter.audit._measure_tail import SCORES, study_tail, tail_column, tail_section
-from richter.audit._measure_words import checks_of, next_steps, question_of, signature_of
+from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
 from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
 from richter.audit._sequential import STOP_NOTE
@@ -36,7 +36,7 @@ from richter.tables import ReadOptions, Tables
 
 __all__ = ["SECTIONS", "VERSION", "RunResults", "measure_run", "results_schema"]
 
-VERSION = 1
+VERSION = 2
 SECTIONS = ("severity", "tail", "calibration", "floors", "search", "judges")
 
 
@@ -97,7 +97,7 @@ def measure_run(
     sections = {name: found.section(name) for name in ("severity", "floors", "calibration", "judges", "tail", "search")}
     measured = found.measured
     rows = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
-    findings = findings_of(measured)
+    claims = claims_of(measured)
     checks = checks_of(records, measured, status)
     document = {
         "schema": "richter/results",
@@ -113,8 +113,10 @@ def measure_run(
             "ratings": records.basis,
         },
         "question": question_of(records.names),
+        "answer": answer_of(records, measured, rows, chosen),
         "conditions": rows,
-        "findings": findings,
+        "claims": claims,
+        "refused": [] if measured.comparison is None else measured.comparison.refused,
         "checks": checks,
         "next": next_steps(records, measured, sections),
         "signature": signature_of(records, measured, rows, status, level=level),
@@ -146,7 +148,7 @@ def _plan_row(plan: Plan | None, status: PlanStatus | None) -> dict[str, Any] | 
 
 
 class _Measuring:
-    """The sections in turn, and the results behind them, which findings and checks are made from."""
+    """The sections in turn, and the results behind them, which claims and checks are made from."""
 
     def __init__(
         self,
@@ -164,9 +166,10 @@ class _Measuring:
         self.records, self.plan, self.status, self.wanted = records, plan, status, wanted
         self.seed, self.level, self.n_resamples, self.watch = seed, level, n_resamples, watch
         self.mapper = mapper
-        self.measured = Measured(
-            exploratory=status is None or not status.confirmatory, stopping=records.notes[STOP_NOTE]
-        )
+        exploratory = status is None or not status.confirmatory
+        locked = None if plan is None or exploratory else plan.hash
+        stamp = {"plan": locked, "data_hash": records.tables.data_hash, "seed": seed, "basis": records.tables.basis}
+        self.measured = Measured(exploratory=exploratory, stamp=stamp, stopping=records.notes[STOP_NOTE])
 
     def section(self, name: str) -> Any:
         """A section's content, or what is missing for it."""

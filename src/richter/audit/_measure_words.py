@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claim
 from richter.audit._measure_conditions import SIMULATED
-from richter.audit._measure_findings import ECE_MARGIN, Measured, findings_of
 from richter.audit._measure_floors import gap_claims
 from richter.audit._measure_judges import self_judging
 from richter.audit._measure_run import BASES, RunRecords
-from richter.audit._plan import PlanStatus
-from richter.claims import METRICS
+from richter.audit._plan import Plan, PlanStatus
+from richter.claims import METRICS, answer
 from richter.errors import InputError
 from richter.judge import Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, printable
@@ -19,7 +19,7 @@ from richter.severity import BValue, required
 from richter.stats import clopper_pearson
 from richter.tables import CATASTROPHIC
 
-__all__ = ["checks_of", "next_steps", "question_of", "signature_of"]
+__all__ = ["answer_of", "checks_of", "next_steps", "question_of", "signature_of"]
 
 MILLION = 1_000_000
 REPLIES = "judge replies read"
@@ -36,6 +36,36 @@ def question_of(names: Sequence[str]) -> str:
     if len(shown) == 2:
         return f"Is {shown[1]} worse than {shown[0]}, how badly do they fail, do they know it?"
     return f"Which of {len(shown)} conditions fail more, how badly do they fail, do they know it?"
+
+
+def answer_of(
+    records: RunRecords, measured: Measured, conditions: Sequence[Mapping[str, Any]], plan: Plan | None
+) -> str:
+    """What the claims say, in plain words; see `richter.claims.answer`."""
+    claims = [] if measured.comparison is None else list(measured.comparison.claims)
+    if measured.severity is not None:
+        known = {(c.measure, c.conditions) for c in claims}
+        claims += [c for c in measured.severity.study.claims if c.primary and (c.measure, c.conditions) not in known]
+    if len(records.names) == 1:
+        required = () if measured.severity is None else measured.severity.requirements
+        required += () if measured.gate is None else measured.gate.claims
+        return " ".join([_alone(conditions[0]), *(c.sentence for c in required)])
+    named = plan.values if plan is not None and plan.kind == "gate" else {}
+    return answer(
+        claims, conditions=records.names, candidate=named.get("candidate"), baseline=named.get("baseline") or None
+    )
+
+
+def _alone(row: Mapping[str, Any]) -> str:
+    """One condition's answer: how often it is wrong."""
+    often, who = row["how_often"], printable(row["name"], limit=60)
+    if often is None:
+        return f"Nobody graded the answers of {who}: how often it is wrong is not known."
+    low, high = (100 * often["interval"][end] for end in ("low", "high"))
+    of = f"of {often['n']:,} answers"
+    if often["estimate"] == 0:
+        return f"No error of {who} was seen in {often['n']:,} answers: it is wrong in at most {high:.1f}%."
+    return f"{who} is wrong in {100 * often['estimate']:.1f}% {of} (between {low:.1f}% and {high:.1f}%)."
 
 
 # ------------------------------------------------------------------ checks
@@ -222,19 +252,15 @@ def _undecided_gaps(measured: Measured) -> list[str]:
 
 
 def _undecided_calibration(measured: Measured) -> list[str]:
-    rows = [
-        f
-        for f in findings_of(Measured(exploratory=True, draws=measured.draws, grades=measured.grades))
-        if f["verdict"] == Verdict.UNDECIDED.value and f["needed"]
-    ]
     steps = []
-    for measure, what in (("draws", "drawn questions"), ("confidence", "labelled items")):
-        own = [f for f in rows if f["measure"] == measure]
+    for report, what in ((measured.draws, "drawn questions"), (measured.grades, "labelled items")):
+        claims = [] if report is None else [calibration_claim(c) for c in report.conditions]
+        own = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.needed]
         if not own:
             continue
-        worst = max(own, key=lambda f: f["needed"] - f["n"])
-        more = worst["needed"] - worst["n"]
-        of = printable(worst["conditions"][0], limit=40) if len(own) == 1 else f"{len(own)} conditions"
+        worst = max(own, key=lambda c: (c.needed or 0) - c.n)
+        more = (worst.needed or 0) - worst.n
+        of = printable(worst.conditions[0], limit=40) if len(own) == 1 else f"{len(own)} conditions"
         if more > 0:
             steps.append(
                 f"undecided on the calibration of {of}; {more:,} more {what} would settle a margin of "

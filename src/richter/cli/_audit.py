@@ -256,7 +256,9 @@ def exit_status(document: Mapping[str, Any]) -> int:
     silent = any(c["name"] == "judge replies read" and c["passed"] is False for c in document["checks"])
     if silent and document["run"]["ratings"] is None:
         return 1
-    verdicts = [f["verdict"] for f in document["findings"] if f["measure"] == "requirement"]
+    verdicts = [
+        c["verdict"] for c in document["claims"] if c["section"] == "requirements" and c["measure"] != "stopping"
+    ]
     if "refuted" in verdicts:
         return 3
     plan = document["methods"]["plan"] or {}

@@ -35,13 +35,13 @@ def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] =
     head = [*_head(document), "", *_conditions(document, ascii_only)]
     tail = ["", *_searches(document), *_checks(document["checks"], ascii_only), *_next(document["next"]), *after]
     room = LINES - len(head) - len(tail) - 1
-    findings = _findings(document, room, ascii_only)
-    return [line.rstrip() for line in (*head, *([""] if findings else []), *findings, *tail)]
+    claims = _claims(document, room, ascii_only)
+    return [line.rstrip() for line in (*head, *([""] if claims else []), *claims, *tail)]
 
 
 def _head(document: Row) -> Iterator[str]:
     run, methods = document["run"], document["methods"]
-    yield from _wrap(printable(document["question"]), WIDTH, 2)
+    yield from _wrap(printable(document["answer"]), WIDTH, 3)
     items = f"{run['items']:,} items" + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
     facts = [items, printable(str(document["signature"]["basis"]), limit=60)]
     if run["state"] != "complete":
@@ -112,16 +112,16 @@ def _rate_bar(rate: Row, ascii_only: bool) -> str:
     return "".join(cells)
 
 
-# ------------------------------------------------------------------ findings
+# ------------------------------------------------------------------ claims
 
 
-def _findings(document: Row, room: int, ascii_only: bool) -> list[str]:
+def _claims(document: Row, room: int, ascii_only: bool) -> list[str]:
     """Requirements, then the claims on pairs, then those on single conditions, as far as there is room."""
-    rows: list[Row] = list(document["findings"])
-    pairs = {tuple(f["conditions"]) for f in rows if len(f["conditions"]) == 2}
-    first = [f for f in rows if f["measure"] in ("requirement", "stopping")]
-    between = [f for f in rows if len(f["conditions"]) == 2]
-    single = [f for f in rows if len(f["conditions"]) == 1 and f["measure"] not in ("requirement", "stopping")]
+    rows: list[Row] = list(document["claims"])
+    first = [c for c in rows if c["section"] == "requirements"]
+    between = [c for c in rows if len(c["conditions"]) == 2 and c["section"] != "requirements"]
+    pairs = {tuple(c["conditions"]) for c in between}
+    single = [c for c in rows if len(c["conditions"]) == 1 and c["section"] != "requirements"]
     lines: list[str] = []
     if len(pairs) > PAIRS:
         lines += _counted(between, document)
@@ -135,16 +135,16 @@ def _findings(document: Row, room: int, ascii_only: bool) -> list[str]:
         sentences += block
         told += 1
     more = len(left) - told
-    words = [f"{more} more finding{'s' * (more > 1)} in the report"] if more and room > 0 else []
+    words = [f"{more} more claim{'s' * (more > 1)} in the report"] if more and room > 0 else []
     return [*sentences, *counts, *words]
 
 
-def _plainness(finding: Row) -> float:
+def _plainness(claim: Row) -> float:
     """How far the estimate lies from zero in half widths of its interval."""
-    span = finding["interval"]
-    if span is None or finding["estimate"] is None or span["high"] <= span["low"]:
+    span = claim["interval"] or claim["plain_interval"]
+    if span is None or claim["estimate"] is None or span["high"] <= span["low"]:
         return 0.0
-    return abs(float(finding["estimate"])) / (float(span["high"]) - float(span["low"]))
+    return abs(float(claim["estimate"])) / (float(span["high"]) - float(span["low"]))
 
 
 def _counted(between: Sequence[Row], document: Row) -> Iterator[str]:
@@ -161,13 +161,10 @@ def _counted(between: Sequence[Row], document: Row) -> Iterator[str]:
         yield from _wrap(f"not told apart: {' '.join(texts)}", WIDTH, 2)
 
 
-def _told(finding: Row, ascii_only: bool) -> list[str]:
+def _told(claim: Row, ascii_only: bool) -> list[str]:
     """The verdict, a small bar of the interval about zero, and the sentence."""
-    left = f"{printable(finding['verdict']):<10} {_bar(finding, ascii_only)}  "
-    sentence, claim = printable(finding["sentence"]), printable(finding["claim"])
-    if finding["verdict"] == "refuted" and claim not in sentence:  # the sentence says what is so
-        sentence = f"{sentence} (refuted: '{claim}')"
-    lines = _wrap(sentence, WIDTH - cell_len(left), 4)
+    left = f"{printable(claim['verdict']):<10} {_bar(claim, ascii_only)}  "
+    lines = _wrap(printable(claim["sentence"]), WIDTH - cell_len(left), 4)
     return [(left if i == 0 else " " * cell_len(left)) + line for i, line in enumerate(lines)]
 
 
@@ -175,14 +172,14 @@ def _measure(name: str) -> str:
     return NAMES.get(name, printable(name, limit=20).replace("_", " "))
 
 
-def _bar(finding: Row, ascii_only: bool) -> str:
+def _bar(claim: Row, ascii_only: bool) -> str:
     """An interval on a scale of its own: zero is in the middle, or at the left where nothing can be below it."""
     left, line, right, point, nothing, inside, outside = SIGNS[ascii_only]
-    span, estimate = finding["interval"], finding["estimate"]
-    if span is None or estimate is None or finding["verdict"] in ("blocked", "untestable"):
+    span, estimate = claim["interval"] or claim["plain_interval"], claim["estimate"]
+    if span is None or estimate is None or claim["verdict"] in ("blocked", "untestable"):
         return nothing * BAR
     low, high = float(span["low"]), float(span["high"])
-    signed = len(finding["conditions"]) == 2 or low < 0
+    signed = len(claim["conditions"]) == 2 or low < 0
     most = max(abs(low), abs(high), abs(float(estimate))) or 1.0
     start, step = (-most, 2 * most / (BAR - 1)) if signed else (0.0, most / (BAR - 1))
 

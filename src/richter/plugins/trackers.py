@@ -42,7 +42,7 @@ class Tracked:
 
 
 def metrics_of(document: Mapping[str, Any]) -> dict[str, float]:
-    """Numbers by name: each condition's rates with their limits, and how many findings have each verdict.
+    """Numbers by name: each condition's rates with their limits, and how many claims have each verdict.
 
     What could not be measured is left out: a tracker would draw it as 0.
     """
@@ -58,8 +58,8 @@ def metrics_of(document: Mapping[str, Any]) -> dict[str, float]:
                 found[f"{name}/{metric}_high"] = float(measured["interval"]["high"])
         found[f"{name}/answered"] = float(condition["answered"])
         found[f"{name}/failed"] = float(condition["failed"])
-    verdicts = Counter(str(finding["verdict"]) for finding in document.get("findings") or ())
-    return found | {f"findings/{verdict}": float(n) for verdict, n in sorted(verdicts.items())}
+    verdicts = Counter(str(claim["verdict"]) for claim in document.get("claims") or ())
+    return found | {f"claims/{verdict}": float(n) for verdict, n in sorted(verdicts.items())}
 
 
 def params_of(document: Mapping[str, Any]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from richter.records._audit import Answer, Condition, Confidence, Decoding, Grade, Item, Rating, call_key
 from richter.records._claim import Better, Claim, Family, Hypothesis, Refused, Unit
-from richter.records._finding import Finding, Gate, Interval, Verdict
 from richter.records._glossary import GLOSSARY, explain
 from richter.records._knowledge import Document, Paragraph, Question
 from richter.records._picture import Mark, Shown, picture
@@ -10,6 +9,7 @@ from richter.records._plain import Result, plain
 from richter.records._plain import plain as jsonable
 from richter.records._reply import fence, last_object, storable
 from richter.records._text import markdown_safe, printable
+from richter.records._verdict import Gate, Interval, Verdict
 
 __all__ = [
     "GLOSSARY",
@@ -21,7 +21,6 @@ __all__ = [
     "Decoding",
     "Document",
     "Family",
-    "Finding",
     "Gate",
     "Grade",
     "Hypothesis",

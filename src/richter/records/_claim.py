@@ -4,9 +4,9 @@ import dataclasses
 import hashlib
 from typing import Literal
 
-from richter.records._finding import Gate, Interval, Verdict
 from richter.records._picture import Mark, picture
 from richter.records._plain import Result
+from richter.records._verdict import Gate, Interval, Verdict
 
 __all__ = ["Better", "Claim", "Family", "Hypothesis", "Refused", "Unit"]
 

@@ -16,7 +16,7 @@ MEASURES = {
     "b": "slope of severities",
     "xi": "shape of the tail",
     "draws": "agreement with itself",
-    "confidence": "own confidence",
+    "ece": "calibration",
 }
 MARKS = {True: "passed", False: "**failed**", None: "not made"}
 
@@ -29,8 +29,8 @@ def markdown(document: Row) -> str:
     Everything that came from a model or a file is escaped: it stays text. With many claims the decided ones come first
     and the rest are counted by measure; nothing is left out silently.
     """
-    lines = [MARKDOWN_MARK, f"## {markdown_safe(document['question'])}", "", *_about(document), ""]
-    lines += [*_claims(document["findings"]), *_conditions(document["conditions"])]
+    lines = [MARKDOWN_MARK, f"## {markdown_safe(document['answer'])}", "", *_about(document), ""]
+    lines += [*_claims(document["claims"]), *_conditions(document["conditions"])]
     checks = [f"- {MARKS[c['passed']]}: {markdown_safe(c['text'])}" for c in document["checks"]]
     lines += ["### Checks", "", *checks, ""]
     if document["next"]:
@@ -55,24 +55,23 @@ def _about(document: Row) -> Iterator[str]:
         yield "Exploratory: " + ("the plan does not confirm it." if document["methods"]["plan"] else "no locked plan.")
 
 
-def _claims(findings: Sequence[Row]) -> Iterator[str]:
-    if not findings:
+def _claims(claims: Sequence[Row]) -> Iterator[str]:
+    if not claims:
         return
     yield "### Claims"
     yield ""
-    order = sorted(findings, key=lambda f: (f["measure"] != "requirement", f["verdict"] not in DECIDED))  # stable
-    for finding in order[:MOST]:
-        refuted = f" (refuted: {markdown_safe(finding['claim'])})" if finding["verdict"] == "refuted" else ""
-        yield f"- **{finding['verdict']}** {markdown_safe(finding['sentence'], limit=600)}{refuted}"
+    order = sorted(claims, key=lambda c: (c["section"] != "requirements", c["verdict"] not in DECIDED))  # stable
+    for claim in order[:MOST]:
+        yield f"- **{claim['verdict']}** {markdown_safe(claim['sentence'], limit=600)}"
     yield ""
     if len(order) > MOST:
-        verdicts = sorted({f["verdict"] for f in findings})
+        verdicts = sorted({c["verdict"] for c in claims})
         yield f"These are {MOST} of {len(order):,}. All of them:"
         yield ""
         yield "| " + " | ".join(["about", *verdicts]) + " |"
         yield "|---" * (1 + len(verdicts)) + "|"
-        for measure in dict.fromkeys(f["measure"] for f in findings):
-            counts = Counter(f["verdict"] for f in findings if f["measure"] == measure)
+        for measure in dict.fromkeys(c["measure"] for c in claims):
+            counts = Counter(c["verdict"] for c in claims if c["measure"] == measure)
             name = MEASURES.get(measure, measure.replace("_", " "))
             yield f"| {name} | " + " | ".join(number(counts[v]) if counts[v] else "" for v in verdicts) + " |"
         yield ""

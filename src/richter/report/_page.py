@@ -17,8 +17,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from richter.claims import SIDES, measure_words
 from richter.errors import InputError, StorageError
-from richter.records import Verdict, printable
+from richter.records import GLOSSARY, Verdict, printable
 from richter.report._docs import docs_id, docs_pages
 from richter.report._evidence import IN_FULL, WHOLE, Evidence, read_evidence
 from richter.report._figure import COLOURS, CONFIG, Figure
@@ -33,6 +34,7 @@ PAGE_BYTES = 14_500_000  # a page that mail and browsers still take; evidence gi
 LEAST_EVIDENCE_BYTES = 1_000_000
 CLAIM_BYTES = 900  # of a claim in the page, about
 FIRST = 8  # claims on the first screen; the rest unfold
+TERMS = {"condition", "severity", "ECE", "interval", "exploratory", "catastrophic"}
 SECTIONS = {  # id: title, what it answers
     "severity": ("Severity", "How badly does it fail?"),
     "tail": ("Tail", "Is one condition's tail really heavier than another's?"),
@@ -86,8 +88,8 @@ def render_report(
     script, bundle = _script(_part("report.js")), _script(_bundle())
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     template = environment.from_string(_part("report.html.j2"))
-    findings = [_finding(f, k) for k, f in enumerate(document.get("findings") or [], start=1)]
-    others = len(bundle) + len(script) + len(css) + len(figures_json) + CLAIM_BYTES * len(findings)
+    claims = [_claim(c, k) for k, c in enumerate(document.get("claims") or [], start=1)]
+    others = len(bundle) + len(script) + len(css) + len(figures_json) + CLAIM_BYTES * len(claims)
     evidence = read_evidence(run, most_bytes=max(PAGE_BYTES - others, LEAST_EVIDENCE_BYTES))
     methods = document.get("methods") or {}
     plan = methods.get("plan") or {}
@@ -99,13 +101,15 @@ def render_report(
         script=script,
         bundle=bundle,
         run=_run(document),
-        question=printable(document.get("question") or "What goes wrong, how badly, and does it know?", limit=400),
+        answer=printable(document.get("answer") or "Nothing was measured.", limit=600),
+        facts=_facts(document),
         warning=_warning(document),
-        findings=findings,
-        first=FIRST,
-        tally=_tally(findings),
-        exploratory=bool(findings) and bool(methods.get("exploratory", not plan)),
-        no_findings="no two conditions have answers to the same rated items.",
+        groups=_groups(claims),
+        claimed=len(claims),
+        tally=_tally(claims),
+        terms={word: GLOSSARY[word] for word in {c["verdict"] for c in claims} | TERMS if word in GLOSSARY},
+        exploratory=bool(claims) and bool(methods.get("exploratory", not plan)),
+        no_claims="no two conditions have answers to the same graded items.",
         conditions=_conditions(document.get("conditions") or []),
         checks=[_check(c) for c in document.get("checks") or []],
         next=[printable(str(step), limit=400) for step in document.get("next") or []],
@@ -221,40 +225,74 @@ def _warning(document: Mapping[str, Any]) -> str:
     return " ".join(said)
 
 
-def _finding(finding: Mapping[str, Any], place: int) -> dict[str, Any]:
-    sentence = printable(str(finding.get("sentence") or finding.get("claim") or ""), limit=600)
-    interval = finding.get("interval")
+def _facts(document: Mapping[str, Any]) -> str:
+    """How much the answer rests on, and on whom."""
+    run, basis = document.get("run") or {}, (document.get("signature") or {}).get("basis")
+    parts = [count(run["items"], "question")] if run.get("items") else []
+    if basis:
+        parts.append(printable(str(basis), limit=200))
+    return "; ".join(parts) + "." if parts else ""
+
+
+def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
+    interval = claim.get("interval") or claim.get("plain_interval")
+    two = len(claim.get("conditions") or ()) == 2
     parts = []
-    if finding.get("verdict") == "refuted" and finding.get("claim"):
-        parts.append(f"the claim was: {printable(str(finding['claim']), limit=300)}")
-    if finding.get("n") is not None:
-        parts.append(f"n = {number(finding['n'])}")
+    if claim.get("n"):
+        parts.append(f"{count(claim['n'], 'item')}")
     if isinstance(interval, Mapping):
-        parts.append(f"{number(100 * interval['level'])}% interval, {printable(str(interval['method']), limit=80)}")
-    if finding.get("needed") is not None and finding["needed"] > (finding.get("n") or 0):
-        parts.append(f"{number(finding['needed'])} items would settle it")
-    if finding.get("blocked_by"):
-        parts.append(f"blocked by {name(finding['blocked_by'])}")
+        kind = "" if claim.get("interval") else "plain "
+        parts.append(
+            f"{kind}{number(100 * interval['level'])}% interval, {printable(str(interval['method']), limit=80)}"
+        )
+    if claim.get("verdict") == "undecided":
+        if claim.get("could_show") is not None and two:
+            words = measure_words(str(claim.get("measure")))
+            parts.append(f"could have shown: {words.amount(claim['could_show'])}{words.suffix}")
+        if (claim.get("needed") or 0) > (claim.get("units") or 0):
+            parts.append(f"{number(claim['needed'])} {claim.get('unit') or 'item'}s would settle it")
+    if claim.get("blocked_by"):
+        parts.append(f"blocked by {name(claim['blocked_by'])}")
+    turned = claim.get("better") == "lower" and two  # right is better for the reader, whatever the measure
     return {
         "number": place,
-        "verdict": re.sub(r"[^a-z]", "", str(finding.get("verdict") or "untestable")),
-        "sentence": sentence,
-        "numbers": "; ".join([*parts, *(printable(str(n), limit=300) for n in finding.get("notes") or [])]),
-        "bar": _bar(finding.get("estimate"), interval, signed=bool(re.search(r"[+−-]\d", sentence))),
+        "verdict": re.sub(r"[^a-z]", "", str(claim.get("verdict") or "untestable")),
+        "side": claim.get("side") if claim.get("side") in SIDES else "open",
+        "sentence": printable(str(claim.get("sentence") or ""), limit=600),
+        "numbers": "; ".join([*parts, *(printable(str(n), limit=300) for n in claim.get("notes") or [])]),
+        "bar": _bar(claim.get("estimate"), interval, signed=two, turned=turned),
     }
 
 
-def _tally(findings: Sequence[Mapping[str, Any]]) -> str:
+def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The claims by what they mean for the reader: worse, better, practically the same, and what cannot be said."""
+    found = []
+    left = FIRST
+    for key in ("worse", "better", "alike", "open"):
+        own = [c for c in claims if c["side"] == key]
+        if own:
+            shown = own[: max(left, 2)]
+            left -= len(shown)
+            found.append({"side": key, "title": SIDES[key], "shown": shown, "more": own[len(shown) :]})
+    return found
+
+
+def _tally(claims: Sequence[Mapping[str, Any]]) -> str:
     """How many claims came out how, where there are more than the first screen shows."""
-    if len(findings) <= FIRST:
+    if len(claims) <= FIRST:
         return ""
-    counts = Counter(f["verdict"] for f in findings)
+    counts = Counter(c["verdict"] for c in claims)
     said = [f"{counts[v]:,} {v}" for v in Verdict if counts[v]]
-    return f"Of {len(findings):,} claims " + ", ".join(said) + "."
+    return f"Of {len(claims):,} claims " + ", ".join(said) + "."
 
 
-def _bar(estimate: Any, interval: Any, *, signed: bool, top: float | None = None) -> dict[str, Any] | None:
-    """Where an estimate and its interval stand on a rail of 0..100: from 0 to `top`, or symmetric about 0."""
+def _bar(
+    estimate: Any, interval: Any, *, signed: bool, turned: bool = False, top: float | None = None
+) -> dict[str, Any] | None:
+    """Where an estimate and its interval stand on a rail of 0..100: from 0 to `top`, or symmetric about 0.
+
+    `turned` puts smaller values to the right, where less is better.
+    """
     if not isinstance(interval, Mapping) or not isinstance(estimate, int | float):
         return None
     low, high = interval.get("low"), interval.get("high")
@@ -268,7 +306,9 @@ def _bar(estimate: Any, interval: Any, *, signed: bool, top: float | None = None
         share = (value + reach) / (2 * reach) if signed else value / reach
         return round(100 * min(max(share, 0.0), 1.0), 2)
 
-    return {"low": place(low), "high": place(high), "at": place(estimate), "zero": 50 if signed else None}
+    ends = sorted((place(-high), place(-low))) if turned else [place(low), place(high)]
+    at = place(-estimate if turned else estimate)
+    return {"low": ends[0], "high": ends[1], "at": at, "zero": 50 if signed else None}
 
 
 def _conditions(conditions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

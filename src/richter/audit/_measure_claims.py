@@ -14,10 +14,11 @@ from richter.audit._gate import GateReport
 from richter.audit._measure_floors import gap_claims
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
-from richter.records import Claim, Finding, Interval, Verdict
+from richter.claims import side
+from richter.records import Claim, Hypothesis, Interval, Verdict, plain
 from richter.stats import EceResult
 
-__all__ = ["ECE_MARGIN", "Measured", "calibration_labels", "claim_finding", "findings_of"]
+__all__ = ["ECE_MARGIN", "Measured", "calibration_claim", "calibration_labels", "claims_of"]
 
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
 POWER = 0.8
@@ -28,6 +29,7 @@ class Measured:
     """The results behind the sections; None where a section is missing."""
 
     exploratory: bool
+    stamp: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # plan, data, seed and basis of every claim
     comparison: CompareReport | None = None
     severity: SeverityReport | None = None
     draws: CalibrationReport | None = None
@@ -38,59 +40,53 @@ class Measured:
     stopping: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # what ended the asking early, if anything
 
 
-def findings_of(measured: Measured) -> list[dict[str, Any]]:
-    """All findings: what ended the asking, requirements, then differences, shapes, tails, and calibration one by one.
+def claims_of(measured: Measured) -> list[dict[str, Any]]:
+    """Every claim of the document as plain values, with its `section` and on which `side` it is for the reader.
 
-    Each row is a finding's with its `section`, the `measure` it is about and the `conditions` it names.
+    What ended the asking comes first, then requirements, differences, severities, tails, and calibration one by one. A
+    claim on one measure of the same conditions is in the document once.
     """
-    return [
-        {"section": section, "measure": measure, "conditions": names, **finding.to_dict()}
-        for section, measure, names, finding in _findings(measured)
-    ]
+    rows, seen = [], set()
+    for section, claim in _claims(measured):
+        key = (section == "requirements", claim.measure, claim.conditions, claim.hypothesis)
+        if key not in seen:
+            seen.add(key)
+            made = dataclasses.replace(claim, **{k: v for k, v in measured.stamp.items() if not getattr(claim, k)})
+            rows.append({**plain(made), "section": section, "side": side(made)})
+    return rows
 
 
-def _findings(measured: Measured) -> Iterator[tuple[str, str, list[str], Finding]]:
+def _claims(measured: Measured) -> Iterator[tuple[str, Claim]]:
     if measured.stopping:
-        yield "floors", "stopping", [], _stopped(measured.stopping, measured.exploratory)
-    if measured.gate is not None:
-        for rule in measured.gate.claims:
-            yield "floors", "requirement", list(rule.conditions), claim_finding(rule)
-    if measured.severity is not None:
-        for check in measured.severity.requirements:
-            yield "severity", "requirement", list(check.conditions), claim_finding(check)
-    if measured.comparison is not None:
-        for claim in gap_claims(measured.comparison):
-            yield "floors", claim.measure, list(claim.conditions), claim_finding(claim)
-    if measured.severity is not None:
-        for claim in measured.severity.study.claims:
-            if claim.primary:
-                yield "severity", claim.measure, list(claim.conditions), claim_finding(claim)
-    if measured.tail is not None:
-        study = measured.tail.study
-        for tails in study.claims:
-            yield "tail", "xi", list(tails.conditions), claim_finding(tails)
-    for report, measure in ((measured.draws, "draws"), (measured.grades, "confidence")):
+        yield "requirements", _stopped(measured.stopping)
+    for rule in () if measured.gate is None else measured.gate.claims:
+        yield "requirements", rule
+    for check in () if measured.severity is None else measured.severity.requirements:
+        yield "requirements", check
+    for claim in () if measured.comparison is None else gap_claims(measured.comparison):
+        yield "floors", claim
+    for claim in () if measured.severity is None else measured.severity.study.claims:
+        if claim.primary:
+            yield "severity", claim
+    for claim in () if measured.tail is None else measured.tail.study.claims:
+        yield "tail", claim
+    for report in (measured.draws, measured.grades):
         for condition in () if report is None else report.conditions:
-            yield "calibration", measure, [condition.name], _calibrated(condition, measured.exploratory)
+            yield "calibration", calibration_claim(condition)
 
 
-def claim_finding(claim: Claim) -> Finding:
-    shared = {f.name for f in dataclasses.fields(Finding)} & {f.name for f in dataclasses.fields(claim)}
-    return Finding(
-        claim=claim.sentence, exploratory=claim.exploratory, **{name: getattr(claim, name) for name in shared}
-    )
-
-
-def _stopped(note: Mapping[str, Any], exploratory: bool) -> Finding:
+def _stopped(note: Mapping[str, Any]) -> Claim:
     """The claim that asking was stopped for, with limits that hold at every look."""
-    return Finding(
-        claim=note["claim"],
+    return Claim(
+        measure="stopping",
+        conditions=(),
         verdict=Verdict(note["verdict"]),
         sentence=f"{note['sentence']} Asked {note['asked']:,} of {note['available']:,} items.",
         estimate=note["estimate"],
         interval=None if note["interval"] is None else Interval(**note["interval"]),
         n=note["n"],
-        exploratory=exploratory,
+        units=note["n"],
+        notes=(f"the claim was: {note['claim']}",),
     )
 
 
@@ -105,7 +101,7 @@ def calibration_labels(result: EceResult, *, margin: float = ECE_MARGIN) -> int:
     return math.ceil(result.n * (ask / margin) ** 2)
 
 
-def _calibrated(condition: GradesCondition | DrawsCondition, exploratory: bool) -> Finding:
+def calibration_claim(condition: GradesCondition | DrawsCondition) -> Claim:
     """Whether a condition is shown to be miscalibrated, and how many labels would show an ECE of the margin."""
     result = condition.result
     verdict, needed = Verdict.UNTESTABLE, None
@@ -113,14 +109,19 @@ def _calibrated(condition: GradesCondition | DrawsCondition, exploratory: bool) 
         verdict = Verdict.UNDECIDED if condition.claim is None else condition.claim.verdict
         if verdict is Verdict.UNDECIDED:
             needed = calibration_labels(result)
-    return Finding(
-        claim=f"{condition.name} is miscalibrated",
+    return Claim(
+        measure="draws" if isinstance(condition, DrawsCondition) else "ece",
+        conditions=(condition.name,),
         verdict=verdict,
         sentence="" if condition.claim is None else condition.claim.sentence,
         estimate=None if result is None else result.debiased,
         interval=None if result is None else result.interval,
-        n=None if result is None else result.n,
-        floor=condition.floor,
+        plain_interval=None if result is None else result.interval,
+        n=0 if result is None else result.n,
+        units=0 if result is None else result.n,
         needed=needed,
-        exploratory=exploratory,
+        needed_for=None if needed is None else ECE_MARGIN,
+        hypothesis=Hypothesis(relation="above", value=0.0),
+        better="lower",
+        primary=False,
     )
