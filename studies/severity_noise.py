@@ -1,8 +1,8 @@
 """Judges' errors allowed for: coverage of the true rate, mean and slope behind two noisy simulated judges.
 
-Two judges at an ICC of 0.45, 200 human labels, at random or half of them from answers judged 2 or more; the truth is
-known. Prints coverage and half-width of the rate at 3 and above, of the mean, of the mean given an error and of b, how
-often b is blocked, and what the judges' own mean would say. Cells are kept in a file as they are done.
+Two judges at an ICC of 0.45, 200 or 400 human labels on 5,000 answers, at random or half of them from answers judged 2
+or more; the truth is known. Prints coverage of the rate at 3 and above, of the mean, of the mean given an error and of
+b, how often b is blocked, and how far off the judges' own mean is. Cells are kept in a file as they are done.
 
     python studies/severity_noise.py [trials] [file]
 """
@@ -18,8 +18,9 @@ from richter.severity import severity_by_labels
 from richter.stats import icc
 
 LEVELS = np.arange(9) / 2
-CELLS = [(b, rate, n, over) for b, rate in ((0.4, 0.5), (0.5, 0.4), (0.8, 0.3)) for n in (2000, 10_000)
-         for over in (False, True)]  # fmt: skip
+LAWS = ((0.4, 0.5), (0.6, 0.5), (0.5, 0.4), (0.8, 0.3))  # b and the error rate
+CELLS = [(b, rate, labels, over) for b, rate in LAWS for labels in (200, 400) for over in (False, True)]
+ANSWERS = 5000
 
 
 def truth(b: float, rate: float) -> NDArray[np.float64]:
@@ -38,20 +39,21 @@ def spread_for(p: NDArray[np.float64], target: float) -> float:
     return next(s for s in np.arange(0.2, 3.0, 0.02) if icc(judge(true, s, rng).T).single <= target)
 
 
-def cell(b: float, rate: float, n: int, over: bool, trials: int) -> dict[str, float]:
+def cell(b: float, rate: float, size: int, over: bool, trials: int) -> dict[str, float]:
     p = truth(b, rate)
     spread = spread_for(p, 0.45)
-    rng = np.random.default_rng([18, round(10 * b), n, over])
+    rng = np.random.default_rng([18, round(10 * b), size, over])
+    n = ANSWERS
     given = float(p @ LEVELS / p[1:].sum())
     hits: dict[str, list[bool]] = {"rate": [], "mean": [], "given": [], "b": []}
     naive = []
     for _ in range(trials):
         true = rng.choice(9, size=n, p=p) / 2
         judged = judge(true, spread, rng).mean(axis=0)
-        chosen = rng.choice(n, 200, replace=False)
+        chosen = rng.choice(n, size, replace=False)
         if over:
             parts = np.flatnonzero(judged >= 2), np.flatnonzero(judged < 2)
-            chosen = np.concatenate([rng.choice(part, min(100, len(part)), replace=False) for part in parts])
+            chosen = np.concatenate([rng.choice(part, min(size // 2, len(part)), replace=False) for part in parts])
         labels = np.full(n, np.nan)
         labels[chosen] = true[chosen]
         found = severity_by_labels(judged, labels, n_resamples=1500, rng=rng)
@@ -71,10 +73,10 @@ def main() -> None:
     done = {}
     if file.exists():
         done = {row["key"]: row for row in map(json.loads, file.read_text().splitlines())}
-    for b, rate, n, over in CELLS:
-        key = f"b {b}, error rate {rate}, {n} answers, {'half from flagged' if over else 'random'} labels, {trials}"
+    for b, rate, size, over in CELLS:
+        key = f"b {b}, error rate {rate}, {size} {'labels, half from flagged' if over else 'random labels'}, {trials}"
         if key not in done:
-            done[key] = {"key": key, **cell(b, rate, n, over, trials)}
+            done[key] = {"key": key, **cell(b, rate, size, over, trials)}
             with file.open("a") as out:
                 out.write(json.dumps(done[key]) + "\n")
         print(key + ": " + ", ".join(f"{k} {v:.3f}" for k, v in done[key].items() if k != "key"), flush=True)

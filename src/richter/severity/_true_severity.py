@@ -33,6 +33,7 @@ __all__ = [
 
 FEWEST_LABELS = 30
 FEWEST_ABOVE = 30
+FEWEST_ERRORS = 120
 Floats = NDArray[np.float64]
 
 
@@ -84,8 +85,8 @@ def severity_by_labels(
     h), with P(true | h) from the labelled answers judged h. Each row has a Dirichlet posterior with a prior of one
     label, a quarter spread over all levels, the rest as the levels beside it were labelled; P(h) one from all answers.
     Labels may be oversampled by judged level; within one they must be a random sample. Rates have the rare-safe form of
-    `stats.ppi_rate` by judged level instead. b is given from labels at or above `m_min` that weigh as 30 drawn at
-    random.
+    `stats.ppi_rate` by judged level instead. b is given from labelled errors that weigh as 120 drawn
+    at random.
     """
     index = snap(judged).ravel()
     label = snap(human, name="human").ravel()
@@ -114,8 +115,8 @@ def severity_by_labels(
         drawn_pairs = _drawn(times, unit[both], index[both].astype(np.intp) * 9 + label[both], 81).reshape(-1, 9, 9)
     weight = _dirichlet(drawn_answers + 1e-9, rng)
     shares = np.einsum("rh,rhk->rk", weight, _dirichlet(drawn_pairs + prior, rng))
-    above = _effective(answers, pairs, level_index(m_min))
-    why = f"labels at or above {m_min:g} that weigh as {above:.0f} are too few for a slope: {FEWEST_ABOVE} are needed"
+    errors = _effective(answers, pairs)
+    why = f"labelled errors that weigh as {errors:.0f} are too few for a slope: {FEWEST_ERRORS} are needed"
     found = _summary(
         overall,
         shares,
@@ -123,7 +124,7 @@ def severity_by_labels(
         unit=unit,
         basis=f"corrected by {labelled:,} human labels",
         m_min=m_min,
-        blocked=why if above < FEWEST_ABOVE else None,
+        blocked=why if errors < FEWEST_ERRORS else None,
         level=level,
     )
     flagged, given = LEVELS[index[index >= 0]], np.where(label < 0, np.nan, LEVELS[label])[index >= 0]
@@ -136,10 +137,13 @@ def severity_by_labels(
     return dataclasses.replace(found, at_least=rates, error_rate=rates[f"{POSITIVE[0]:.1f}"])
 
 
-def _effective(answers: Floats, pairs: Floats, start: int) -> float:
-    """How many random labels those at or above a level are worth: (sum w)^2 / sum w^2, w the answers to a label."""
+def _effective(answers: Floats, pairs: Floats) -> float:
+    """How many random labels those of errors are worth: (sum w)^2 / sum w^2, w the answers to a label.
+
+    Of all errors and not of those above m_min: to ask for many of these would let pass the samples with heavy tails.
+    """
     weight = answers / np.maximum(pairs.sum(axis=1), 1)
-    labels = pairs[:, start:].sum(axis=1)
+    labels = pairs[:, 1:].sum(axis=1)
     return float((weight @ labels) ** 2 / max(weight**2 @ labels, 1e-300))
 
 
