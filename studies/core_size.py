@@ -253,7 +253,7 @@ def main() -> None:
     done = {line.split("|")[0] for line in out.read_text().splitlines()} if out.exists() else set()
     for part in wanted:
         make, run = PARTS[part]
-        for cell in make():
+        for cell in sorted(make(), key=lambda c: c.get("items", 0) * c.get("draws", 1)):
             name = json.dumps(cell)
             if name in done:
                 continue

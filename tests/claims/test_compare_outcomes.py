@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helpers.outcomes import outcomes
 from richter.claims import compare_outcomes, pairs_of
@@ -63,3 +65,43 @@ def test_pairs_against_a_control() -> None:
     assert pairs_of("abc", control="b") == [("b", "a"), ("b", "c")]
     with pytest.raises(InputError, match="named d"):
         pairs_of("abc", control="d")
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(["binary", "draws", "groups", "severity", "money"]),
+    margin=st.sampled_from([None, 0.05, 0.3]),
+    control=st.sampled_from([None, "a"]),
+    directed=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_verdict_and_interval_never_disagree_on_a_page(
+    seed: int, kind: str, margin: float | None, control: str | None, directed: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    n, draws = int(rng.integers(20, 120)), 3 if kind == "draws" else 1
+    hard = rng.random((n, 1, 1)) * rng.uniform(0.1, 1)
+    values = (rng.random((n, 3, draws)) < np.clip(hard + np.array([0.0, 0.1, 0.3])[:, None], 0, 1)).astype(float)
+    metric = {"severity": "mean_severity", "money": "money"}.get(kind, "accuracy")
+    if kind == "severity":
+        values *= rng.integers(1, 9, size=values.shape) / 2
+    elif kind == "money":
+        values = np.exp(rng.normal(size=values.shape) + values)
+    group = np.arange(n) // 6 if kind == "groups" else None
+    bad = outcomes(rng.random((n, 3)) < 0.1, "catastrophic_rate", group=group)
+    found = compare_outcomes(
+        [outcomes(values, metric, group=group), bad],
+        margins={} if margin is None else {metric: margin},
+        control=control,
+        directed=directed,
+    )
+    for claim in found.claims:
+        if claim.interval is None:
+            assert claim.verdict is Verdict.UNDECIDED
+            assert not claim.primary
+            continue
+        low, high = claim.interval.low, claim.interval.high
+        inside = claim.margin is not None and -claim.margin < low and high < claim.margin
+        assert (claim.verdict is Verdict.EQUIVALENT) == inside
+        if not inside:
+            assert (claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED)) == (low > 0 or high < 0)

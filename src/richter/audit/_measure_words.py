@@ -239,7 +239,7 @@ def _undecided_gaps(measured: Measured) -> list[str]:
             waiting[claim.measure].append(claim)
     steps = []
     for measure, claims in waiting.items():
-        metric = METRICS[measure]
+        metric = METRICS.get(measure, METRICS["mean_score"])
         aim = f"{metric.amount(claims[0].needed_for or 0.0)}{metric.suffix}"
         of = "" if len(pairs) == 1 else f" for {len(claims)} of {len(pairs)} pairs"
         more = max((c.needed or 0) - c.units for c in claims)
