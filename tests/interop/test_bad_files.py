@@ -1,6 +1,6 @@
 """Foreign files are never trusted: broken, huge or hostile ones give a clear error or what can be read with counts.
 
-`studies/interop_fuzz.py` breaks 2,000 files; here are some of them.
+`studies/soak_files.py` breaks 3,000 files of every kind; here are some of them.
 """
 
 import random
@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from helpers.foreign_logs import inspect_sample, write_inspect, write_lines
 from helpers.mutations import bombs, mutate, seeds
+from helpers.read_any import all_seeds, ended
 from richter.cli._main import _root
 from richter.errors import InputError, RichterError
 from richter.interop import logs_summary, problems, read_logs
@@ -35,6 +36,17 @@ def test_broken_files_give_an_error_or_counts(tmp_path: Path) -> None:
             assert logs_summary(logs)["conditions"]
             problems(logs)
     assert outcomes == {"refused", "partial", "read"}
+
+
+def test_broken_files_of_every_kind_are_read_or_refused(tmp_path: Path) -> None:
+    files = all_seeds(tmp_path / "seeds")
+    assert sum(ended(path, read) == "read" for path, read in files) > len(files) / 2
+    for k in range(len(files), 3 * len(files)):
+        source, read = files[k % len(files)]
+        path = source.parent / f"broken{k}{''.join(source.suffixes)}"
+        path.write_bytes(mutate(source, random.Random(20_000 + k)))
+        assert ended(path, read) in ("read", "refused")
+        path.unlink()
 
 
 def test_every_seed_is_read_whole(tmp_path: Path) -> None:

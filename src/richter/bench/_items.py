@@ -66,10 +66,10 @@ def _json_lines(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
                 row = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
             except UnicodeDecodeError as error:
                 raise InputError(f"{where} is not UTF-8.", remedy="Save the file as UTF-8.") from error
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
+                said = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
                 raise InputError(
-                    f"{where} is not valid JSON: {error.msg} at column {error.colno}.",
-                    remedy="Write one JSON object a line.",
+                    f"{where} is not valid JSON: {said[:200]}.", remedy="Write one JSON object a line."
                 ) from error
             if not isinstance(row, dict):
                 raise InputError(f"{where} is not a JSON object.", remedy="Write one JSON object a line.")
@@ -113,8 +113,10 @@ def _split(where: str, name: str, text: str) -> Any:
 def _json(where: str, name: str, text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}, field {name}: not valid JSON ({error.msg}).", remedy="Write it as JSON.") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{where}, field {name}: not valid JSON ({str(error)[:200]}).", remedy="Write it as JSON."
+        ) from error
 
 
 def _item(where: str, row: Mapping[str, Any]) -> Item:

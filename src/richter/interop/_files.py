@@ -3,7 +3,7 @@
 import csv
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,12 @@ from richter.store import is_database, run_place
 __all__ = ["read_frame", "read_sheets"]
 
 SIZE_LIMIT = 3 << 30  # bytes of a file of rows
-CELLS_LIMIT = 500_000_000  # of a Parquet file, which may hold far more than its size
+CELLS_FROM = 5_000_000  # cells that any table may have
+CELLS_RATIO = 50  # ... and this many for each byte of a Parquet file, whose values may be packed
+SPARSE_RATIO = 1  # ... of JSON, where a row may leave out any column
+COLUMNS_LIMIT = 10_000
 _RECORDS = ("results", "data", "rows", "records", "items", "samples", "answers", "scores", "examples")
+_ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
 
 
@@ -91,12 +95,17 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
 
 def _parquet(path: Path) -> pl.DataFrame:
     rows = pl.scan_parquet(path).select(pl.len()).collect().item()
-    if rows * max(len(pl.read_parquet_schema(path)), 1) > CELLS_LIMIT:
+    _check_cells(path, rows, len(pl.read_parquet_schema(path)), CELLS_RATIO)
+    return pl.read_parquet(path)
+
+
+def _check_cells(path: Path, rows: int, columns: int, ratio: int) -> None:
+    """Refuse a table that is far larger than its file."""
+    if columns > COLUMNS_LIMIT or rows * columns > max(CELLS_FROM, ratio * path.stat().st_size):
         raise InputError(
-            f"{path} has {rows:,} rows; a table of more than {CELLS_LIMIT:,} cells is not read.",
+            f"{path} has {rows:,} rows and {columns:,} columns, far more than a file of its size should.",
             remedy="Select the columns and rows that are needed.",
         )
-    return pl.read_parquet(path)
 
 
 def _workbook(path: Path) -> dict[str, pl.DataFrame]:
@@ -134,6 +143,14 @@ def _json(path: Path) -> pl.DataFrame:
     """Lines of JSON, an array of objects, an object of columns, or one that holds such an array."""
     first = next(json_lines(path), b"") or b""
     if first.lstrip()[:1] == b"{" and _whole(first):
+        keys: set[str] = set()
+        count = 0
+        for line in json_lines(path):
+            keys.update(_keys(line))
+            count += 1
+            if len(keys) > COLUMNS_LIMIT:
+                break
+        _check_cells(path, count, len(keys), SPARSE_RATIO)
         try:
             with path.open("rb") as file:
                 start, several = file.read(3), len(list(itertools.islice(json_lines(path), 2))) > 1
@@ -154,6 +171,7 @@ def _json(path: Path) -> pl.DataFrame:
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path} holds no objects of JSON.", remedy='Each row is an object: {"item": ..., ...}')
     columns = dict.fromkeys(key for row in rows for key in row)
+    _check_cells(path, len(rows), len(columns), SPARSE_RATIO)
     return pl.DataFrame([pl.Series(c, [_cell(row.get(c)) for row in rows], strict=False) for c in columns])
 
 
@@ -171,6 +189,13 @@ def _whole(line: bytes) -> bool:
     return True
 
 
+def _keys(line: bytes | None) -> Iterable[str]:
+    try:
+        return _ROW.decode(line or b"{}")
+    except (ValueError, RecursionError):  # said where the row is read
+        return ()
+
+
 def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
     source: Path | bytes = path
     encoding = _encoding(path, head)
@@ -180,6 +205,8 @@ def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     skip = sum(1 for _ in itertools.takewhile(lambda line: line.startswith(("#", "sep=")) or not line.strip(), lines))
     separator = _separator(lines[skip : skip + 20])
+    if any(line.count(separator) >= COLUMNS_LIMIT for line in lines[skip : skip + 20]):
+        _check_cells(path, 1, lines[skip].count(separator) + COLUMNS_LIMIT, 1)
     options: dict[str, Any] = {"separator": separator, "skip_lines": skip}
     try:
         if text:

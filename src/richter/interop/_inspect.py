@@ -121,7 +121,7 @@ def read_inspect_archive(path: Path, reading: Reading) -> Iterator[Sample]:
         header = _read_header(archive, reading)
         for name in (n for n in archive.members if _SAMPLE.fullmatch(n)):
             try:
-                found = decode(archive.read(name), _InspectSample)
+                found = archive.decode(name, _InspectSample)
                 if name.endswith("/sample.json"):
                     found.metadata = found.metadata or _beside(archive, name, "metadata.json")
                 yield _sample(found, header, reading, _attachments(archive, name, found))
@@ -145,7 +145,7 @@ def _read_header(archive: Archive, reading: Reading) -> _Header:
     for name in _HEADERS:
         if name in archive.members:
             try:
-                document = decode(archive.read(name), _Document)
+                document = archive.decode(name, _Document)
             except Unreadable as error:
                 reading.unread[f"{name}: {error}"] += 1
                 continue
@@ -308,7 +308,7 @@ def _attachments(archive: Archive, name: str, found: _InspectSample) -> Attached
         ):
             start = chunk.removeprefix(folder).removesuffix(".json")
             if start.isdecimal():
-                texts = decode(archive.read(chunk), list[str])
+                texts = archive.decode(chunk, list[str])
                 known |= {str(int(start) + k): text for k, text in enumerate(texts)}
         return known
 
@@ -317,4 +317,4 @@ def _attachments(archive: Archive, name: str, found: _InspectSample) -> Attached
 
 def _beside(archive: Archive, name: str, other: str) -> dict[str, Any]:
     beside = name.removesuffix("sample.json") + other
-    return decode(archive.read(beside), dict[str, Any]) if beside in archive.members else {}
+    return archive.decode(beside, dict[str, Any]) if beside in archive.members else {}

@@ -4,6 +4,7 @@ A file is read as bytes, as JSON, as lines of JSON, or as the members of a zip a
 decoded raises `Unreadable` with a reason in words; the readers count it and go on with the next record.
 """
 
+import contextlib
 import mmap
 import re
 import struct
@@ -25,10 +26,13 @@ MEMBER_LIMIT = 1 << 28  # bytes of one unpacked member of an archive
 LINE_LIMIT = 1 << 26  # bytes of one line of JSON
 REPAIR_LIMIT = 1 << 27  # bytes of JSON in which NaN and broken escapes are looked for
 MEMBERS_LIMIT = 2_000_000
-RATIO_LIMIT = 300  # unpacked over packed bytes of a member, above the size at which that can hurt
-RATIO_FROM = 1 << 22
-TOTAL_RATIO_LIMIT = 200  # the same over a whole archive
-TOTAL_FROM = 1 << 28
+RATIO_LIMIT = 50  # unpacked over packed bytes of a member, above the size at which that can hurt
+RATIO_FROM = 1 << 24
+TOTAL_RATIO_LIMIT = 100  # the same over a whole archive
+TOTAL_FROM = 1 << 26
+SMALL = 1 << 20  # bytes of JSON that can be decoded to anything without harm
+ROOM = 1 << 25  # bytes of memory that decoding a document may always take
+ROOM_RATIO = 12  # ... and this many times its size, or what it was packed to if that is less
 
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
@@ -46,16 +50,46 @@ class Unreadable(Exception):
     """A record or a file that cannot be read; the text says why in a few words, the same for all of its kind."""
 
 
+@contextlib.contextmanager
+def _within(room: int) -> Iterator[None]:
+    """Let this process take no more than `room` bytes more, where the system can hold it to that (Linux)."""
+    try:
+        import resource
+
+        used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        before = resource.getrlimit(resource.RLIMIT_DATA)
+        held = used + room if before[0] == resource.RLIM_INFINITY else min(before[0], used + room)
+        resource.setrlimit(resource.RLIMIT_DATA, (held, before[1]))
+    except (ImportError, OSError, ValueError, IndexError):
+        yield
+        return
+    try:
+        yield
+    except MemoryError as error:
+        raise Unreadable("values that take far more memory than the file has bytes") from error
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
 @overload
-def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T]) -> T: ...
+def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T], *, packed: int | None = None) -> T: ...
 @overload
-def decode(data: bytes | memoryview | msgspec.Raw) -> Any: ...
-def decode(data: bytes | memoryview | msgspec.Raw, kind: Any = Any) -> Any:
+def decode(data: bytes | memoryview | msgspec.Raw, *, packed: int | None = None) -> Any: ...
+def decode(data: bytes | memoryview | msgspec.Raw, kind: Any = Any, *, packed: int | None = None) -> Any:
     """JSON as values of `kind`; what `kind` does not name is skipped without being built.
 
     NaN and infinities, which some tools write though JSON has none, become null; half of a surrogate pair becomes the
-    replacement character.
+    replacement character. Three bytes of JSON can become a hundred bytes of memory, so what a large document may take
+    is bounded: by its size, or by that of the `packed` bytes it came from.
     """
+    size = len(memoryview(data))
+    if size <= SMALL:
+        return _decode(data, kind)
+    with _within(ROOM + ROOM_RATIO * (size if packed is None else min(size, 2 * packed))):
+        return _decode(data, kind)
+
+
+def _decode(data: bytes | memoryview | msgspec.Raw, kind: Any) -> Any:
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
@@ -217,6 +251,10 @@ class Archive:
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
+
+    def decode(self, name: str, kind: type[T]) -> T:
+        """A member's JSON as values of `kind`."""
+        return decode(self.read(name), kind, packed=self.members[name].packed)
 
     def read(self, name: str) -> bytes:
         """A member's content; `Unreadable` if it is damaged, locked, packed in another way or too large."""

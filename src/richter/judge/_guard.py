@@ -36,7 +36,7 @@ class LoopbackGuard:
 
     def __init__(self, *, cookie: str, command: str) -> None:
         self.token = secrets.token_urlsafe(24)
-        self._cookie, self._used_up = cookie, f"The address has been used. Start `{command}` again for a new one."
+        self._name, self._used_up = cookie, f"The address has been used. Start `{command}` again for a new one."
         self._session = secrets.token_urlsafe(24)
         self._token_used = False
 
@@ -47,7 +47,7 @@ class LoopbackGuard:
         """Let a request through, or refuse it; errors of ours become one JSON line."""
         try:
             if request.path == "/" and "token" in request.query and not self._foreign(request):
-                response: web.StreamResponse = self._redeem(request.query["token"])
+                response: web.StreamResponse = self._redeem(request)
             else:
                 refusal = self._foreign(request) or self._stranger(request)
                 response = error_reply(403, refusal) if refusal else await handler(request)
@@ -55,13 +55,16 @@ class LoopbackGuard:
             response = error_reply(400, str(error))
         except web.HTTPException as error:
             response = error_reply(error.status, error.reason)
+        except (ValueError, TypeError, OverflowError, RecursionError):
+            if request.method in ("GET", "HEAD"):
+                raise
+            response = error_reply(400, "The request cannot be understood.")  # whatever a body holds
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response
 
     def _foreign(self, request: web.Request) -> str | None:
-        here = request.transport.get_extra_info("sockname") if request.transport else None
-        port = here[1] if here else None
+        port = _port(request)
         if request.host not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             return "This page answers on its own address only."
         if request.method not in ("GET", "HEAD"):
@@ -72,16 +75,26 @@ class LoopbackGuard:
         return None
 
     def _stranger(self, request: web.Request) -> str | None:
-        given = request.cookies.get(self._cookie, "")
+        given = request.cookies.get(self._cookie(request), "")
         return None if hmac.compare_digest(given.encode(), self._session.encode()) else self._used_up
 
-    def _redeem(self, given: str) -> web.Response:
+    def _cookie(self, request: web.Request) -> str:
+        """Its name for this server: browsers keep one set of cookies for all the ports of a machine."""
+        return f"{self._name}-{_port(request)}"
+
+    def _redeem(self, request: web.Request) -> web.Response:
+        given = request.query["token"]
         if self._token_used or not hmac.compare_digest(given.encode(), self.token.encode()):
             return error_reply(403, self._used_up)
         self._token_used = True
         gone = web.Response(status=303, headers={"Location": "/"})
-        gone.set_cookie(self._cookie, self._session, httponly=True, samesite="Strict", path="/")
+        gone.set_cookie(self._cookie(request), self._session, httponly=True, samesite="Strict", path="/")
         return gone
+
+
+def _port(request: web.Request) -> int | None:
+    here = request.transport.get_extra_info("sockname") if request.transport else None
+    return here[1] if here else None
 
 
 def error_reply(status: int, text: str) -> web.Response:

@@ -94,7 +94,7 @@ class RatingPage:
         number, severity = body.get("task"), body.get("severity")
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(self.order):
             raise InputError("That task does not exist.", remedy="Load the page again.")
-        if isinstance(severity, bool) or not isinstance(severity, int | float):
+        if isinstance(severity, bool) or not isinstance(severity, int | float) or not 0 <= severity <= 4:
             raise InputError("A rating needs a severity.", remedy="Choose a level from 0 to 8.")
         mechanism = check_mechanism(str(body.get("mechanism") or ""))
         if severity == 0:
@@ -109,7 +109,7 @@ class RatingPage:
             kind="human",
             severity=check_severity(float(severity)),
             mechanism=mechanism,
-            started_at=float(started) if isinstance(started, int | float) else None,
+            started_at=_moment(started),
             ended_at=time.time(),
         )
         self.ledger.add_ratings([rating])
@@ -155,6 +155,11 @@ async def _body(request: web.Request) -> Mapping[str, Any]:
     if not isinstance(body, dict):
         raise InputError("The request is not a JSON object.")
     return body
+
+
+def _moment(value: object) -> float | None:
+    """A time since 1970 that a page gave, if it is one."""
+    return float(value) if isinstance(value, int | float) and 0 < value < 1e11 else None
 
 
 def _read(name: str) -> str:

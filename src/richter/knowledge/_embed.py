@@ -97,6 +97,9 @@ def _hash(folder: Path) -> str:
     return whole.hexdigest()[:12]
 
 
+LONG, LONGEST = 4_000, 40_000  # characters of a text that is embedded alone; that are embedded at all
+
+
 @cache
 def _wordllama() -> Any:
     spec = find_spec("wordllama")
@@ -112,10 +115,17 @@ def _wordllama() -> Any:
 
 
 def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-    """One unit vector a text (rows), so that a product of two rows is their cosine; an empty text is all zeros."""
-    if not len(texts):
-        return np.zeros((0, 256), dtype=np.float32)
-    return _unit(np.asarray(_wordllama().embed(list(texts), norm=False), dtype=np.float32))
+    """One unit vector a text (rows), so that a product of two rows is their cosine; an empty text is all zeros.
+
+    Of a text the first 40,000 characters count. Texts that go together take as much room as the longest of them for
+    each, so long ones go alone.
+    """
+    vectors = np.zeros((len(texts), 256), dtype=np.float32)
+    short = [i for i, text in enumerate(texts) if len(text) <= LONG]
+    groups = [short] if short else []
+    for group in [*groups, *([i] for i, text in enumerate(texts) if len(text) > LONG)]:
+        vectors[group] = _wordllama().embed([texts[i][:LONGEST] for i in group], norm=False)
+    return _unit(vectors)
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -2,7 +2,9 @@
 
 import bz2
 import dataclasses
+import itertools
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import nsmallest
 from importlib import import_module
@@ -22,6 +24,13 @@ Titled = tuple[str, list[Mapping[str, Any]]]  # rows under one title
 TEXT_SUFFIXES = (".txt", ".md")
 SHORTEST = 40  # characters: what is shorter in a dump is a caption, a list mark or a leftover of markup
 ABSTRACT_CHARACTERS = 600
+LONGEST_ELEMENT = 1 << 23  # bytes of one element of a dump, or one line: MediaWiki's own limit on a page is 2 MB
+PIECE = 20_000  # characters of markup that are parsed together
+PAIRS = (("{{", "}}"), ("[[", "]]"), ("{|", "|}"), ("<", ">"), ("<ref", "</"), ("<div", "</"))
+MOST_OPEN = 30
+ARTICLE_S = 4.0  # of CPU that an article may take; a long honest one takes one
+MOST_ELEMENTS = 1_000_000  # of one page
+DEEPEST = 50
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +97,21 @@ def read_documents(path: str | Path) -> Documents[Any]:
 
 
 def _json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
+    with path.open("rb") as lines:
+        for number in itertools.count(1):
+            line = lines.readline(LONGEST_ELEMENT)
+            if not line:
+                return
             if not line.strip():
                 continue
             try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise InputError(f"{path}, line {number} is not JSON: {error}.", remedy="Mend the line.") from error
+                if len(line) == LONGEST_ELEMENT:
+                    raise ValueError(f"it has more than {LONGEST_ELEMENT >> 20} MB")
+                row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except (ValueError, RecursionError) as error:
+                raise InputError(
+                    f"{path}, line {number} is not JSON: {str(error)[:200]}.", remedy="Mend the line."
+                ) from error
             if not isinstance(row, dict) or not isinstance(row.get("text"), str):
                 raise InputError(f"{path}, line {number} has no `text`.", remedy="Give each row a text.")
             yield row
@@ -105,12 +121,22 @@ def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         frame = pl.scan_parquet(path)
         columns = frame.collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{path} is not a Parquet file: {error}.", remedy="Check the file.") from error
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError(f"{path} is not a Parquet file: {str(error)[:200]}.", remedy="Check the file.") from error
     if "text" not in columns:
         raise InputError(f"{path} has no column `text`.", remedy="Give each row a text.")
+    if frame.collect_schema()["text"] != pl.String:
+        raise InputError(f"{path}: its column `text` is not of text.", remedy="Give each row a text.")
     offset, step = 0, 10_000
-    while len(rows := frame.slice(offset, step).collect()):
+    while True:
+        try:
+            rows = frame.slice(offset, step).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise InputError(
+                f"{path} is damaged: {str(error)[:200]}.", remedy="Get it from its source again."
+            ) from error
+        if not len(rows):
+            return
         for row in rows.iter_rows(named=True):
             yield row | {"text": row["text"] or ""}
         offset += step
@@ -146,9 +172,11 @@ def _titled(piece: Titled) -> Document:
 def _pairs(qas: Any) -> list[tuple[str, list[str]]]:
     """Questions with at least one answer, as people wrote them."""
     found = []
-    for qa in qas or ():
+    for qa in qas if isinstance(qas, list) else ():
+        if not isinstance(qa, Mapping):
+            continue
         question, answers = qa.get("q") or qa.get("question"), qa.get("a") or qa.get("answers") or qa.get("answer")
-        answers = [answers] if isinstance(answers, str) else list(answers or ())
+        answers = [answers] if isinstance(answers, str) else list(answers) if isinstance(answers, list) else []
         if isinstance(question, str) and question.strip() and answers and str(answers[0]).strip():
             found.append((question.strip(), [str(a).strip() for a in answers if str(a).strip()]))
     return found
@@ -214,23 +242,45 @@ def _part(package: str) -> Any:
         ) from error
 
 
+class _Bounded:
+    """A stream of which no more than `LONGEST_ELEMENT` bytes are read without an element beginning or ending."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self.since = file, 0
+
+    def read(self, size: int) -> bytes:
+        found: bytes = self._file.read(size)
+        self.since += len(found)
+        if self.since > LONGEST_ELEMENT:
+            raise ValueError(f"one element has more than {LONGEST_ELEMENT >> 20} MB")
+        return found
+
+
 def _pages(path: Path) -> Iterator[tuple[str, str]]:
     """The articles of a dump as they were written: title and markup."""
     events = _part("defusedxml.ElementTree").iterparse  # a dump is somebody else's file: this refuses entity bombs
-    with (bz2.open if path.suffix == ".bz2" else open)(path, "rb") as stream:
+    with (bz2.open if path.suffix == ".bz2" else open)(path, "rb") as file:
+        stream = _Bounded(file)
         page: dict[str, str] = {}
         root: Any = None
+        kept = depth = 0
         try:
             for event, element in events(stream, events=("start", "end")):
+                stream.since = 0
                 tag = element.tag.rsplit("}", 1)[-1]
                 if event == "start":
                     root = element if root is None else root
                     page = {} if tag == "page" else page
+                    kept, depth = kept + 1, depth + 1
+                    if kept > MOST_ELEMENTS or depth > DEEPEST:
+                        raise ValueError("it nests or lists more than a dump does")
                     continue
+                depth -= 1
                 if tag == "page":
                     if page.get("ns") == "0" and "redirect" not in page:
                         yield page.get("title", ""), page.get("text", "")
                     root.clear()  # the pages read so far: a dump never lies in memory whole
+                    kept = 0
                 elif tag in ("title", "ns", "text", "redirect"):
                     page[tag] = element.text or ""
                     element.clear()
@@ -241,13 +291,12 @@ def _pages(path: Path) -> Iterator[tuple[str, str]]:
 def _article(page: tuple[str, str]) -> Document:
     """An article's paragraphs without markup, each under the section it stands in; its lead is its abstract."""
     title, text = page
-    code = _part("mwparserfromhell").parse(text)
-    names = [str(link.title) for link in code.filter_wikilinks(recursive=False)]
-    categories = [n.split(":", 1)[1].split("|")[0].strip() for n in names if n.lower().startswith("category:")]
+    names: list[str] = []
     found: list[tuple[str, str]] = []
-    for section in code.get_sections(flat=True, include_lead=True):
+    heading = ""
+    for section in _sections(text, names):
         headings = section.filter_headings(recursive=False)
-        heading = str(headings[0].title.strip_code()).strip() if headings else ""
+        heading = str(headings[0].title.strip_code()).strip() if headings else heading
         for node in headings:
             section.remove(node)
         for link in section.filter_wikilinks():
@@ -259,6 +308,7 @@ def _article(page: tuple[str, str]) -> Document:
         plain = section.strip_code(normalize=True, collapse=True)
         lines = (" ".join(p.split()) for p in plain.split("\n\n"))
         found += [(heading, p) for p in lines if len(p) >= SHORTEST]
+    categories = [n.split(":", 1)[1].split("|")[0].strip() for n in names if n.lower().startswith("category:")]
     lead = [p for heading, p in found if not heading]
     return Document(
         title=title,
@@ -268,6 +318,27 @@ def _article(page: tuple[str, str]) -> Document:
             for heading, p in found
         ),
     )
+
+
+def _sections(text: str, names: list[str]) -> Iterator[Any]:
+    """The parsed sections of an article, with the titles of its links added to `names`.
+
+    The parser's time grows with the square of what is nested in its text, so a long article is parsed in pieces, cut
+    before a heading or between paragraphs where there is one, and no further than it takes an honest one.
+    """
+    parse = _part("mwparserfromhell").parse
+    at, until = 0, time.thread_time() + ARTICLE_S
+    while at < len(text) and time.thread_time() < until:
+        end = at + PIECE
+        if end < len(text):
+            cuts = (text.rfind("\n==", at + 1, end), text.rfind("\n\n", at + 1, end), text.rfind("\n", at + 1, end))
+            end = next((cut for cut in cuts if cut > at + PIECE // 4), end)
+        piece, at = text[at:end], end
+        if any(piece.count(a) - piece.count(b) > MOST_OPEN for a, b in PAIRS):
+            continue  # nothing that MediaWiki would show, and what the parser never ends with
+        code = parse(piece)
+        names += [str(link.title) for link in code.filter_wikilinks(recursive=False)]
+        yield from code.get_sections(flat=True, include_lead=True)
 
 
 def _drop(section: Any, tag: Any) -> None:

@@ -18,7 +18,7 @@ from aiohttp import web
 from richter.errors import InputError, RichterError
 from richter.interop import EXPORTS, export_table
 from richter.judge import LoopbackGuard, RatingPage, error_reply, serve_loopback
-from richter.records import Item
+from richter.records import Item, printable
 from richter.report._evidence import read_run_tables, visible
 from richter.report._page import render_report
 from richter.store import LEDGER_NAME, DatabaseRun, Ledger, has_ledger, open_ledger, run_part, run_place
@@ -210,6 +210,7 @@ class RunsApp:
             rater = str(body["rater"]).strip()
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise InputError("The request names no rater.") from error
+        rater = printable(rater, limit=100)
         if run in self._rating and self._rating[run][1].rater != rater:
             self._rating.pop(run)[0].close()
         if run not in self._rating:

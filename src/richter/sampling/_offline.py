@@ -10,6 +10,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from richter.bench import content_words, matches_reference, statements
+from richter.errors import InputError
 from richter.knowledge import embed
 
 __all__ = ["REFUSAL", "THRESHOLD", "AnswerTree", "answer_trees", "cluster_answers", "cluster_questions", "similarity"]
@@ -19,6 +20,7 @@ REFUSAL = -1  # the class of all refusals and empty answers
 # Chosen on the equivalence verdicts of NQ-open's samples (studies/sampling_threshold.py): the pairwise F1 is best at
 # 0.325 on one half of the questions and at 0.275 on the other, and 0.91 and 0.92 on the half it was not chosen on.
 THRESHOLD = 0.3
+MOST_FORMS = 1_500  # of one question: each is compared with each
 SHORT = 4  # words; such answers are bare names and numbers, which embeddings confuse with their neighbours
 SHORT_COSINE = 0.85
 
@@ -169,6 +171,11 @@ def answer_trees(
         form = {a: _form(a, q, names) for a in dict.fromkeys(texts)}  # draws repeat themselves
         rows.append([form[a] for a in texts])
     forms = [list(dict.fromkeys(f for f in row if f is not None)) for row in rows]
+    if (most := max(map(len, forms), default=0)) > MOST_FORMS:
+        raise InputError(
+            f"A question has {most:,} different answers; at most {MOST_FORMS:,} are grouped.",
+            remedy="Give fewer draws of it, or group them with a judge model.",
+        )
     vectors = embed([" ".join(words) for distinct in forms for words, _ in distinct])
     out, start = [], 0
     for row, distinct in zip(rows, forms, strict=True):

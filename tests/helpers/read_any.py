@@ -1,0 +1,111 @@
+"""Every kind of file that a command reads, and its reader; for files that are broken on purpose."""
+
+import bz2
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from helpers.mutations import seeds
+from richter.audit import read_plan
+from richter.bench import read_items
+from richter.errors import RichterError
+from richter.interop import logs_summary, next_command, problems, read_logs
+from richter.knowledge import read_documents
+from richter.llm import read_prices
+from richter.tables import outcomes, read_tables
+
+Reader = Callable[[Path], object]
+
+PLAN = """kind = "gate"
+level = 0.95
+candidate = "new"
+baseline = "old"
+on_undecided = "fail"
+[[require]]
+metric = "accuracy"
+rule = "no_worse"
+limit = 0.05
+"""
+WIKI = b"""<mediawiki><page><title>Ash</title><ns>0</ns><revision><text>The '''ash''' is a [[tree]] of the genus
+Fraxinus that grows in Europe and Asia.{{cite}}
+
+== Wood ==
+Its wood is hard and is used for tools &amp; bats all over the world.</text></revision></page></mediawiki>"""
+
+
+def read_log(path: Path) -> None:
+    logs = read_logs([path])
+    json.dumps(logs_summary(logs))
+    problems(logs)
+    next_command(logs, str(path), kept=False)
+
+
+def read_table(path: Path) -> None:
+    outcomes(read_tables(path), "accuracy")
+
+
+def all_seeds(folder: Path) -> list[tuple[Path, Reader]]:
+    """Sound files of every kind, each with what reads it."""
+    tables, items, texts, others = (folder / name for name in ("tables", "items", "texts", "others"))
+    for where in (tables, items, texts, others):
+        where.mkdir(parents=True)
+    grades = pl.DataFrame(
+        {
+            "item": [f"q{i % 20}" for i in range(40)],
+            "condition": ["old"] * 20 + ["new"] * 20,
+            "correct": [1, 0] * 20,
+            "confidence": [0.5, 0.9] * 20,
+            "answer": ["a, b", 'c "d"'] * 20,
+        }
+    )
+    grades.write_csv(tables / "grades.csv")
+    grades.write_csv(tables / "grades.tsv", separator="\t")
+    grades.write_ndjson(tables / "grades.jsonl")
+    grades.write_parquet(tables / "grades.parquet")
+    grades.write_json(tables / "grades.json")
+    severities = grades.select("item", "condition", pl.col("correct").alias("severity"))
+    severities.write_csv(tables / "scores.csv")
+    asked = [
+        {
+            "id": f"q{i}",
+            "prompt": f"What is {i}?",
+            "reference": str(i),
+            "aliases": ["x"],
+            "tier": 1 + i % 5,
+            "truth": {"kind": "number", "value": i},
+        }
+        for i in range(12)
+    ]
+    (items / "items.jsonl").write_text("\n".join(map(json.dumps, asked)) + "\n")
+    pl.DataFrame(
+        [{k: str(v) for k, v in row.items() if k in ("id", "prompt", "reference")} for row in asked]
+    ).write_csv(items / "items.csv")
+    rows = [
+        {"text": f"Paragraph {i} about trees.", "title": "Trees", "qas": [{"q": "What?", "a": ["Trees"]}]}
+        for i in range(8)
+    ]
+    (texts / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    pl.DataFrame([{k: row[k] for k in ("text", "title")} for row in rows]).write_parquet(texts / "texts.parquet")
+    (texts / "wiki.xml").write_bytes(WIKI)
+    (texts / "wiki.xml.bz2").write_bytes(bz2.compress(WIKI))
+    (others / "plan.toml").write_text(PLAN)
+    (others / "prices.toml").write_text('["openai/x"]\ninput_usd = 1.5\noutput_usd = 3\n')
+    logs = folder / "logs"
+    logs.mkdir()
+    found: list[tuple[Path, Reader]] = [(path, read_log) for path in seeds(logs)]
+    found += [(path, read_table) for path in sorted(tables.iterdir())] * 2
+    found += [(path, read_items) for path in sorted(items.iterdir())] * 3
+    found += [(path, lambda p: list(read_documents(p))) for path in sorted(texts.iterdir())]
+    found += [(others / "plan.toml", read_plan), (others / "prices.toml", read_prices)]
+    return found
+
+
+def ended(path: Path, read: Reader) -> str:
+    """What becomes of a file: read, or refused in words; anything else is raised."""
+    try:
+        read(path)
+    except RichterError:
+        return "refused"
+    return "read"

@@ -1,0 +1,100 @@
+"""Small files that would unpack or decode to gigabytes: refused, within 300 MB and seconds."""
+
+import base64
+import bz2
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from helpers.foreign_logs import inspect_header, write_zip
+
+MEASURED = """
+import re, sys
+from richter.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    code = end.code
+most = re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())  # getrusage counts the parent's too
+print("status", code, "MB", int(most[1]) // 1024, file=sys.stderr)
+"""
+HEADER = ("header.json", json.dumps(inspect_header()).encode())
+
+
+def archive(folder: Path, members: list[bytes]) -> Path:
+    named = [(f"samples/q{i}_epoch_1.json", body) for i, body in enumerate(members)]
+    return write_zip(folder / "log.eval", [HEADER, *named], method=8)
+
+
+def one_member(folder: Path) -> Path:
+    text = base64.b64encode(random.Random(0).randbytes(900_000))  # what cannot be packed, so that the ratio is modest
+    start = b'{"id": "q", "input": "' + text + b'", "metadata": {"x": ['
+    return archive(folder, [start + b"[]," * 15_000_000 + b"1]}}"])
+
+
+def many_members(folder: Path) -> Path:
+    return archive(folder, [b'{"id": "q", "metadata": {"x": [' + b"{}," * 4_000_000 + b"1]}}"] * 12)
+
+
+def document(folder: Path) -> Path:
+    start = json.dumps(inspect_header()).encode()[:-1] + b', "samples": ['
+    (folder / "log.json").write_bytes(start + b"[]," * 1_000_000 + b"1]}")
+    return folder / "log.json"
+
+
+def sparse_rows(folder: Path) -> Path:
+    own = [{f"k{i}_{j}": 1 for j in range(90)} for i in range(1_500)]
+    rows = [{"item": str(i), "condition": "a", "correct": 1, **more} for i, more in enumerate(own)]
+    (folder / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder / "rows.jsonl"
+
+
+def wide_header(folder: Path) -> Path:
+    (folder / "wide.csv").write_text(",".join(f"c{i}" for i in range(300_000)) + "\n" + "," * 299_999 + "\n")
+    return folder / "wide.csv"
+
+
+def packed_columns(folder: Path) -> Path:
+    n = 20_000_000
+    columns = {"item": pl.repeat("x", n, eager=True), "condition": pl.repeat("a", n, eager=True)}
+    pl.DataFrame({**columns, "correct": pl.repeat(1, n, eager=True)}).write_parquet(folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def long_element(folder: Path) -> Path:
+    body = b"<mediawiki><page><title>x</title><ns>0</ns><revision><text>" + b"a" * 300_000_000
+    (folder / "w.xml.bz2").write_bytes(bz2.compress(body))
+    return folder / "w.xml.bz2"
+
+
+def deep_elements(folder: Path) -> Path:
+    (folder / "w.xml.bz2").write_bytes(bz2.compress(b"<mediawiki>" + b"<a>" * 10_000_000))
+    return folder / "w.xml.bz2"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured by Linux")
+@pytest.mark.parametrize(
+    ("make", "command"),
+    [
+        *((make, "import") for make in (one_member, many_members, document)),
+        *((make, "compare") for make in (sparse_rows, wide_header, packed_columns)),
+        *((make, "kb ingest") for make in (long_element, deep_elements)),
+    ],
+)
+def test_a_bomb_is_refused_within_300_mb(make: Callable[[Path], Path], command: str, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    out = () if command == "compare" else ("-o", str(tmp_path / "out"))
+    arguments = [*command.split(), str(make(source)), *out]
+    done = subprocess.run([sys.executable, "-c", MEASURED, *arguments], capture_output=True, text=True, timeout=120)
+    *_, code, _, memory = done.stderr.split()
+    assert code == "1", done.stderr
+    assert "Traceback" not in done.stderr
+    assert int(memory) < 300, done.stderr
