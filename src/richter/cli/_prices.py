@@ -45,6 +45,7 @@ def price_options(command: Command) -> Command:
 
 def _prices(path: Path | None, given: tuple[str, ...]) -> Prices:
     prices = read_prices(path)
+    prices.source += ", and over it --price" if given else ""
     for text in given:
         name, _, numbers = text.rpartition("=")
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*[,/]\s*([0-9]*\.?[0-9]+)\s*", numbers)
