@@ -82,7 +82,12 @@ def test_sigkill_at_25_random_moments(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("place", "sent", "code"),
-    [("folder", signal.SIGINT, 130), ("database", signal.SIGINT, 130), ("folder", signal.SIGTERM, 143)],
+    [
+        ("folder", signal.SIGINT, 130),
+        ("database", signal.SIGINT, 130),
+        ("folder", signal.SIGTERM, 143),
+        ("background", signal.SIGTERM, 143),
+    ],
 )
 def test_ctrl_c_and_a_polite_kill_keep_what_arrived(
     tmp_path: Path, request: pytest.FixtureRequest, place: str, sent: signal.Signals, code: int
@@ -92,9 +97,13 @@ def test_ctrl_c_and_a_polite_kill_keep_what_arrived(
         run = request.getfixturevalue("postgres").url("interrupted")
     bench = tmp_path / "bench.jsonl"
     write_bench(bench, 2000)
+    before = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"] if place == "background" else []  # as scripts' jobs are
     with FakeApi(delay_s=0.05) as api:
         process = subprocess.Popen(
-            command(run, bench, api.model, "--concurrency", "8"), env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+            [*before, *command(run, bench, api.model, "--concurrency", "8")],
+            env=ENVIRONMENT,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         while api.answered.total() < 20:
             time.sleep(0.01)

@@ -97,6 +97,8 @@ def main(args: list[str] | None = None) -> None:
 
     def end(number: int, _: object) -> None:
         ended.append(number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job that a script put in the background
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.raise_signal(signal.SIGINT)  # whatever asks then commits what arrived, as after Ctrl-C
 
     if threading.current_thread() is threading.main_thread():
