@@ -59,7 +59,14 @@ def adjusted_difference(
     x = difficulty(sample, without=(first, second))
     use = ~np.isnan(d) & ~np.isnan(x)
     unadjusted = Adjusted(evidence=plain, variance_ratio=1.0, others=others)
-    if plain.relative or int(np.sum(d[use] != 0)) < FEW or np.ptp(x[use]) == 0 or plain.standard_error is None:
+    labelled = sample.label is not None  # people's labels correct the plain difference
+    if (
+        labelled
+        or plain.relative
+        or int(np.sum(d[use] != 0)) < FEW
+        or np.ptp(x[use]) == 0
+        or plain.standard_error is None
+    ):
         return unadjusted
     outcomes, metric = sample.outcomes, sample.metric
     weight = np.ones(len(d)) if outcomes.weight is None else outcomes.weight

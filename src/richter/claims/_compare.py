@@ -155,7 +155,7 @@ def compare_outcomes(
         if len(q.conditions) == 1 or tuple(q.conditions) in known
     ]
     joint = None
-    if control is not None and about == "such-items" and len(pairs) > 1:
+    if control is not None and about == "such-items" and len(pairs) > 1 and lead.label is None:
         joint = joint_tests(lead, pairs, rng=np.random.default_rng(seed or 0) if rng is None else rng)
     claims = decide(
         questions,

@@ -63,6 +63,8 @@ def passes(outcomes: Outcomes, k: int, *, every: bool = False) -> Outcomes:
         draw=None,
         run=None,
         runs=(),
+        label=None,
+        layer=None,
     )
 
 
