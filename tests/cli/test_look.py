@@ -29,7 +29,7 @@ def test_paths_alone_are_compared_and_the_page_is_offered(
     Path("grades.csv").write_text(GRADES)
     code, out, _ = run(capsys, "grades.csv")
     assert code == 0
-    assert "Read: 60 items x 2 conditions (old, new), right or wrong from column correct." in out
+    assert "60 items x 2 conditions (old, new), right or wrong from column correct" in out
     assert "richter report grades.csv -o report.html" in out
     code, alone, _ = run(capsys, "compare", "grades.csv")
     assert alone.splitlines()[0] in out

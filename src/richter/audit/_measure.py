@@ -179,11 +179,18 @@ class _Measuring:
             self.watch(name)
         why = self._nothing(name)
         if why is not None:
-            return why
+            return self._for_files(why)
         try:
-            return getattr(self, f"_{name}")()
+            return self._for_files(getattr(self, f"_{name}")())
         except InputError as fault:
             return _missing(*self._said(fault))
+
+    def _for_files(self, section: Any) -> Any:
+        """A remedy that works on a run, said of files: they become one first."""
+        if self.records.place is not None or not isinstance(section, dict) or "missing" not in section:
+            return section
+        reason, remedy = section["missing"]["reason"], section["missing"]["remedy"].replace(self.records.command, "RUN")
+        return _missing(reason, f"richter import {self.records.command} -o RUN; {remedy}")
 
     def _said(self, fault: InputError) -> tuple[str, str]:
         """A fault's reason and remedy, without the path of the folder: results do not depend on where a run lies."""

@@ -43,6 +43,7 @@ def measure_conditions(
     attributes = _attributes(records)
     place = {item: i for i, item in enumerate(records.items)}
     people = {name: _as_people(records, name, level) for name in ("accuracy", "catastrophic_rate", "mean_severity")}
+    scored = _scored(records, level)
     found = []
     for condition in records.conditions:
         asked, part = records.asked[condition.name], parts.get(condition.name)
@@ -66,6 +67,7 @@ def measure_conditions(
                 "spent": asked.spent(),
                 "how_often": _often(wrong, people["accuracy"].get(condition.name), level) if len(wrong) else None,
                 "how_badly": _badly(severity, condition.name, people, level) if len(severity) else None,
+                "scored": scored.get(condition.name),
                 "knows": knows.get(condition.name),
                 "where": _where(wrong, rows, attributes, level),
             }
@@ -88,6 +90,21 @@ def _as_people(records: RunRecords, metric: str, level: float) -> dict[str, dict
                 "interval": evidence.interval(level),
                 "labels": evidence.labels,
             }
+    return found
+
+
+def _scored(records: RunRecords, level: float) -> dict[str, dict[str, Any]]:
+    """Each condition's mean score with its interval, where answers have a score that is not right or wrong."""
+    if records.tables.metric in (None, "accuracy", "mean_severity"):
+        return {}
+    sample = as_sample(outcomes(records.tables, str(records.tables.metric)))
+    metric, found = sample.metric, {}
+    for name in sample.outcomes.conditions:
+        if (~np.isnan(sample.mean[:, sample.place(name)])).any():
+            evidence = mean_evidence(sample, name)
+            what = f"{metric.noun} from {metric.low:g} to {metric.high:g}, {metric.better} is better"
+            found[name] = {"estimate": evidence.estimate, "interval": evidence.interval(level).to_dict(),
+                           "n": evidence.n, "what": what}  # fmt: skip
     return found
 
 

@@ -12,7 +12,6 @@ from richter.cli._compare_text import markdown, show
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import read_given, reading_options, split_sources
 from richter.errors import StorageError
-from richter.records import printable
 from richter.tables import ReadOptions
 
 __all__ = ["compare", "parse_points"]
@@ -164,6 +163,4 @@ def compare(
             Path(md_path).write_text(markdown(report), encoding="utf-8")
         except OSError as error:
             raise StorageError(f"{md_path} cannot be written: {error.strerror}.", remedy="Choose another.") from error
-    out = console(json_path)
-    show(out, report)
-    out.print(f"Read: {printable(tables.understood)}.", soft_wrap=True)
+    show(console(json_path), report)

@@ -3,17 +3,19 @@
 from pathlib import Path
 
 import click
+import polars as pl
 
 from richter.cli._output import console
 from richter.errors import InputError
 from richter.interop import EXPORTS, export_dataset, export_table
-from richter.store import Place, open_ledger, run_place
+from richter.store import DatabaseRun, Place, is_run, open_ledger, run_place
+from richter.tables import Tables, read_tables
 
 __all__ = ["export"]
 
 
 @click.command()
-@click.argument("source", metavar="RUN", type=run_place)
+@click.argument("source", metavar="RUN|FILE", type=run_place)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
 @click.option("--table", type=click.Choice(sorted(EXPORTS)), default="answers", show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
@@ -64,8 +66,11 @@ def export(
         raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
     say = console().print
     if output is not None:
-        with open_ledger(source) as ledger:
-            frame = EXPORTS[table](ledger)
+        if isinstance(source, DatabaseRun) or is_run(source):
+            with open_ledger(source) as ledger:
+                frame = EXPORTS[table](ledger)
+        else:
+            frame = _of_tables(read_tables(source), table)
         export_table(frame, output)
         say(f"{output}: {frame.height} rows.")
         return
@@ -91,3 +96,13 @@ def export(
 
         made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
         say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")
+
+
+def _of_tables(tables: Tables, table: str) -> pl.DataFrame:
+    """Answers with grades and severities, or single ratings, of what is no run."""
+    if table == "items":
+        items = [(i.id, i.prompt, i.reference, i.domain) for i in tables.items.values()]
+        names = ("item", "prompt", "reference", "domain")
+        return pl.DataFrame(items, schema=dict.fromkeys(names, pl.String), orient="row")
+    frame = tables.rows.rename({"text": "answer"}) if table == "answers" else tables.ratings
+    return frame.drop([c for c in frame.columns if frame[c].null_count() == len(frame)])

@@ -82,6 +82,9 @@ def _name(row: Row) -> str:
 
 def _cells(row: Row, room: int, ascii_only: bool) -> str:
     often, badly, knows = row["how_often"], row["how_badly"], row["knows"]
+    if often is None and (scored := row.get("scored")):
+        low, high = scored["interval"]["low"], scored["interval"]["high"]
+        return _fit(f"{scored['estimate']:.3f} [{low:.3f}, {high:.3f}] {scored['what']}", room)
     if often is None:
         answered = f"{row['answered']:,} of {row['items']:,} items answered" if row["answered"] else "no answers"
         return _fit(f"{answered}, none rated: no error rate", room)

@@ -89,7 +89,9 @@ def _conditions(conditions: Sequence[Row]) -> Iterator[str]:
         cells = [
             markdown_safe(c["name"], limit=60),
             number(c["rated"]),
-            _rate(c["how_often"]),
+            f"score {c['scored']['estimate']:.3f} {_interval(c['scored'])}"
+            if c.get("scored")
+            else _rate(c["how_often"]),
             _rate(c["how_badly"]),
             "–" if mean is None else f"{mean['estimate']:.2f}",
             "–" if c["knows"] is None else f"{c['knows']['estimate']:.3f} {_interval(c['knows'])}",

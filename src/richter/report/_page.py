@@ -319,7 +319,9 @@ def _conditions(conditions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
     rows = []
     for condition in conditions:
         cells = [
-            _cell(condition.get("how_often"), "How often is it wrong?", "answers wrong", tops["how_often"]),
+            _score(condition["scored"])
+            if condition.get("scored")
+            else _cell(condition.get("how_often"), "How often is it wrong?", "answers wrong", tops["how_often"]),
             _cell(condition.get("how_badly"), "How badly?", "severity 3 and over", tops["how_badly"]),
             _cell(condition.get("knows"), "Does it know?", "calibration error", tops["knows"]),
         ]
@@ -332,6 +334,17 @@ def _top(cells: Sequence[Any], least: float) -> float:
     highs = [c["interval"]["high"] for c in cells if isinstance(c, Mapping) and isinstance(c.get("interval"), Mapping)]
     top = max((h for h in highs if isinstance(h, int | float)), default=least)
     return next((end for end in (0.01, 0.05, 0.1, 0.25, 0.5, 1.0) if top <= end), max(top, 1.0))
+
+
+def _score(value: Mapping[str, Any]) -> dict[str, Any]:
+    interval = value["interval"]
+    return {
+        "label": "How well does it score?",
+        "big": number(value["estimate"]),
+        "interval": interval_words(interval, as_percent=False),
+        "what": f"{printable(str(value['what']), limit=120)}, n = {number(value['n'])}",
+        "bar": _bar(value["estimate"], interval, signed=False, top=max(interval["high"], value["estimate"]) or 1.0),
+    }
 
 
 def _cell(value: Any, label: str, what: str, top: float) -> dict[str, Any]:
