@@ -6,6 +6,7 @@ import html
 import io
 import json
 import threading
+import time
 import zipfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from richter.audit import open_rating
 from richter.errors import InputError
 from richter.interop import evidence_of, write_evidence
 from richter.report import RunsApp, find_runs
-from richter.store import LEDGER_NAME, open_ledger
+from richter.store import LEDGER_NAME, Ledger, open_ledger
 
 ENTER = "\ue007"
 
@@ -338,3 +339,46 @@ def test_in_a_browser(tmp_path: Path) -> None:
     with open_ledger(run) as ledger:
         [rating] = ledger.ratings(kind="human")
     assert (rating.severity, rating.rater) == (3.0, "anna")
+
+
+def test_one_item_is_opened_without_reading_the_others(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    whole = Ledger.answers
+
+    def counted(self: Ledger, *given: object, **more: object) -> Iterator[object]:
+        found = list(whole(self, *given, **more))
+        read.append(len(found))
+        return iter(found)
+
+    monkeypatch.setattr(Ledger, "answers", counted)
+
+    async def act(client: aiohttp.ClientSession, base: str) -> None:
+        found = await get(client, f"{base}/api/runs/0/item?item=item-000")
+        assert found["answers"]
+
+    ask(app_of(run), act)
+    assert sum(read) < 20
+
+
+def test_a_page_is_rendered_once_and_one_at_a_time(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once, most, made = 0, 0, 0
+
+    def slow(*_: object) -> str:
+        nonlocal at_once, most, made
+        at_once, made = at_once + 1, made + 1
+        most = max(most, at_once)
+        time.sleep(0.3)
+        at_once -= 1
+        return "<p>the page</p>"
+
+    monkeypatch.setattr("richter.report._view.render_report", slow)
+
+    async def act(client: aiohttp.ClientSession, base: str) -> None:
+        async def fetch() -> None:
+            async with client.get(f"{base}/runs/0/report") as reply:
+                assert await reply.text() == "<p>the page</p>"
+
+        await asyncio.gather(*(fetch() for _ in range(6)))
+
+    ask(app_of(run), act)
+    assert (most, made) == (1, 1)

@@ -263,6 +263,8 @@ class Archive:
             raise Unreadable("encrypted member")
         if member.size > min(MEMBER_LIMIT, max(RATIO_FROM, RATIO_LIMIT * member.packed)):
             raise Unreadable("member too large unpacked")
+        if not 0 <= member.offset < self._size or member.packed < 0:
+            raise Unreadable("damaged member")
         self._file.seek(member.offset)
         head = self._file.read(_LOCAL_HEADER.size)
         if len(head) < _LOCAL_HEADER.size or head[:4] != b"PK\x03\x04":

@@ -106,7 +106,9 @@ def read_prices(path: str | Path | None = None) -> Prices:
         ) from error
     for name, row in tables.items():
         match row:
-            case {"input_usd": int() | float() as cost_in, "output_usd": int() | float() as cost_out} if len(row) == 2:
+            case {"input_usd": int() | float() as cost_in, "output_usd": int() | float() as cost_out} if (
+                len(row) == 2 and 0 <= cost_in < 1e9 and 0 <= cost_out < 1e9
+            ):
                 prices[name] = Price(input_usd=float(cost_in), output_usd=float(cost_out))
             case _:
                 raise InputError(

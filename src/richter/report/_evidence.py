@@ -67,9 +67,9 @@ def read_evidence(source: Tables | RunLike, *, most_bytes: int = MOST_BYTES) -> 
     return Evidence(packed=packed, kind=kind, errors=len(table.wrong), shown=shown, cut=CUTS[-1])
 
 
-def read_run_tables(run: RunLike) -> Tables:
-    """A run's tables, also where it holds no answers yet."""
-    with open_ledger(run) as ledger:
+def read_run_tables(run: RunLike, *, item: str | None = None) -> Tables:
+    """A run's tables, also where it holds no answers yet; or what it holds of one item."""
+    with open_ledger(run, item=item, checked=item is None) as ledger:
         return tables_of(ledger)
 
 

@@ -106,7 +106,8 @@ class RunsApp:
         self._documents: dict[str, tuple[object, Mapping[str, Any]]] = {}
         self._indexes: dict[str, tuple[object, _Index]] = {}
         self._rating: dict[str, tuple[Ledger, RatingPage]] = {}
-        self._measuring = asyncio.Lock()
+        self._measuring, self._rendering = asyncio.Lock(), asyncio.Lock()
+        self._pages: tuple[str, object, str] | None = None  # the last page: a run, the document it shows, its text
 
     def app(self) -> web.Application:
         """The web application; serve it on loopback only."""
@@ -153,9 +154,7 @@ class RunsApp:
         return web.json_response(_listed(index, request.query))
 
     async def _item(self, request: web.Request) -> web.Response:
-        run = self._run(request)
-        index = await asyncio.to_thread(self._index, run)
-        found = await asyncio.to_thread(_one_item, run, index.tables, request.query.get("item", ""))
+        found = await asyncio.to_thread(_one_item, self._run(request), request.query.get("item", ""))
         return web.json_response(found)
 
     def _index(self, run: str) -> _Index:
@@ -176,9 +175,20 @@ class RunsApp:
             return known[1]
 
     async def _report(self, request: web.Request) -> web.Response:
-        run = self._run(request)
-        text = await asyncio.to_thread(render_report, await self._document(run), run)
+        text = await self._rendered(request)
         return web.Response(text=text, content_type="text/html", headers=REPORT_HEADERS)
+
+    async def _rendered(self, request: web.Request) -> str:
+        """The run's page: made one at a time, kept until the run changes, and not made for a reader who has gone."""
+        run = self._run(request)
+        document = await self._document(run)
+        async with self._rendering:
+            if request.transport is None or request.transport.is_closing():
+                raise web.HTTPServiceUnavailable(reason="Nobody waits for the page any more.")
+            known = self._pages
+            if known is None or known[0] != run or known[1] is not document:
+                known = self._pages = (run, document, await asyncio.to_thread(render_report, document, run))
+            return known[2]
 
     async def _export(self, request: web.Request) -> web.Response:
         run, name = self._run(request), request.match_info["name"]
@@ -187,8 +197,7 @@ class RunsApp:
             body = json.dumps(await self._document(run), ensure_ascii=False, indent=1).encode()
             return _download(body, name, "application/json")
         if name == "report.html":
-            text = await asyncio.to_thread(render_report, await self._document(run), run)
-            return _download(text.encode(), name, "application/octet-stream")
+            return _download((await self._rendered(request)).encode(), name, "application/octet-stream")
         if name == "evidence.zip":
             return _download(await asyncio.to_thread(self._archived, run), name, "application/zip")
         if stem in EXPORTS and f".{ending}" in TYPES:
@@ -256,7 +265,7 @@ def _table(run: str, table: str, ending: str) -> bytes:
 
 def _stamp(run: str) -> object:
     """What changes when the run does: how many answers of which conditions, and ratings."""
-    with open_ledger(run) as ledger:
+    with open_ledger(run, checked=False) as ledger:
         return ledger.state()
 
 
@@ -264,7 +273,7 @@ def _state(number: int, run: str) -> dict[str, Any]:
     """One line of the list. A run that cannot be read says why and does not hide the others."""
     row: dict[str, Any] = {"run": number, "name": run_place(run).name}
     try:
-        with open_ledger(run) as ledger:
+        with open_ledger(run, checked=False) as ledger:  # what reads all of it is what holds it against its hashes
             items = len(ledger.items())
             counts = ledger.counts()
             spent = ledger.spent()
@@ -364,8 +373,9 @@ def _differ(index: _Index, item: str, conditions: Sequence[str]) -> bool:
     return len(wrong) == 2
 
 
-def _one_item(run: str, tables: Tables, item_id: str) -> dict[str, Any]:
+def _one_item(run: str, item_id: str) -> dict[str, Any]:
     """Everything about one item: the question, every condition's answers and draws, every rating with its reason."""
+    tables = read_run_tables(run, item=item_id)  # nothing of the others: a run may hold hundreds of thousands
     item = tables.items.get(item_id)
     if item is None:
         raise web.HTTPNotFound(reason="The run has no such item.")
@@ -413,7 +423,7 @@ def _draws(run: str, item_id: str) -> list[dict[str, Any]]:
     if not has_ledger(part):
         return []
     counts: dict[tuple[str, str], int] = defaultdict(int)
-    with open_ledger(part) as ledger:
+    with open_ledger(part, checked=False) as ledger:
         for answer in ledger.answers(item=item_id):
             if not answer.error:
                 counts[answer.condition, answer.text.strip()] += 1

@@ -108,7 +108,8 @@ _RATE = """
 _RATING = ("item", "condition", "draw", "rater", "kind", "severity", "mechanism", "reason", "started_at", "ended_at")
 _RATINGS = """
     SELECT item, condition, draw, rater, kind, severity, mechanism, reason, started_at, ended_at FROM ratings
-    WHERE CAST(?1 AS TEXT) IS NULL OR kind = ?1 ORDER BY condition, item, draw, rater
+    WHERE (CAST(?1 AS TEXT) IS NULL OR kind = ?1) AND (CAST(?2 AS TEXT) IS NULL OR item = ?2)
+    ORDER BY condition, item, draw, rater
 """
 _GRADE = """
     INSERT INTO grades VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -116,13 +117,17 @@ _GRADE = """
     main = excluded.main
 """
 _GRADES = """
-    SELECT item, condition, draw, scorer, value, correct, main FROM grades ORDER BY condition, item, draw, scorer
+    SELECT item, condition, draw, scorer, value, correct, main FROM grades
+    WHERE CAST(?1 AS TEXT) IS NULL OR item = ?1 ORDER BY condition, item, draw, scorer
 """
 _CONFIDENCE = """
     INSERT INTO confidences VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (condition, item, draw, source) DO UPDATE SET value = excluded.value
 """
-_CONFIDENCES = "SELECT item, condition, draw, source, value FROM confidences ORDER BY condition, item, draw, source"
+_CONFIDENCES = """
+    SELECT item, condition, draw, source, value FROM confidences
+    WHERE CAST(?1 AS TEXT) IS NULL OR item = ?1 ORDER BY condition, item, draw, source
+"""
 _NOTE = "INSERT INTO notes VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET body = excluded.body"
 
 
@@ -189,13 +194,19 @@ class _Wanted(NamedTuple):
 
 
 def open_ledger(
-    run: RunLike, *, mode: Literal["read", "write"] = "read", alone: bool = False, checked: bool = True
+    run: RunLike,
+    *,
+    mode: Literal["read", "write"] = "read",
+    alone: bool = False,
+    checked: bool = True,
+    item: str | None = None,
 ) -> "Ledger":
     """Open a run's ledger to write (made if missing) or to read, beside a writer too.
 
     A folder has one writer at a time. A run in a database (`postgresql://...`) has as many as there are, which share
     its calls and its budget, unless one of them must be `alone`. The records of a folder are held against their hashes
-    first (about a second for 100,000); not where they are not `checked`, for a look at one of them or at their number.
+    first (half a second for 100,000); not where they are not `checked`, for a look at one of them or at their number.
+    With `item` the ledger gives what it holds of that item, and nothing of the others is read.
     """
     place, writable = run_place(run), mode == "write"
     if isinstance(place, Path):
@@ -206,14 +217,14 @@ def open_ledger(
         except BaseException:
             folder.close()
             raise
-        return Ledger(folder, place, spender=Spender(folder) if writable else None)
+        return Ledger(folder, place, spender=Spender(folder) if writable else None, item=item)
     database = PostgresDatabase(place, writable=writable, alone=alone)
     try:
         database.prepare()
     except BaseException:
         database.close()
         raise
-    return Ledger(database, place, spender=Worker(database) if writable else None)
+    return Ledger(database, place, spender=Worker(database) if writable else None, item=item)
 
 
 def find_runs(where: Place) -> list[Place]:
@@ -319,7 +330,10 @@ def hold_run(run: RunLike, purpose: str) -> Iterator[None]:
 class Ledger:
     """A run's records. Reads may run beside a writer; writes go through group commits or one at a time."""
 
-    def __init__(self, database: Database, place: Place, *, spender: Spender | None = None) -> None:
+    def __init__(
+        self, database: Database, place: Place, *, spender: Spender | None = None, item: str | None = None
+    ) -> None:
+        self._item = item
         self.name = database.name
         self._database = database
         self._place = place
@@ -399,7 +413,8 @@ class Ledger:
 
     def items(self) -> list[Item]:
         """The run's items in the order they were added."""
-        bodies = self._rows("SELECT body FROM items ORDER BY position")
+        one = "SELECT body FROM items WHERE CAST(?1 AS TEXT) IS NULL OR id = ?1 ORDER BY position"
+        bodies = self._rows(one, (self._item,))
         return [Item.from_dict(json.loads(body)) for (body,) in bodies]
 
     def conditions(self) -> list[Condition]:
@@ -571,6 +586,7 @@ class Ledger:
 
     def answers(self, condition: str | None = None, *, item: str | None = None) -> Iterator[Answer]:
         """Answers in the order of items and draws, streamed; failed ones (never answered since) come with `error`."""
+        item = self._item if item is None else item
         for of, name, draw, *rest in self._database.stream(_ANSWERS, (condition, item)):
             yield _answer(of, name, draw, rest)
         for of, name, draw, error in self._rows(_FAILED, (condition, item)):
@@ -657,7 +673,7 @@ class Ledger:
 
     def ratings(self, *, kind: Literal["human", "judge", "rule"] | None = None) -> list[Rating]:
         """Ratings in the order of condition, item, draw and rater; of one kind, or all."""
-        rows = self._rows(_RATINGS, (kind,))
+        rows = self._rows(_RATINGS, (kind, self._item))
         return [Rating(**dict(zip(_RATING, row, strict=True))) for row in rows]
 
     # -- imported grades and confidences ---------------------------------------------------------------------
@@ -682,7 +698,7 @@ class Ledger:
                 correct=None if right is None else bool(right),
                 main=bool(main),
             )
-            for i, c, d, s, v, right, main in self._rows(_GRADES)
+            for i, c, d, s, v, right, main in self._rows(_GRADES, (self._item,))
         ]
 
     def add_confidences(self, confidences: Iterable[Confidence]) -> None:
@@ -692,7 +708,7 @@ class Ledger:
 
     def confidences(self) -> list[Confidence]:
         """Confidences in the order of condition, item, draw and source."""
-        rows = self._rows(_CONFIDENCES)
+        rows = self._rows(_CONFIDENCES, (self._item,))
         return [Confidence(item=i, condition=c, draw=d, source=s, value=v) for i, c, d, s, v in rows]
 
     # -- error search --------------------------------------------------------------------------------------
