@@ -33,8 +33,10 @@ from richter.audit import (
     shared_sample,
     weigh_scores,
 )
-from richter.audit._measure_claims import ECE_MARGIN, calibration_labels
+from richter.audit._measure_claims import ECE_MARGIN
 from richter.audit._measure_words import _rounded_up
+from richter.claims import ece_evidence, ece_side
+from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
 from richter.llm import Budget
 from richter.records import Answer, Condition, Decoding, Item, Rating, jsonable
@@ -220,7 +222,12 @@ def test_labels_for_calibration_settle_the_margin_recovers_truth() -> None:
             found.append(ece(c, (rng.random(n) < np.clip(c - shift, 0, 1)).astype(float)))
         return found
 
-    asked = [calibration_labels(r) for r in runs(240, 0.0, 40) if r.interval.low == 0]
+    asked = []
+    for _ in range(40):
+        c = rng.beta(6, 3, 240)
+        evidence = ece_evidence(ece_side(c, (rng.random(240) < c).astype(float)))
+        if evidence.interval(0.95).low == 0:
+            asked.append(needed_units(evidence, ECE_MARGIN, alpha=0.05))
     n = int(np.median(asked))
     assert np.mean([r.interval.high < ECE_MARGIN for r in runs(n, 0.0, 60)]) > 0.8 - 0.155
     assert np.mean([r.interval.low > 0 for r in runs(n, ECE_MARGIN, 60)]) > 0.8 - 0.155

@@ -96,6 +96,13 @@ def test_more_than_ten_bins_use_the_conservative_form_by_hand() -> None:
     assert point in interval
 
 
+def test_luckily_small_gaps_are_not_certainty() -> None:
+    # every gap is a tenth of its standard error, which happens: the upper limit is not 0 but the plug-in at least
+    point, interval = ece_interval(np.full(10, 0.001), np.full(10, 0.01))
+    assert point == 0
+    assert interval.high >= 0.01
+
+
 def test_all_right_at_full_confidence_is_not_certainty() -> None:
     result = ece(np.ones(100), np.ones(100))
     assert result.ece == 0

@@ -1,11 +1,8 @@
 """Every claim of a run, from the results behind its sections: a sentence first, with what it rests on."""
 
 import dataclasses
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-from scipy.special import ndtri
 
 from richter.audit._agreement import AgreementReport
 from richter.audit._calibration import CalibrationReport, DrawsCondition, GradesCondition
@@ -15,13 +12,11 @@ from richter.audit._measure_floors import gap_claims
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
 from richter.claims import side
-from richter.records import Claim, Hypothesis, Interval, Verdict, plain
-from richter.stats import EceResult
+from richter.records import Claim, Interval, Verdict, plain
 
-__all__ = ["ECE_MARGIN", "Measured", "calibration_claim", "calibration_labels", "claims_of"]
+__all__ = ["ECE_MARGIN", "Measured", "calibration_claim", "claims_of"]
 
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
-POWER = 0.8
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -90,38 +85,13 @@ def _stopped(note: Mapping[str, Any]) -> Claim:
     )
 
 
-def calibration_labels(result: EceResult, *, margin: float = ECE_MARGIN) -> int:
-    """Labels that show an ECE of the margin, or that it is below, with 80% power: n ((z_a/2 + z_b) s / margin)^2.
-
-    The standard error s comes from the upper end of the interval alone, (high - debiased) / z_a/2: the lower end is cut
-    off at 0, and half the width would promise a third of the labels it takes.
-    """
-    z = float(ndtri(0.5 + result.interval.level / 2))
-    ask = (z + float(ndtri(POWER))) * (result.interval.high - result.debiased) / z
-    return math.ceil(result.n * (ask / margin) ** 2)
-
-
 def calibration_claim(condition: GradesCondition | DrawsCondition) -> Claim:
     """Whether a condition is shown to be miscalibrated, and how many labels would show an ECE of the margin."""
-    result = condition.result
-    verdict, needed = Verdict.UNTESTABLE, None
-    if result is not None:
-        verdict = Verdict.UNDECIDED if condition.claim is None else condition.claim.verdict
-        if verdict is Verdict.UNDECIDED:
-            needed = calibration_labels(result)
-    return Claim(
-        measure="draws" if isinstance(condition, DrawsCondition) else "ece",
-        conditions=(condition.name,),
-        verdict=verdict,
-        sentence="" if condition.claim is None else condition.claim.sentence,
-        estimate=None if result is None else result.debiased,
-        interval=None if result is None else result.interval,
-        plain_interval=None if result is None else result.interval,
-        n=0 if result is None else result.n,
-        units=0 if result is None else result.n,
-        needed=needed,
-        needed_for=None if needed is None else ECE_MARGIN,
-        hypothesis=Hypothesis(relation="above", value=0.0),
-        better="lower",
+    assert condition.claim is not None
+    measure = "draws" if isinstance(condition, DrawsCondition) else "ece"
+    return dataclasses.replace(
+        condition.claim,
+        measure=measure,
         primary=False,
+        id="",
     )

@@ -159,6 +159,6 @@ def _evidence(
         n=min(s.n for s in sides),
         units=units,
         unit=sides[0].unit,
-        standard_error=float(down[20] + up[20]) / (2 * _Z[20]),
+        standard_error=float(max(down[20], up[20])) / float(_Z[20]),  # a distance that 0 cuts off says too little
         notes=notes,
     )

@@ -240,7 +240,8 @@ def ece_path(gap: ArrayLike, standard_error: ArrayLike, correlation: ArrayLike |
 
 def ece_limits(path: EcePath, z: ArrayLike) -> Floats:
     """Limits of the ECE: sum |theta_b(l)| where the score is each z. Positive z gives lower limits, 0 the debiased
-    value, negative z upper limits; 0 (or what is known exactly) where no l reaches z.
+    value, negative z upper limits; 0 (or what is known exactly) where no l reaches z. Where T is below the mean of a
+    calibrated model no upper limit is below T: luckily small gaps would else claim an error of exactly 0.
 
     With more than 10 bins the conservative T - sqrt(2 / pi) sum s_b - z S for z > 0 and T - z S for z < 0,
     S^2 = the sum of all |covariances|.
@@ -256,7 +257,10 @@ def ece_limits(path: EcePath, z: ArrayLike) -> Floats:
         middle = (low + high) / 2
         above = path.score(middle) > target
         low, high = np.where(above, low, middle), np.where(above, middle, high)
-    limit = np.where(path.score(np.full(1, most)) <= target, path.fixed, path.norm(high))
+    best = float(path.score(np.full(1, most))[0])
+    limit = np.where(best <= target, path.fixed, path.norm(high))
+    if best < 0:
+        limit = np.where(target < 0, np.maximum(limit, path.fixed + float(np.sum(path.size))), limit)
     if len(path.size) > _PATH_BINS:
         total, s = path.fixed + float(np.sum(path.size)), path.error
         r = path.correlation
