@@ -265,28 +265,32 @@ def pool_difference(
 def more_labels(pools: Sequence[LabelledPool], extra: int) -> list[LabelledPool]:
     """The pools as they would be with so many more labels of the same kind, dealt where they narrow most.
 
-    The next label goes to the part with the largest W_h^2 (d_h^2 - d_h'^2), d_h being the mean distance of its limits
-    now and d_h' with one label more: about W_h d_h / n_h. `count` says how many of each part that makes.
+    A tenth of them at a time goes to the part with the largest W_h^2 (d_h^2 - d_h'^2), d_h being the mean distance
+    of its limits now and d_h' with them: about W_h d_h / n_h. `count` says how many of each part that makes.
     """
+    left, step = extra, max(1, extra // 10)
     found = [(p.n.copy(), p.count.copy()) for p in pools]
     tail = 0.15865525393145707
-    for _ in range(extra):
-        best, place = -1.0, (0, 0)
+    while left > 0:
+        best, place, step = -1.0, (0, 0), min(step, left)
         for k, pool in enumerate(pools):
             n, count = found[k]
             now = dataclasses.replace(pool, n=n, count=np.maximum(count, 1e-9))
-            one = dataclasses.replace(now, n=n + 1)
+            room = np.minimum(step, pool.size - count)
+            one = dataclasses.replace(now, n=n + np.maximum(room, 0.0))
             gain = np.zeros(len(n))
             for a, b in zip(_distances(now, tail, side="both"), _distances(one, tail, side="both"), strict=True):
                 gain += pool.share**2 * (a**2 - b**2)
-            gain[count >= pool.size] = -1.0
+            gain[room < 1] = -1.0
             if gain.max() > best:
                 best, place = float(gain.max()), (k, int(gain.argmax()))
         if best <= 0:
             break
         k, h = place
-        found[k][0][h] += 1
-        found[k][1][h] += 1
+        given = min(step, int(pools[k].size[h] - found[k][1][h]))
+        found[k][0][h] += given
+        found[k][1][h] += given
+        left -= given
     return [dataclasses.replace(p, n=n, count=count) for p, (n, count) in zip(pools, found, strict=True)]
 
 
