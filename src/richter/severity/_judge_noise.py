@@ -61,7 +61,7 @@ def hierarchical_bootstrap(
     """
     if scores.judges is None:
         raise InputError("The judges' own scores are not given.", remedy="Add the columns judge_1 and judge_2.")
-    final, pair = snap(scores.severity), snap(scores.judges)
+    final, pair = snap(scores.severity), snap(scores.judges[:2])
     dual = (pair >= 0).all(axis=0) & (final >= 0)
     setting = _Panel(
         final=final,
@@ -121,15 +121,17 @@ def _named_judges(scores: Scores) -> tuple[NDArray[np.float64], NDArray[np.str_]
 def counts_without_judge(scores: Scores) -> dict[str, NDArray[np.float64]]:
     """Counts (conditions x 9) without each judge in turn (appendix H).
 
-    An answer that the judge did not score keeps its final score; one that it scored takes the other judge's, and is
-    left out where there was no other.
+    An answer that the judge did not score keeps its final score; one that it scored takes the other judges' median, and
+    is left out where there was no other.
     """
     judges, names, pool = _named_judges(scores)
     out = {}
     for judge in pool:
         gone = (names == judge) & ~np.isnan(judges)
         rest = np.where(gone, np.nan, judges)
-        survivor = np.where(np.isnan(rest[0]), rest[1], rest[0])
+        some = ~np.isnan(rest).all(axis=0)
+        survivor = np.full(some.shape, np.nan)
+        survivor[some] = np.nanmedian(rest[:, some], axis=0)
         out[judge] = counts_of(np.where(gone.any(axis=0), survivor, scores.severity))
     return out
 
@@ -172,10 +174,10 @@ def reweight_judges(scores: Scores, *, recipe: Recipe = DEFAULT, **options: Any)
 def judge_leniency(scores: Scores) -> tuple[tuple[str, ...], Leniency]:
     """Judges' effects on the same answers, and the paper's Kruskal-Wallis test (appendix B5); names in order."""
     judges, names, pool = _named_judges(scores)
-    flat, flat_names = judges.reshape(2, -1), names.reshape(2, -1)
+    flat, flat_names = judges.reshape(len(judges), -1), names.reshape(len(judges), -1)
     table = np.full((flat.shape[1], len(pool)), np.nan)
     for j, judge in enumerate(pool):
-        for slot in (0, 1):
+        for slot in range(len(judges)):
             mine = (flat_names[slot] == judge) & ~np.isnan(flat[slot])
             table[mine, j] = flat[slot, mine]
     return tuple(pool), leniency(table[~np.isnan(table).all(axis=1)])

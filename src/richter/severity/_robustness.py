@@ -74,7 +74,7 @@ def dual_coverage(
     """The counts on the conditions of which both judges scored at least `share` of the rated answers (section 4.1)."""
     judges = _judges(scores)
     rated = ~np.isnan(scores.severity)
-    both = (~np.isnan(judges)).all(axis=0) & rated
+    both = (~np.isnan(judges[:2])).all(axis=0) & rated
     kept = both.sum(axis=0) >= share * np.maximum(rated.sum(axis=0), 1)
     rows = [recount("final score", counts_of(scores.severity[:, kept]), recipe=recipe, **options)]
     rows += [

@@ -118,6 +118,8 @@ def correct_overcalls(
         corrected[:, index - 1] -= taken
         corrected[:, 0] += rng.binomial(taken, 0.5)
         rho[t] = _agreement(as_judged, fit_rows(corrected, recipe)[0])[0]
+    if np.isnan(rho).all():
+        raise InputError("The slopes have no ranking once overcalls are taken back.", remedy="Rate more answers.")
     low, high = np.nanquantile(rho, [0.025, 0.975])
     mean = float(np.nanmean(rho))
     return Overcalls(
