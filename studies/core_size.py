@@ -1,6 +1,7 @@
 """False "verified" and cover of the core: units, kinds of data, whole pages, and gates at their limit.
 
 Usage: python studies/core_size.py OUT.jsonl [runs] [part ..]   (again with the same OUT goes on where it stopped)
+       python studies/core_size.py OUT.jsonl table              (what is there, as Markdown)
 
 Parts: cells (two alike conditions, and a true difference, over groups x draws x kinds x items), pages (any false
 "verified" on a page of 2, 3 and 14 alike, calibrated conditions), gates (rules at their limit), margins.
@@ -247,7 +248,38 @@ PARTS = {
 }
 
 
+def table(rows: list[tuple[dict[str, Any], dict[str, float]]]) -> Iterator[str]:
+    """Ranges by kind and groups, sparse cells (most runs by gamma or range limits) apart."""
+    yield "| data | groups | cells | false verified, % | cover at a true difference, % |"
+    yield "|---|---|---|---|---|"
+    kinds = itertools.product(KINDS, (None, 15, 40, 200), (False, True))
+    for kind, groups, sparse in kinds:
+        own = [
+            (c, f)
+            for c, f in rows
+            if c["part"] == "cells" and (c["kind"], c["groups"]) == (kind, groups) and _sparse(c, f) is sparse
+        ]
+        if own:
+            low, high = (fn(100 * f["false"] for _, f in own) for fn in (min, max))
+            under, over = (fn(100 * f["cover_shift"] for _, f in own) for fn in (min, max))
+            name = f"{kind}{', few differ' if sparse else ''}"
+            said = f"{low:.1f} to {high:.1f} | {under:.1f} to {over:.1f}"
+            yield f"| {name} | {groups or 'none'} | {len(own)} | {said} |"
+    for c, f in rows:
+        if c["part"] != "cells":
+            what = ", ".join(f"{k} {v}" for k, v in c.items())
+            yield f"- {what}: " + ", ".join(f"{k} {100 * v:.1f}%" for k, v in f.items() if k != "runs")
+
+
+def _sparse(cell: dict[str, Any], found: dict[str, float]) -> bool:
+    return found["sparse"] > 0.5 or (cell["kind"] == "rare" and cell["items"] == 20)
+
+
 def main() -> None:
+    if sys.argv[2:] == ["table"]:
+        lines = (line.split("|") for line in Path(sys.argv[1]).read_text().splitlines())
+        print("\n".join(table([(json.loads(cell), json.loads(found)) for cell, found in lines])))
+        return
     out, runs = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2000
     wanted = sys.argv[3:] or list(PARTS)
     done = {line.split("|")[0] for line in out.read_text().splitlines()} if out.exists() else set()

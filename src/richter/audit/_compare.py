@@ -176,6 +176,14 @@ def compare_tables(
     ratios: list[float] = []
     if by is not None:
         subgroups, parts = subgroups_of(tables, lead, kept, by, basis=tables.basis, level=level, rng=rng)
+    asked: list[Question] = []
+    if about == "such-items":  # nobody has these for draws or runs alone
+        asked += calibration_questions(tables, graded, pairs, directed=fixed, margin=margin, primary="ece" in on[:1])
+        asked += _given_error(measured, pairs, directed=fixed, margin=severity_margin, first=on[:1], basis=tables.basis)
+    elif {"ece", "severity_given_error"} & set(on):
+        raise InputError(
+            f"Claims on {on[0]} are about such items only.", remedy="Leave --about out, or choose another measure."
+        )
     found = compare_outcomes(
         measured,
         margins=margins,
@@ -185,11 +193,7 @@ def compare_tables(
         rng=rng,
         evidence_of=evidence_maker(whole if adjust else tables, everyone, adjust=adjust, suite=suite, ratios=ratios),
         before=before,
-        more=[
-            *calibration_questions(tables, graded, pairs, directed=fixed, margin=margin, primary="ece" in on[:1]),
-            *_given_error(measured, pairs, directed=fixed, margin=severity_margin, first=on[:1], basis=tables.basis),
-            *parts,
-        ],
+        more=[*asked, *parts],
         refused=[r for r in aligned.refused if set(r.conditions) & set(tables.conditions)],
         apart=aligned.apart,
         min_shared=min_shared,
