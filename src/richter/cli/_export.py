@@ -104,5 +104,5 @@ def _of_tables(tables: Tables, table: str) -> pl.DataFrame:
         items = [(i.id, i.prompt, i.reference, i.domain) for i in tables.items.values()]
         names = ("item", "prompt", "reference", "domain")
         return pl.DataFrame(items, schema=dict.fromkeys(names, pl.String), orient="row")
-    frame = tables.rows.rename({"text": "answer"}) if table == "answers" else tables.ratings
+    frame = {"answers": tables.rows.rename({"text": "answer"}), "ratings": tables.ratings}.get(table, tables.scores)
     return frame.drop([c for c in frame.columns if frame[c].null_count() == len(frame)])

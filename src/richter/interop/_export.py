@@ -62,8 +62,27 @@ def _answers(ledger: Ledger) -> pl.DataFrame:
     return pl.DataFrame(columns, schema_overrides={**kinds, **lists})
 
 
+def _grades(ledger: Ledger) -> pl.DataFrame:
+    found = ledger.grades()
+    kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "scorer": pl.String, "value": pl.Float64,
+             "correct": pl.Boolean, "main": pl.Boolean}  # fmt: skip
+    return pl.DataFrame({name: [getattr(g, name) for g in found] for name in kinds}, schema_overrides=kinds)
+
+
+def _confidences(ledger: Ledger) -> pl.DataFrame:
+    found = ledger.confidences()
+    kinds = {"item": pl.String, "condition": pl.String, "draw": pl.Int64, "source": pl.String, "value": pl.Float64}
+    return pl.DataFrame({name: [getattr(c, name) for c in found] for name in kinds}, schema_overrides=kinds)
+
+
 # what `richter export` can write: a name and how to make the table from a ledger
-EXPORTS: dict[str, Callable[[Ledger], pl.DataFrame]] = {"answers": _answers, "items": _items, "ratings": _ratings}
+EXPORTS: dict[str, Callable[[Ledger], pl.DataFrame]] = {
+    "answers": _answers,
+    "confidences": _confidences,
+    "grades": _grades,
+    "items": _items,
+    "ratings": _ratings,
+}
 
 
 def export_table(frame: pl.DataFrame, path: str | Path) -> None:
