@@ -48,7 +48,7 @@ def test_too_few_errors_are_refused(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [400, 2000])
+@pytest.mark.parametrize("n", [1000, 4000])
 def test_size_at_a_planned_m_min_with_unequal_slips_recovers_truth(n: int, rng: np.random.Generator) -> None:
     trials, hits = 800, 0
     for _ in range(trials):
