@@ -239,7 +239,9 @@ def test_claims_agree_with_their_sections(document: dict[str, Any]) -> None:
         gap = gaps[(*finding["conditions"], finding["measure"])]
         assert (finding["estimate"], finding["verdict"]) == (gap["delta"], gap["verdict"])
         assert finding["plan"] is None
-    assert {f["section"] for f in document["claims"]} == {"floors", "tail", "calibration", "severity"}
+    assert {f["section"] for f in document["claims"]} >= {"floors", "tail", "calibration"}
+    keys = [(f["measure"], tuple(f["conditions"]), f["section"] == "requirements") for f in document["claims"]]
+    assert len(set(keys)) == len(keys)  # a claim is in the document once
 
 
 def test_the_signature_bounds_what_was_not_seen(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_bars_and_colours_mean_better_or_worse(run: Path) -> None:
     for claim, side in ((made, "better"), (less, "better"), ({**less, "estimate": 0.2, "side": "worse",
                         "interval": {**made["interval"], "low": 0.1, "high": 0.3}}, "worse")):  # fmt: skip
         text = own(render_report({**document(), "claims": [claim]}, run))
-        assert re.search(rf'<li id="claim-1" class="{side}">', text)
+        assert re.search(rf'<li id="claim-1" class="is-{side}">', text)
         own_part = text[text.index('<li id="claim-1"') :]
         found = re.search(r'class="reach" x1="([0-9.]+)" y1="5" x2="([0-9.]+)"', own_part)
         assert found is not None

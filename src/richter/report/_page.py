@@ -111,6 +111,7 @@ def render_report(
         exploratory=bool(claims) and bool(methods.get("exploratory", not plan)),
         no_claims="no two conditions have answers to the same graded items.",
         conditions=_conditions(document.get("conditions") or []),
+        columns=[COLUMNS[key][0] for key in _columns(document.get("conditions") or [])],
         checks=[_check(c) for c in document.get("checks") or []],
         next=[printable(str(step), limit=400) for step in document.get("next") or []],
         signature=_signature(document),
@@ -311,20 +312,26 @@ def _bar(
     return {"low": ends[0], "high": ends[1], "at": at, "zero": 50 if signed else None}
 
 
+COLUMNS = {  # of a condition's row: the question, what is measured, the end of its rail
+    "scored": ("How well does it score?", "mean score", None),
+    "how_often": ("How often is it wrong?", "answers wrong", 1.0),
+    "how_badly": ("How badly?", "severity 3 and over", 1.0),
+    "knows": ("Does it know?", "calibration error", 0.5),
+}
+
+
+def _columns(conditions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns in which some condition has a number; the three of an audit where none has."""
+    some = [key for key in COLUMNS if any(isinstance(c.get(key), Mapping) for c in conditions)]
+    return some or ["how_often", "how_badly", "knows"]
+
+
 def _conditions(conditions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    tops = {
-        key: _top([c.get(key) for c in conditions], 1.0 if key != "knows" else 0.5)
-        for key in ("how_often", "how_badly", "knows")
-    }
+    keys = _columns(conditions)
+    tops = {key: _top([c.get(key) for c in conditions], COLUMNS[key][2] or 1.0) for key in keys}
     rows = []
     for condition in conditions:
-        cells = [
-            _score(condition["scored"])
-            if condition.get("scored")
-            else _cell(condition.get("how_often"), "How often is it wrong?", "answers wrong", tops["how_often"]),
-            _cell(condition.get("how_badly"), "How badly?", "severity 3 and over", tops["how_badly"]),
-            _cell(condition.get("knows"), "Does it know?", "calibration error", tops["knows"]),
-        ]
+        cells = [_cell(condition.get(key), *COLUMNS[key][:2], tops[key], share=key.startswith("how_")) for key in keys]
         rows.append({"name": name(condition.get("name")), "detail": _detail(condition), "cells": cells})
     return rows
 
@@ -336,18 +343,7 @@ def _top(cells: Sequence[Any], least: float) -> float:
     return next((end for end in (0.01, 0.05, 0.1, 0.25, 0.5, 1.0) if top <= end), max(top, 1.0))
 
 
-def _score(value: Mapping[str, Any]) -> dict[str, Any]:
-    interval = value["interval"]
-    return {
-        "label": "How well does it score?",
-        "big": number(value["estimate"]),
-        "interval": interval_words(interval, as_percent=False),
-        "what": f"{printable(str(value['what']), limit=120)}, n = {number(value['n'])}",
-        "bar": _bar(value["estimate"], interval, signed=False, top=max(interval["high"], value["estimate"]) or 1.0),
-    }
-
-
-def _cell(value: Any, label: str, what: str, top: float) -> dict[str, Any]:
+def _cell(value: Any, label: str, what: str, top: float, *, share: bool) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not isinstance(value.get("estimate"), int | float):
         reason = value.get("missing") if isinstance(value, Mapping) else None
         return {"label": label, "big": "", "what": printable(str(reason or "not measured"), limit=160)}
@@ -361,7 +357,6 @@ def _cell(value: Any, label: str, what: str, top: float) -> dict[str, Any]:
         said.append(f"n = {number(value['n'])}")
     if isinstance(interval, Mapping) and interval.get("level") not in (None, 0.95):
         said.append(f"{number(100 * interval['level'])}% interval")
-    share = label != "Does it know?"
     return {
         "label": label,
         "big": percent(value["estimate"]) if share else number(value["estimate"]),
