@@ -172,9 +172,10 @@ def recalibrate(
 
     Units are split in two at random; each method is fitted on one half and applied to the other, and the two halves
     are judged together. The ECE's gain is the difference of the debiased values with the interval of
-    `claims.ece_difference` (a difference of plug-in values is biased, because only one of the two is near 0: its
-    bootstrap covered 66%); the Brier score's is a mean over items, Student's interval by unit. It decides the advice at
-    a level corrected for the three methods (Bonferroni): a gain whose interval reaches 0 is not advised.
+    `claims.ece_difference`, unpaired and at half of 1 - level (a difference of plug-in values is biased, because only
+    one of the two is near 0: its bootstrap covered 66%; at the level itself confidences that crowd at 1 cover 87%);
+    the Brier score's is a mean over items, Student's interval by unit. It decides the advice at a level corrected for
+    the three methods (Bonferroni): a gain whose interval reaches 0 is not advised.
     """
     before = ece(confidence, correct, bins=bins, level=level)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
@@ -201,7 +202,7 @@ def recalibrate(
         middle = float(np.mean(gain))
         sums = np.bincount(of, weights=gain - w * middle)
         error = math.sqrt(float(np.sum(sums**2)) * units / (units - 1)) / n
-        found = ece_difference(_side(after, a, of, w, bins), given)
+        found = ece_difference(_side(after, a, of, w, bins), given, paired=False)
         rows.append(
             (
                 error,
@@ -209,7 +210,7 @@ def recalibrate(
                     method=name,
                     after=ece(after, a, bins=bins, level=level),
                     ece_improvement=found.estimate,
-                    interval=found.interval(level),
+                    interval=dataclasses.replace(found.interval(1 - (1 - level) / 2), level=level),
                     brier_improvement=middle,
                     brier_interval=_student(middle, error, units, level),
                     map=fit(c, a, w),

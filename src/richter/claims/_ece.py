@@ -100,18 +100,19 @@ def ece_evidence(side: EceSide) -> Evidence:
     return _evidence(side.debiased, side.debiased - side.low, side.high - side.debiased, (side,), (0.0, 1.0))
 
 
-def ece_difference(first: EceSide, second: EceSide) -> Evidence:
+def ece_difference(first: EceSide, second: EceSide, *, paired: bool = True) -> Evidence:
     """ECE of the second minus ECE of the first: their honest intervals, combined by recovery of variances (MOVER).
 
     With d the difference of the debiased values a and b, the lower limit is d - sqrt(x^2 + y^2 - 2 r x y),
     x = b - low_b, y = high_a - a, and likewise the upper; r is the correlation that shared units bring, counting a row
     only as far as the sign of its bin's gap is known (with signs taken as known, signs that agree by chance would
     count). Where a limit has run into 0 the distances are added instead: near 0 an ECE is only ever overestimated,
-    which quadrature takes for noise (cover 0.90). Cover and size: studies/calibration_ece_gap.py.
+    which quadrature takes for noise (cover 0.90). Without `paired` r is 0: for confidences that are functions of each
+    other, whose gaps share their signs by chance. Cover and size: studies/calibration_ece_gap.py.
     """
     spread = first.spread * second.spread
     shared = min(len(first.pull), len(second.pull))
-    r = float(np.sum(first.pull[:shared] * second.pull[:shared])) / spread if spread > 0 else 0.0
+    r = float(np.sum(first.pull[:shared] * second.pull[:shared])) / spread if paired and spread > 0 else 0.0
     r = min(max(r, -1.0), 1.0)
 
     def reach(x: Floats, y: Floats, bound: Floats) -> Floats:
