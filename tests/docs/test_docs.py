@@ -67,7 +67,7 @@ def test_commands_in_examples_exist() -> None:
                 words = shlex.split(part)
             except ValueError:  # prose, or an example that goes on in the next line
                 continue
-            if words[0] == "richter":
+            if words[0] == "richter" and "." not in words[1]:  # `richter results.csv` needs no command
                 used, known = options_of([w for w in words[1:] if w not in ("...", "…")])
                 assert used <= known, f"{line}: {used - known}"
 
