@@ -298,7 +298,9 @@ def test_next_items_to_label_until_the_budget_is_spent(
     interval = row["estimate"]["error_interval"]
     assert interval["low"] < row["estimate"]["error_rate"] < interval["high"]
     assert "The budget is spent" in run(capsys, "floors", "next", str(path), "--budget", "120")[1]
-    assert run(capsys, "floors", "next", str(path), "--budget", "150", "--signal", "judge")[0] == 0
+    other = tmp_path / "other.csv"
+    other.write_bytes(path.read_bytes())
+    assert run(capsys, "floors", "next", str(other), "--budget", "150", "--signal", "judge")[0] == 0
     assert (
         "has no column 'ghost'" in run(capsys, "floors", "next", str(path), "--budget", "150", "--signal", "ghost")[2]
     )

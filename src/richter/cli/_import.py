@@ -23,7 +23,7 @@ from richter.interop import (
     write_run,
 )
 from richter.records import printable
-from richter.store import Place, run_place
+from richter.store import DatabaseRun, Place, is_run, run_place
 from richter.tables import ReadOptions, Tables, holds_logs, read_tables, write_tables
 
 __all__ = ["check", "import_logs"]
@@ -118,6 +118,9 @@ def _all_logs(paths: tuple[str, ...]) -> bool:
     missing = next((place for place in places if isinstance(place, Path) and not place.exists()), None)
     if missing is not None:
         raise InputError(f"{missing}: no such file or folder.", remedy="Check the path.")
+    run = next((place for place in places if isinstance(place, DatabaseRun) or is_run(place)), None)
+    if run is not None:
+        raise InputError(f"{run} is a run, not a log.", remedy=f"It is measured as it is: richter report {run}")
     return all(holds_logs(place) for place in places)
 
 
