@@ -99,12 +99,12 @@ def test_three_ratings_cover_rate_and_mean_recovers_truth(rng: np.random.Generat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("oversampled", [False, True])
-def test_two_hundred_labels_cover_rate_mean_and_slope_recovers_truth(
+def test_two_hundred_labels_cover_rate_and_mean_and_block_the_slope_recovers_truth(
     oversampled: bool, rng: np.random.Generator
 ) -> None:
     """Two simulated judges at an ICC of 0.45 (errors of 0.85 sd on these severities), 200 labels."""
     p = truth(0.5, 0.5)
-    trials, hits, slopes = 200, {"mean": 0, "rate": 0}, []
+    trials, hits, slopes = 600, {"mean": 0, "rate": 0}, []
     naive = 0
     for _ in range(trials):
         true = rng.choice(9, size=3000, p=p) / 2
@@ -123,11 +123,11 @@ def test_two_hundred_labels_cover_rate_mean_and_slope_recovers_truth(
         naive += abs(judged.mean() - p @ LEVELS) < 0.05
         if found.b is not None:
             slopes.append(0.5 in found.b.interval)
-    print(hits, np.mean(slopes), len(slopes))
-    error = 0.018  # binomial, at 93% and 200 trials
+    print(hits, len(slopes))
+    error = 0.0104  # binomial, at 93% and 600 trials
     assert hits["mean"] / trials >= 0.93 - 2 * error
     assert hits["rate"] / trials >= 0.93 - 2 * error
-    assert not slopes or np.mean(slopes) >= 0.90 - 2 * 0.03
+    assert not slopes  # about 95 labelled errors: b is blocked
     assert naive == 0  # as judged, the mean is off in every study
 
 
