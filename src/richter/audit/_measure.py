@@ -248,7 +248,8 @@ class _Measuring:
         return floors_section(report)
 
     def _calibration(self) -> dict[str, Any]:
-        if self.records.rows["correct"].null_count() == len(self.records.rows):
+        rows = self.records.rows
+        if self.records.tables.metric == "mean_score" and rows["correct"].null_count() == len(rows):
             ungraded = "No answer is graded right or wrong, so nothing says whether confidence fits."
             return _missing(ungraded, f"richter judge {self.records.command} --judges MODEL,MODEL")
         draw = f"richter draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
