@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     )
     from richter.audit._stages_cost import StageEstimate, estimate_stages
     from richter.audit._tail import TailReport, study_column
+    from richter.audit._verify import Verification, verify_archive, verify_results
 
 # What each file holds. A file is loaded when one of its names is first used: asking a model need not wait for all the
 # statistics to load.
@@ -184,6 +185,11 @@ _FILES = {
         "TailReport",
         "study_column",
     ),
+    "_verify": (
+        "Verification",
+        "verify_archive",
+        "verify_results",
+    ),
 }
 
 __all__ = [
@@ -222,6 +228,7 @@ __all__ = [
     "StageEstimate",
     "StagesResult",
     "TailReport",
+    "Verification",
     "adopt_plan",
     "apply_map",
     "ask_run",
@@ -267,6 +274,8 @@ __all__ = [
     "shared_sample",
     "study_column",
     "tabulate_draws",
+    "verify_archive",
+    "verify_results",
     "weigh_scores",
     "write_sheet",
 ]

@@ -43,13 +43,14 @@ COMMANDS = {
     "severity": ("_severity", "severity", "How bad are the errors, and which claims about their shape hold?"),
     "size": ("_size", "size", "How many items a claim will need, before asking."),
     "tail": ("_tail", "tail", "Is one condition's tail heavier? Only behind every gate."),
+    "verify": ("_verify", "verify", "Do claims follow from their evidence, and is a run as it was written?"),
     "view": ("_view", "view", "Look at runs in a local web app."),
 }
 
 # the question that a command answers -> the commands; the first group is what `richter --help` shows
 GROUPS = {
     "Start here": ("demo", "compare", "report", "view", "audit", "gate", "import", "help"),
-    "Look at answers and runs": ("check", "run", "export", "label", "agreement"),
+    "Look at answers and runs": ("verify", "check", "run", "export", "label", "agreement"),
     "Is it better, how bad are its errors, does it know": ("severity", "tail", "calibration", "floors"),
     "Find where it fails": ("search", "kb"),
     "Ask and judge, step by step": ("ask", "judge", "draw", "bench"),

@@ -1,0 +1,83 @@
+"""`richter verify`: do published claims follow from their evidence, and is a run as it was written?"""
+
+import json
+import zipfile
+from pathlib import Path
+
+import click
+
+from richter.cli._output import console, json_option, write_json
+from richter.cli._reading import reading_options
+from richter.errors import InputError
+from richter.records import printable
+from richter.store import check_integrity, is_database, is_run, run_place
+from richter.tables import ReadOptions
+
+__all__ = ["verify"]
+
+
+@click.command()
+@click.argument("what", metavar="RESULTS|RUN|ARCHIVE")
+@click.argument("evidence", nargs=-1)
+@click.option(
+    "--seals", "seals_path", metavar="FILE", help="Seals of a run that were kept: JSON, or an evidence archive."
+)
+@reading_options
+@json_option
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    what: str,
+    evidence: tuple[str, ...],
+    seals_path: str | None,
+    reading: ReadOptions,
+    json_path: str | None,
+) -> None:
+    """Check a results document against its data, an evidence archive against its manifest, or a run against its chain.
+
+    Of a document every claim is computed again from the data that follow it; without data only its consistency is
+    checked, and the exit status is 4. Exit 0: all follows; 1: something does not.
+
+    \b
+    Examples:
+      richter compare grades.csv --json results.json && richter verify results.json grades.csv
+      richter verify results.json run1
+      richter verify run1 --seals run1.zip
+      richter verify run1.zip
+    """
+    from richter.audit import Verification, verify_archive, verify_results
+
+    out = console(json_path)
+    if is_database(what) or is_run(Path(what)):
+        found = check_integrity(run_place(what), seals=_seals(seals_path))
+        faults = []
+        for part in found.parts:
+            faults += [f"{part.name or 'the run'}: {d.table} {d.record} {d.what}".strip() for d in part.damage]
+            if part.expected not in (None, part.seal) and not part.grown:
+                faults.append(f"{part.name or 'the run'}: it never had the seal that was kept")
+        checked = sum(part.records for part in found.parts)
+        result = Verification(checked=checked, recomputed=checked, faults=tuple(faults))
+        for part in found.parts:
+            out.print(f"{printable(part.name or 'run')}: {part.records:,} records, seal {part.seal or 'none yet'}")
+    elif zipfile.is_zipfile(what):
+        result = verify_archive(what)
+    else:
+        result = verify_results(what, evidence, options=reading)
+    write_json(result, json_path)
+    out.print(printable(result.sentence))
+    for line in (*result.faults[1:20], *result.notes[:5]):
+        out.print(printable(line))
+    ctx.exit(result.exit_code)
+
+
+def _seals(path: str | None) -> dict[str, str] | None:
+    if path is None:
+        return None
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                parts = json.loads(archive.read("integrity.json"))["parts"]
+                return {str(p["name"]): str(p["seal"]) for p in parts}
+        return {str(k): str(v) for k, v in json.loads(Path(path).read_text(encoding="utf-8")).items()}
+    except (OSError, KeyError, ValueError, AttributeError) as error:
+        raise InputError(f"{path} holds no seals.", remedy="Give an evidence archive of the run.") from error
