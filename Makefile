@@ -6,7 +6,7 @@ LIGHT = $(VENV)/.light
 STAMP = $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast soak check bench docs prices clean
+.PHONY: help setup demo test test-fast soak mutants check bench docs prices clean
 
 help:  ## Show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ test-fast: $(STAMP)  ## Run the tests that take seconds
 
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
 	@for script in studies/soak_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+mutants: $(STAMP)  ## Change the rules of verdicts and see whether a test notices
+	$(BIN)/python studies/mutants.py
 
 check: $(STAMP)  ## Lint, types, layers
 	$(BIN)/ruff check .

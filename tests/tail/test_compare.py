@@ -1,5 +1,6 @@
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import binom, studentized_range
 
 from richter.errors import InputError, PlanError
-from richter.records import Verdict
+from richter.records import Claim, Gate, Verdict
 from richter.tail import (
     GATES,
     Step,
@@ -19,6 +20,8 @@ from richter.tail import (
     draw_trap,
     simulate_trap,
 )
+from richter.tail._gates import _large
+from richter.tail._study import _study_claim
 from tail.simulated import at_least, at_most, gpd
 
 PLAN = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2, n_resamples=200)
@@ -332,3 +335,34 @@ def test_exact_zeros_and_ones_under_logit_are_moved_and_counted() -> None:
     assert study.conditions["a"].bounded.kind == "atom"  # the moved ones pile up where the scorer saturates
     with pytest.raises(InputError, match="outside"):
         compare_tails(data["a"] * 2, data["b"], dataclasses.replace(PLAN, transform="logit"), rng=rng)
+
+
+def test_a_difference_that_turns_within_the_band_is_no_claim() -> None:
+    """Verified at the headline threshold; at one of three usable thresholds of the band the sign is the other."""
+    gates = tuple(Gate(name=name, rule="", passed=True) for name in GATES)
+
+    def at(estimate: float, *, enough: bool = True) -> Claim:
+        own = tuple(dataclasses.replace(g, passed=enough) if g.name == "G3" else g for g in gates)
+        return Claim(
+            measure="xi",
+            conditions=("a", "b"),
+            verdict=Verdict.VERIFIED,
+            sentence="b has a heavier tail than a.",
+            estimate=estimate,
+            gates=own,
+        )
+
+    turned = _study_claim([at(0.3)], {0.95: [at(0.3)], 0.96: [at(0.2)], 0.97: [at(-0.1)]}, None)
+    assert (turned.verdict, turned.blocked_by) == (Verdict.BLOCKED, "band")
+    assert "2 of 3 usable thresholds agree" in turned.sentence
+    kept = _study_claim([at(0.3)], {0.95: [at(0.3)], 0.96: [at(0.2)], 0.97: [at(-0.1, enough=False)]}, None)
+    assert kept.verdict is Verdict.VERIFIED  # a threshold without enough exceedances says nothing
+    assert "at 2 of 2 usable thresholds" in kept.sentence
+
+
+@pytest.mark.parametrize(("difference", "passed"), [(0.05, False), (-0.05, False), (0.15, True), (-0.15, True)])
+def test_a_difference_below_the_planned_one_is_not_worth_a_claim(difference: float, passed: bool) -> None:
+    sides = [SimpleNamespace(xi=xi, n_exc=2_000) for xi in (0.1, 0.1 + difference)]
+    gate = _large(*sides, PLAN)  # type: ignore[arg-type]
+    assert gate.passed is passed  # P2: above delta = 0.10 either way
+    assert gate.observed["difference"] == pytest.approx(difference)  # second minus first
