@@ -149,3 +149,20 @@ def test_constant_confidence_still_works(rng: np.random.Generator) -> None:
     a = (rng.random(500) < 0.7).astype(float)
     result = active_estimate(label_all(start_active(np.full(500, 0.9), budget=100), a))
     assert result.error_rate == pytest.approx(0.3, abs=0.15)
+
+
+def test_the_allocation_is_shrunk_halfway_to_the_mean_by_hand() -> None:
+    """Two strata of 100, pilot of 9 each: 5 wrong of 9 and none of 9.
+
+    p = 5.5 / 10 and 0.5 / 10, sigma = 0.4975 and 0.2179, halfway to their mean 0.3577: 0.4276 and 0.2878. Of 60 labels
+    that is 35.9 and 24.1 (Neyman alone: 41.7 and 18.3).
+    """
+    c = np.linspace(0, 1, 200)
+    state = start_active(c, budget=60, seed=2, strata=2)
+    pilot = next_batch(state)
+    low = pilot[pilot < 100]
+    assert (len(low), len(pilot)) == (9, 18)
+    right = np.ones(200)
+    right[low[:5]] = 0
+    state = label_all(state, right)
+    assert list(active_estimate(state).per_stratum) == [36, 24]
