@@ -203,15 +203,15 @@ def _severity(names: tuple[str, ...]) -> dict[str, Any]:
 def _tail(names: tuple[str, ...], pairs: list[tuple[str, str]]) -> dict[str, Any]:
     gate = {"rule": "a rule", "n": 200, "detail": "seen"}
     outcomes = {"G1": True, "G2": False, "G3": None, "G4": True, "G5": True, "P1": False, "P2": True}
-    gates = {name: {**gate, "passed": passed} for name, passed in outcomes.items()}
-    found = [{"a": a, "b": b, "verdict": "blocked", "blocked_by": "G2", "gates": gates} for a, b in pairs]
+    gates = [{**gate, "name": name, "passed": passed} for name, passed in outcomes.items()]
+    found = [{"conditions": pair, "verdict": "blocked", "blocked_by": "G2", "gates": gates} for pair in pairs]
     stability = [
         {"condition": n, "q": q / 100, "threshold": 2.0, "n_exc": 50, "xi": 0.1, "low": 0.0, "high": 0.2}
         for n in names
         for q in range(90, 99)
     ]
     qq = [{"condition": n, "model": k / 10, "observed": k / 9} for n in names for k in range(20)]
-    return {"column": "nll", "study": {"q": 0.95, "pairs": found}, "stability": stability, "qq": qq}
+    return {"column": "nll", "study": {"q": 0.95, "claims": found}, "stability": stability, "qq": qq}
 
 
 def _reliability(shift: float) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def viewing(*runs: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
             yield said[1].strip(), said
         finally:
             process.send_signal(signal.SIGINT)
-            said.append(process.communicate(timeout=30)[0])
+            said.append(process.communicate(timeout=120)[0])
             errors.seek(0)
             said.append(errors.read())
 

@@ -1,6 +1,7 @@
 """The root command. Commands load when called, so that `richter --help` is quick."""
 
 import io
+import logging
 import signal
 import sys
 import threading
@@ -98,6 +99,7 @@ def main(args: list[str] | None = None) -> None:
 
     def end(number: int, _: object) -> None:
         ended.append(number)
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # tasks that are cut short say so at length
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job that a script put in the background
             signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.raise_signal(signal.SIGINT)  # whatever asks then commits what arrived, as after Ctrl-C

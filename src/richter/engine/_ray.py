@@ -22,7 +22,8 @@ R = TypeVar("R")
 REACH_S = 5.0  # Ray itself tries for minutes
 RETRIES = 5  # of a task whose node was lost
 ATTEMPTS = 3
-NOT_STARTED = "Starting Ray client server failed"  # seen now and then: the process that the head forks dies at once
+# seen now and then: the process that the head forks dies at once, or the head looks at it too early
+NOT_STARTED = ("Starting Ray client server failed", "ZombieProcess")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def _init(ray: Any, address: str) -> None:
             return
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             ray.util.disconnect()  # half a connection would be in the way of the next
-            if not left or NOT_STARTED not in str(error):
+            if not left or not any(said in str(error) for said in NOT_STARTED):
                 raise _refused(address or "this machine", error) from error
 
 
