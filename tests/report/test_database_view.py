@@ -87,7 +87,11 @@ def viewing(*runs: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
             yield said[1].strip(), said
         finally:
             process.send_signal(signal.SIGINT)
-            said.append(process.communicate(timeout=120)[0])
+            try:
+                said.append(process.communicate(timeout=20)[0])
+            except subprocess.TimeoutExpired:  # a page is still being rendered in a thread: it is not what is tested here
+                process.kill()
+                said.append(process.communicate()[0])
             errors.seek(0)
             said.append(errors.read())
 
