@@ -89,7 +89,7 @@ def viewing(*runs: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
             process.send_signal(signal.SIGINT)
             try:
                 said.append(process.communicate(timeout=20)[0])
-            except subprocess.TimeoutExpired:  # a page is still being rendered in a thread: it is not what is tested here
+            except subprocess.TimeoutExpired:  # a page is still being rendered, which is not what is tested here
                 process.kill()
                 said.append(process.communicate()[0])
             errors.seek(0)
