@@ -86,12 +86,8 @@ def viewing(*runs: str, folder: Path) -> Iterator[tuple[str, list[str]]]:
             said += [process.stdout.readline(), process.stdout.readline()]
             yield said[1].strip(), said
         finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                said.append(process.communicate(timeout=20)[0])
-            except subprocess.TimeoutExpired:  # a page is still being rendered, which is not what is tested here
-                process.kill()
-                said.append(process.communicate()[0])
+            process.send_signal(signal.SIGTERM)  # Ctrl-C is ignored where a shell put the tests into the background
+            said.append(process.communicate(timeout=60)[0])
             errors.seek(0)
             said.append(errors.read())
 
