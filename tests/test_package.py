@@ -1,8 +1,12 @@
 """What holds for the package as a whole."""
 
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 SOURCE = Path(__file__).parents[1] / "src"
 HEAVY = (
@@ -46,11 +50,18 @@ def test_help_loads_no_heavy_room() -> None:
     assert "ask" in result.stdout
 
 
-def test_lazy_names_of_audit_are_all_there() -> None:
-    import richter.audit
+ROOMS = sorted(path.parent.name for path in SOURCE.glob("richter/*/__init__.py") if "lazy(" in path.read_text())
 
-    assert sorted(name for names in richter.audit._FILES.values() for name in names) == sorted(richter.audit.__all__)
-    assert all(getattr(richter.audit, name) is not None for name in richter.audit.__all__)
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_exports_what_its_files_name(room: str) -> None:
+    module = import_module(f"richter.{room}")
+    files = [path for path in (SOURCE / "richter" / room).glob("_[a-z]*.py") if "\n__all__ = [" in path.read_text()]
+    named = [(name, path.stem) for path in files for name in import_module(f"richter.{room}.{path.stem}").__all__]
+    assert sorted(name for name, _ in named) == sorted(module.__all__)  # no name in two files
+    assert all(getattr(module, name) is not None for name in module.__all__)
+    stars = re.findall(r"from richter\.\w+\.(\w+) import \*", Path(module.__file__ or "").read_text())
+    assert sorted(stars) == sorted(path.stem for path in files)  # type checkers see the same
 
 
 def test_asking_does_not_load_the_statistics() -> None:

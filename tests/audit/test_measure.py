@@ -39,7 +39,7 @@ from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
 from richter.llm import Budget
-from richter.records import Answer, Condition, Decoding, Item, Rating, jsonable
+from richter.records import Answer, Condition, Decoding, Item, Rating, plain
 from richter.stats import EceResult, benjamini_hochberg, ece
 from richter.store import LEDGER_NAME, Call, open_ledger
 from richter.tables import RatingsFile, ReadOptions, read_tables
@@ -137,14 +137,14 @@ def test_a_planted_pattern_is_found_against_scipy(tmp_path: Path) -> None:
 
 def test_sections_are_what_the_commands_print(run: Path, document: dict[str, Any]) -> None:
     sections = document["sections"]
-    assert sections["severity"]["study"] == jsonable(weigh_scores(run, n_resamples=RESAMPLES))
+    assert sections["severity"]["study"] == plain(weigh_scores(run, n_resamples=RESAMPLES))
     drawn = measure_calibration(run / "draws", rng=np.random.default_rng(0))
-    assert sections["calibration"]["draws"] == jsonable(drawn)
+    assert sections["calibration"]["draws"] == plain(drawn)
     with open_ledger(run) as ledger:
         source = RatingsFile(
             ratings=tuple(ledger.ratings()), domains={i.id: i.domain for i in ledger.items()}, strata={}
         )
-    agreed = jsonable(measure_agreement(source, rng=np.random.default_rng(0), file="simulated"))
+    agreed = plain(measure_agreement(source, rng=np.random.default_rng(0), file="simulated"))
     assert {k: v for k, v in sections["judges"].items() if k in agreed} == agreed
     tables = read_tables(run, options=ReadOptions(ratings="rule"))
     compared = {(c.measure, c.conditions): c for c in compare_tables(tables, n_resamples=RESAMPLES).claims}

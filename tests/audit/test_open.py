@@ -18,7 +18,7 @@ from helpers.small_run import scores, small_run
 from richter.audit import Run
 from richter.cli._main import _root
 from richter.errors import InputError, PlanError
-from richter.records import Interval, Mark, Shown, jsonable, picture
+from richter.records import Interval, Mark, Shown, picture, plain
 
 HOSTILE = '<img src=x onerror="alert(1)">&"\u202e'
 
@@ -220,7 +220,7 @@ def statistics(column: Any) -> list[Any]:
 
 
 def as_plain(result: Any) -> Any:
-    return jsonable(result)
+    return plain(result)
 
 
 def test_statistics_take_lists_and_polars_columns() -> None:

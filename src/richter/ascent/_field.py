@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Field", "Find"]
+__all__ = ["Field"]
 
 # (rows to start from, k, rows left out) -> rows found, -1 where there are fewer
 Find = Callable[[NDArray[np.int64], int, NDArray[np.bool_]], NDArray[np.int64]]

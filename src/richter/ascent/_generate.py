@@ -13,16 +13,6 @@ from richter.bench import normalise
 from richter.llm import Message
 from richter.records import Decoding, Paragraph, Question, Result, fence, last_object, printable
 
-__all__ = [
-    "GENERATION",
-    "REPHRASING",
-    "Dropped",
-    "generation_messages",
-    "read_questions",
-    "read_rephrasings",
-    "rephrasing_messages",
-]
-
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 400}
 GENERATION = Decoding(
     max_tokens=1500,

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from richter.errors import TooFewErrors
 from richter.records import Result
 
-__all__ = ["ErrorMap", "map_vectors", "principal_components"]
+__all__ = ["ErrorMap", "map_vectors"]
 
 SMALLEST = 10
 TSNE_SMALLEST, TSNE_LARGEST = 50, 2000  # below: nothing to unfold; above: minutes

@@ -8,7 +8,7 @@ from richter.ascent._settings import SearchSettings
 from richter.bench import is_refusal, matches_reference, word
 from richter.records import Answer, Condition, Item, Paragraph
 
-__all__ = ["Outcome", "is_wrong", "outcomes", "paragraph_items", "row_of"]
+__all__ = ["Outcome", "is_wrong", "outcomes", "paragraph_items"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ from richter.llm import Asker, Budget, Job, Model, Price, messages_for, read_pri
 from richter.records import Condition, Paragraph
 from richter.store import Ledger, RunLike, open_ledger
 
-__all__ = ["make_find", "run_search"]
+__all__ = ["run_search"]
 
 NOTE = "search"
 

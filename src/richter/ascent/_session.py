@@ -9,8 +9,6 @@ from richter.llm import Asker, Budget, Job, Message, Model, Price, check_model, 
 from richter.records import Answer, Decoding
 from richter.store import Ledger
 
-__all__ = ["check_models", "replies", "with_models"]
-
 T = TypeVar("T")
 
 

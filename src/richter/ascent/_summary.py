@@ -17,17 +17,7 @@ from richter.errors import InputError
 from richter.records import Condition
 from richter.store import Ledger, RunLike, Spent, open_ledger
 
-__all__ = [
-    "CostRow",
-    "SearchSummary",
-    "StepSummary",
-    "read_search",
-    "search_failing",
-    "search_note",
-    "search_outcomes",
-    "search_patterns",
-    "summarise",
-]
+__all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_failing", "search_patterns", "summarise"]
 
 
 BASE_NOTE, DROPPED_NOTE, INDEX_NOTE = "search base path", "search dropped", "search index"

@@ -6,8 +6,6 @@ from scipy.linalg import cho_solve, solve_triangular
 
 from richter.ascent._field import Field
 
-__all__ = ["propose_bayes"]
-
 SCALES = (0.1, 0.3, 1.0)  # of (1 - cosine); which one the data bear out is asked anew at every step
 NOISES = (0.03, 0.1)
 SPREAD = 0.1  # prior variance of the error over the base

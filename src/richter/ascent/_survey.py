@@ -15,7 +15,7 @@ from richter.knowledge import KnowledgeBase
 from richter.records import Result
 from richter.store import RunLike, open_ledger
 
-__all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "check_base", "survey_errors"]
+__all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "survey_errors"]
 
 CATEGORIES_NAMED = 3
 

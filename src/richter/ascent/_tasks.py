@@ -19,19 +19,6 @@ from richter.llm import Message
 from richter.records import Decoding, Result, fence, last_object
 from richter.store import Ledger
 
-__all__ = [
-    "TASKS",
-    "TASKS_NOTE",
-    "Proposed",
-    "Task",
-    "embedder_of",
-    "new_tasks",
-    "propose_tasks",
-    "read_archive",
-    "read_tasks",
-    "task_messages",
-]
-
 TASKS_NOTE = "search tasks"
 COUNT = 5  # tasks of a step
 SHOWN_TASKS, SHOWN_TOPICS = 20, 60

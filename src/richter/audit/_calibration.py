@@ -55,7 +55,14 @@ from richter.stats import Mapper, in_threads, run_tasks
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
 from richter.tables import ReadOptions, Tables, read_tables
 
-__all__ = ["CalibrationReport", "DrawsCondition", "GradesCondition", "Refusals", "measure_calibration", "measure_phase"]
+__all__ = [
+    "CalibrationReport",
+    "DrawsCondition",
+    "GradesCondition",
+    "measure_calibration",
+    "measure_phase",
+    "read_draws",
+]
 
 Floats = NDArray[np.float64]
 Kind = Literal["grades", "draws"]

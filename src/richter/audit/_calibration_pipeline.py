@@ -15,7 +15,7 @@ from richter.floors import lipschitz
 from richter.interop import read_frame
 from richter.records import Claim, Result, printable
 
-__all__ = ["PipelineCondition", "PipelineReport", "Stage", "measure_pipeline"]
+__all__ = ["PipelineReport", "measure_pipeline"]
 
 Floats = NDArray[np.float64]
 _STAGE = re.compile(r"correct_(\d{1,3})")

@@ -39,14 +39,7 @@ from richter.stats import wilson
 from richter.tables import Tables, chance_of, outcomes, question_codes
 from richter.tail import TailPlan
 
-__all__ = [
-    "CompareReport",
-    "GradedRows",
-    "calibration_questions",
-    "compare_tables",
-    "graded_rows",
-    "summaries_of",
-]
+__all__ = ["CompareReport", "compare_tables"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -440,10 +433,7 @@ def summaries_of(
 
 def _pair_note(shared: Shared, lead: Sample, graded: GradedRows | None) -> PairNote:
     note = PairNote(
-        conditions=shared.conditions,
-        n_paired=shared.both,
-        first_only=shared.first_only,
-        second_only=shared.second_only,
+        conditions=shared.conditions, n_paired=shared.both, first_only=shared.first_only, second_only=shared.second_only
     )
     if graded is None or lead.outcomes.draw is not None:
         return note

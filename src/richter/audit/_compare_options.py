@@ -23,8 +23,6 @@ from richter.errors import InputError
 from richter.records import Claim
 from richter.tables import Tables, item_codes
 
-__all__ = ["COSTS", "evidence_maker", "subgroups_of", "trades"]
-
 COSTS = ("money", "tokens", "latency")
 
 

@@ -11,8 +11,6 @@ from richter.severity import discriminate
 from richter.tables import Tables, severity_scores
 from richter.tail import TailPlan, compare_conditions
 
-__all__ = ["shape_claims"]
-
 SLOPE_GAP = 0.15  # ERRORQUAKE, appendix G
 
 

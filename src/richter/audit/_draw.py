@@ -14,7 +14,7 @@ from richter.calibration import mode_is_certain
 from richter.engine import Engine
 from richter.errors import InputError
 from richter.llm import Asker, Budget, Price, check_model, check_price, open_model, price_of, read_prices
-from richter.records import Answer, Condition, Item, jsonable
+from richter.records import Answer, Condition, Item, plain
 from richter.sampling import (
     Partition,
     cluster_questions,
@@ -50,7 +50,7 @@ class DrawsResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {f.name: jsonable(getattr(self, f.name)) for f in dataclasses.fields(self)}
+        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 def draw_run(

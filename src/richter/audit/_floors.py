@@ -20,10 +20,10 @@ from richter.floors import (
     subject_noise,
     temperature_rate,
 )
-from richter.records import jsonable
+from richter.records import plain
 from richter.tables import Tables, outcomes
 
-__all__ = ["FloorsReport", "Measured", "measure_grades"]
+__all__ = ["FloorsReport", "measure_grades"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +39,8 @@ class Measured:
         """Plain values in one row."""
         return self.summary.to_dict() | {
             "accuracy_floor": self.accuracy_floor,
-            "self_evaluation": jsonable(self.self_evaluation),
-            "temperature": jsonable(self.temperature),
+            "self_evaluation": plain(self.self_evaluation),
+            "temperature": plain(self.temperature),
         }
 
 
@@ -56,7 +56,7 @@ class FloorsReport:
         """Plain values."""
         return {
             "conditions": {m.summary.name: m.to_dict() for m in self.conditions},
-            "subjects": jsonable(self.subjects),
+            "subjects": plain(self.subjects),
             "notes": list(self.notes),
         }
 
@@ -85,10 +85,7 @@ def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0
                 notes.append(f"{summary.name}: {fault.what}")
         measured.append(
             Measured(
-                summary=summary,
-                accuracy_floor=_accuracy_floor(summary),
-                self_evaluation=knows,
-                temperature=temperature,
+                summary=summary, accuracy_floor=_accuracy_floor(summary), self_evaluation=knows, temperature=temperature
             )
         )
     subjects = None

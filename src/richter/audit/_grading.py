@@ -8,7 +8,7 @@ from richter.errors import InputError
 from richter.records import Grade
 from richter.store import Ledger, RunLike, open_ledger
 
-__all__ = ["GRADED_BY", "Difference", "GradingResult", "grade_ledger", "grade_run"]
+__all__ = ["GradingResult", "grade_run"]
 
 GRADED_BY = "grader:"  # how the scorers that are ours begin
 

@@ -37,14 +37,7 @@ from richter.llm import Asker, Budget, Model, Price, check_model, check_price, o
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, open_ledger, run_folder
 
-__all__ = [
-    "JudgingEstimate",
-    "JudgingResult",
-    "estimate_judging",
-    "find_gazetteer",
-    "judge_run",
-    "rate_by_rules",
-]
+__all__ = ["JudgingEstimate", "JudgingResult", "estimate_judging", "judge_run"]
 
 GAZETTEER_NAME = "facts.gazetteer.json.gz"
 NOTE = "judging"
@@ -104,11 +97,7 @@ def estimate_judging(
             price = price_of(judge.model, prices)
             money = None if price is None or money is None else money + price.cost(length, REPLY_TOKENS)
     return JudgingEstimate(
-        n_answers=len(chosen),
-        calls_least=calls_least,
-        calls_most=calls_most,
-        tokens_most=tokens,
-        money_usd_most=money,
+        n_answers=len(chosen), calls_least=calls_least, calls_most=calls_most, tokens_most=tokens, money_usd_most=money
     )
 
 

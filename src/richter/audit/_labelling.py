@@ -158,9 +158,7 @@ def labelling_of(
         keys = [(found.items[found.item[r]], condition, int(draws[r])) for r in rows]
         known = [k for k, key in enumerate(keys) if key in sample.strata]
         sides[condition] = _Side(
-            tuple(keys[k] for k in known),
-            found.value[rows[known]],
-            np.array([sample.strata[keys[k]] for k in known]),
+            tuple(keys[k] for k in known), found.value[rows[known]], np.array([sample.strata[keys[k]] for k in known])
         )
     return Labelling(METRICS[name], sides, batch=batch, most=most, first=len(sample.chosen), level=level)
 

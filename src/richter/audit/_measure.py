@@ -30,11 +30,11 @@ from richter.audit._plan_tail import tail_plan
 from richter.audit._sequential import STOP_NOTE
 from richter.errors import InputError
 from richter.interop import Source
-from richter.records import jsonable
+from richter.records import plain
 from richter.stats import Mapper, in_threads
 from richter.tables import ReadOptions, Tables
 
-__all__ = ["SECTIONS", "VERSION", "RunResults", "measure_run", "results_schema"]
+__all__ = ["SECTIONS", "RunResults", "measure_run", "results_schema"]
 
 VERSION = 2
 SECTIONS = ("severity", "tail", "calibration", "floors", "search", "judges")
@@ -132,7 +132,7 @@ def measure_run(
             "exploratory": measured.exploratory,
         },
     }
-    return RunResults(document=jsonable(document), tables=records.tables)
+    return RunResults(document=plain(document), tables=records.tables)
 
 
 def _plan_row(plan: Plan | None, status: PlanStatus | None) -> dict[str, Any] | None:

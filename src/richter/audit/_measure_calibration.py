@@ -9,7 +9,7 @@ from richter.audit._calibration import CalibrationReport, DrawsCondition, draws_
 from richter.audit._measure_run import RunRecords
 from richter.stats import Mapper
 
-__all__ = ["calibration_section", "measure_draws", "measure_run_grades", "report_section"]
+__all__ = ["report_section"]
 
 
 def measure_draws(records: RunRecords, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:

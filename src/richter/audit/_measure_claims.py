@@ -14,8 +14,6 @@ from richter.audit._tail import TailReport
 from richter.claims import side
 from richter.records import Claim, Interval, Verdict, plain
 
-__all__ = ["ECE_MARGIN", "Measured", "calibration_claim", "claims_of"]
-
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
 
 
@@ -89,9 +87,4 @@ def calibration_claim(condition: GradesCondition | DrawsCondition) -> Claim:
     """Whether a condition is shown to be miscalibrated, and how many labels would show an ECE of the margin."""
     assert condition.claim is not None
     measure = "draws" if isinstance(condition, DrawsCondition) else "ece"
-    return dataclasses.replace(
-        condition.claim,
-        measure=measure,
-        primary=False,
-        id="",
-    )
+    return dataclasses.replace(condition.claim, measure=measure, primary=False, id="")

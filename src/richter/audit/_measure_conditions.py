@@ -20,8 +20,6 @@ from richter.records import Interval
 from richter.stats import benjamini_hochberg, clopper_pearson, wilson
 from richter.tables import CATASTROPHIC, outcomes
 
-__all__ = ["SIMULATED", "measure_conditions"]
-
 SIMULATED = "simulated/"  # models of this provider are no models
 LEAST = 10  # items in a pattern, inside and outside
 PATTERNS = 10
@@ -30,11 +28,7 @@ Floats = NDArray[np.float64]
 
 
 def measure_conditions(
-    records: RunRecords,
-    *,
-    draws: CalibrationReport | None,
-    grades: CalibrationReport | None,
-    level: float,
+    records: RunRecords, *, draws: CalibrationReport | None, grades: CalibrationReport | None, level: float
 ) -> list[dict[str, Any]]:
     """One row a condition. What cannot be had is None, never 0."""
     graded = records.rows.filter(pl.col("correct").is_not_null())
@@ -211,10 +205,7 @@ def _where(
 def _tally(code: NDArray[np.intp], wrong: NDArray[np.bool_], groups: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Items and errors in each group; items without a value (-1) in none."""
     known = code >= 0
-    return (
-        np.bincount(code[known], minlength=groups),
-        np.bincount(code[known & wrong], minlength=groups),
-    )
+    return (np.bincount(code[known], minlength=groups), np.bincount(code[known & wrong], minlength=groups))
 
 
 def _group(name: str, kind: str, errors: int, n: int, level: float) -> dict[str, Any]:

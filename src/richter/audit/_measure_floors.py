@@ -8,8 +8,6 @@ from richter.records import Claim
 from richter.tables import Tables
 from richter.tail import TailPlan
 
-__all__ = ["compare_run", "floors_section", "gap_claims"]
-
 
 def compare_run(
     tables: Tables,

@@ -10,8 +10,6 @@ from richter.audit._measure_run import RunRecords
 from richter.judge import SelfJudging, Undefined, audit_self_judging
 from richter.records import Condition
 
-__all__ = ["agree_on_run", "judges_section", "self_judging"]
-
 
 def agree_on_run(records: RunRecords, *, seed: int) -> AgreementReport:
     """`richter agreement` on the run's ratings."""

@@ -16,20 +16,8 @@ from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, check_plan, cl
 from richter.audit._sequential import STOP_NOTE
 from richter.interop import Source, is_frame, named_source
 from richter.records import Condition, Item, Rating
-from richter.store import (
-    DatabaseRun,
-    Place,
-    Spent,
-    find_parts,
-    is_run,
-    kept_at,
-    open_ledger,
-    run_file,
-    run_folder,
-)
+from richter.store import DatabaseRun, Place, Spent, find_parts, is_run, kept_at, open_ledger, run_file, run_folder
 from richter.tables import RatingsFile, ReadOptions, Tables, ratings_of, read_tables, tables_of
-
-__all__ = ["Asked", "RunRecords", "read_run", "run_plan"]
 
 Basis = Literal["given", "human", "rule", "judge", "grader"]
 BASES: dict[Basis, str] = {

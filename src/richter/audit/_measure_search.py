@@ -10,8 +10,6 @@ from richter.errors import RichterError
 from richter.knowledge import open_base
 from richter.store import Place, open_ledger
 
-__all__ = ["search_section", "searches_of"]
-
 
 def searches_of(records: RunRecords) -> list[Place]:
     """The run itself where it is a search, and every part RUN/search* that holds one."""

@@ -13,8 +13,6 @@ from richter.severity import BValue
 from richter.stats import Mapper
 from richter.tables import CATASTROPHIC
 
-__all__ = ["severity_section", "weigh_run"]
-
 LEVELS = np.arange(1, 9) / 2
 
 

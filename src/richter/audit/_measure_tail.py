@@ -17,8 +17,6 @@ from richter.interop import read_frame
 from richter.store import run_file
 from richter.tail import stability_scan, transform_scores
 
-__all__ = ["study_tail", "tail_column", "tail_section"]
-
 SCORES = "scores.csv"
 PREFERRED = ("nll", "toxicity")
 NOT_TAILS = {"item", "condition", "severity", "domain", "tier", "judge_1", "judge_2", "length", "draw"}
@@ -40,13 +38,7 @@ def tail_column(records: RunRecords, plan: Plan | None) -> str | None:
 
 
 def study_tail(
-    records: RunRecords,
-    column: str,
-    *,
-    plan: Plan | None,
-    status: PlanStatus | None,
-    n_resamples: int,
-    seed: int,
+    records: RunRecords, column: str, *, plan: Plan | None, status: PlanStatus | None, n_resamples: int, seed: int
 ) -> TailReport:
     """`richter tail test` on the column."""
     assert records.folder is not None  # `tail_column` found it there

@@ -19,8 +19,6 @@ from richter.severity import BValue, required
 from richter.stats import clopper_pearson
 from richter.tables import CATASTROPHIC
 
-__all__ = ["answer_of", "checks_of", "next_steps", "question_of", "signature_of"]
-
 MILLION = 1_000_000
 REPLIES = "judge replies read"
 ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively

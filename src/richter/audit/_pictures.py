@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from richter.floors import ConditionSummary
     from richter.records import Claim
 
-__all__ = [
-    "calibration_picture",
-    "compare_picture",
-    "floors_picture",
-    "gate_picture",
-    "severity_picture",
-    "tail_picture",
-]
-
 
 def _summaries(conditions: Iterable[ConditionSummary]) -> list[Mark]:
     known = list(conditions)

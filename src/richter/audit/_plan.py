@@ -27,21 +27,15 @@ from richter.errors import InputError, PlanError, StorageError
 from richter.store import DatabaseRun, Place, add_plan_use, digest, open_ledger, run_place
 
 __all__ = [
-    "CLOCKS_AGREE_S",
-    "KINDS",
-    "MANDATORY",
     "Plan",
     "PlanField",
     "PlanStatus",
     "check_plan",
-    "clocks_disagree",
     "lock_plan",
     "new_plan",
     "open_data",
     "parse_value",
-    "plan_file",
     "read_plan",
-    "versions",
 ]
 
 # kind -> module with FIELDS, HELP and, if needed, faults(values)

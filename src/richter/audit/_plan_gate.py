@@ -5,8 +5,6 @@ from typing import Any
 
 from richter.audit._plan import PlanField
 
-__all__ = ["FIELDS", "HELP", "METRICS", "RULES", "faults"]
-
 HELP = "A gate plan: requirements that a candidate must meet, for continuous integration (richter gate)."
 
 RULES = ("no_worse", "below", "above")

@@ -7,8 +7,6 @@ from richter.audit._plan import PlanField
 from richter.errors import InputError
 from richter.severity import DEFAULT, MEASURES, PLANNED, Recipe, parse_requirement
 
-__all__ = ["FIELDS", "HELP", "faults", "plan_recipe"]
-
 HELP = "A severity plan: which claims come first, how slopes are estimated, and which rates are required."
 
 FIELDS = {

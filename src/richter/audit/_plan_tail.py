@@ -7,8 +7,6 @@ from typing import Any
 from richter.audit._plan import Plan, PlanField
 from richter.tail import LEAVE_REASONS, TRANSFORMS, Step, TailPlan
 
-__all__ = ["FIELDS", "HELP", "faults", "tail_plan"]
-
 HELP = "A tail plan: what must hold before one condition's tail is called heavier than another's."
 
 _DEFAULT: dict[str, Any] = {

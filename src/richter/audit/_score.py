@@ -14,8 +14,6 @@ from richter.judge._scorers import check_nll_model, nll_job, read_nll, toxicity
 from richter.llm import Asker, Job, open_model, resolve
 from richter.store import RunLike, is_database, open_ledger, run_place
 
-__all__ = ["answers_of", "own_nll", "score_nll", "score_toxicity"]
-
 
 def answers_of(source: RunLike) -> pl.DataFrame:
     """The answers of a run folder, or of a file with `item`, `condition`, `answer` and, for nll, `prompt`."""

@@ -10,7 +10,7 @@ from richter.errors import InputError
 from richter.floors import StopRule, decide_claim
 from richter.records import Claim, Verdict, plain
 
-__all__ = ["STOP_NOTE", "Outcome", "SequentialAudit", "ask_until"]
+__all__ = ["Outcome", "SequentialAudit", "ask_until"]
 
 STOP_NOTE = "stopping"  # what a run's ledger keeps of a claim that ended its asking
 

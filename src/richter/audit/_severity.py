@@ -42,7 +42,7 @@ from richter.stats import Mapper, in_threads, overcall_rate
 from richter.store import Place
 from richter.tables import RatingsFile, ReadOptions, Tables, read_ratings, read_tables, severity_of, severity_scores
 
-__all__ = ["SeverityReport", "read_traffic", "weigh_scores"]
+__all__ = ["SeverityReport", "weigh_scores"]
 
 INDEPENDENT = "independent"
 JUDGED = "as judged"

@@ -50,16 +50,7 @@ from richter.store import (
 from richter.tables import read_tables, scores_table
 from richter.tables._confidence import confidences
 
-__all__ = [
-    "STAGES",
-    "AuditSettings",
-    "StagesResult",
-    "adopt_plan",
-    "draw_conditions",
-    "drawn_items",
-    "run_stages",
-    "stages_for",
-]
+__all__ = ["AuditSettings", "StagesResult", "adopt_plan", "draw_conditions", "run_stages"]
 
 STAGES = ("ask", "judge", "draw", "score", "search")
 # what each section of the results is measured from

@@ -147,13 +147,7 @@ def study_column(
             moved = transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
             scans[name] = stability_scan(moved)
     return TailReport(
-        file=name,
-        column=column,
-        study=study,
-        scans=scans,
-        status=status,
-        seed=seed_used,
-        n_missing=n_missing,
+        file=name, column=column, study=study, scans=scans, status=status, seed=seed_used, n_missing=n_missing
     )
 
 
@@ -210,10 +204,7 @@ def _plan_without(severities: Mapping[str, NDArray[np.float64]], values: Mapping
     if "tolerance_mean" not in chosen or "tolerance_tvar" not in chosen:
         pooled = np.concatenate(list(severities.values()))
         scale = transform_scores(
-            pooled,
-            chosen.get("transform", "identity"),
-            bounds=chosen.get("bounds", ()),
-            clip=chosen.get("clip", 1e-6),
+            pooled, chosen.get("transform", "identity"), bounds=chosen.get("bounds", ()), clip=chosen.get("clip", 1e-6)
         ).values
         spread = float(np.std(scale)) or 1.0
         chosen.setdefault("tolerance_mean", 0.1 * spread)

@@ -10,8 +10,6 @@ from richter.bench._regions import zone_truth, zones_near
 from richter.bench._text import leaks, normalise_name, ordered, pick
 from richter.bench._world import DISPUTED, City, World
 
-__all__ = ["Airport", "airports", "aviation"]
-
 SOURCE = "airportsdata (MIT)"
 GENERIC = ("international airport", "regional airport", "airport", "international", "airfield", "airstrip", "air base")
 

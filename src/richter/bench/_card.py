@@ -14,7 +14,7 @@ from richter.interop._croissant import About, DataFile
 from richter.interop._hub import hub_header, hub_size, write_dataset
 from richter.records import Item
 
-__all__ = ["BUILD", "card_rows", "read_build", "write_card"]
+__all__ = ["BUILD", "write_card"]
 
 BUILD = ".build.json"  # beside the items: what reproduces them
 
@@ -120,9 +120,7 @@ def write_card(
         keywords=("language models", "evaluation", "error severity", "questions"),
         published=published,
     )
-    files = [
-        DataFile(path="data/test.jsonl", content=content, description="The items.", columns=COLUMNS),
-    ]
+    files = [DataFile(path="data/test.jsonl", content=content, description="The items.", columns=COLUMNS)]
     gazetteer = beside(path)
     if gazetteer.is_file():
         what = "Every entity of the sources under every name it has, by which wrong answers are graded."

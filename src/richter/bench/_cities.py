@@ -8,8 +8,6 @@ from richter.bench._places import GEONAMES, country_truth, near_countries, wrong
 from richter.bench._text import ordered, pick, unique
 from richter.bench._world import City, World
 
-__all__ = ["cities"]
-
 
 def cities(world: World) -> list[Cell]:
     """The cells of the domain."""

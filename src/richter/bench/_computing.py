@@ -8,8 +8,6 @@ from richter.bench._places import country_truth, near_countries, wrong_countries
 from richter.bench._text import normalise_name, ordered, pick, words
 from richter.bench._world import World
 
-__all__ = ["HTTP", "PORTS", "computing", "software"]
-
 GEO = "IANA root zone via GeoNames (CC BY 4.0)"
 PYGMENTS = "Pygments (BSD-2-Clause)"
 IANA = "IANA registries (public domain)"

@@ -7,8 +7,6 @@ from richter.bench._places import GEONAMES, country_truth, near_countries, wrong
 from richter.bench._text import ordered, pick, words
 from richter.bench._world import CONTINENTS, World
 
-__all__ = ["countries"]
-
 ISO = "ISO 3166 via GeoNames (CC BY 4.0)"
 # Reach into two continents, or are counted with either.
 TWO_CONTINENTS = frozenset(["AM", "AZ", "CY", "EG", "GE", "ID", "KZ", "RU", "TL", "TR"])

@@ -8,8 +8,6 @@ from typing import Any, Literal
 from richter.bench._text import leaks, normalise_name, ordered, unique
 from richter.records import Item
 
-__all__ = ["NO_SUCH", "Cell", "Draft", "finish", "solve"]
-
 # ways to say that what was asked about is not there
 NO_SUCH = (
     *(

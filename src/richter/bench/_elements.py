@@ -7,8 +7,6 @@ from richter.bench._draft import NO_SUCH, Cell, Draft, solve
 from richter.bench._text import ordered, pick, words
 from richter.bench._world import Element, World
 
-__all__ = ["elements"]
-
 SOURCE = "mendeleev 1.3.0 (MIT)"
 SPELLINGS = {"aluminum": ("aluminium",), "cesium": ("caesium",), "sulfur": ("sulphur",)}
 COMMON = words(

@@ -13,8 +13,6 @@ from richter.bench._money import Money
 from richter.bench._text import normalise_name
 from richter.bench._world import CONTINENTS, World
 
-__all__ = ["gather"]
-
 ALTERNATES_FROM = 100_000  # people; smaller places keep their main name only, which holds the file to a few MB
 
 

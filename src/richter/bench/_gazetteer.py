@@ -13,7 +13,7 @@ from typing import Any
 from richter.bench._text import normalise_name
 from richter.errors import InputError
 
-__all__ = ["Entity", "Gazetteer", "beside", "pack", "read_gazetteer", "unpack"]
+__all__ = ["Entity", "Gazetteer", "beside", "pack", "read_gazetteer"]
 
 FORMAT = 1
 

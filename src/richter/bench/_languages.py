@@ -12,8 +12,6 @@ from richter.bench._places import country_truth, near_countries, wrong_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import World
 
-__all__ = ["Tongues", "languages"]
-
 CLDR = "CLDR (Unicode License) via babel"
 PEOPLE = "CLDR (Unicode License) via language_data"
 ISO = "ISO 639 via pycountry (LGPL-2.1)"

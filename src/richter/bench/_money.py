@@ -9,8 +9,6 @@ from richter.bench._places import GEONAMES, country_truth, near_countries, wrong
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import World
 
-__all__ = ["Currency", "Money", "money"]
-
 CLDR = "CLDR (Unicode License) via babel"
 ISO = "ISO 4217 via pycountry (LGPL-2.1) and CLDR (Unicode License) via babel"
 # Bulgaria changed to the euro in 2026, after the sources' date; Panama and Zimbabwe use two currencies side by side.
@@ -55,17 +53,7 @@ FORMER = words(
 )
 # The euro is their money (by treaty or by their own decision), or they share a currency pegged to it by name.
 EURO_BY_OTHER_MEANS = frozenset(["AD", "MC", "SM", "VA", "ME", "XK"])
-LATE_EURO = {
-    "GR": 2001,
-    "SI": 2007,
-    "CY": 2008,
-    "MT": 2008,
-    "SK": 2009,
-    "EE": 2011,
-    "LV": 2014,
-    "LT": 2015,
-    "HR": 2023,
-}
+LATE_EURO = {"GR": 2001, "SI": 2007, "CY": 2008, "MT": 2008, "SK": 2009, "EE": 2011, "LV": 2014, "LT": 2015, "HR": 2023}
 BEFORE_EURO = {
     "AT": "ATS",
     "BE": "BEF",

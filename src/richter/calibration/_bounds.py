@@ -49,12 +49,7 @@ def ece_bounds(pool: AnswerPool, *, n: int, bins: int = 10) -> tuple[Bound, Boun
         crossing = float(np.min(epsilon / widths + inside))  # eq. (7); the minimum lies where `inside` steps
         total = delta + epsilon + 2 * crossing
         return Bound(
-            estimator=name,
-            n=n,
-            confidence_error=epsilon,
-            selection_error=delta,
-            ece=min(total, 1.0),
-            vacuous=total > 1,
+            estimator=name, n=n, confidence_error=epsilon, selection_error=delta, ece=min(total, 1.0), vacuous=total > 1
         )
 
     first = float(np.mean(np.minimum(uniform, noise + wrong)))  # Theorem 5.3

@@ -15,7 +15,7 @@ from richter.records import Interval, Shown
 from richter.stats import ece
 from richter.stats._random import stream_seed
 
-__all__ = ["Convergence", "ConvergencePoint", "convergence", "subsample", "usual_repeats"]
+__all__ = ["Convergence", "ConvergencePoint", "convergence"]
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from richter.records import Interval, Result, Shown
 from richter.stats import bin_gaps, ece
 from richter.stats._random import index_pair, stream_seed
 
-__all__ = ["Boundary", "GapEstimate", "SemGap", "Stratum", "margin_strata", "resample_gap", "sem_gap"]
+__all__ = ["Boundary", "GapEstimate", "SemGap", "Stratum", "margin_strata", "sem_gap"]
 
 Floats = NDArray[np.float64]
 MIN_LOW = 30  # fewer low-margin questions than this carry no bootstrap interval (the paper leaves out 26)
@@ -169,10 +169,7 @@ def _boundaries(
     c1: Floats, c2: Floats, a: Floats, regimes: Regimes, use: NDArray[np.bool_], bins: int
 ) -> tuple[Boundary, ...]:
     margin, classes = regimes.standardised_margin[use], regimes.classes[use]
-    edges = {
-        "jensen": np.full(len(margin), 2 * jensen_root()),
-        "low/large": np.sqrt(np.log(classes)),
-    }
+    edges = {"jensen": np.full(len(margin), 2 * jensen_root()), "low/large": np.sqrt(np.log(classes))}
     out = []
     for name, edge in edges.items():
         near = (classes > 1) & (np.abs(margin - edge) <= 0.1 * edge)

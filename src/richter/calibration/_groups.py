@@ -47,13 +47,7 @@ class GroupStudy:
 
 
 def by_group(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    group: ArrayLike,
-    *,
-    bins: int = 10,
-    level: float = 0.95,
-    fewest: int = 5,
+    confidence: ArrayLike, correct: ArrayLike, group: ArrayLike, *, bins: int = 10, level: float = 0.95, fewest: int = 5
 ) -> GroupStudy:
     """Error rate and debiased ECE of each group, alone and partially pooled.
 

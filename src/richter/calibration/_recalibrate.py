@@ -16,17 +16,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
 from richter.stats import EceResult, ece
 
-__all__ = [
-    "CLIP",
-    "CalibrationMap",
-    "Recalibration",
-    "RecalibrationAdvice",
-    "calibration_map",
-    "fit_isotonic",
-    "fit_platt",
-    "fit_temperature",
-    "recalibrate",
-]
+__all__ = ["CalibrationMap", "Recalibration", "RecalibrationAdvice", "calibration_map", "recalibrate"]
 
 Floats = NDArray[np.float64]
 CLIP = 1e-3  # a confidence of 0 or 1 has no logit

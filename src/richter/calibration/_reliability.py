@@ -2,10 +2,10 @@
 
 from numpy.typing import ArrayLike
 
-from richter.stats import Bin, ece
+from richter.stats import Bin, EceResult, bootstrap_ece, ece
 from richter.stats._ece import Binning
 
-__all__ = ["reliability"]
+__all__ = ["EceResult", "bootstrap_ece", "ece", "reliability"]
 
 
 def reliability(

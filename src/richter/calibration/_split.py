@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from richter.calibration._pool import AnswerPool
 from richter.errors import InputError
 
-__all__ = ["MAX_EXACT_DRAWS", "held_out_confidence"]
+__all__ = ["held_out_confidence"]
 
 Floats = NDArray[np.float64]
 MAX_EXACT_DRAWS = 1000  # above, binomial coefficients leave the range of a double

@@ -9,7 +9,7 @@ from richter.claims._outcomes import Floats, Outcomes
 from richter.claims._units import FEW, Sample, _by_units, _Frame, _groups, _of, as_sample, difference_evidence
 from richter.errors import InputError
 
-__all__ = ["Adjusted", "adjusted_difference", "difficulty"]
+__all__ = ["Adjusted", "adjusted_difference"]
 
 FOLDS = 10
 

@@ -15,7 +15,7 @@ from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
 from richter.stats import holm
 
-__all__ = ["POWER", "Question", "claimed", "decide", "needed_units", "one_sided", "sentence"]
+__all__ = ["Question", "claimed", "decide"]
 
 POWER = 0.8
 

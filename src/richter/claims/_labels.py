@@ -12,8 +12,6 @@ from richter.errors import InputError
 from richter.records import Interval
 from richter.stats import LabelledPool, labelled_pool, more_labels, pool_difference, pool_interval
 
-__all__ = ["KINDER", "MORE", "corrected_difference", "corrected_mean", "enough_labels"]
-
 MORE = 50  # labels whose worth is said
 KINDER = 0.05  # of the scale: how much kinder to one side a judge is taken to be where nobody checked it
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.records import Better
 
-__all__ = ["METRICS", "Kind", "Metric", "Outcomes", "UnitMeans", "unit_means"]
+__all__ = ["METRICS", "Metric", "Outcomes", "unit_means"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]

@@ -13,8 +13,6 @@ from richter.records import printable
 from richter.store import run_place
 from richter.tables import RatingsFile, read_ratings
 
-__all__ = ["agreement"]
-
 KINDS = ("human", "judge", "rule")
 
 

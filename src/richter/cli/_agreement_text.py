@@ -9,8 +9,6 @@ from rich.table import Table
 from richter.judge import Agreement, Correction, JudgeReport, Undefined
 from richter.records import Interval, printable
 
-__all__ = ["print_agreement", "print_corrections", "print_groups", "print_judges"]
-
 
 def _span(interval: Interval | None) -> str:
     return f"[{interval.low:.2f}, {interval.high:.2f}]" if interval else "[no interval]"

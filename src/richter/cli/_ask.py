@@ -18,8 +18,6 @@ from richter.llm import Prices, parse_budget
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
 
-__all__ = ["ask", "read_system"]
-
 EXAMPLES = """
 \b
 Examples:

@@ -34,8 +34,6 @@ from richter.llm import Prices, parse_budget, resolve
 from richter.records import Claim, Condition, Decoding, Item, printable
 from richter.store import Place, run_folder, run_place
 
-__all__ = ["audit", "finish", "run_audit"]
-
 REPORT = "report.html"
 LABELS = {
     "ask": "asking",
@@ -208,10 +206,7 @@ def run_audit(
     def on_batch(decision: Claim) -> None:
         progress.print(printable(decision.sentence), soft_wrap=True)
 
-    with (
-        open_engine(engine, workers=workers) as where,
-        downloading("fetching SmolLM2-135M-Instruct") as download,
-    ):
+    with open_engine(engine, workers=workers) as where, downloading("fetching SmolLM2-135M-Instruct") as download:
         return run_stages(
             run,
             items,

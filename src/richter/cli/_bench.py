@@ -13,8 +13,6 @@ from richter.cli._output import console, json_option, progress_console, write_js
 from richter.errors import StorageError
 from richter.records import Item, printable
 
-__all__ = ["bench"]
-
 
 @click.group()
 def bench() -> None:

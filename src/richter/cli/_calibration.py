@@ -34,8 +34,6 @@ from richter.records import Interval, plain, printable
 from richter.stats import in_threads
 from richter.tables import ReadOptions
 
-__all__ = ["calibration"]
-
 
 class _WithDefault(click.Group):
     """`richter calibration FILE` measures; a word that names a subcommand is one."""

@@ -14,8 +14,6 @@ from richter.cli._reading import read_given, reading_options, split_sources
 from richter.errors import StorageError
 from richter.tables import ReadOptions
 
-__all__ = ["compare", "parse_points"]
-
 
 def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
     """A margin: `2pt` (points), `2%` or `0.02`."""

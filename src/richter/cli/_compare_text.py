@@ -8,8 +8,6 @@ from richter.claims import METRICS, claimed, distinct_names, measure_words
 from richter.floors import ConditionSummary
 from richter.records import Claim, Refused, Verdict, markdown_safe, printable
 
-__all__ = ["markdown", "show", "verdict_note"]
-
 SHOWN_PAIRS = 40
 SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 

@@ -7,8 +7,6 @@ from richter.cli._audit import finish, run_audit
 from richter.cli._output import json_option, progress_console
 from richter.store import Place, run_place
 
-__all__ = ["demo"]
-
 
 @click.command()
 @click.argument("run", type=run_place, default="demo")

@@ -13,8 +13,6 @@ from richter.cli._output import console, json_option, write_json
 from richter.llm import PROVIDERS, WEIGHTS, weights_cached
 from richter.store import cache_folder
 
-__all__ = ["doctor"]
-
 # extra -> (packages whose presence shows it, what it is for)
 EXTRAS = {
     "local": (("xllamacpp",), "local models, SmolLM2 among them"),

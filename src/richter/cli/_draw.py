@@ -17,8 +17,6 @@ from richter.records import Decoding, printable
 from richter.sampling import CONFIDENCE_REQUEST
 from richter.store import Place, run_place
 
-__all__ = ["draw"]
-
 JUDGE_CALLS = 3  # a question's answers are grouped, at most once again, and graded
 
 EXAMPLES = """

@@ -5,8 +5,6 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["engine_options"]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 

@@ -11,8 +11,6 @@ from richter.interop import EXPORTS, export_dataset, export_table
 from richter.store import DatabaseRun, Place, is_run, open_ledger, run_place
 from richter.tables import Tables, read_tables
 
-__all__ = ["export"]
-
 
 @click.command()
 @click.argument("source", metavar="RUN|FILE", type=run_place)

@@ -36,8 +36,6 @@ from richter.floors import (
 from richter.records import printable
 from richter.tables import ReadOptions, read_tables
 
-__all__ = ["floors"]
-
 RATE = "rate, constant 1"
 
 n_option = click.option("--n", "n", type=click.IntRange(min=1), metavar="N", help="Labelled items.")

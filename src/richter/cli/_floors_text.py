@@ -6,8 +6,6 @@ from rich.table import Table
 from richter.audit import FloorsReport
 from richter.records import printable
 
-__all__ = ["show_floors"]
-
 
 def show_floors(out: Console, report: FloorsReport) -> None:
     """Print measured values with the floors beside them."""

@@ -12,8 +12,6 @@ from richter.errors import StorageError
 from richter.records import Verdict, markdown_safe, printable
 from richter.tables import ReadOptions, read_tables
 
-__all__ = ["gate"]
-
 
 @click.command()
 @click.argument("plan_path", metavar="PLAN")

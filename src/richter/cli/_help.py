@@ -8,8 +8,6 @@ from richter.cli._lazy import LazyGroup
 from richter.errors import InputError
 from richter.records import GLOSSARY, explain, printable
 
-__all__ = ["help_"]
-
 
 @click.command(name="help")
 @click.argument("topic", nargs=-1)

@@ -26,8 +26,6 @@ from richter.records import printable
 from richter.store import DatabaseRun, Place, is_run, run_place
 from richter.tables import ReadOptions, Tables, holds_logs, read_tables, write_tables
 
-__all__ = ["check", "import_logs"]
-
 
 def _options(reading: ReadOptions) -> LogOptions:
     return LogOptions(
@@ -52,11 +50,7 @@ def _options(reading: ReadOptions) -> LogOptions:
 )
 @json_option
 def import_logs(
-    paths: tuple[str, ...],
-    place: Place,
-    reading: ReadOptions,
-    kind: RatingKind,
-    json_path: str | None,
+    paths: tuple[str, ...], place: Place, reading: ReadOptions, kind: RatingKind, json_path: str | None
 ) -> None:
     """Read logs of other tools into a run.
 
@@ -88,11 +82,7 @@ def import_logs(
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|NAME=PATH ...")
 @reading_options
 @json_option
-def check(
-    paths: tuple[str, ...],
-    reading: ReadOptions,
-    json_path: str | None,
-) -> None:
+def check(paths: tuple[str, ...], reading: ReadOptions, json_path: str | None) -> None:
     """Say what a log or table is, what can be read of it, what is wrong with it, and the next command.
 
     \b

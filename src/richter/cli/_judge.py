@@ -6,14 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from richter.audit import (
-    GradingResult,
-    JudgingResult,
-    estimate_judging,
-    grade_run,
-    judge_run,
-    name_conditions,
-)
+from richter.audit import GradingResult, JudgingResult, estimate_judging, grade_run, judge_run, name_conditions
 from richter.bench import GRADERS
 from richter.cli._agreement_text import print_agreement, print_judges
 from richter.cli._engine import engine_options
@@ -28,8 +21,6 @@ from richter.llm import Prices, parse_budget
 from richter.records import printable
 from richter.store import Place, run_place
 from richter.tables import ReadOptions, read_tables, scores_table
-
-__all__ = ["judge"]
 
 EXAMPLES = """
 \b

@@ -30,8 +30,6 @@ from richter.knowledge import (
 )
 from richter.records import printable
 
-__all__ = ["kb"]
-
 
 @click.group()
 def kb() -> None:

@@ -12,8 +12,6 @@ from richter.errors import InputError
 from richter.records import printable
 from richter.store import Place, run_place
 
-__all__ = ["label"]
-
 
 @click.command()
 @click.argument("run", type=run_place)

@@ -6,8 +6,6 @@ from typing import Any
 
 import click
 
-__all__ = ["LazyGroup"]
-
 
 def _load(module: str, attribute: str) -> click.Command:
     command: click.Command = getattr(import_module(f"richter.cli.{module}"), attribute)

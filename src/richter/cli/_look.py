@@ -10,8 +10,6 @@ from richter.cli._reading import READING, read_given, split_sources
 from richter.records import printable
 from richter.tables import ReadOptions
 
-__all__ = ["look"]
-
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)

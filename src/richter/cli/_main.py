@@ -15,8 +15,6 @@ from richter.cli._project import project_defaults
 from richter.errors import RichterError, without_passwords
 from richter.records import printable
 
-__all__ = ["COMMANDS", "main"]
-
 # name -> (module under richter.cli, attribute, one line of help)
 COMMANDS = {
     "agreement": ("_agreement", "agreement", "How far raters and judges agree, and what that is worth."),

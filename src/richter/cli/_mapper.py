@@ -12,8 +12,6 @@ from richter.cli._progress import LINE_EVERY_S
 from richter.engine import RayEngine, open_engine
 from richter.stats import Mapper
 
-__all__ = ["open_mapper"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

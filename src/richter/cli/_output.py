@@ -11,9 +11,7 @@ import click
 from rich.console import Console
 
 from richter.errors import InputError, StorageError
-from richter.records import jsonable
-
-__all__ = ["console", "json_option", "progress_console", "write_json"]
+from richter.records import plain
 
 json_option = click.option(
     "--json",
@@ -44,11 +42,11 @@ def write_json(payload: Any, json_path: str | None, *, inputs: Iterable[str | Pa
     """Write the result where `--json` says; never over an input; nothing half-written."""
     if json_path is None:
         return
-    payload = jsonable(payload)
+    payload = plain(payload)
     context = click.get_current_context(silent=True)
     defaults = None if context is None else (context.find_root().obj or {}).get("defaults")
     if defaults and isinstance(payload, dict):
-        payload = {**payload, "defaults": jsonable(defaults)}  # what richter.toml settled
+        payload = {**payload, "defaults": plain(defaults)}  # what richter.toml settled
     text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if json_path == "-":
         sys.stdout.write(text)

@@ -10,8 +10,6 @@ from richter.cli._output import console, json_option, write_json
 from richter.errors import InputError, StorageError
 from richter.records import printable
 
-__all__ = ["plan"]
-
 
 @click.group()
 def plan() -> None:

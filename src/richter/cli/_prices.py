@@ -12,8 +12,6 @@ from richter.errors import InputError
 from richter.llm import ANY_MODEL, Price, Prices, parse_budget, read_prices
 from richter.records import printable
 
-__all__ = ["price_options", "say_prices"]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 

@@ -18,8 +18,6 @@ from richter.audit import AskProgress
 from richter.cli._output import progress_console
 from richter.records import printable
 
-__all__ = ["asking", "downloading", "duration", "money"]
-
 LINE_EVERY_S = 10.0
 
 

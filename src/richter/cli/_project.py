@@ -7,8 +7,6 @@ from typing import Any
 
 from richter.errors import InputError
 
-__all__ = ["NAME", "project_defaults"]
-
 NAME = "richter.toml"
 # what may stand there -> the kinds it may have; each is the option of the same name, on every command that has it
 KNOWN: dict[str, tuple[type, ...]] = {

@@ -11,8 +11,6 @@ from richter.errors import InputError
 from richter.store import is_database
 from richter.tables import ReadOptions, Tables, read_tables
 
-__all__ = ["READING", "parse_map", "parse_scale", "read_given", "reading_options", "split_sources"]
-
 
 def parse_scale(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
     """`LOW:HIGH` as two different numbers."""

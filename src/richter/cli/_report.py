@@ -22,8 +22,6 @@ from richter.stats import in_threads
 from richter.store import DatabaseRun, is_run, run_folder
 from richter.tables import ReadOptions
 
-__all__ = ["check_target", "is_report", "report"]
-
 PAGE_MARK = '<meta name="generator" content="Richter'
 MADE = (".html", ".md", ".json", ".svg", ".png")  # what reports are written as; all else in a run is its records
 HEAD = 8192  # characters in which a report says that it is one

@@ -14,8 +14,6 @@ from richter.errors import InputError, RichterError
 from richter.records import plain, printable
 from richter.store import Place, find_runs, open_ledger, run_place, settle_run, unsettled_run
 
-__all__ = ["run"]
-
 
 @click.group()
 def run() -> None:

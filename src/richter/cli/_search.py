@@ -22,8 +22,6 @@ from richter.llm import Prices, parse_budget, resolve
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
 
-__all__ = ["search"]
-
 
 @click.group()
 def search() -> None:

@@ -29,8 +29,6 @@ from richter.llm import Prices, parse_budget, resolve
 from richter.records import printable
 from richter.store import Place, run_place
 
-__all__ = ["cross", "explain", "retest"]
-
 KB_HELP = "The base that was searched, if it lies elsewhere now."
 
 

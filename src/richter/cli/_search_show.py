@@ -31,8 +31,6 @@ from richter.knowledge import IndexInfo, KnowledgeBase, open_base
 from richter.records import printable
 from richter.store import Place, run_place
 
-__all__ = ["print_search", "show"]
-
 T = TypeVar("T")
 TASKS_SHOWN = 8
 

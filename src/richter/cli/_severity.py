@@ -20,8 +20,6 @@ from richter.severity import EQUAL_RATES, MEASURES, BValue, DeploymentTable, Sev
 from richter.stats import in_threads
 from richter.tables import ReadOptions, read_tables
 
-__all__ = ["severity"]
-
 _LINES = 10
 _ORDER = (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.BLOCKED, Verdict.UNTESTABLE)
 _FAMILY = {

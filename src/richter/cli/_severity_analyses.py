@@ -5,8 +5,6 @@ from typing import Any
 
 from richter.severity import Recount, Skipped
 
-__all__ = ["analysis_lines"]
-
 
 def analysis_lines(analyses: Mapping[str, Any]) -> Iterator[str]:
     """What each analysis found, in a sentence; or why it could not be run."""

@@ -3,8 +3,6 @@
 from richter.errors import InputError
 from richter.records import printable
 
-__all__ = ["parse_costs", "parse_pairs"]
-
 
 def parse_costs(texts: tuple[str, ...]) -> dict[float, float]:
     """Read LEVEL=COST, several times."""

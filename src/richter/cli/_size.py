@@ -4,8 +4,6 @@ import click
 
 from richter.cli._lazy import LazyGroup
 
-__all__ = ["size"]
-
 # one line a claim; each room's sizing lives in its own file
 TABLE = {
     "calibration": ("_size_floors", "size_calibration", "Labels to estimate or detect a calibration error."),

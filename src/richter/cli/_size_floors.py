@@ -24,8 +24,6 @@ from richter.floors import (
 from richter.records import plain
 from richter.tables import ReadOptions, outcomes, read_tables
 
-__all__ = ["size_calibration", "size_error_rate", "size_gap", "size_groups"]
-
 RATE = "rate, constant 1"
 
 level_option = click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)

@@ -7,8 +7,6 @@ from richter.errors import InputError
 from richter.llm import price_of, read_prices
 from richter.tail import size_tail as size_of_tail
 
-__all__ = ["size_tail"]
-
 
 @click.command("tail")
 @click.option(
@@ -63,14 +61,7 @@ def size_tail(
             raise InputError(f"The price of {model} is unknown.", remedy="Give --usd-per-call.")
         usd_per_call = price.cost(*tokens)
     size = size_of_tail(
-        delta,
-        q=q,
-        xi=xi,
-        alpha=alpha,
-        power=power,
-        floor=floor,
-        conditions=conditions,
-        usd_per_call=usd_per_call,
+        delta, q=q, xi=xi, alpha=alpha, power=power, floor=floor, conditions=conditions, usd_per_call=usd_per_call
     )
     write_json(size, json_path)
     out = console(json_path)

@@ -8,8 +8,6 @@ from rich.cells import cell_len, set_cell_size
 
 from richter.records import printable
 
-__all__ = ["LINES", "WIDTH", "summarise"]
-
 LINES, WIDTH = 40, 100
 CONDITIONS = 10  # rows at most
 PAIRS = 3  # with more, pairs are counted and only the plainest are told

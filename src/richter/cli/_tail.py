@@ -16,17 +16,7 @@ from richter.cli._output import console, json_option, write_json
 from richter.cli._tail_score import score
 from richter.errors import StorageError
 from richter.records import Claim, Verdict, printable
-from richter.tail import (
-    GATES,
-    GENERATORS,
-    TRANSFORMS,
-    PowerStudy,
-    TailPlan,
-    simulate_criteria,
-    simulate_protocol,
-)
-
-__all__ = ["tail", "write_paper"]
+from richter.tail import GATES, GENERATORS, TRANSFORMS, PowerStudy, TailPlan, simulate_criteria, simulate_protocol
 
 _MARKS = {True: "pass", False: "FAIL", None: "—"}
 

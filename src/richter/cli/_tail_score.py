@@ -10,8 +10,6 @@ from richter.cli._progress import asking, downloading
 from richter.errors import InputError
 from richter.store import is_database, keep_file, run_file, run_folder
 
-__all__ = ["score"]
-
 
 @click.command()
 @click.argument("source", metavar="RUN|FILE")

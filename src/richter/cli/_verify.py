@@ -13,8 +13,6 @@ from richter.records import printable
 from richter.store import check_integrity, is_database, is_run, run_place
 from richter.tables import ReadOptions
 
-__all__ = ["verify"]
-
 
 @click.command()
 @click.argument("what", metavar="RESULTS|RUN|ARCHIVE")

@@ -11,8 +11,6 @@ from richter.cli._output import console
 from richter.errors import InputError
 from richter.store import RunLike
 
-__all__ = ["save_evidence", "view"]
-
 
 @click.command()
 @click.argument("runs", nargs=-1)

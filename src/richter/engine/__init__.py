@@ -1,6 +1,11 @@
 """Where work is done: in this process, or on the machines of a Ray cluster. It changes no number."""
 
-from richter.engine._engine import Engine, LocalEngine, open_engine, own_version
-from richter.engine._ray import RayEngine
+from typing import TYPE_CHECKING
 
-__all__ = ["Engine", "LocalEngine", "RayEngine", "open_engine", "own_version"]
+from richter._lazy import lazy
+
+if TYPE_CHECKING:
+    from richter.engine._engine import *
+    from richter.engine._ray import *
+
+lazy(__name__)

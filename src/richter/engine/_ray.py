@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from richter.errors import EngineError, InputError, MissingPart, RichterError, StorageError
 
-__all__ = ["RayEngine", "connected"]
+__all__ = ["RayEngine"]
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,126 +1,24 @@
 """Is there enough evidence, how much is needed, and when may we stop?"""
 
-from richter.floors._active import ActiveEstimate, ActiveState, active_estimate, next_batch, skipped_items, start_active
-from richter.floors._detection import LeCam, detection_limit, detection_power, le_cam
-from richter.floors._dynamics import (
-    HalfLife,
-    Horizon,
-    Recalibration,
-    dynamics_exponent,
-    half_life,
-    horizon,
-    recalibration_rounds,
-    scaling_exponents,
-)
-from richter.floors._lipschitz import Lipschitz, lipschitz
-from richter.floors._lure import lure_draw, lure_weights
-from richter.floors._published import PublishedGap, published_gap
-from richter.floors._rates import Rate, accuracy_floor, active_floor, bias_variance_bins, passive_floor, phase
-from richter.floors._self_evaluation import SelfEvaluation, self_evaluation
-from richter.floors._sequences import Sequence, difference_sequence, ece_sequence, mean_sequence, rate_sequence
-from richter.floors._simulate import (
-    SIMULATIONS,
-    Simulation,
-    simulate_active,
-    simulate_composition,
-    simulate_phase,
-    simulate_slope,
-)
-from richter.floors._sizing import (
-    LabelsNeeded,
-    effective_n,
-    labels_needed,
-    paired_gap_labels,
-    proportion_labels,
-    visible_paired_gap,
-    zero_error_labels,
-)
-from richter.floors._stopping import CLAIM_GRAMMAR, StopRule, decide_claim, parse_claim
-from richter.floors._structure import (
-    PRESETS,
-    Groups,
-    Pipeline,
-    Preset,
-    Temperature,
-    Transfer,
-    compose,
-    depth_limit,
-    group_labels,
-    temperature_rate,
-    transfer_labels,
-)
-from richter.floors._subjects import Subject, SubjectNoise, subject_noise
-from richter.floors._summary import ConditionSummary, summarise_condition
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CLAIM_GRAMMAR",
-    "PRESETS",
-    "SIMULATIONS",
-    "ActiveEstimate",
-    "ActiveState",
-    "ConditionSummary",
-    "Groups",
-    "HalfLife",
-    "Horizon",
-    "LabelsNeeded",
-    "LeCam",
-    "Lipschitz",
-    "Pipeline",
-    "Preset",
-    "PublishedGap",
-    "Rate",
-    "Recalibration",
-    "SelfEvaluation",
-    "Sequence",
-    "Simulation",
-    "StopRule",
-    "Subject",
-    "SubjectNoise",
-    "Temperature",
-    "Transfer",
-    "accuracy_floor",
-    "active_estimate",
-    "active_floor",
-    "bias_variance_bins",
-    "compose",
-    "decide_claim",
-    "depth_limit",
-    "detection_limit",
-    "detection_power",
-    "difference_sequence",
-    "dynamics_exponent",
-    "ece_sequence",
-    "effective_n",
-    "group_labels",
-    "half_life",
-    "horizon",
-    "labels_needed",
-    "le_cam",
-    "lipschitz",
-    "lure_draw",
-    "lure_weights",
-    "mean_sequence",
-    "next_batch",
-    "paired_gap_labels",
-    "parse_claim",
-    "passive_floor",
-    "phase",
-    "proportion_labels",
-    "published_gap",
-    "rate_sequence",
-    "recalibration_rounds",
-    "scaling_exponents",
-    "self_evaluation",
-    "simulate_active",
-    "simulate_composition",
-    "simulate_phase",
-    "simulate_slope",
-    "skipped_items",
-    "start_active",
-    "subject_noise",
-    "summarise_condition",
-    "temperature_rate",
-    "transfer_labels",
-    "visible_paired_gap",
-    "zero_error_labels",
-]
+from richter._lazy import lazy
+
+if TYPE_CHECKING:
+    from richter.floors._active import *
+    from richter.floors._detection import *
+    from richter.floors._dynamics import *
+    from richter.floors._lipschitz import *
+    from richter.floors._lure import *
+    from richter.floors._published import *
+    from richter.floors._rates import *
+    from richter.floors._self_evaluation import *
+    from richter.floors._sequences import *
+    from richter.floors._simulate import *
+    from richter.floors._sizing import *
+    from richter.floors._stopping import *
+    from richter.floors._structure import *
+    from richter.floors._subjects import *
+    from richter.floors._summary import *
+
+lazy(__name__)

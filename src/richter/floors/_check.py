@@ -4,8 +4,6 @@ import math
 
 from richter.errors import InputError
 
-__all__ = ["check_level", "check_n", "check_positive", "check_share"]
-
 
 def check_n(n: float, name: str = "n") -> None:
     """A number of items or labels: finite and at least 1."""

@@ -96,10 +96,7 @@ def half_life(delta: float, drift: float, *, error_rate: float = 0.05, lipschitz
     check_share(error_rate, "error_rate")
     check_positive(lipschitz, "lipschitz")
     return HalfLife(
-        expires_after=delta / drift,
-        labels_per_unit=lipschitz * error_rate * drift / delta**4,
-        delta=delta,
-        drift=drift,
+        expires_after=delta / drift, labels_per_unit=lipschitz * error_rate * drift / delta**4, delta=delta, drift=drift
     )
 
 

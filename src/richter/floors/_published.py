@@ -83,9 +83,5 @@ def published_gap(
         better="higher",
     )
     return PublishedGap(
-        claim=claim,
-        p_if_paired_at_best=best,
-        floor=accuracy_floor(n, 1 - (score_a + score_b) / 2),
-        n_a=n,
-        n_b=size_b,
+        claim=claim, p_if_paired_at_best=best, floor=accuracy_floor(n, 1 - (score_a + score_b) / 2), n_a=n, n_b=size_b
     )

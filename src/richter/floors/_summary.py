@@ -86,13 +86,7 @@ def summarise_condition(
     if n < FEW_ITEMS:
         warnings.append(f"only {n} graded item{'s' * (n > 1)}: every figure here is rough")
     summary = ConditionSummary(
-        name=name,
-        n=n,
-        failed=failed,
-        missing=missing,
-        error_rate=rate,
-        error_rate_interval=interval,
-        accuracy=1 - rate,
+        name=name, n=n, failed=failed, missing=missing, error_rate=rate, error_rate_interval=interval, accuracy=1 - rate
     )
     known = ~np.isnan(confidence)
     if not known.any():

@@ -11,8 +11,6 @@ from richter.interop._record import DOMAIN_KEYS, Reading, Sample, Setup, count_n
 from richter.interop._rows import companion, json_rows
 from richter.interop._safe import decode, open_bytes
 
-__all__ = ["read_acd", "read_autobencher"]
-
 
 def read_autobencher(path: Path, reading: Reading) -> Iterator[Sample]:
     """Questions with the gold answer, the test taker's, and the judge's verdict."""

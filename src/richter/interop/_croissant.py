@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["About", "DataFile", "croissant", "croissant_name"]
+__all__ = ["About", "DataFile", "croissant"]
 
 FORMATS = {
     ".jsonl": "application/jsonlines",

@@ -12,8 +12,6 @@ import msgspec
 from richter.interop._record import Reading, Sample, Setup, count_number, flat_text, mapping, real
 from richter.interop._safe import Unreadable, decode, open_bytes
 
-__all__ = ["read_deepeval"]
-
 
 class _Run(msgspec.Struct, rename="camel"):
     test_cases: list[msgspec.Raw] = []

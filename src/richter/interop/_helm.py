@@ -14,8 +14,6 @@ from richter.interop._record import Reading, Sample, Setup, flat_text, mapping, 
 from richter.interop._rows import companion
 from richter.interop._safe import Unreadable, decode, open_bytes
 
-__all__ = ["read_helm"]
-
 # HELM computes dozens of statistics an instance; these say whether the answer is right, best first
 _GRADES = (
     "exact_match",

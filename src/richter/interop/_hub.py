@@ -10,7 +10,7 @@ from typing import Any
 from richter.errors import InputError, StorageError
 from richter.interop._croissant import About, DataFile, croissant
 
-__all__ = ["SIZES", "hub_header", "hub_size", "write_dataset"]
+__all__ = ["hub_header", "hub_size", "write_dataset"]
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 

@@ -26,8 +26,6 @@ from richter.interop._record import (
 )
 from richter.interop._safe import Archive, Unreadable, decode, open_bytes
 
-__all__ = ["is_inspect_archive", "read_inspect_archive", "read_inspect_json"]
-
 _ATTACHMENT = re.compile(r"attachment://([0-9a-f]+)")
 _HEADERS = ("header.json", "_journal/start.json")
 _SAMPLE = re.compile(r"samples/.*_epoch_\d+(?:\.json|/sample\.json)", re.DOTALL)  # whole, or in chunks

@@ -15,8 +15,6 @@ from typing import Any
 from richter.interop._record import Reading, Sample, Setup, count_number, flat_text, mapping, real, softmax_choice
 from richter.interop._rows import table_rows
 
-__all__ = ["read_lighteval"]
-
 PRINTED_LIMIT = 1_000_000  # characters of a printed list that are read back
 
 _NAME = re.compile(r"details_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+$")

@@ -28,8 +28,6 @@ from richter.interop._record import (
 from richter.interop._rows import companion, json_rows
 from richter.interop._safe import Unreadable, decode, json_lines
 
-__all__ = ["read_lm_eval"]
-
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<stamp>\d{4}-\d\d-\d\dT[\d.-]+)$")
 _STAMP_ONLY = re.compile(r"samples_(?P<task>.+)$")
 _KNOWN = {

@@ -9,12 +9,12 @@ from typing import Any
 
 from richter.errors import InputError
 from richter.interop._recognise import Format, recognise
-from richter.interop._record import Options, Reading, Sample, Setup
+from richter.interop._record import LogOptions, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
 from richter.records import Item, printable
 from richter.store import Place, RunLike, is_database, run_place
 
-__all__ = ["Logs", "is_log", "is_severity", "log_files", "named_source", "read_logs"]
+__all__ = ["Logs", "is_log", "is_severity", "log_files", "logs_summary", "named_source", "read_logs"]
 
 FILES_LIMIT = 20_000  # of a folder
 DRAWS_LIMIT = 1_000_000
@@ -71,13 +71,13 @@ def log_files(path: Path) -> list[Path]:
     return [file for file in _files(path)[0] if _recognise_in(path, file) is not None]
 
 
-def read_logs(sources: Sequence[str | Path], *, options: Options | None = None) -> Logs:
+def read_logs(sources: Sequence[str | Path], *, options: LogOptions | None = None) -> Logs:
     """Read logs and folders of them, each perhaps as `NAME=PATH`, which names the file's one condition.
 
     Two setups of one model become two conditions named by what differs; what differs in nothing that a log states is
     told apart by its file. Items of several tasks carry their task's name.
     """
-    options = options or Options()
+    options = options or LogOptions()
     readings: list[Reading] = []
     found: list[tuple[int, Sample]] = []
     given: dict[int, str] = {}
@@ -169,7 +169,7 @@ def _assemble(
     readings: list[Reading],
     found: list[tuple[int, Sample]],
     given: Mapping[int, str],
-    options: Options,
+    options: LogOptions,
     not_logs: int,
 ) -> Logs:
     names = _name_conditions(readings, found, given)
@@ -226,7 +226,7 @@ def _register(items: dict[str, Item], name: str, sample: Sample, reading: Readin
     return True
 
 
-def _choose_scorer(reading: Reading, counts: Counter[str], options: Options) -> str:
+def _choose_scorer(reading: Reading, counts: Counter[str], options: LogOptions) -> str:
     """The scorer that grades a file: the user's, else the log's own first; a part of it where it has several."""
     if options.scorer is not None:
         match = [n for n in counts if n == options.scorer] or [n for n in counts if n.startswith(f"{options.scorer}/")]
@@ -244,7 +244,7 @@ def _choose_scorer(reading: Reading, counts: Counter[str], options: Options) -> 
     return (preferred or first)[0]
 
 
-def _grade(row: Row, options: Options, reading: Reading) -> None:
+def _grade(row: Row, options: LogOptions, reading: Reading) -> None:
     """Right or wrong, or how bad, by the chosen scorer; a value off its scale is refused."""
     scorer = row.scorer
     value = row.sample.scores.get(scorer)
@@ -347,7 +347,7 @@ def _apart(names: dict[tuple[int, Setup], str], *, clashing: bool) -> dict[tuple
     }
 
 
-def summary(logs: Logs) -> dict[str, Any]:
+def logs_summary(logs: Logs) -> dict[str, Any]:
     """Counts for people and machines."""
     by_condition: dict[str, list[Row]] = {name: [] for name in logs.conditions}
     for row in logs.rows:

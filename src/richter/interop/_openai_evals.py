@@ -22,8 +22,6 @@ from richter.interop._record import (
 )
 from richter.interop._rows import json_rows
 
-__all__ = ["read_openai_evals"]
-
 
 @dataclasses.dataclass(slots=True)
 class _Case:

@@ -28,8 +28,6 @@ from richter.interop._record import (
 from richter.interop._rows import json_rows
 from richter.interop._safe import Unreadable, decode, open_bytes
 
-__all__ = ["read_promptfoo", "read_promptfoo_lines"]
-
 _CALL_FAILED = 2  # failureReason: 0 none, 1 an assertion, 2 the call
 _EXPECTED = ("expected", "expected_output", "reference", "target", "answer", "ground_truth", "ideal")
 _EQUAL = ("equals", "contains", "icontains", "is-json", "factuality", "similar", "llm-rubric", "answer-relevance")

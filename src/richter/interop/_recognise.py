@@ -21,8 +21,6 @@ from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_
 from richter.interop._tracing import PAGES, read_braintrust, read_langfuse, read_langsmith
 from richter.interop._uqlm import UQLM_SCORERS, read_uqlm
 
-__all__ = ["FORMATS", "Format", "Look", "look", "recognise"]
-
 Shape = Literal["archive", "parquet", "object", "array", "lines", "text"]
 HEAD = 1 << 16
 
@@ -111,18 +109,10 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(name="Inspect log", shapes=("object",), told_by=_has("eval", "status", "version"), read=read_inspect_json),
     Format(
-        name="lm-evaluation-harness samples",
-        shapes=_RECORDS,
-        told_by=_has("doc_id", "doc", "resps"),
-        read=read_lm_eval,
+        name="lm-evaluation-harness samples", shapes=_RECORDS, told_by=_has("doc_id", "doc", "resps"), read=read_lm_eval
     ),
     Format(name="HELM run", shapes=("object",), told_by=_has("adapter_spec", "request_states"), read=read_helm),
-    Format(
-        name="promptfoo results",
-        shapes=("object",),
-        told_by=_is_promptfoo,
-        read=read_promptfoo,
-    ),
+    Format(name="promptfoo results", shapes=("object",), told_by=_is_promptfoo, read=read_promptfoo),
     Format(
         name="promptfoo results",
         shapes=_RECORDS,
@@ -161,12 +151,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(name="ACD task", shapes=("object",), told_by=_has("generated_from", "eval_scores"), read=read_acd),
     Format(name="LangSmith runs", shapes=(*_TABLE, "object"), told_by=_is_langsmith, read=read_langsmith),
-    Format(
-        name="Braintrust experiment",
-        shapes=(*_TABLE, "object"),
-        told_by=_is_braintrust,
-        read=read_braintrust,
-    ),
+    Format(name="Braintrust experiment", shapes=(*_TABLE, "object"), told_by=_is_braintrust, read=read_braintrust),
     Format(name="Langfuse traces", shapes=(*_TABLE, "object"), told_by=_is_langfuse, read=read_langfuse),
     Format(name="uqlm frame", shapes=_TABLE, told_by=_is_uqlm, read=read_uqlm),
 )

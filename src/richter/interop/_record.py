@@ -9,22 +9,6 @@ from typing import Any
 
 from richter.interop._safe import Unreadable
 
-__all__ = [
-    "Options",
-    "Reading",
-    "Sample",
-    "Setup",
-    "count_number",
-    "flat_text",
-    "mapping",
-    "messages_text",
-    "number",
-    "pick",
-    "real",
-    "softmax_choice",
-    "whole",
-]
-
 DOMAIN_KEYS = ("domain", "subject", "category", "topic", "subtask")
 _WORDS = {
     **dict.fromkeys(("c", "correct", "yes", "true", "pass", "passed", "right"), 1.0),
@@ -33,6 +17,8 @@ _WORDS = {
     "partial": 0.5,
 }
 _MISSING = ("", "nan", "null", "none", "na", "n/a")
+
+__all__ = ["LogOptions"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,7 +60,7 @@ class Sample:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class LogOptions:
     """What a user may settle where a log leaves it open."""
 
     scorer: str | None = None
@@ -94,7 +80,7 @@ class Reading:
 
     path: Path
     format: str
-    options: Options = dataclasses.field(default_factory=Options)
+    options: LogOptions = dataclasses.field(default_factory=LogOptions)
     scorer: str = ""
     expected: int | None = None
     interrupted: str = ""

@@ -11,8 +11,6 @@ from richter.interop._files import read_frame
 from richter.interop._record import Reading
 from richter.interop._safe import Unreadable, decode, json_lines, open_bytes
 
-__all__ = ["companion", "json_rows", "table_rows"]
-
 CELLS_LIMIT = 50_000_000  # of a table: what Python can hold as rows within about a gigabyte
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from richter.errors import InputError
-from richter.interop._logs import Logs, Row, is_severity, right, severity_on, summary
-from richter.interop._record import Options, Setup
+from richter.interop._logs import Logs, Row, is_severity, logs_summary, right, severity_on
+from richter.interop._record import LogOptions, Setup
 from richter.records import Answer, Condition, Confidence, Decoding, Grade, Rating
 from richter.store import Call, RunLike, has_ledger, open_ledger, run_place
 
@@ -17,13 +17,13 @@ RatingKind = Literal["human", "judge", "rule"]
 _KINDS: tuple[RatingKind, ...] = ("human", "judge", "rule")
 
 
-def write_run(logs: Logs, run: RunLike, *, options: Options | None = None, kind: RatingKind = "judge") -> None:
+def write_run(logs: Logs, run: RunLike, *, options: LogOptions | None = None, kind: RatingKind = "judge") -> None:
     """Keep what was read as a new run: items, conditions, answers with their cost, grades, confidences, ratings.
 
     Severities (a scorer named so, or any with a scale) become ratings of `kind`, one for each judge where the log has
     their votes. A run that already holds answers is left alone.
     """
-    options = options or Options()
+    options = options or LogOptions()
     if has_ledger(run):
         raise InputError(f"{run_place(run)} is already a run.", remedy="Name a new one with -o.")
     with open_ledger(run, mode="write", alone=True) as ledger:
@@ -37,7 +37,7 @@ def write_run(logs: Logs, run: RunLike, *, options: Options | None = None, kind:
             for source, value in r.sample.confidences.items()
         )
         ledger.add_ratings(rating for row in logs.rows for rating in _ratings(row, logs, options, kind))
-        ledger.set_note(IMPORT_NOTE, summary(logs))
+        ledger.set_note(IMPORT_NOTE, logs_summary(logs))
 
 
 def _condition(name: str, setup: Setup) -> Condition:
@@ -72,7 +72,7 @@ def _call(logs: Logs, row: Row) -> Call:
     return Call(key=key, model=logs.conditions[row.condition].model, request="imported", answer=answer)
 
 
-def _grades(row: Row, options: Options) -> Iterator[Grade]:
+def _grades(row: Row, options: LogOptions) -> Iterator[Grade]:
     if row.sample.error:
         return
     for scorer, value in (*row.sample.scores.items(), *row.sample.votes.items()):
@@ -88,7 +88,7 @@ def _grades(row: Row, options: Options) -> Iterator[Grade]:
         )
 
 
-def _ratings(row: Row, logs: Logs, options: Options, kind: RatingKind) -> Iterator[Rating]:
+def _ratings(row: Row, logs: Logs, options: LogOptions, kind: RatingKind) -> Iterator[Rating]:
     if row.sample.error or (options.scale is None and not is_severity(row.scorer)):
         return
     scale = options.scale or (0.0, 4.0)

@@ -19,8 +19,6 @@ import zstandard
 
 from richter.errors import InputError
 
-__all__ = ["Archive", "Unreadable", "decode", "json_lines", "open_bytes", "refuse_unsafe"]
-
 DOCUMENT_LIMIT = 1 << 29  # bytes of one JSON document
 MEMBER_LIMIT = 1 << 28  # bytes of one unpacked member of an archive
 LINE_LIMIT = 1 << 26  # bytes of one line of JSON

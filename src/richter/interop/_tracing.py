@@ -40,8 +40,6 @@ from richter.interop._record import (
 from richter.interop._rows import json_rows, table_rows
 from richter.interop._safe import Unreadable, decode
 
-__all__ = ["PAGES", "read_braintrust", "read_langfuse", "read_langsmith"]
-
 PAGES = ("data", "events", "runs")  # under which the three interfaces answer with a page of records
 _DEPTH = 1000  # steps that are walked up inside a trace
 # Langfuse's own fields that are read here or hold lists, as its bulk export spells them; other lists are scores
@@ -118,10 +116,7 @@ def read_langfuse(path: Path, reading: Reading) -> Iterator[Sample]:
 
 
 def _langfuse_sample(
-    row: Mapping[str, Any],
-    steps: Sequence[Mapping[str, Any]],
-    given: Iterable[Mapping[str, Any]],
-    reading: Reading,
+    row: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], given: Iterable[Mapping[str, Any]], reading: Reading
 ) -> Sample:
     parents = {flat_text(s.get("id")): flat_text(s.get("parent_observation_id")) for s in steps}
     judges = {flat_text(s.get("id")) for s in steps if s.get("type") == "EVALUATOR"}

@@ -10,8 +10,6 @@ from pathlib import Path
 from richter.interop._record import Reading, Sample, Setup, count_number, flat_text, pick
 from richter.interop._rows import table_rows
 
-__all__ = ["UQLM_SCORERS", "read_uqlm"]
-
 # what uqlm calls its scorers: each a confidence in [0, 1]
 UQLM_SCORERS = (
     *("semantic_negentropy", "noncontradiction", "entailment", "exact_match", "cosine_sim", "bert_score", "bleurt"),

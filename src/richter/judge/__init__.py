@@ -1,85 +1,17 @@
 """Severity: the rubric, judging by rules, by judge models and by people, and what the ratings are worth."""
 
-from richter.judge._guard import LoopbackGuard, error_reply, serve_loopback
-from richter.judge._page import RatingPage
-from richter.judge._panel import (
-    AGREE_WITHIN,
-    REPLY_TOKENS,
-    RULES,
-    PanelFailures,
-    PanelScore,
-    Rule,
-    SelfJudging,
-    aggregate,
-    audit_self_judging,
-    deal,
-    judge_decoding,
-    judge_detail,
-    model_identity,
-    panel_failures,
-    rate_answer,
-)
-from richter.judge._prompt import judge_messages, read_reply, reply_schema
-from richter.judge._reliability import (
-    Agreement,
-    Correction,
-    JudgeReport,
-    Tabulated,
-    Undefined,
-    agreement,
-    corrections,
-    judge_report,
-    tabulate,
-)
-from richter.judge._rubric import GRID, Rubric, check_mechanism, check_severity, rubric, snap
-from richter.judge._rules import LABELS, RuleJudge, RuleScore, rule_label
-from richter.judge._sample import SAMPLE_NOTE, Sample, band, draw_sample, extend_sample
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AGREE_WITHIN",
-    "GRID",
-    "LABELS",
-    "REPLY_TOKENS",
-    "RULES",
-    "SAMPLE_NOTE",
-    "Agreement",
-    "Correction",
-    "JudgeReport",
-    "LoopbackGuard",
-    "PanelFailures",
-    "PanelScore",
-    "RatingPage",
-    "Rubric",
-    "Rule",
-    "RuleJudge",
-    "RuleScore",
-    "Sample",
-    "SelfJudging",
-    "Tabulated",
-    "Undefined",
-    "aggregate",
-    "agreement",
-    "audit_self_judging",
-    "band",
-    "check_mechanism",
-    "check_severity",
-    "corrections",
-    "deal",
-    "draw_sample",
-    "error_reply",
-    "extend_sample",
-    "judge_decoding",
-    "judge_detail",
-    "judge_messages",
-    "judge_report",
-    "model_identity",
-    "panel_failures",
-    "rate_answer",
-    "read_reply",
-    "reply_schema",
-    "rubric",
-    "rule_label",
-    "serve_loopback",
-    "snap",
-    "tabulate",
-]
+from richter._lazy import lazy
+
+if TYPE_CHECKING:
+    from richter.judge._guard import *
+    from richter.judge._page import *
+    from richter.judge._panel import *
+    from richter.judge._prompt import *
+    from richter.judge._reliability import *
+    from richter.judge._rubric import *
+    from richter.judge._rules import *
+    from richter.judge._sample import *
+
+lazy(__name__)

@@ -8,18 +8,6 @@ from collections.abc import Callable, Iterable
 
 from richter.bench import Entity, content_words, normalise_name
 
-__all__ = [
-    "Mention",
-    "asserts",
-    "claims_code",
-    "code_tokens",
-    "invented_names",
-    "leading_sentences",
-    "mentions",
-    "numbers",
-    "unknown_names",
-]
-
 Lookup = Callable[[str], tuple[Entity, ...]]
 
 _TOKEN = re.compile(

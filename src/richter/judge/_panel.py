@@ -144,11 +144,7 @@ def aggregate(
 
 
 async def rate_answer(
-    asker: Asks,
-    models: Mapping[str, Model],
-    judges: Sequence[Condition],
-    item: Item,
-    answer: Answer,
+    asker: Asks, models: Mapping[str, Model], judges: Sequence[Condition], item: Item, answer: Answer
 ) -> list[Rating]:
     """Ask the primary and the secondary judge, and a third when they differ by more than 1.0 or one fails.
 

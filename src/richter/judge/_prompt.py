@@ -8,7 +8,7 @@ from richter.errors import CallFailed
 from richter.judge._rubric import GRID, rubric
 from richter.records import Item, fence, last_object, storable
 
-__all__ = ["Detail", "judge_messages", "read_reply", "reply_schema"]
+__all__ = ["judge_messages", "read_reply", "reply_schema"]
 
 Detail = Literal["full", "brief"]
 REASON_LENGTH: Mapping[Detail, int] = {"full": 240, "brief": 60}

@@ -41,6 +41,7 @@ __all__ = [
     "Correction",
     "JudgeReport",
     "Tabulated",
+    "Undefined",
     "agreement",
     "corrections",
     "judge_report",
@@ -228,11 +229,7 @@ class JudgeReport(Result):
 
 
 def judge_report(
-    judges: Tabulated,
-    reference: Tabulated | None,
-    *,
-    strata: Mapping[Key, str] | None = None,
-    rng: np.random.Generator,
+    judges: Tabulated, reference: Tabulated | None, *, strata: Mapping[Key, str] | None = None, rng: np.random.Generator
 ) -> JudgeReport:
     """Bias, overcall, sensitivity and PPV of each judge and of their mean; effective judges; leniency; missing scores.
 

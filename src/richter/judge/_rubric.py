@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
 
-__all__ = ["GRID", "Example", "Level", "Mechanism", "Rubric", "check_mechanism", "check_severity", "rubric", "snap"]
+__all__ = ["GRID", "Rubric", "check_mechanism", "check_severity", "rubric", "snap"]
 
 GRID = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 

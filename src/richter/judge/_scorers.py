@@ -11,8 +11,6 @@ from richter.errors import InputError, MissingPart
 from richter.llm import Job, Model, resolve
 from richter.records import Answer, Decoding
 
-__all__ = ["TokenNll", "check_nll_model", "nll_job", "read_nll", "toxicity"]
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class TokenNll:

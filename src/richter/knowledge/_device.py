@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["top_k_on_accelerator"]
-
 SMALLEST_ROWS = 100_000  # below, a processor is done before torch is loaded
 COPIED_ROWS = 1_000_000  # at a time
 ROOM = 1.25  # device memory wanted, as a multiple of the vectors: products of a block and the best of groups

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from richter.errors import InputError, MissingPart
 
-__all__ = ["EMBEDDING", "Embed", "Embedder", "embed", "open_embedder"]
+__all__ = ["EMBEDDING", "Embedder", "embed", "open_embedder"]
 
 EMBEDDING = "wordllama-256"
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]

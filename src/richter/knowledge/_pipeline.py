@@ -20,8 +20,6 @@ from richter.knowledge._ingest import Documents
 from richter.knowledge._prepare import Prepared, cut, prepare
 from richter.records import Document
 
-__all__ = ["prepared_blocks"]
-
 BLOCKS_A_WORKER = 16  # in a window: what ends a window early or late is then little beside it
 WINDOW_BLOCKS = 512  # at most: some 250 MB of text
 PROBE = "A probe: every machine must turn this sentence into the same vector."

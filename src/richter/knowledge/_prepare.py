@@ -14,8 +14,6 @@ from richter.knowledge._embed import Embed
 from richter.knowledge._ingest import Documents
 from richter.records import Document
 
-__all__ = ["Prepared", "cut", "key_of", "prepare"]
-
 T = TypeVar("T")
 
 BLOCK_CHARACTERS = 500_000  # some 2,400 short paragraphs: a fraction of a second of work, a megabyte of vectors

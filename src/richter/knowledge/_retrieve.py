@@ -12,7 +12,7 @@ from richter.knowledge._device import top_k_on_accelerator
 from richter.knowledge._topk import top_k
 from richter.records import Interval, Result
 
-__all__ = ["SPARE", "Candidates", "Recall", "Retrieval", "find_similar", "measure_recall", "nearest_of"]
+__all__ = ["Recall", "Retrieval", "find_similar", "measure_recall"]
 
 Retrieval = Literal["two-level", "exact", "index"]
 Candidates = Callable[[NDArray[np.float32], int], NDArray[np.int64]]  # queries, how many -> rows, -1 where fewer

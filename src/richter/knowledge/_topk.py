@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from richter.errors import InputError
 
-__all__ = ["BLOCK_BYTES", "top_k"]
+__all__ = ["top_k"]
 
 BLOCK_BYTES = 32 * 2**20  # scores and converted rows of one block, at most
 GROUP = 64  # scores that are looked at together

@@ -4,8 +4,6 @@ import torch
 
 from richter.errors import InputError
 
-__all__ = ["top_k_on_device"]
-
 GROUP = 64  # rows whose best product is kept in the first pass
 BLOCK_ROWS = 1_600_000  # products of one block: 128 MB for 40 queries
 SCORED_FLOATS = 2**28  # entries of the rows that are scored in float32 at a time: 1 GiB

@@ -7,8 +7,6 @@ from typing import Any
 
 from richter.records import Answer
 
-__all__ = ["admit", "amount", "count"]
-
 MOST_TOKENS = 2**53  # of one reply: what every reader of JSON can hold
 LONGEST_WORD = 200  # of a reason for finishing
 

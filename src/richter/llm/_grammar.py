@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-__all__ = ["choices_grammar", "tokens_grammar"]
-
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 

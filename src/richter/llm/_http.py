@@ -22,8 +22,6 @@ from richter.llm._providers import Endpoint, ModelSpec, endpoint
 from richter.llm._reply import LONGEST_ASIDE, error_message, read_answer, refused_parameter, retry_after_s
 from richter.records import Answer, Decoding, printable
 
-__all__ = ["HttpModel"]
-
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 IDS_TO_TRUST = 20  # distinct ones, before a second reply with one of them says something
 LONGEST_BODY = 32 * 1024 * 1024

@@ -10,8 +10,6 @@ from richter.llm._prices import Price
 from richter.llm._providers import ModelSpec
 from richter.records import Answer, Decoding, printable
 
-__all__ = ["InspectModel"]
-
 
 class InspectModel:
     """A model by Inspect's own name (`inspect/anthropic/...`).

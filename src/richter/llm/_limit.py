@@ -3,8 +3,6 @@
 import asyncio
 from collections import deque
 
-__all__ = ["AdaptiveLimit"]
-
 
 class AdaptiveLimit:
     """Additive increase, multiplicative decrease: each success adds 1/limit, each "slow down" halves the limit.

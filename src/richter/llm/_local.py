@@ -19,8 +19,6 @@ from richter.llm._grammar import choices_grammar, tokens_grammar
 from richter.llm._model import Message, draw_seed
 from richter.records import Answer, Decoding
 
-__all__ = ["LocalModel", "check_gguf"]
-
 # llama.cpp's threads spin while they wait unless told not to, and starve each other on a busy machine; OpenMP reads
 # this when it is loaded, so it must be set before anything imports xllamacpp
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from richter.errors import RichterError
 from richter.records import Answer, Decoding
 
-__all__ = ["AttemptFailed", "Message", "Model", "Refused", "TryAgain", "draw_seed"]
+__all__ = ["Message", "Model"]
 
 # {"role": "system" | "user" | "assistant", "content": ...}; a single message of role "text" is a raw text to be
 # continued (no chat template), as cloze questions need it.

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from richter.errors import InputError, MissingKey, UnknownProvider
 from richter.llm._weights import WEIGHTS
 
-__all__ = ["BUILT_IN", "PROVIDERS", "Endpoint", "ModelSpec", "Provider", "endpoint", "resolve"]
+__all__ = ["BUILT_IN", "PROVIDERS", "ModelSpec", "resolve"]
 
 BUILT_IN = "local/smollm2"
 

@@ -19,8 +19,6 @@ from richter.llm._model import AttemptFailed, Message, Model, Refused, TryAgain
 from richter.llm._providers import resolve
 from richter.records import Answer, Decoding
 
-__all__ = ["RemoteModel"]
-
 # what comes within these times travels together: a message of Ray's costs several times what a call does
 GATHER_ANSWERS_S = 0.02
 GATHER_QUESTIONS_S = 0.005

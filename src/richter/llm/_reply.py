@@ -12,8 +12,6 @@ from richter.llm._model import Refused, TryAgain
 from richter.llm._prices import Price
 from richter.records import Answer, printable
 
-__all__ = ["error_message", "read_answer", "refused_parameter", "retry_after_s"]
-
 LONGEST_ASIDE = 2**20
 _BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, ArithmeticError)
 

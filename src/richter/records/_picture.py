@@ -9,7 +9,7 @@ from typing import Protocol
 from richter.records._plain import Result
 from richter.records._text import printable
 
-__all__ = ["Mark", "Shown", "Span", "picture"]
+__all__ = ["Mark", "Shown", "picture"]
 
 _LABEL, _PLOT, _VALUE, _ROW = 230, 300, 190, 22  # pixels
 _LONGEST = 40  # characters of a label; the whole text is in the mark's tooltip

@@ -34,8 +34,7 @@ _MARKUP = re.compile(r"[\\`*_\[\]|~#$]|(?P<entity>[<>&@])")
 # Mentions, references to issues and commits, and links by themselves are looked for in the rendered page, where neither
 # backslash nor entity is left. They need their characters side by side, so something invisible goes between.
 _REFERENCE = re.compile(
-    r"""[@#!&~%$](?=[\w"'])|:(?=//)|\bwww(?=\.)|\bgh-(?=\d)|\bmailto(?=:)|\bxmpp(?=:)""",
-    re.IGNORECASE,
+    r"""[@#!&~%$](?=[\w"'])|:(?=//)|\bwww(?=\.)|\bgh-(?=\d)|\bmailto(?=:)|\bxmpp(?=:)""", re.IGNORECASE
 )
 _COMMIT = re.compile(r"\b[0-9a-f]{7,}\b", re.IGNORECASE)
 _APART = "\u200b"

@@ -9,8 +9,6 @@ import altair as alt
 from richter.report._figure import Figure, Row, chart, facets, figure, shown_names
 from richter.report._words import count, name, number, percent
 
-__all__ = ["calibration_figures"]
-
 SOURCES = {
     "sem1": "Sem1",
     "sem2": "Sem2",

@@ -10,8 +10,6 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-__all__ = ["DocsPage", "docs_id", "docs_pages"]
-
 _LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.S)
 _HEADING = re.compile(r"<(/?)h([1-6])>")
 

@@ -18,7 +18,7 @@ from richter.records import Item, printable
 from richter.store import RunLike, open_ledger
 from richter.tables import Tables, tables_of
 
-__all__ = ["CUT", "IN_FULL", "WHOLE", "Evidence", "read_evidence"]
+__all__ = ["Evidence", "read_evidence"]
 
 CUT = 200  # characters of an answer, question or reason
 IN_FULL = 2_000  # the most severe answers come whole

@@ -13,25 +13,7 @@ from typing import Any
 
 import altair as alt
 
-__all__ = [
-    "COLOURS",
-    "CONDITION_COLOURS",
-    "CONFIG",
-    "MOST_COLOURED",
-    "RAMP",
-    "SHAPES",
-    "Figure",
-    "Row",
-    "chart",
-    "colour",
-    "facets",
-    "figure",
-    "leading",
-    "log_ticks",
-    "shape",
-    "shown_names",
-    "with_colours",
-]
+__all__ = ["Figure"]
 
 Row = dict[str, Any]
 

@@ -8,8 +8,6 @@ import altair as alt
 from richter.report._figure import Figure, Row, chart, facets, figure, leading, log_ticks
 from richter.report._words import among, count, name, number
 
-__all__ = ["floors_figures"]
-
 MEASURES = {
     "accuracy": "accuracy (points)",
     "catastrophic_rate": "rate of severity 3 and over (points)",

@@ -8,8 +8,6 @@ import altair as alt
 from richter.report._figure import Figure, Row, chart, facets, figure
 from richter.report._words import name, number, percent, signed
 
-__all__ = ["judges_figures"]
-
 GOOD_ENOUGH = 0.667  # Krippendorff's lowest alpha for tentative conclusions
 
 

@@ -9,8 +9,6 @@ import altair as alt
 from richter.report._figure import SHAPES, Figure, Row, chart, colour, facets, figure, leading, shown_names
 from richter.report._words import among, count, name, number, percent
 
-__all__ = ["search_figures"]
-
 MOST_CATEGORIES = 6  # told apart on the map
 OTHERS = "others"
 

@@ -21,8 +21,6 @@ from richter.report._figure import (
 )
 from richter.report._words import among, name, number, percent
 
-__all__ = ["severity_figures"]
-
 CATASTROPHIC = 3.0
 SEVERITY_AXIS = alt.Axis(values=[0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4], format=".1f")
 

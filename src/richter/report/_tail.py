@@ -8,8 +8,6 @@ import altair as alt
 from richter.report._figure import MOST_COLOURED, Figure, Row, chart, colour, facets, figure, leading, shown_names
 from richter.report._words import count, name, number
 
-__all__ = ["tail_figures"]
-
 GATES = {
     "G1": "equal mean",
     "G2": "equal tail mean",

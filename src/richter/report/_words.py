@@ -6,8 +6,6 @@ from typing import Any
 
 from richter.records import printable
 
-__all__ = ["among", "count", "interval_words", "name", "number", "percent", "points", "signed", "times"]
-
 
 def _finite(value: Any) -> float | None:
     """A number, or None where there is none: undefined and infinite values are not numbers to print."""

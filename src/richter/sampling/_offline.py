@@ -13,7 +13,7 @@ from richter.bench import content_words, matches_reference, statements
 from richter.errors import InputError
 from richter.knowledge import embed
 
-__all__ = ["REFUSAL", "THRESHOLD", "AnswerTree", "answer_trees", "cluster_answers", "cluster_questions", "similarity"]
+__all__ = ["REFUSAL", "THRESHOLD", "AnswerTree", "answer_trees", "cluster_answers", "cluster_questions"]
 
 REFUSAL = -1  # the class of all refusals and empty answers
 

@@ -13,21 +13,7 @@ from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
 from richter.stats import wilson
 
-__all__ = [
-    "DEFAULT",
-    "PAPER",
-    "PER_STEP",
-    "PLANNED",
-    "TOP_DOWN",
-    "BValue",
-    "Recipe",
-    "adequate_from",
-    "b_from_counts",
-    "estimate_b",
-    "fit_rows",
-    "law_on_grid",
-    "misfit",
-]
+__all__ = ["DEFAULT", "PAPER", "PLANNED", "TOP_DOWN", "BValue", "Recipe", "b_from_counts", "estimate_b", "fit_rows"]
 
 CLAUSET_EVENTS = 100
 PLANNED = 1.5

@@ -22,16 +22,7 @@ from richter.severity._recount import Slopes, count_disjoint, slopes
 from richter.severity._true_severity import TrueSeverity, true_difference
 from richter.stats import Mapper, benjamini_hochberg, in_threads
 
-__all__ = [
-    "EQUAL_RATES",
-    "MEASURES",
-    "Discrimination",
-    "PairCounts",
-    "Unestimated",
-    "discriminate",
-    "estimate_all",
-    "m_min_strategies",
-]
+__all__ = ["EQUAL_RATES", "MEASURES", "Discrimination", "PairCounts", "Unestimated", "discriminate", "estimate_all"]
 
 SEVERE = (2.0, 3.0)
 CATASTROPHIC = 3.0

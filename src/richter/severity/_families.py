@@ -28,15 +28,7 @@ from richter.records import Result
 from richter.severity._b_value import TOLERANCE
 from richter.severity._grid import DELTA, POSITIVE, count_levels
 
-__all__ = [
-    "FAMILIES",
-    "FamilyComparison",
-    "FamilyFit",
-    "PairTest",
-    "families_from_counts",
-    "family_probabilities",
-    "fit_families",
-]
+__all__ = ["FAMILIES", "FamilyComparison", "FamilyFit", "PairTest", "family_probabilities", "fit_families"]
 
 FAMILIES = ("power_law", "truncated_power_law", "exponential", "stretched_exponential", "lognormal")
 _PARAMETERS = {

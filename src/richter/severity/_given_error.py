@@ -21,7 +21,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
 from richter.stats import clopper_pearson
 
-__all__ = ["Paired", "graver_error", "linearised", "mean_given_error", "paired", "severe_rate", "severity_given_error"]
+__all__ = ["graver_error", "mean_given_error", "severe_rate", "severity_given_error"]
 
 FEW = 20  # below so many counts on either side of a share the normal form claims falsely: 13.5% where 5% is promised
 FEWEST_FREEDOM = 4.0

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
 
-__all__ = ["DELTA", "LEVELS", "POSITIVE", "TOP", "count_joint", "count_levels", "level_index", "rescale", "snap"]
+__all__ = ["POSITIVE", "count_levels", "rescale", "snap"]
 
 DELTA = 0.5
 TOP = 4.0

@@ -15,11 +15,7 @@ __all__ = ["human_corrected_table"]
 
 
 def human_corrected_table(
-    severity: ArrayLike,
-    human: ArrayLike,
-    *,
-    strata: ArrayLike | None = None,
-    level: float = 0.95,
+    severity: ArrayLike, human: ArrayLike, *, strata: ArrayLike | None = None, level: float = 0.95
 ) -> DeploymentTable:
     """`deployment_table` for human severity: `severity` as judged, `human` the label or NaN, answer by answer.
 

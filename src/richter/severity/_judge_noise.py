@@ -18,12 +18,10 @@ from richter.stats import Leniency, Mapper, leniency, run_trials
 
 __all__ = [
     "HierarchicalBootstrap",
-    "counts_without_judge",
     "hierarchical_bootstrap",
     "judge_leniency",
     "leave_one_judge_out_counts",
     "reweight_judges",
-    "reweighted_counts",
 ]
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["AKI", "CENSORED", "CODES", "EXACT", "TRUNCATED", "fit_fixed", "fit_from", "fit_selected", "fit_top_down"]
-
 AKI, EXACT, TRUNCATED, CENSORED = 0, 1, 2, 3
 CODES = {"aki": AKI, "exact": EXACT, "truncated": TRUNCATED, "censored": CENSORED}
 

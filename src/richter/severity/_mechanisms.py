@@ -11,7 +11,7 @@ from scipy.stats import chi2, random_table
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 
-__all__ = ["Coupling", "couple", "mechanisms_by_severity", "mechanisms_by_size", "severity_band", "size_class"]
+__all__ = ["Coupling", "couple", "mechanisms_by_severity", "mechanisms_by_size"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

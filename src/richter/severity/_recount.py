@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 
-__all__ = ["Recount", "Slopes", "matched_pairs", "recount", "slopes"]
+__all__ = ["Recount", "recount"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,16 +12,7 @@ from richter.severity._grid import POSITIVE, snap
 from richter.severity._recount import Recount, Slopes, count_disjoint, recount, slopes
 from richter.severity._scores import Scores
 
-__all__ = [
-    "AGGREGATIONS",
-    "aggregate_judges",
-    "aggregation_rules",
-    "counts_of",
-    "dual_coverage",
-    "exceedance_sweep",
-    "fixed_m_min",
-    "leave_one_domain_out",
-]
+__all__ = ["aggregation_rules", "dual_coverage", "exceedance_sweep", "fixed_m_min", "leave_one_domain_out"]
 
 AGGREGATIONS = ("primary_only", "secondary_only", "max_severity", "min_severity", "mean")
 

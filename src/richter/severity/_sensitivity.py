@@ -143,12 +143,7 @@ class Subsampling(Result):
 
 
 def subsample_stability(
-    scores: Scores,
-    *,
-    share: float = 0.5,
-    n_trials: int = 100,
-    recipe: Recipe = DEFAULT,
-    rng: np.random.Generator,
+    scores: Scores, *, share: float = 0.5, n_trials: int = 100, recipe: Recipe = DEFAULT, rng: np.random.Generator
 ) -> Subsampling:
     """S3: standard deviation over mean of b on `n_trials` random subsets of items, drawn without replacement."""
     if not 0 < share < 1:

@@ -184,10 +184,7 @@ def _condition(
             families = families_from_counts(counts, n_resamples=min(n_resamples, 500), rng=rng)
         except TooFewErrors:  # the slope's reason, kept in its `Unestimated`, says the same
             families = None
-        more = {
-            "slope": found.conditions[name],
-            "rates": deployment_table(severity, traffic=traffic, level=level),
-        }
+        more = {"slope": found.conditions[name], "rates": deployment_table(severity, traffic=traffic, level=level)}
     return ConditionSeverity(
         n=n,
         errors=errors,

@@ -15,14 +15,7 @@ from richter.severity._robustness import counts_of
 from richter.severity._scores import Scores
 from richter.stats import benjamini_hochberg
 
-__all__ = [
-    "CatastropheTests",
-    "TailSummaries",
-    "catastrophe_tests",
-    "summarise_tails",
-    "tail_ratio",
-    "upper_slope",
-]
+__all__ = ["CatastropheTests", "TailSummaries", "catastrophe_tests", "summarise_tails", "tail_ratio", "upper_slope"]
 
 
 def upper_slope(counts: NDArray[np.float64]) -> float:

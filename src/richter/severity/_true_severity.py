@@ -203,13 +203,7 @@ def severity_by_confusion(
     above = n * float(shares[0, level_index(m_min) :].sum())
     why = f"about {above:.0f} errors at or above {m_min:g} are too few for a slope: {FEWEST_ABOVE} are needed"
     return _summary(
-        shares[0],
-        shares[1:],
-        n=n,
-        basis=basis,
-        m_min=m_min,
-        blocked=why if above < FEWEST_ABOVE else None,
-        level=level,
+        shares[0], shares[1:], n=n, basis=basis, m_min=m_min, blocked=why if above < FEWEST_ABOVE else None, level=level
     )
 
 

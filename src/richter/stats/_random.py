@@ -3,8 +3,6 @@
 import numba
 import numpy as np
 
-__all__ = ["index_pair", "stream_seed"]
-
 
 def stream_seed(rng: np.random.Generator) -> np.uint64:
     """A seed for `index_pair`."""

@@ -5,8 +5,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError, TooFewErrors
 
-__all__ = ["level_counts", "paired_ratings", "ratings_table"]
-
 Floats = NDArray[np.float64]
 
 # Ordinal and nominal measures compare every level with every other; a scale has a few levels, a measurement thousands.

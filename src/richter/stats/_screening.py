@@ -219,11 +219,7 @@ def screen(
             specificity = _ratio(amounts["passed"], amounts["overcalled"], counts["passed"], rest, level)
         rows.append(
             ThresholdRow(
-                threshold=float(threshold),
-                sensitivity=sensitivity,
-                ppv=ppv,
-                specificity=specificity,
-                confusion=shares,
+                threshold=float(threshold), sensitivity=sensitivity, ppv=ppv, specificity=specificity, confusion=shares
             )
         )
     bias, limits = float(np.mean(given - truth)), None

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["BATCH", "Mapper", "in_threads", "run_tasks", "run_trials"]
+__all__ = ["Mapper", "in_threads", "run_tasks", "run_trials"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -40,11 +40,7 @@ def in_threads(function: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]
 
 
 def run_tasks(
-    work: Callable[[T, np.random.Generator], R],
-    tasks: Sequence[T],
-    *,
-    rng: np.random.Generator,
-    mapper: Mapper = map,
+    work: Callable[[T, np.random.Generator], R], tasks: Sequence[T], *, rng: np.random.Generator, mapper: Mapper = map
 ) -> list[R]:
     """`work(task, rng)` for every task, each with a generator spawned from `rng`; results in the order of tasks."""
     return list(mapper(functools.partial(_work, work), list(zip(tasks, rng.spawn(len(tasks)), strict=True))))

@@ -20,7 +20,7 @@ import msgspec
 from richter.store._database import Database, Transaction, Values
 from richter.store._schema import CHAIN
 
-__all__ = ["SEALED", "Damage", "Watched", "check_chain", "is_sealed", "new_writer", "seal_of"]
+__all__ = ["Damage"]
 
 MOST_NAMED = 100
 CHUNK = 10_000  # records of one row of the chain, where a ledger from before it is sealed

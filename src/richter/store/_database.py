@@ -8,8 +8,6 @@ from typing import Any, Protocol, TypeVar
 
 from richter.errors import LedgerError
 
-__all__ = ["Database", "Transaction", "UnstorableValue"]
-
 T = TypeVar("T")
 Values = Sequence[Any]
 

@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-__all__ = ["Grouped"]
-
 GROUP_S = 0.005  # what arrives within this time is done together
 
 T = TypeVar("T")

@@ -10,19 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 from richter.errors import InputError
 from richter.store._sqlite import LEDGER_NAME
 
-__all__ = [
-    "DatabaseRun",
-    "Place",
-    "RunLike",
-    "can_name",
-    "is_database",
-    "is_run",
-    "named_run",
-    "run_folder",
-    "run_part",
-    "run_place",
-    "whole_run",
-]
+__all__ = ["DatabaseRun", "Place", "RunLike", "is_database", "is_run", "run_folder", "run_part", "run_place"]
 
 SCHEMES = ("postgresql://", "postgres://")
 DEFAULT_NAME = "richter"

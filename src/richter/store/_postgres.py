@@ -22,8 +22,6 @@ from richter.store._database import Transaction, UnstorableValue, Values
 from richter.store._place import DatabaseRun, can_name, named_run
 from richter.store._schema import CLOCK, MARK, MIGRATIONS, SHARED, check_version, for_postgres
 
-__all__ = ["PostgresDatabase", "database_runs"]
-
 CONNECT_S = 10.0
 COMMAND_S = 60.0  # a server that says nothing for so long is taken for lost
 RECONNECT_S = 60.0  # how long a lost server is waited for

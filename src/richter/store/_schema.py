@@ -4,18 +4,6 @@ import re
 
 from richter.errors import LedgerError, LedgerNewer
 
-__all__ = [
-    "APPLICATION_ID",
-    "CHAIN",
-    "CLOCK",
-    "JOURNAL",
-    "MARK",
-    "MIGRATIONS",
-    "SHARED",
-    "check_version",
-    "for_postgres",
-]
-
 CHAIN = "2026-11 hash chain"  # the migration that began it
 APPLICATION_ID = 0x52494348  # "RICH": tells our files from any other SQLite database
 

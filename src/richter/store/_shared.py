@@ -11,8 +11,6 @@ from richter.store._database import Transaction
 from richter.store._postgres import PostgresDatabase
 from richter.store._spending import Spender, Usage
 
-__all__ = ["Worker"]
-
 LEASE_S = 30.0  # a worker that has not been heard of for so long is taken for dead
 BEAT_S = 5.0
 

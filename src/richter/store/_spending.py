@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from richter.errors import LedgerError, StorageError
 from richter.store._database import Database, Transaction
 
-__all__ = ["Attempt", "Limits", "Room", "Spender", "Usage"]
+__all__ = ["Attempt", "Limits", "Room", "Usage"]
 
 _BEGIN = """
     INSERT INTO workers VALUES (?1, ?2, clock(), clock() + ?3, 0, 0, 0, 0.0, 0)

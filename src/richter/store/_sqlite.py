@@ -16,7 +16,7 @@ from richter.store._chain import Watched, check_chain, is_sealed, new_writer
 from richter.store._database import Transaction, UnstorableValue, Values
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
 
-__all__ = ["LEDGER_NAME", "SPENDING_LOCK", "SqliteDatabase", "is_locked", "take_lock"]
+__all__ = ["LEDGER_NAME"]
 
 LEDGER_NAME = "ledger.sqlite"
 LOCK_NAME = "ledger.lock"

@@ -11,8 +11,6 @@ from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
-__all__ = ["FIELDS", "part_of_frame"]
-
 # a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
 FIELDS: dict[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "id", "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",

@@ -8,8 +8,6 @@ import polars as pl
 from richter.tables._part import ROW
 from richter.tables._tables import KEY
 
-__all__ = ["confidences"]
-
 Key = tuple[str, str, int]
 Texts = tuple[Key, str, Sequence[str], Sequence[float]]
 

@@ -11,8 +11,6 @@ from richter.tables._confidence import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
-__all__ = ["part_of_logs"]
-
 
 def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
     """All logs together: what names a condition is what differs between them."""

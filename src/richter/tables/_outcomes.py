@@ -17,7 +17,7 @@ from richter.tables._tables import KEY, Tables, severity_of
 if TYPE_CHECKING:
     from richter.severity import Scores
 
-__all__ = ["CATASTROPHIC", "outcomes", "severity_scores"]
+__all__ = ["CATASTROPHIC", "chance_of", "item_codes", "outcomes", "question_codes", "severity_scores"]
 
 CATASTROPHIC = 3.0  # the severity from which an answer is catastrophic, on 0..4
 _OF_ANSWERS = {"tokens": "tokens_out", "latency": "latency_s", "money": "money_usd"}

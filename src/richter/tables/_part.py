@@ -7,19 +7,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.records import Better, Item, printable
-from richter.tables._tables import (
-    ANSWERS,
-    KEY,
-    KINDS,
-    RATINGS,
-    SCORES,
-    ReadOptions,
-    Tables,
-    counting_kind,
-    severity_of,
-)
-
-__all__ = ["OTHERS", "ROW", "Part", "assemble", "frame_of", "severities"]
+from richter.tables._tables import ANSWERS, KEY, KINDS, RATINGS, SCORES, ReadOptions, Tables, counting_kind, severity_of
 
 # an answer with its main score before it is known what that is
 ROW: dict[str, type[pl.DataType]] = {

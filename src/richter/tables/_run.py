@@ -12,8 +12,6 @@ from richter.tables._confidence import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of
 from richter.tables._tables import KEY, RATINGS
 
-__all__ = ["part_of_ledger"]
-
 
 def part_of_ledger(ledger: Ledger) -> Part:
     """The answers of a ledger with grades, confidences and ratings."""

@@ -13,7 +13,7 @@ from richter.errors import InputError
 from richter.interop import RatingKind
 from richter.records import Better, Item, printable
 
-__all__ = ["ANSWERS", "KEY", "KINDS", "RATINGS", "SCORES", "ReadOptions", "Tables", "severity_of"]
+__all__ = ["KEY", "ReadOptions", "Tables", "severity_of"]
 
 KEY = ("item", "condition", "draw")
 _KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}

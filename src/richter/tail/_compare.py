@@ -9,8 +9,6 @@ from richter.tail._gates import evaluate_gates, verdict_of
 from richter.tail._plan import TailPlan
 from richter.tail._resample import Resampled, percentile
 
-__all__ = ["compare_pair", "remarks_on"]
-
 
 def compare_pair(
     a: ConditionTail,
@@ -71,12 +69,7 @@ def _needed(a: ConditionTail, gates: Sequence[Gate]) -> int:
 
 
 def _sentence(
-    a: ConditionTail,
-    b: ConditionTail,
-    plan: TailPlan,
-    gates: Sequence[Gate],
-    verdict: Verdict,
-    blocked_by: str | None,
+    a: ConditionTail, b: ConditionTail, plan: TailPlan, gates: Sequence[Gate], verdict: Verdict, blocked_by: str | None
 ) -> str:
     by_name = {g.name: g for g in gates}
     if verdict is Verdict.VERIFIED:

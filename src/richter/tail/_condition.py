@@ -18,7 +18,7 @@ from richter.tail._tvar import tvar
 
 GOF_RESAMPLES = 1_999  # a p-value of 0.05 is then known to 0.005
 
-__all__ = ["ConditionTail", "Neighbour", "Stability", "condition_tail", "exceedances_above", "stability_of"]
+__all__ = ["ConditionTail", "condition_tail"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +140,7 @@ def condition_tail(
 
 
 def _goodness(
-    x: NDArray[np.float64],
-    fit: GpdFit,
-    plan: TailPlan,
-    rng: np.random.Generator,
-    possible: NDArray[np.float64] | None,
+    x: NDArray[np.float64], fit: GpdFit, plan: TailPlan, rng: np.random.Generator, possible: NDArray[np.float64] | None
 ) -> GofResult:
     method = plan.gof_method
     if method == "auto":
@@ -177,10 +173,7 @@ def stability_of(descending: NDArray[np.float64], q: float, fit: GpdFit, plan: T
         if noise > 0:
             chance *= float(2 * ndtr(plan.stability_tolerance / noise) - 1)
     return Stability(
-        low=low,
-        high=high,
-        largest_move=max((abs(end.xi - fit.xi) for end in ends), default=math.nan),
-        chance=chance,
+        low=low, high=high, largest_move=max((abs(end.xi - fit.xi) for end in ends), default=math.nan), chance=chance
     )
 
 

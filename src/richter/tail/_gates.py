@@ -8,7 +8,7 @@ from richter.tail._condition import ConditionTail
 from richter.tail._plan import TailPlan
 from richter.tail._size import required_exceedances
 
-__all__ = ["GATES", "evaluate_gates", "first_failed", "verdict_of"]
+__all__ = ["GATES", "evaluate_gates", "verdict_of"]
 
 GATES = ("G1", "G2", "G3", "G4", "G5", "P1", "P2")
 

@@ -15,7 +15,7 @@ from richter.records import Result
 from richter.tail import _kernels
 from richter.tail._gpd import fit_gpd, seeds_from
 
-__all__ = ["GofResult", "gof_critical", "gof_p_value", "gpd_gof", "rounding_step"]
+__all__ = ["GofResult", "gpd_gof"]
 
 Statistic = Literal["ad", "cvm"]
 _MODES = 100  # eigenfunctions kept; the rest enters through its mean

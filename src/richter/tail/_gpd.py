@@ -13,7 +13,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.tail import _kernels
 
-__all__ = ["GpdFit", "fit_gpd", "seeds_from"]
+__all__ = ["GpdFit", "fit_gpd"]
 
 MIN_EXCEEDANCES = 10  # below this the likelihood of two parameters says next to nothing
 

@@ -12,8 +12,6 @@ import numpy as np
 from numba import njit, prange, uint64
 from numpy.typing import NDArray
 
-__all__ = ["bootstrap_rows", "edf_statistics", "fit_rows", "fit_weighted", "profile_point", "simulate_gof", "sums"]
-
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int32]
 

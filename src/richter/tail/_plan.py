@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from richter.errors import PlanError
 from richter.records import Result
 
-__all__ = ["LEAVE_REASONS", "TRANSFORMS", "Step", "TailPlan", "UserTransform"]
+__all__ = ["LEAVE_REASONS", "TRANSFORMS", "Step", "TailPlan"]
 
 TRANSFORMS = ("identity", "logit", "log", "cloglog")
 LEAVE_REASONS = ("bounded", "gof")

@@ -15,8 +15,6 @@ from richter.tail._condition import ConditionTail, exceedances_above
 from richter.tail._gpd import seeds_from
 from richter.tail._plan import TailPlan
 
-__all__ = ["Resampled", "percentile", "resample"]
-
 CHUNK = 250  # resamples a task; each has a seed of its own, so that this changes no number
 
 

@@ -57,11 +57,7 @@ class StabilityScan(Result):
 
 
 def stability_scan(
-    values: ArrayLike,
-    *,
-    quantiles: Sequence[float] | None = None,
-    level: float = 0.95,
-    min_exceedances: int = 200,
+    values: ArrayLike, *, quantiles: Sequence[float] | None = None, level: float = 0.95, min_exceedances: int = 200
 ) -> StabilityScan:
     """Fit the GPD above each threshold; default 60 quantiles from 0.70 to 0.985, as in figure 3.
 

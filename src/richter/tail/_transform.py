@@ -11,7 +11,7 @@ from richter.errors import InputError
 from richter.records import Result
 from richter.tail._plan import UserTransform, name_of
 
-__all__ = ["Bound", "Transformed", "find_bound", "on_half_steps", "transform_scores"]
+__all__ = ["Bound", "find_bound", "on_half_steps", "transform_scores"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,8 +102,7 @@ class StopWhen:
         """The two numbers that the claim's sequence takes from an answer, or None."""
         if self.scorer is None and len(scores) > 1:
             raise InputError(
-                f"The task has several scores ({', '.join(scores)}).",
-                remedy="Name one: StopWhen(.., scorer=..).",
+                f"The task has several scores ({', '.join(scores)}).", remedy="Name one: StopWhen(.., scorer=..)."
             )
         found = scores.get(self.scorer) if self.scorer else next(iter(scores.values()), None)
         if found is None:
