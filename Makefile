@@ -32,6 +32,7 @@ test-fast: $(STAMP)  ## Run the tests that take seconds
 
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
 	@for script in studies/soak_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	RICHTER_KILLS=25 $(BIN)/python -m pytest -q -k sigkill_at_random_moments tests/audit/test_nothing_lost.py
 
 mutants: $(STAMP)  ## Change the rules of verdicts and see whether a test notices
 	$(BIN)/python studies/mutants.py

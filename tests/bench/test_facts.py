@@ -45,8 +45,7 @@ def cells() -> dict[str, list[Cell]]:
 
 @cache
 def bench() -> FactsBench:
-    world()
-    return build_facts(items=2_000, seed=0)
+    return build_facts(items=2_000, seed=0, world=world())
 
 
 def asked(domain: str, relation: str, fact: str) -> Item:
@@ -196,7 +195,7 @@ def test_first_items_unchanged(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_whole_benchmark_unchanged(tmp_path: Path) -> None:
     """The 10,000 items of the public card, byte for byte, on whatever machine this runs."""
-    whole = build_facts(items=10_000, seed=0)
+    whole = build_facts(items=10_000, seed=0, world=world())
     if whole.versions != VERSIONS:
         pytest.skip("the hash is stated for other versions of the sources")
     write_items(whole.items, tmp_path / "f.jsonl")

@@ -87,14 +87,14 @@ def test_three_ratings_recover_the_table_of_errors_recovers_truth(rng: np.random
 def test_three_ratings_cover_rate_and_mean_recovers_truth(rng: np.random.Generator) -> None:
     confusion, p = table(0.6), truth(0.3, 0.6)
     hits = {"mean": 0, "rate": 0}
-    for _ in range(60):
+    for _ in range(40):
         levels = rng.choice(9, size=3000, p=p)
         ratings = np.stack([noisy(confusion, levels, rng) for _ in range(3)], axis=1)
         found = severity_by_ratings({"m": ratings}, n_resamples=100, rng=rng)["m"]
         hits["mean"] += p @ LEVELS in found.mean.interval
         hits["rate"] += p[6:].sum() in found.at_least["3.0"].interval
     print(hits)
-    assert min(hits.values()) / 60 >= 0.93 - 2 * 0.033  # 93% asked for, binomial error at 60 trials
+    assert min(hits.values()) / 40 >= 0.93 - 2 * 0.040  # 93% asked for, binomial error at 40 trials (studies: many more)
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_two_hundred_labels_cover_rate_and_mean_and_block_the_slope_recovers_tru
 ) -> None:
     """Two simulated judges at an ICC of 0.45 (errors of 0.85 sd on these severities), 200 labels."""
     p = truth(0.5, 0.5)
-    trials, hits, slopes = 600, {"mean": 0, "rate": 0}, []
+    trials, hits, slopes = 300, {"mean": 0, "rate": 0}, []
     naive = 0
     for _ in range(trials):
         true = rng.choice(9, size=3000, p=p) / 2
@@ -124,7 +124,7 @@ def test_two_hundred_labels_cover_rate_and_mean_and_block_the_slope_recovers_tru
         if found.b is not None:
             slopes.append(0.5 in found.b.interval)
     print(hits, len(slopes))
-    error = 0.0104  # binomial, at 93% and 600 trials
+    error = 0.0147  # binomial, at 93% and 300 trials (studies: many more)
     assert hits["mean"] / trials >= 0.93 - 2 * error
     assert hits["rate"] / trials >= 0.93 - 2 * error
     assert not slopes  # about 95 labelled errors: b is blocked

@@ -246,12 +246,19 @@ def rater_errors(ratings: ArrayLike, *, steps: int = 500) -> Floats:
             n=len(full),
             needed=9 * FEWEST_LABELS,
         )
-    return _latent(np.stack([(full == k).sum(axis=1) for k in range(9)], axis=1), steps=steps)
+    patterns, which = _patterns(np.stack([(full == k).sum(axis=1) for k in range(9)], axis=1))
+    return _latent(patterns, np.bincount(which), steps=steps)
 
 
-def _latent(votes: NDArray[np.int64], *, start: Floats | None = None, steps: int = 500) -> Floats:
-    """The table of errors behind answers' votes by level (answers x 9), by expectation-maximisation."""
-    patterns, times = np.unique(votes, axis=0, return_counts=True)
+def _patterns(votes: NDArray[np.int64]) -> tuple[Floats, NDArray[np.intp]]:
+    """The different rows of answers' votes by level (answers x 9), and which of them each answer has."""
+    patterns, which = np.unique(votes, axis=0, return_inverse=True)
+    return patterns.astype(float), which.ravel()
+
+
+def _latent(patterns: Floats, times: NDArray[np.int64], *, start: Floats | None = None, steps: int = 500) -> Floats:
+    """The table of errors behind patterns of votes seen so many times, by expectation-maximisation."""
+    patterns, times = patterns[times > 0], times[times > 0]
     distance = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
     table = 0.5**distance if start is None else start
     table = table / table.sum(axis=1, keepdims=True)
@@ -283,16 +290,18 @@ def severity_by_ratings(
     """
     levels = {name: snap(x) for name, x in ratings.items()}
     votes = {name: np.stack([(x == k).sum(axis=1) for k in range(9)], axis=1) for name, x in levels.items()}
-    table = _latent(np.concatenate(list(votes.values())))
+    patterns, which = _patterns(np.concatenate(list(votes.values())))
+    table = _latent(patterns, np.bincount(which))
+    codes = which.reshape(len(votes), -1)
     drawn: dict[str, list[Floats]] = {name: [] for name in votes}
     n_rows = len(next(iter(votes.values())))
     unit = _units(groups, n_rows)
     for _ in range(n_resamples):
         chosen = _resample(unit, n_rows, rng)
-        again = {name: v[chosen] for name, v in votes.items()}
-        own = _latent(np.concatenate(list(again.values())), start=table, steps=60)
-        for name, v in again.items():
-            drawn[name].append(_unmixed(v.sum(axis=0)[None, :] / v.sum(), own)[0])
+        times = np.stack([np.bincount(code[chosen], minlength=len(patterns)) for code in codes])
+        own = _latent(patterns, times.sum(axis=0), start=table, steps=60)
+        for name, counts in zip(votes, times @ patterns, strict=True):
+            drawn[name].append(_unmixed(counts[None, :] / counts.sum(), own)[0])
     out = {}
     for name, v in votes.items():
         n = int((v.sum(axis=1) > 0).sum())
