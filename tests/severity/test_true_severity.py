@@ -94,7 +94,7 @@ def test_three_ratings_cover_rate_and_mean_recovers_truth(rng: np.random.Generat
         hits["mean"] += p @ LEVELS in found.mean.interval
         hits["rate"] += p[6:].sum() in found.at_least["3.0"].interval
     print(hits)
-    assert min(hits.values()) / 40 >= 0.93 - 2 * 0.040  # 93% asked for, binomial error at 40 trials (studies: many more)
+    assert min(hits.values()) / 40 >= 0.93 - 2 * 0.040  # 93% asked for, binomial error at 40 trials
 
 
 @pytest.mark.slow
