@@ -75,7 +75,7 @@ def test_claims_against_a_control_agree_with_their_intervals(rng: np.random.Gene
 @pytest.mark.slow
 def test_false_claims_against_a_control_stay_at_five_in_a_hundred() -> None:
     rng = np.random.default_rng(9)
-    runs, false = 250, 0
+    runs, false = 150, 0
     for _ in range(runs):
         x = outcomes(shared_control(rng, 300, 6, 0.2))
         page = compare_outcomes([x], control="a", rng=rng)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from richter.claims import Question, decide, joint_law
 from richter.errors import InputError
 from richter.records import Claim, Verdict, plain
 from richter.severity import (
@@ -14,6 +15,7 @@ from richter.severity import (
     Unestimated,
     discriminate,
     estimate_all,
+    influences,
     severity_by_labels,
     severity_given_error,
 )
@@ -97,6 +99,41 @@ def test_another_measure_may_come_first_and_a_control_makes_fewer_claims(rng: np
         discriminate(data, control="m9", rng=rng)
     with pytest.raises(InputError, match="not a measure"):
         discriminate(data, primary="size", rng=rng)
+
+
+def test_what_units_add_by_hand() -> None:
+    first, second = np.array([0.0, 1.0, 3.0, np.nan]), np.array([2.0, 0.0, 4.0, 1.0])
+    # errors of the first 1, 3 (mean 2), of the second 2, 4 (mean 3); the fourth item is not rated in both
+    assert influences(first, second) == pytest.approx([-0.5, 0.5, 0.5 - 0.5, 0.0])
+    assert influences(first, second, groups=["x", "y", "x", "y"]) == pytest.approx([-0.5, 0.5])
+    assert influences(first, second, at=3.0) == pytest.approx([-0.25, 0.25, 0.25 - 0.25, 0.0])
+
+
+def test_claims_against_a_control_share_its_errors_recovers_truth() -> None:
+    """Eight equal conditions against one: any false claim in 5%, at a level above that of Holm."""
+    rng, law, false, levels = np.random.default_rng(3), geometric(0.5), 0, []
+    trials = 200
+    for _ in range(trials):
+        data = simulated(rng, [law] * 9, 400, 0.4)
+        pairs = [("m0", f"m{k}") for k in range(1, 9)]
+        sums = np.stack([influences(data[a], data[b]) for a, b in pairs], axis=1)
+        joint = joint_law([("severity_given_error", pair) for pair in pairs], sums, rng=rng, n_resamples=1000)
+        metric = MEASURES["severity_given_error"]
+        found = [severity_given_error(data[a], data[b]) for a, b in pairs]
+        asked = [Question(metric=metric, conditions=p, evidence=e) for p, e in zip(pairs, found, strict=True)]
+        claims = decide(asked, joint=joint)
+        false += any(c.verdict is Verdict.VERIFIED for c in claims)
+        levels.append(joint.alpha(joint.keys, 0.05))
+    assert 2 <= false <= 21  # 5% of 200 is 10; 99.9% of the binomial
+    assert 0.05 / 8 < np.mean(levels) < 0.05 / 4
+
+
+def test_a_control_is_decided_by_the_largest_t(rng: np.random.Generator) -> None:
+    data = simulated(rng, [geometric(0.5)] * 5, 600, 0.4)
+    found = discriminate(data, control="m0", rng=rng, n_resamples=200)
+    assert {c.family.method for c in found.claims if c.primary and c.family} == {"max t"}
+    found = discriminate(data, rng=rng, n_resamples=200)
+    assert {c.family.method for c in found.claims if c.primary and c.family} == {"holm"}
 
 
 def test_unequal_error_rates_are_said(rng: np.random.Generator) -> None:

@@ -10,7 +10,7 @@ from richter.claims._outcomes import Floats, Outcomes
 from richter.claims._units import Sample, as_sample
 from richter.errors import InputError
 
-__all__ = ["JointTests", "joint_tests"]
+__all__ = ["JointTests", "joint_law", "joint_tests"]
 
 BATCHES = 1000  # more units than this are first summed into so many batches at random
 
@@ -79,6 +79,12 @@ def joint_tests(
             w, d = weight[shared], d[shared]
             centred = w * (d - np.average(d, weights=w)) / w.sum()
             sums[:, k] = np.bincount(unit[shared], weights=centred, minlength=units)
+    return joint_law([(sample.metric.name, tuple(pair)) for pair in pairs], sums, rng=rng, n_resamples=n_resamples)
+
+
+def joint_law(keys: Sequence[Key], sums: Floats, *, rng: np.random.Generator, n_resamples: int = 10_000) -> JointTests:
+    """The same from centred contributions summed by unit (units x claims), however the estimates were made."""
+    units = len(sums)
     freedom = max(units - 1, 1)
     if units > BATCHES:
         batch = rng.permutation(units) % BATCHES
@@ -87,11 +93,13 @@ def joint_tests(
     scale = np.sqrt(np.sum(sums**2, axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):
         sums = np.nan_to_num(sums / scale)
-    found = np.empty((n_resamples, len(pairs)))
+    narrow, every = sums.astype(np.float32), sums.sum(axis=0)
+    found = np.empty((n_resamples, len(keys)))
     for start in range(0, n_resamples, 1000):
         size = min(1000, n_resamples - start)
-        signs = 2.0 * rng.integers(0, 2, size=(size, units), dtype=np.int8) - 1.0
-        total = signs @ sums
+        bits = np.frombuffer(rng.bytes(size * -(-units // 8)), dtype=np.uint8).reshape(size, -1)
+        kept = np.unpackbits(bits, axis=1, count=units).astype(np.float32)  # 1: the sign stays
+        total = 2.0 * (kept @ narrow) - every
         t = np.abs(total) / np.sqrt(np.maximum(1 - total**2 / units, 1e-9))
         found[start : start + size] = 2 * stdtr(freedom, -t)
-    return JointTests(keys=tuple((sample.metric.name, tuple(pair)) for pair in pairs), p=found)
+    return JointTests(keys=tuple(keys), p=found)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from richter.claims import METRICS, Evidence, Metric, Question, decide, p_value
+from richter.claims import METRICS, Evidence, JointTests, Metric, Question, decide, joint_law, p_value
 from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Gate, Refused, Shown, Verdict
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts
 from richter.severity._difference import BDifference, compare_b
 from richter.severity._dominance import Dominance, compare_dominance
-from richter.severity._given_error import graver_error, severe_rate, severity_given_error
+from richter.severity._given_error import graver_error, influences, severe_rate, severity_given_error
 from richter.severity._grid import POSITIVE, TOP, snap
 from richter.severity._recount import Slopes, count_disjoint, slopes
 from richter.severity._true_severity import TrueSeverity, true_difference
@@ -25,6 +25,7 @@ from richter.stats import Mapper, benjamini_hochberg, in_threads
 __all__ = ["EQUAL_RATES", "MEASURES", "Discrimination", "PairCounts", "Unestimated", "discriminate", "estimate_all"]
 
 SEVERE = (2.0, 3.0)
+AT = {f"severe_given_error_{at:g}": at for at in SEVERE}
 CATASTROPHIC = 3.0
 EQUAL_RATES = "the error rates are shown equal within the gap"
 
@@ -201,12 +202,13 @@ def discriminate(
     `groups` names each item's group, which is then the unit. Without a law: the mean severity given an error, the
     chance that an error of the second is graver, the share of errors at 2 and at 3 or more, how often an answer is that
     bad, and worse at every severity. By the law: the slope b from a common m_min up, if the law is adequate there on
-    both sides, else blocked. `primary` names the measure whose claims are decided first (Holm over the pairs); the
-    others only if these are all settled. With `corrected` severities (the judges' errors taken into account) their
-    mean given an error is the primary measure, and the scores as judged stand beside it. Every sentence says whether
-    the error rates are shown equal within `max_error_gap`, else that it is about all errors of each. `margin` (mean
-    severity) and `min_gap` (b) bound what counts as equivalent. Scores above 4 are of another scale: no slopes, and no
-    shares at its levels. `mapper` says where pairs are tested and changes no number.
+    both sides, else blocked. `primary` names the measure whose claims are decided first (Holm over the pairs; against a
+    control, means and shares given an error by the law of their largest t); the others only if these are all settled.
+    With `corrected` severities (the judges' errors taken into account) their mean given an error is the primary
+    measure, and the scores as judged stand beside it. Every sentence says whether the error rates are shown equal
+    within `max_error_gap`, else that it is about all errors of each. `margin` (mean severity) and `min_gap` (b) bound
+    what counts as equivalent. Scores above 4 are of another scale: no slopes, and no shares at its levels. `mapper`
+    says where pairs are tested and changes no number.
     """
     if not severity:
         raise InputError("There is no condition to compare.", remedy="Give scores of at least one condition.")
@@ -246,8 +248,11 @@ def discriminate(
     tasks = list(zip(named, rng.spawn(len(named)), strict=True))
     test = partial(_test, columns, groups, fits, gates, recipe, n_resamples, on_grid)
     pairs = list(mapper(test, tasks))
+    joint = None
+    if control is not None and not corrected and (primary == "severity_given_error" or primary in AT):
+        joint = _joint(pairs, columns, groups, primary, rng)
     claims = _claims(
-        pairs, corrected or {}, primary=primary, margin=margin, min_gap=min_gap, max_error_gap=max_error_gap,
+        pairs, corrected or {}, joint, primary=primary, margin=margin, min_gap=min_gap, max_error_gap=max_error_gap,
         level=level, basis=basis, plan=plan, seed=seed,
     )  # fmt: skip
     return Discrimination(
@@ -391,9 +396,25 @@ def _slopes(
         return error.what, gate
 
 
+def _joint(
+    pairs: Sequence[_Pair],
+    columns: Mapping[str, NDArray[np.float64]],
+    groups: ArrayLike | None,
+    primary: str,
+    rng: np.random.Generator,
+) -> JointTests | None:
+    """The law of the primary claims against one control together; without those whose counts are too small for t."""
+    plain = [pair.names for pair in pairs if pair.evidence[primary].p is not None]
+    if not plain:
+        return None
+    sums = [influences(columns[a], columns[b], at=AT.get(primary), groups=groups) for a, b in plain]
+    return joint_law([(primary, names) for names in plain], np.stack(sums, axis=1), rng=rng)
+
+
 def _claims(
     pairs: Sequence[_Pair],
     corrected: Mapping[str, TrueSeverity],
+    joint: JointTests | None,
     *,
     primary: str,
     margin: float | None,
@@ -433,7 +454,7 @@ def _claims(
                     primary=measure == primary and pair not in true, basis=basis,
                 )
             )  # fmt: skip
-    made = decide(questions, level=level, plan=plan, seed=seed)
+    made = decide(questions, level=level, joint=joint, plan=plan, seed=seed)
     alpha = (1 - level) / max(len(pairs), 1)
     claims = [
         _worded(claim, pair, max_error_gap=max_error_gap, alpha=alpha, level=level)

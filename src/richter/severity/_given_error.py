@@ -21,7 +21,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
 from richter.stats import clopper_pearson
 
-__all__ = ["graver_error", "mean_given_error", "severe_rate", "severity_given_error"]
+__all__ = ["graver_error", "influences", "mean_given_error", "severe_rate", "severity_given_error"]
 
 FEW = 20  # below so many counts on either side of a share the normal form claims falsely: 13.5% where 5% is promised
 FEWEST_FREEDOM = 4.0
@@ -37,6 +37,7 @@ class Paired:
     unit: NDArray[np.intp]
     n_units: int
     kind: Unit
+    kept: NDArray[np.bool_]  # of all items given, those that count
 
 
 def paired(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None) -> Paired:
@@ -64,7 +65,7 @@ def paired(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = No
         unit = np.unique(codes[keep], return_inverse=True)[1].astype(np.intp)
     return Paired(
         first=a[keep], second=b[keep], unit=unit, n_units=int(unit.max(initial=-1)) + 1,
-        kind="item" if groups is None else "group",
+        kind="item" if groups is None else "group", kept=np.asarray(keep),
     )  # fmt: skip
 
 
@@ -91,6 +92,24 @@ def severity_given_error(
         values=(mean_a, mean_b), few=(spread_a, spread_b), null=True,
         share=at is not None,
     )  # fmt: skip
+
+
+def influences(
+    first: ArrayLike, second: ArrayLike, *, at: float | None = None, groups: ArrayLike | None = None
+) -> Floats:
+    """What each unit adds to `severity_given_error`'s difference: (f(S) - m) / n of the second minus the first.
+
+    Over all units of the items given, those that do not count with 0, so that several pairs can stand side by side.
+    """
+    data = paired(first, second, groups=groups)
+    added = np.zeros(len(data.kept))
+    for sign, scores in ((-1.0, data.first), (1.0, data.second)):
+        wrong = scores > 0
+        value = scores[wrong] if at is None else (scores[wrong] >= at).astype(np.float64)
+        added[np.flatnonzero(data.kept)[wrong]] += sign * (value - value.mean()) / len(value)
+    if groups is None:
+        return added
+    return np.asarray(np.bincount(np.unique(groups, return_inverse=True)[1], weights=added), dtype=np.float64)
 
 
 def mean_given_error(severity: ArrayLike, *, groups: ArrayLike | None = None) -> Evidence:
