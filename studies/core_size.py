@@ -1,13 +1,16 @@
 """False "verified" and cover of the core: units, kinds of data, whole pages, and gates at their limit.
 
-Usage: python studies/core_size.py OUT.jsonl [runs] [part ..]   (again with the same OUT goes on where it stopped)
-       python studies/core_size.py OUT.jsonl table              (what is there, as Markdown)
+Usage: python studies/core_size.py [OUT.jsonl] [runs] [part ..]   (again with the same OUT goes on where it stopped)
+       python studies/core_size.py OUT.jsonl table                (what is there, as Markdown)
 
 Parts: cells (two alike conditions, and a true difference, over groups x draws x kinds x items), pages (any false
-"verified" on a page of 2, 3 and 14 alike, calibrated conditions), gates (rules at their limit), margins.
+"verified" on a page of 2, 3 and 14 alike, calibrated conditions with every measure), reports (the same by the
+commands), gates (rules at their limit), margins. OUT is soak/core_size.jsonl where none is named.
 Conditions that are alike have effects on items and groups of their own, from one law: neither is better on average.
 """
 
+import dataclasses
+import functools
 import itertools
 import json
 import sys
@@ -17,8 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy.special import ndtr
 
+from richter.audit import compare_tables, measure_run
 from richter.claims import (
     METRICS,
     Outcomes,
@@ -32,6 +37,8 @@ from richter.claims import (
     require,
 )
 from richter.records import Verdict
+from richter.severity import severity_given_error
+from richter.tables import read_tables
 
 KINDS = {
     "binary": "accuracy",
@@ -40,7 +47,11 @@ KINDS = {
     "bounded": "mean_score",
     "heavy": "money",
 }
+NOISE = 0.7  # of a draw, on the scale of difficulties
 SHIFT = {"binary": 0.25, "rare": 0.4, "three levels": 0.3, "bounded": 0.2, "heavy": 0.3}
+
+
+BOUNDED = dataclasses.replace(METRICS["mean_score"], low=0.0, high=1.0)
 
 
 def latent(rng: np.random.Generator, n: int, groups: int | None, conditions: int) -> np.ndarray:
@@ -52,23 +63,24 @@ def latent(rng: np.random.Generator, n: int, groups: int | None, conditions: int
     return u
 
 
-def draws_of(rng: np.random.Generator, kind: str, u: np.ndarray, draws: int) -> tuple[np.ndarray, np.ndarray]:
-    """The mean over draws and the squared deviations, items x conditions."""
+def means_of(rng: np.random.Generator, kind: str, u: np.ndarray, draws: int) -> np.ndarray:
+    """The mean over draws, items x conditions; by counts where values have few levels."""
     if kind in ("binary", "rare"):
-        p = ndtr(u + (0.4 if kind == "binary" else -2.4))
-        hits = rng.binomial(draws, p)
-        mean = hits / draws
-        return mean, draws * mean * (1 - mean)
-    noise = rng.normal(0, 0.7, size=(*u.shape, draws))
-    x = u[..., None] + noise
+        return rng.binomial(draws, ndtr(u + (0.4 if kind == "binary" else -2.4))) / draws
     if kind == "three levels":
-        value = (x > 0.5).astype(float) + (x > 1.3)
-    elif kind == "bounded":
-        value = np.clip(0.5 + 0.6 * x, 0, 1)
+        low, high = (ndtr((u - at) / NOISE) for at in (0.5, 1.3))
+        twos = rng.binomial(draws, high)
+        return (rng.binomial(draws - twos, (low - high) / (1 - high)) + 2 * twos) / draws
+    x = rng.standard_normal((draws, *u.shape), dtype=np.float32)
+    x *= NOISE
+    x += u.astype(np.float32)
+    if kind == "bounded":
+        x *= 0.6
+        x += 0.5
+        np.clip(x, 0, 1, out=x)
     else:
-        value = np.exp(x)
-    mean = value.mean(axis=2)
-    return mean, ((value - mean[..., None]) ** 2).sum(axis=2)
+        np.exp(x, out=x)
+    return np.mean(x, axis=0, dtype=np.float64)
 
 
 def truth(kind: str, shift: float, groups: int | None) -> float:
@@ -80,32 +92,31 @@ def truth(kind: str, shift: float, groups: int | None) -> float:
     rng = np.random.default_rng(1)
     spread = 0.7**2 + 0.4**2 + (0.0 if groups is None else 0.5**2 + 0.4**2)
     u = rng.normal(0, np.sqrt(spread), size=(1_000_000, 1))
-    means = [draws_of(rng, kind, u + s, 1)[0].mean() for s in (0.0, shift)]
+    means = [float(means_of(rng, kind, u + s, 1).mean()) for s in (0.0, shift)]
     if kind in ("binary", "rare"):
         at = 0.4 if kind == "binary" else -2.4
         means = [float(ndtr((at + s) / np.sqrt(1 + spread))) for s in (0.0, shift)]
     return float(means[1] - means[0])
 
 
-def sample_of(metric: str, mean: np.ndarray, within: np.ndarray, draws: int, group: np.ndarray | None) -> Sample:
+@functools.cache
+def names(prefix: str, number: int) -> tuple[str, ...]:
+    return tuple(f"{prefix}{k}" for k in range(number))
+
+
+def sample_of(metric: str, mean: np.ndarray, draws: int = 1, group: np.ndarray | None = None) -> Sample:
     n, conditions = mean.shape
     empty = np.zeros(0, dtype=np.intp)
     outcomes = Outcomes(
-        metric=METRICS[metric] if metric != "mean_score" else _bounded(),
-        items=tuple(map(str, range(n))),
-        conditions=tuple(f"m{k}" for k in range(conditions)),
+        metric=METRICS[metric] if metric != "mean_score" else BOUNDED,
+        items=names("", n),
+        conditions=names("m", conditions),
         item=empty,
         condition=empty,
         value=np.zeros(0),
         group=group,
     )
-    return Sample(outcomes=outcomes, mean=mean, draws=np.full(mean.shape, draws), within=within)
-
-
-def _bounded() -> Any:
-    import dataclasses
-
-    return dataclasses.replace(METRICS["mean_score"], low=0.0, high=1.0)
+    return Sample(outcomes=outcomes, mean=mean, draws=np.full(mean.shape, draws), within=np.zeros(mean.shape))
 
 
 def cells() -> Iterator[dict[str, Any]]:
@@ -121,13 +132,13 @@ def cells() -> Iterator[dict[str, Any]]:
 def run_cell(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
     kind, groups, n = cell["kind"], cell["groups"], cell["items"]
     group = None if groups is None else np.arange(n) * groups // n
-    found = {"false": 0, "cover": 0, "cover_shift": 0, "undecidable": 0, "sparse": 0}
+    found = {"false": 0, "cover_shift": 0, "undecidable": 0, "sparse": 0}
     real = truth(kind, SHIFT[kind], groups)
     for _ in range(runs):
         u = latent(rng, n, groups, 2)
         for shift in (0.0, SHIFT[kind]):
-            mean, within = draws_of(rng, kind, u + np.array([0.0, shift]), cell["draws"])
-            evidence = difference_evidence(sample_of(KINDS[kind], mean, within, cell["draws"], group), "m0", "m1")
+            mean = means_of(rng, kind, u + np.array([0.0, shift]), cell["draws"])
+            evidence = difference_evidence(sample_of(KINDS[kind], mean, cell["draws"], group), "m0", "m1")
             interval = evidence.interval(0.95)
             if shift == 0:
                 found["false"] += 0.0 not in interval
@@ -135,41 +146,80 @@ def run_cell(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[
                 found["sparse"] += "gamma" in interval.method or "range x" in interval.method
             else:
                 found["cover_shift"] += real in interval
-    return {name: count / runs for name, count in found.items() if name != "cover"}
+    return {name: count / runs for name, count in found.items()}
 
 
 def pages() -> Iterator[dict[str, Any]]:
-    for conditions, first in itertools.product((2, 3, 14), ("accuracy", "ece")):
+    for conditions, first in itertools.product((2, 3, 14), ("accuracy", "ece", "severity_given_error", "money")):
         yield {"part": "pages", "conditions": conditions, "first": first, "items": 300}
 
 
+def calibrated(rng: np.random.Generator, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Confidence, whether right (with that probability), and the severity of errors, which is anybody's."""
+    sure = ndtr(0.8 + u)
+    right = rng.random(u.shape) < sure
+    return sure, right, np.where(right, 0.0, rng.integers(1, 9, size=u.shape) / 2)
+
+
 def run_page(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
-    """Calibrated: an answer is right with the probability that its confidence says."""
-    n, number = cell["items"], cell["conditions"]
+    """Every measure of alike, calibrated conditions at once."""
+    n, number, first = cell["items"], cell["conditions"], cell["first"]
     false = 0
     for _ in range(runs):
-        sure = ndtr(0.8 + latent(rng, n, None, number))
-        right = rng.random((n, number)) < sure
-        severity = np.where(right, 0.0, rng.integers(1, 9, size=(n, number)) / 2)
-        zero = np.zeros((n, number))
-        made = [
-            sample_of("accuracy", right.astype(float), zero, 1, None),
-            sample_of("mean_severity", severity, zero, 1, None),
-            sample_of("catastrophic_rate", (severity >= 3).astype(float), zero, 1, None),
-        ]
+        u = latent(rng, n, None, number)
+        sure, right, severity = calibrated(rng, u)
+        measures = {
+            "accuracy": right.astype(float),
+            "mean_severity": severity,
+            "catastrophic_rate": (severity >= 3).astype(float),
+            "mean_score": means_of(rng, "bounded", u, 1),
+            "refusal_rate": means_of(rng, "rare", u, 1),
+            "failure_rate": (rng.random((n, number)) < 0.01).astype(float),
+            "tokens": np.ceil(30 * means_of(rng, "heavy", u, 1)),
+            "latency": means_of(rng, "heavy", u, 1),
+            "money": means_of(rng, "heavy", u, 1),
+        }
+        samples = [sample_of(name, measures[name]) for name in sorted(measures, key=lambda name: name != first)]
         sides = [ece_side(sure[:, k], right[:, k].astype(float)) for k in range(number)]
-        more = [
-            Question(
-                metric=METRICS["ece"],
-                conditions=(f"m{i}", f"m{j}"),
-                evidence=ece_difference(sides[i], sides[j]),
-                primary=cell["first"] == "ece",
-            )
-            for i, j in itertools.combinations(range(number), 2)
-        ]
-        claims = compare_outcomes(made, more=more).claims
+        more = []
+        for i, j in itertools.combinations(range(number), 2):
+            found = {
+                "ece": ece_difference(sides[i], sides[j]),
+                "severity_given_error": severity_given_error(severity[:, i], severity[:, j]),
+            }
+            more += [
+                Question(metric=METRICS[name], conditions=(f"m{i}", f"m{j}"), evidence=e, primary=name == first)
+                for name, e in found.items()
+            ]
+        claims = compare_outcomes(samples, more=more).claims
         false += any(c.verdict is Verdict.VERIFIED for c in claims)
     return {"false": false / runs}
+
+
+def reports() -> Iterator[dict[str, Any]]:
+    for conditions in (2, 3):
+        yield {"part": "reports", "conditions": conditions, "items": 300}
+
+
+def run_report(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """The same by the commands: any false "verified" in `compare` and in `report`, each with all that it prints."""
+    n, number = cell["items"], cell["conditions"]
+    false = {"compare": 0, "report": 0}
+    for _ in range(runs):
+        sure, right, severity = calibrated(rng, latent(rng, n, None, number))
+        frame = pl.DataFrame(
+            {
+                "item": np.repeat(np.arange(n), number),
+                "condition": np.tile(names("m", number), n),
+                "correct": right.ravel().astype(int),
+                "confidence": sure.ravel(),
+                "severity": severity.ravel(),
+            }
+        )
+        false["compare"] += any(c.decided for c in compare_tables(read_tables(frame), n_resamples=200).claims)
+        claims = measure_run(frame, n_resamples=200).document["claims"]
+        false["report"] += any(c["verdict"] in ("verified", "refuted") for c in claims)
+    return {name: count / runs for name, count in false.items()}
 
 
 def gates() -> Iterator[dict[str, Any]]:
@@ -187,20 +237,19 @@ def run_gate_cell(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> 
     for _ in range(runs):
         u = latent(rng, cell["items"], None, 2)
         if cell["rule"] == "error_rate below":
-            mean, within = draws_of(rng, kind, u, cell["draws"])
-            made = sample_of("error_rate", 1 - mean, within, cell["draws"], None)
+            made = sample_of("error_rate", 1 - means_of(rng, kind, u, cell["draws"]), cell["draws"])
             limit = 1 - float(ndtr(0.4 / np.sqrt(1 + 0.7**2 + 0.4**2)))
-            evidence, names = mean_evidence(made, "m0", exact=True), ("m0",)
+            evidence = mean_evidence(made, "m0", exact=True)
             question = Question(
-                metric=METRICS["error_rate"], conditions=names, evidence=evidence, relation="below", value=limit
+                metric=METRICS["error_rate"], conditions=("m0",), evidence=evidence, relation="below", value=limit
             )
         else:
             sign = -1 if kind == "binary" else 1
-            mean, within = draws_of(rng, kind, u + np.array([0.0, sign * shift]), cell["draws"])
+            mean = means_of(rng, kind, u + np.array([0.0, sign * shift]), cell["draws"])
             spread = np.sqrt(1 + 0.7**2 + 0.4**2)
             at = 0.4 if kind == "binary" else -2.4
             limit = float(ndtr((at + sign * shift) / spread) - ndtr(at / spread))
-            made = sample_of(KINDS[kind], mean, within, cell["draws"], None)
+            made = sample_of(KINDS[kind], mean, cell["draws"])
             question = Question(
                 metric=METRICS[KINDS[kind]],
                 conditions=("m0", "m1"),
@@ -226,16 +275,14 @@ def run_margin(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dic
     for _ in range(runs):
         hard = rng.random((n, 1))
         right = (rng.random((n, number)) < hard).astype(float)
-        made = sample_of("accuracy", right, np.zeros_like(right), 1, None)
-        other = sample_of("catastrophic_rate", (rng.random((n, number)) < 0.1).astype(float), right * 0, 1, None)
+        made = sample_of("accuracy", right)
+        other = sample_of("catastrophic_rate", (rng.random((n, number)) < 0.1).astype(float))
         claims = compare_outcomes([made, other], margins={"accuracy": cell["margin"]}).claims
         verified += any(c.verdict is Verdict.VERIFIED for c in claims)
         up = right.copy()
         flips = rng.random(n) < cell["margin"] / 0.5
         up[:, -1] = np.where(flips, 1.0, right[:, -1])
-        claims = compare_outcomes(
-            [sample_of("accuracy", up, right * 0, 1, None)], margins={"accuracy": cell["margin"]}
-        ).claims
+        claims = compare_outcomes([sample_of("accuracy", up)], margins={"accuracy": cell["margin"]}).claims
         equivalent += any(c.verdict is Verdict.EQUIVALENT for c in claims if f"m{number - 1}" in c.conditions)
     return {"false": verified / runs, "false_equivalent": equivalent / runs}
 
@@ -243,6 +290,7 @@ def run_margin(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dic
 PARTS = {
     "cells": (cells, run_cell),
     "pages": (pages, run_page),
+    "reports": (reports, run_report),
     "gates": (gates, run_gate_cell),
     "margins": (margins, run_margin),
 }
@@ -280,7 +328,9 @@ def main() -> None:
         lines = (line.split("|") for line in Path(sys.argv[1]).read_text().splitlines())
         print("\n".join(table([(json.loads(cell), json.loads(found)) for cell, found in lines])))
         return
-    out, runs = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+    out = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "soak" / "core_size.jsonl"
+    out.parent.mkdir(exist_ok=True)
+    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
     wanted = sys.argv[3:] or list(PARTS)
     done = {line.split("|")[0] for line in out.read_text().splitlines()} if out.exists() else set()
     for part in wanted:

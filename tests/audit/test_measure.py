@@ -522,3 +522,28 @@ def test_kinds_of_ratings_never_mix(tmp_path: Path) -> None:
     found = measured(_small(tmp_path, [*ratings, person], conditions=2))
     assert [c["how_badly"]["mean"]["estimate"] for c in found["conditions"]] == [1.0, 1.0]
     assert found["signature"]["basis"] == "rules (2 answers); people checked 1"
+
+
+def _too_sure(conditions: int) -> pl.DataFrame:
+    """Conditions that are right in half of 300 items and 95% sure of each."""
+    rng = np.random.default_rng(1)
+    right = rng.random((300, conditions)) < 0.5
+    return pl.DataFrame(
+        {
+            "item": np.repeat(np.arange(300), conditions),
+            "condition": np.tile([f"m{k}" for k in range(conditions)], 300),
+            "correct": right.ravel().astype(int),
+            "confidence": 0.95,
+        }
+    )
+
+
+def test_a_page_is_one_family_and_calibration_waits_for_the_differences() -> None:
+    alone = measure_run(_too_sure(1)).document["claims"]
+    assert [c["verdict"] for c in alone if c["measure"] == "ece"] == ["verified"]
+    page = measure_run(_too_sure(2)).document["claims"]
+    first = next(c for c in page if c["primary"])
+    assert (first["measure"], first["verdict"]) == ("accuracy", "undecided")
+    ours = [c for c in page if c["section"] == "calibration"]
+    assert [c["verdict"] for c in ours] == ["undecided", "undecided"]
+    assert all(c["interval"] is None and "was not tested: 0." in c["sentence"] for c in ours)

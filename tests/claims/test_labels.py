@@ -1,5 +1,7 @@
 """Claims on judged answers that people labelled in part: the correction decides, the judge's stands beside."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -91,3 +93,86 @@ def test_two_labels_are_needed_of_each_condition(rng: np.random.Generator) -> No
     outcomes.label[outcomes.condition == 0] = np.nan
     found = difference_evidence(outcomes, "old", "new")
     assert not any("corrected" in note for note in found.notes)
+
+
+def repeated(outcomes: Outcomes, draws: int) -> Outcomes:
+    """Every answer given several times over: as many draws, nothing new."""
+    again = {
+        name: np.repeat(getattr(outcomes, name), draws) for name in ("item", "condition", "value", "label", "layer")
+    }
+    return dataclasses.replace(outcomes, draw=np.tile(np.arange(draws), len(outcomes.item)), **again)
+
+
+def test_copies_of_answers_are_no_more_labels_by_hand(rng: np.random.Generator) -> None:
+    once = judged(rng, n=600, labels=240, gap=0.1)
+    thrice = repeated(once, 3)
+    pair, one = difference_evidence(thrice, "old", "new"), mean_evidence(thrice, "new")
+    assert pair.estimate == pytest.approx(difference_evidence(once, "old", "new").estimate)
+    assert (pair.labels, pair.unit) == (720, "item")
+    before = mean_evidence(once, "new")
+    assert one.estimate == pytest.approx(before.estimate)
+    # t of some hundred units for z, and nothing else
+    assert one.interval(0.95).half_width == pytest.approx(before.interval(0.95).half_width, rel=0.03)
+    naive = [
+        labelled_pool(thrice.label[m], thrice.value[m], strata=thrice.layer[m], high=1.0)
+        for m in (thrice.condition == 0, thrice.condition == 1)
+    ]
+    taken = pool_difference(*naive, same_items=False)  # copies taken as labels: far too narrow
+    assert taken.half_width < 0.75 * pair.interval(0.95).half_width
+
+
+def test_labels_weigh_as_their_items_do_by_hand() -> None:
+    item = np.repeat(np.arange(8), 2)
+    label = np.array([1.0, 0, 1, np.nan, 0, 1, 1, 1, np.nan, 0, 1, 1, 0, 0, 1, np.nan])
+    outcomes = Outcomes(
+        metric=METRICS["accuracy"],
+        items=tuple(map(str, range(8))),
+        conditions=("a",),
+        item=item,
+        condition=np.zeros(16, dtype=np.intp),
+        value=np.ones(16),
+        draw=np.tile([0, 1], 8),
+        weight=np.array([1.0, 1, 2, 2, 3, 3, 4, 4]),
+        label=label,
+    )
+    known = ~np.isnan(label)
+    w = outcomes.weight[item]
+    expected = np.sum(w[known] * label[known]) / np.sum(w[known])  # one band of grades: the weighted mean of labels
+    assert mean_evidence(outcomes, "a").estimate == pytest.approx(expected)
+
+
+def test_labels_in_four_groups_decide_nothing(rng: np.random.Generator) -> None:
+    outcomes = dataclasses.replace(judged(rng, gap=0.28, labels=200), group=np.arange(400) // 100)
+    found = difference_evidence(outcomes, "old", "new")
+    assert found.interval(0.95).method == "the whole range"
+    assert "nothing is decided" in found.notes[-1]
+    assert found.unit == "group"
+
+
+def test_labels_in_groups_cover_where_labels_one_by_one_do_not_recovers_truth(rng: np.random.Generator) -> None:
+    """20 groups that differ in difficulty and in what the judge misses; 150 trials (the study has 2,000)."""
+    covered = naive = 0
+    for _ in range(150):
+        base, miss = rng.beta(2, 4, 20), rng.beta(1.5, 8.5, 20)
+        group = np.repeat(np.arange(20), 20)
+        wrong = rng.random(400) < base[group]
+        told = np.where(wrong, rng.random(400) > miss[group], rng.random(400) < 0.04).astype(float)
+        label = np.full(400, np.nan)
+        picked = rng.choice(400, 300, replace=False)
+        label[picked] = wrong[picked]
+        outcomes = Outcomes(
+            metric=METRICS["error_rate"], items=tuple(map(str, range(400))), conditions=("a",), item=np.arange(400),
+            condition=np.zeros(400, dtype=np.intp), value=told, label=label, group=group,
+        )  # fmt: skip
+        covered += 1 / 3 in mean_evidence(outcomes, "a").interval(0.95)
+        naive += 1 / 3 in mean_evidence(dataclasses.replace(outcomes, group=None), "a").interval(0.95)
+    assert covered >= 133  # 0.95 and four binomial errors
+    assert naive < 128
+
+
+def test_labels_correct_no_claim_about_such_runs(rng: np.random.Generator) -> None:
+    once = judged(rng)
+    outcomes = dataclasses.replace(repeated(once, 2), run=np.tile([0, 1], len(once.item)), runs=("r0", "r1"))
+    found = difference_evidence(outcomes, "old", "new", about="such-runs")
+    assert "as it was graded" in found.notes[-1]
+    assert found.labels == 0

@@ -21,6 +21,7 @@ from richter.claims import (
     Sample,
     Shared,
     Subgroups,
+    as_errors,
     as_sample,
     check_alignment,
     compare_outcomes,
@@ -396,13 +397,7 @@ def summaries_of(
         return [ConditionSummary(name=name, n=0, failed=failed[name], missing=0) for name in tables.conditions]
     size = len(right.outcomes.items)
     positions = _position_warnings(tables, level=level)
-    # what is wrong is what is not right, item by item
-    wrong = dataclasses.replace(
-        right,
-        outcomes=dataclasses.replace(right.outcomes, metric=METRICS["error_rate"]),
-        mean=1 - right.mean,
-        label=None if right.label is None else 1 - right.label,
-    )
+    wrong = dataclasses.replace(right, outcomes=as_errors(right.outcomes), mean=1 - right.mean)
     found = []
     for k, name in enumerate(tables.conditions):
         confidence, correct, item = graded.of(k)

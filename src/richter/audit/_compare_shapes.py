@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from richter.claims import Comparison
+from richter.claims import Comparison, not_tested
 from richter.errors import InputError
-from richter.records import Claim
+from richter.records import Claim, Verdict
 from richter.severity import discriminate
 from richter.tables import Tables, severity_scores
 from richter.tail import TailPlan, compare_conditions
@@ -33,7 +33,10 @@ def shape_claims(
     try:
         if slopes is None:
             slopes = discriminate(scores, min_gap=SLOPE_GAP, level=level, n_resamples=n_resamples, rng=rng).claims
-        claims += [c for c in slopes if c.measure == "b" and frozenset(c.conditions) in pairs]
+        settled = all(c.verdict is not Verdict.UNDECIDED for c in comparison.claims)  # else their turn does not come
+        claims += [
+            c if settled else not_tested(c) for c in slopes if c.measure == "b" and frozenset(c.conditions) in pairs
+        ]
     except InputError as fault:
         notes.append(f"no slope b: {fault.what}")
     if tail_plan is None:

@@ -16,6 +16,7 @@ from richter.claims import (
     Metric,
     Outcomes,
     Question,
+    as_errors,
     as_sample,
     check_alignment,
     difference_evidence,
@@ -166,9 +167,7 @@ def _mean(tables: Tables, metric: Metric, names: tuple[str, ...]) -> Evidence:
 def _outcomes(tables: Tables, metric: Metric) -> Outcomes:
     if metric.name != "error_rate":
         return outcomes(tables, metric.name)
-    right = outcomes(tables, "accuracy")
-    label = None if right.label is None else 1 - right.label
-    return dataclasses.replace(right, metric=metric, value=1 - right.value, label=label)
+    return as_errors(outcomes(tables, "accuracy"))
 
 
 def _ece(tables: Tables, names: tuple[str, ...]) -> Evidence:

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from richter.audit._agreement import AgreementReport
-from richter.audit._calibration import CalibrationReport, DrawsCondition, GradesCondition
+from richter.audit._calibration import CalibrationReport
 from richter.audit._compare import CompareReport
 from richter.audit._gate import GateReport
 from richter.audit._measure_floors import gap_claims
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
-from richter.claims import side
+from richter.claims import not_tested, side
 from richter.records import Claim, Interval, Verdict, plain
 
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
@@ -63,9 +63,8 @@ def _claims(measured: Measured) -> Iterator[tuple[str, Claim]]:
             yield "severity", claim
     for claim in () if measured.tail is None else measured.tail.study.claims:
         yield "tail", claim
-    for report in (measured.draws, measured.grades):
-        for condition in () if report is None else report.conditions:
-            yield "calibration", calibration_claim(condition)
+    for claim in calibration_claims_of(measured):
+        yield "calibration", claim
 
 
 def _stopped(note: Mapping[str, Any]) -> Claim:
@@ -83,8 +82,21 @@ def _stopped(note: Mapping[str, Any]) -> Claim:
     )
 
 
-def calibration_claim(condition: GradesCondition | DrawsCondition) -> Claim:
-    """Whether a condition is shown to be miscalibrated, and how many labels would show an ECE of the margin."""
-    assert condition.claim is not None
-    measure = "draws" if isinstance(condition, DrawsCondition) else "ece"
-    return dataclasses.replace(condition.claim, measure=measure, primary=False, id="")
+def calibration_claims_of(measured: Measured) -> list[Claim]:
+    """Whether each condition is shown to be miscalibrated: by its draws, then by its confidences.
+
+    One page is one family, so these are tested only where every claim before them is settled: first the differences,
+    then the confidences, then the draws.
+    """
+    settled = measured.comparison is None or all(
+        c.verdict is not Verdict.UNDECIDED for c in gap_claims(measured.comparison)
+    )
+    found: list[Claim] = []
+    for report, measure in ((measured.grades, "ece"), (measured.draws, "draws")):
+        own = [c.claim for c in (() if report is None else report.conditions) if c.claim is not None]
+        made = [
+            dataclasses.replace(c if settled else not_tested(c), measure=measure, primary=False, id="") for c in own
+        ]
+        found = made + found
+        settled = settled and all(c.verdict is not Verdict.UNDECIDED for c in made)
+    return found

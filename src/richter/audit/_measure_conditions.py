@@ -76,7 +76,7 @@ def _as_people(records: RunRecords, metric: str, level: float) -> dict[str, dict
     except InputError:
         return {}
     found: dict[str, dict[str, Any]] = {}
-    for name in sample.outcomes.conditions if sample.label is not None else ():
+    for name in sample.outcomes.conditions if sample.outcomes.label is not None else ():
         evidence = mean_evidence(sample, name) if (~np.isnan(sample.mean[:, sample.place(name)])).any() else None
         if evidence is not None and evidence.labels:
             found[name] = {

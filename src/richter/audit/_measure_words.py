@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claim
+from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED
 from richter.audit._measure_floors import gap_claims
 from richter.audit._measure_judges import self_judging
@@ -250,10 +250,9 @@ def _undecided_gaps(measured: Measured) -> list[str]:
 
 
 def _undecided_calibration(measured: Measured) -> list[str]:
-    steps = []
-    for report, what in ((measured.draws, "drawn questions"), (measured.grades, "labelled items")):
-        claims = [] if report is None else [calibration_claim(c) for c in report.conditions]
-        own = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.needed]
+    steps, claims = [], calibration_claims_of(measured)
+    for measure, what in (("draws", "drawn questions"), ("ece", "labelled items")):
+        own = [c for c in claims if c.measure == measure and c.verdict is Verdict.UNDECIDED and c.needed]
         if not own:
             continue
         worst = max(own, key=lambda c: (c.needed or 0) - c.n)

@@ -59,7 +59,7 @@ def adjusted_difference(
     x = difficulty(sample, without=(first, second))
     use = ~np.isnan(d) & ~np.isnan(x)
     unadjusted = Adjusted(evidence=plain, variance_ratio=1.0, others=others)
-    labelled = sample.label is not None  # people's labels correct the plain difference
+    labelled = sample.outcomes.label is not None  # people's labels correct the plain difference
     if (
         labelled
         or plain.relative

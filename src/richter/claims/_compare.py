@@ -155,7 +155,7 @@ def compare_outcomes(
         if len(q.conditions) == 1 or tuple(q.conditions) in known
     ]
     joint = None
-    if control is not None and about == "such-items" and len(pairs) > 1 and lead.label is None:
+    if control is not None and about == "such-items" and len(pairs) > 1 and lead.outcomes.label is None:
         joint = joint_tests(lead, pairs, rng=np.random.default_rng(seed or 0) if rng is None else rng)
     claims = decide(
         questions,
@@ -196,7 +196,12 @@ def _against_missing(sample: Sample, claim: Claim) -> Claim:
 
 def _unchecked(sample: Sample, claim: Claim) -> Claim:
     """Where judge models graded and nobody labelled: what a judge kinder to one side would do to the verdict."""
-    if not sample.outcomes.judged or sample.label is not None or claim.interval is None or len(claim.conditions) < 2:
+    if (
+        not sample.outcomes.judged
+        or sample.outcomes.label is not None
+        or claim.interval is None
+        or len(claim.conditions) < 2
+    ):
         return claim
     said = if_kinder(sample.metric, claim.interval, claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED))
     return dataclasses.replace(claim, notes=(*claim.notes, said)) if said else claim

@@ -10,14 +10,15 @@ from scipy.special import ndtri
 
 from richter.claims._control import JointTests
 from richter.claims._evidence import Evidence, p_value
-from richter.claims._outcomes import Metric
+from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
 from richter.stats import holm
 
-__all__ = ["Question", "claimed", "decide"]
+__all__ = ["Question", "claimed", "decide", "not_tested"]
 
 POWER = 0.8
+UNTESTED = "not tested: a claim that comes before it on this page is not settled"
 
 Relation = Literal["above", "below", "differs"]
 
@@ -187,8 +188,7 @@ def _claim(question: Question, state: _State | None, *, level: float, family: Fa
         notes=notes,
     )
     if state is None:
-        note = "not tested: a primary claim is not settled"
-        return dataclasses.replace(claim, sentence=sentence(question, None, plain), notes=(note, *notes))
+        return dataclasses.replace(claim, sentence=sentence(question, None, plain), notes=(UNTESTED, *notes))
     if state.within:
         verdict = Verdict.EQUIVALENT
     elif state.differs:
@@ -214,6 +214,25 @@ def _claim(question: Question, state: _State | None, *, level: float, family: Fa
         could_show=None if error is None else _reach(state.alpha) * error,
         family=family,
     )
+
+
+def not_tested(claim: Claim) -> Claim:
+    """A claim decided in a list of its own whose turn did not come on this page: undecided, with its plain interval."""
+    if not claim.decided or claim.estimate is None:
+        return claim
+    words = METRICS.get(claim.measure, METRICS["mean_score"])
+    noun, who = words.noun if claim.measure in METRICS else claim.measure, " and ".join(claim.conditions)
+    plain, value = claim.plain_interval or claim.interval, 0.0 if claim.hypothesis is None else claim.hypothesis.value
+    asked = f"{who} differ in {noun}" if len(claim.conditions) == 2 else f"{noun} of {who} is not {words.amount(value)}"
+    sign = len(claim.conditions) == 2
+    span = words.amount(claim.estimate, sign=sign) + words.suffix
+    if plain is not None:
+        span += f" [{_end(words, plain.low, sign=sign)}, {_end(words, plain.high, sign=sign)}]"
+        span += f", plain {100 * plain.level:g}% interval"
+    return dataclasses.replace(
+        claim, verdict=Verdict.UNDECIDED, interval=None, p_adjusted=None, family=None, needed=None, needed_for=None,
+        sentence=f"Whether {asked} was not tested: {span}.", notes=(UNTESTED, *claim.notes),
+    )  # fmt: skip
 
 
 def _reach(alpha: float) -> float:

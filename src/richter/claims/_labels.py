@@ -1,36 +1,70 @@
 """Evidence as people would grade: every answer's grade by a judge, corrected by human labels on some of them."""
 
+import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from richter.claims._evidence import Evidence
-from richter.claims._outcomes import Codes, Floats, Metric
+from richter.claims._outcomes import Codes, Floats, Metric, Outcomes
 from richter.errors import InputError
-from richter.records import Interval
-from richter.stats import LabelledPool, labelled_pool, more_labels, pool_difference, pool_interval
+from richter.records import Interval, Unit
+from richter.stats import LabelledPool, Side, labelled_pool, more_labels, pool_difference, pool_interval
 
 MORE = 50  # labels whose worth is said
 KINDER = 0.05  # of the scale: how much kinder to one side a judge is taken to be where nobody checked it
+LEAST_FREEDOM = 4.0
 
 
-def enough_labels(label: Floats | None, columns: tuple[int, ...]) -> bool:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """One condition's graded answers in the order of items: grade, label (NaN: none), stratum, item, unit, weight.
+
+    `weight` is what an answer counts for: its item's weight over the number of its draws, 1 in sum. `alone`: every
+    answer is a unit and they count alike.
+    """
+
+    value: Floats
+    label: Floats
+    layer: Codes | None
+    item: Codes
+    unit: Codes
+    weight: Floats
+    alone: bool
+
+
+def labelled(outcomes: Outcomes, column: int, use: NDArray[np.bool_]) -> Labelled:
+    """The answers of one condition to the items in `use`."""
+    assert outcomes.label is not None
+    rows = np.flatnonzero((outcomes.condition == column) & use[outcomes.item])
+    rows = rows[np.argsort(outcomes.item[rows], kind="stable")]
+    item = outcomes.item[rows]
+    draws = np.bincount(item, minlength=len(outcomes.items))
+    weight = (1.0 if outcomes.weight is None else outcomes.weight[item]) / draws[item]
+    unit = item if outcomes.group is None else outcomes.group[item]
+    weight = weight / np.sum(weight)
+    return Labelled(
+        value=outcomes.value[rows],
+        label=outcomes.label[rows],
+        layer=None if outcomes.layer is None else outcomes.layer[rows],
+        item=item,
+        unit=unit,
+        weight=weight,
+        alone=len(np.unique(unit)) == len(item) and float(np.ptp(weight)) <= 1e-9 * float(weight[0]),
+    )
+
+
+def enough_labels(sides: Sequence[Labelled]) -> bool:
     """Whether every condition has the two labels without which nothing is corrected."""
-    return label is not None and all(int((~np.isnan(label[:, k])).sum()) >= 2 for k in columns)
+    return all(int((~np.isnan(side.label)).sum()) >= 2 for side in sides)
 
 
-def _pool(metric: Metric, value: Floats, label: Floats, layer: Codes | None) -> LabelledPool:
-    low, high = metric.low, metric.high
-    if low is None or high is None:
-        raise InputError(f"{metric.noun} has no range.", remedy="Labels correct rates, severities and bounded scores.")
-    return labelled_pool(label, value, strata=layer, low=low, high=high)
-
-
-def _words(metric: Metric, pools: list[LabelledPool], own: Evidence, half: Callable[[int], float], drawn: bool) -> str:
+def _words(metric: Metric, labels: int, own: Evidence, half: Callable[[int], float], drawn: bool) -> str:
     """How many labels, how drawn, what the judge alone says, and what more labels would buy."""
-    labels, span = sum(int(p.count.sum()) for p in pools), own.interval(0.95)
+    span = own.interval(0.95)
     how = "drawn by stratum" if drawn else "taken as a random sample, since how they were drawn is not known"
     now, then = half(0), half(MORE)
     return (
@@ -40,84 +74,123 @@ def _words(metric: Metric, pools: list[LabelledPool], own: Evidence, half: Calla
     )
 
 
-def corrected_mean(
-    metric: Metric, value: Floats, label: Floats, layer: Codes | None, own: Evidence, *, these: bool, exact: bool
-) -> Evidence:
-    """One condition's mean of people's labels over all its answers; `own` is the judge's evidence, said beside it."""
-    pool = _pool(metric, value, label, layer)
+def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these: bool, exact: bool) -> Evidence:
+    """The mean of people's labels over all answers of one condition, or the second's minus the first's.
 
-    def interval(level: float, of: LabelledPool = pool) -> Interval:
-        return pool_interval(
-            of, level=level, side="exact" if exact else "both", target="pool" if these else "population"
-        )
-
-    def half(extra: int) -> float:
-        return interval(0.95, more_labels([pool], extra)[0]).half_width
-
-    note = _words(metric, [pool], own, half, layer is not None)
-    return Evidence(
-        estimate=pool.estimate,
-        interval=interval,
-        values=(pool.estimate,),
-        n=len(value),
-        units=int(pool.count.sum()),
-        labels=int(pool.count.sum()),
-        notes=(*own.notes, note),
-    )
-
-
-def corrected_difference(
-    metric: Metric,
-    values: tuple[Floats, Floats],
-    labels: tuple[Floats, Floats],
-    layers: tuple[Codes, Codes] | None,
-    own: Evidence,
-    *,
-    these: bool,
-    exact: bool,
-) -> Evidence:
-    """The second condition's mean label minus the first's, on shared items; `own` is the judge's evidence.
-
-    Where the same items are labelled for both and no strata are known, the items' own differences are corrected,
-    which keeps the pairing; else the two conditions' labels are combined by MOVER.
+    `own` is the judge's evidence, said beside it. One answer an item and no groups or weights: limits by
+    `pool_interval`; of a difference by `pool_difference`, or on the items' own differences where the same items are
+    labelled for both and no strata are known, which keeps the pairing. Otherwise by unit (the group, else the item;
+    with `these` the draw within its item): a unit's influence is the sum over its answers of
+    w (m_h - m) + L w (W_h / sum of labelled w in h) (y - m_h), with m_h the mean label of its stratum or band h of
+    grades. What labels vary by unit, over what they would vary if every answer were one, is the design effect (at
+    least 1): effective labels are divided by it, and by (t / z)^2 for the few units that carry labels, as Korn and
+    Graubard (1998) do for rare rates. Under 4 degrees of freedom nothing is decided.
     """
-    target = "pool" if these else "population"
-    side = "exact" if exact else "both"
-    paired = layers is None and np.array_equal(np.isnan(labels[0]), np.isnan(labels[1]))
+    low, high = metric.low, metric.high
+    if low is None or high is None:
+        raise InputError(f"{metric.noun} has no range.", remedy="Labels correct rates, severities and bounded scores.")
+    kind: Side = "exact" if exact else "both"
+    alone = all(side.alone for side in sides)
+    drawn = sides[0].layer is not None
+    paired = alone and not drawn and len(sides) == 2 and _same_labelled(*sides)
     if paired:
-        span = (metric.high or 0.0) - (metric.low or 0.0)
-        both = labelled_pool(labels[1] - labels[0], values[1] - values[0], low=-span, high=span)
-        pools, means = [both], [float(np.nanmean(y)) for y in labels]
-
-        def limits(of: list[LabelledPool], level: float) -> Interval:
-            return pool_interval(of[0], level=level, side=side, target=target)  # type: ignore[arg-type]
-
-        estimate = both.estimate
+        first, second = sides
+        gap, span = second.label - first.label, high - low
+        pools = [labelled_pool(gap, second.value - first.value, low=-span, high=span)]
+        values = tuple(float(np.nanmean(side.label)) for side in sides)
     else:
-        first, second = layers if layers is not None else (None, None)
         pools = [
-            _pool(metric, values[0], labels[0], first),
-            _pool(metric, values[1], labels[1], second),
+            labelled_pool(s.label, s.value, strata=s.layer, weight=None if alone else s.weight, low=low, high=high)
+            for s in sides
         ]
-        means = [p.estimate for p in pools]
-        estimate = means[1] - means[0]
+        values = tuple(pool.estimate for pool in pools)
+    estimate = pools[-1].estimate - (pools[0].estimate if len(pools) == 2 else 0.0)
+    effect = _Effect(deff=1.0, between=None, freedom=math.inf) if alone else _effect(pools, sides, these=these)
+    reach = (high - low) if len(sides) == 2 else None
 
-        def limits(of: list[LabelledPool], level: float) -> Interval:
-            return pool_difference(of[0], of[1], level=level, side=side, same_items=True, target=target)  # type: ignore[arg-type]
+    def limits(of: Sequence[LabelledPool], level: float) -> Interval:
+        if effect.freedom < LEAST_FREEDOM:
+            ends = (low, high) if reach is None else (-reach, reach)
+            return Interval(low=ends[0], high=ends[1], level=level, method="the whole range")
+        tail = 0.5 + level / 2
+        ratio = 1.0 if alone else float(stdtrit(effect.freedom, tail) / ndtri(tail)) ** 2
+        between = None if effect.between is None else effect.between * ratio
+        of = [dataclasses.replace(pool, n=pool.n / (effect.deff * ratio)) for pool in of]
+        if len(of) == 1:
+            return pool_interval(of[0], level=level, side=kind, between=between)
+        return pool_difference(of[0], of[1], level=level, side=kind, same_items=alone, between=between)
 
-    def half(extra: int) -> float:
-        return limits(more_labels(pools, extra), 0.95).half_width
-
-    note = _words(metric, pools, own, half, layers is not None)
+    labels = sum(int(pool.count.sum()) for pool in pools)
+    note = _words(metric, labels, own, lambda extra: limits(more_labels(pools, extra), 0.95).half_width, drawn)
+    units = labels if alone else len(np.unique(np.concatenate([s.unit[~np.isnan(s.label)] for s in sides])))
+    unit: Unit = "draw" if these else own.unit
+    few = (
+        [f"{units} {unit}s with labels leave {effect.freedom:.2g} degrees of freedom: nothing is decided"]
+        if effect.freedom < LEAST_FREEDOM
+        else []
+    )
     return Evidence(
         estimate=estimate,
         interval=lambda level: limits(pools, level),
-        values=tuple(means),
-        n=len(values[0]),
-        units=sum(int(p.count.sum()) for p in pools),
-        labels=sum(int(p.count.sum()) for p in pools),
-        notes=(*own.notes, note),
+        values=values,
+        n=own.n,
+        units=labels if these else units,
+        unit=unit,
+        labels=labels,
+        notes=(*own.notes, note, *few),
     )
+
+
+def _same_labelled(first: Labelled, second: Labelled) -> bool:
+    return np.array_equal(first.item, second.item) and np.array_equal(np.isnan(first.label), np.isnan(second.label))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Effect:
+    """What units do to labels: their design effect, the variance that the judged answers add, degrees of freedom."""
+
+    deff: float
+    between: float | None
+    freedom: float
+
+
+def _effect(pools: Sequence[LabelledPool], sides: Sequence[Labelled], *, these: bool) -> _Effect:
+    units = max(int(side.unit.max()) for side in sides) + 1
+    whole, judged, carried = np.zeros(units), np.zeros(units), np.zeros(units)
+    alone = within = within_judged = 0.0
+    for sign, pool, side in zip((1, -1), pools[::-1], sides[::-1], strict=False):
+        known = ~np.isnan(side.label)
+        mean = pool.mean[pool.part]
+        held = np.bincount(pool.part[known], weights=side.weight[known], minlength=len(pool.mean))
+        bet = side.weight * (mean - pool.estimate)
+        lab = np.zeros(len(bet))
+        up = (pool.share / np.where(held > 0, held, 1.0))[pool.part[known]]
+        lab[known] = up * side.weight[known] * (side.label[known] - mean[known])
+        alone += float(np.sum(lab**2))
+        whole += sign * np.bincount(side.unit, weights=bet + lab, minlength=units)
+        judged += sign * np.bincount(side.unit, weights=bet, minlength=units)
+        carried += np.bincount(side.unit[known], weights=up * side.weight[known], minlength=units)
+        within += _within(bet + lab, side.item)
+        within_judged += _within(bet, side.item)
+    used = int(np.sum(np.bincount(np.concatenate([s.unit for s in sides])) > 0))
+    grow = used / max(used - 1, 1)
+    total, between = (
+        (within, within_judged) if these else (grow * float(np.sum(whole**2)), grow * float(np.sum(judged**2)))
+    )
+    labels = sum(float(pool.count.sum()) for pool in pools)
+    worth = float(np.sum(carried)) ** 2 / float(np.sum(carried**2))  # units of equal share that labels lie in
+    if these:
+        worth = labels
+    deff = max(1.0, (total - between) / alone) if alone > 0 else max(1.0, labels / worth)
+    return _Effect(deff=deff, between=between, freedom=worth - 1)
+
+
+def _within(influence: Floats, item: Codes) -> float:
+    """The sum over items of k / (k - 1) times the squared deviations of its k draws."""
+    draws = np.bincount(item)
+    mean = np.bincount(item, weights=influence) / np.maximum(draws, 1)
+    k = draws[item]
+    return float(np.sum(np.where(k > 1, k / np.maximum(k - 1, 1), 0.0) * (influence - mean[item]) ** 2))
 
 
 def if_kinder(metric: Metric, interval: Interval, shown: bool) -> str:
@@ -135,14 +208,3 @@ def if_kinder(metric: Metric, interval: Interval, shown: bool) -> str:
         f"judges graded and no person checked them: one {amount} kinder to one side, which is usual, would suffice to "
         "show this; label some answers (richter label)"
     )
-
-
-def label_matrix(
-    shape: tuple[int, int], item: Codes, condition: Codes, values: NDArray[np.float64] | Codes | None
-) -> NDArray[np.float64] | None:
-    """Rows as items x conditions; NaN where there is none."""
-    if values is None:
-        return None
-    found = np.full(shape, np.nan)
-    found[item, condition] = values
-    return found

@@ -90,7 +90,7 @@ def worst_case(sample: Sample, claim: Claim) -> str:
     metric = sample.metric
     if claim.verdict not in (Verdict.VERIFIED, Verdict.REFUTED) or len(claim.conditions) != 2 or claim.interval is None:
         return ""
-    if metric.low is None or metric.high is None or claim.estimate is None or sample.label is not None:
+    if metric.low is None or metric.high is None or claim.estimate is None or sample.outcomes.label is not None:
         return ""
     places = [sample.place(name) for name in claim.conditions]
     known = ~np.isnan(sample.mean[:, places])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.records import Better
 
-__all__ = ["METRICS", "Metric", "Outcomes", "unit_means"]
+__all__ = ["METRICS", "Metric", "Outcomes", "as_errors", "unit_means"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -145,6 +145,12 @@ class Outcomes:
             raise InputError(
                 f"{bad} weights are zero, negative or missing.", remedy="Weights are above 0; leave items out instead."
             )
+
+
+def as_errors(right: Outcomes) -> Outcomes:
+    """Outcomes of right answers as those of wrong ones."""
+    label = None if right.label is None else 1 - right.label
+    return dataclasses.replace(right, metric=METRICS["error_rate"], value=1 - right.value, label=label)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

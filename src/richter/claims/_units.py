@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from richter.claims._evidence import Evidence
-from richter.claims._labels import corrected_difference, corrected_mean, enough_labels, label_matrix
+from richter.claims._labels import corrected, enough_labels, labelled
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import Interval, Unit
@@ -30,6 +30,7 @@ FEW = 20  # nonzero differences below which t covers 0.88 to 0.93
 SKEWED = 0.05  # a mean's skewness from which one side of t falls short of its level by a point or so
 LEAST_FREEDOM = 4.0
 UNCORRECTED = "too few human labels here to correct it: as it was graded"
+RUNS_UNCORRECTED = "human labels correct no claim about such runs: as it was graded"
 HEAVY = 1000  # items below which the t interval of a heavy-tailed mean is called rough
 
 
@@ -41,8 +42,6 @@ class Sample:
     mean: Floats
     draws: Codes
     within: Floats
-    label: Floats | None = None
-    layer: Floats | None = None
 
     @property
     def metric(self) -> Metric:
@@ -61,12 +60,7 @@ class Sample:
 def as_sample(outcomes: Outcomes) -> Sample:
     """Outcomes made ready for many claims: the means over draws are computed once."""
     means = unit_means(outcomes)
-    plain = outcomes.draw is None and outcomes.weight is None and outcomes.group is None
-    label, layer = (
-        label_matrix(means.mean.shape, outcomes.item, outcomes.condition, values) if plain else None
-        for values in (outcomes.label, outcomes.layer)
-    )
-    return Sample(outcomes=outcomes, mean=means.mean, draws=means.draws, within=means.within, label=label, layer=layer)
+    return Sample(outcomes=outcomes, mean=means.mean, draws=means.draws, within=means.within)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,24 +88,23 @@ def difference_evidence(
     differences; with groups or weights on linearised sums with CR2 variance and Satterthwaite's degrees of freedom.
     Where fewer than 20 units differ, and they are the minority: gamma limits of both directions, joined by MOVER
     (`exact`: as wide as Clopper-Pearson's). Where people labelled some answers that others graded, the difference as
-    people would grade, by `corrected_difference`. Where all differ alike: the range times Clopper-Pearson's limit on
+    people would grade, by `corrected`. Where all differ alike: the range times Clopper-Pearson's limit on
     units that might not. Amounts above 0 (money, seconds): the ratio of geometric means, minus 1.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     own = _graded_difference(sample, first, second, about=about, exact=exact)
-    i, j = sample.place(first), sample.place(second)
-    use = ~np.isnan(sample.mean[:, [i, j]]).any(axis=1)
-    if sample.label is None or about == "such-runs":
+    return _as_people(sample, (sample.place(first), sample.place(second)), own, about=about, exact=exact)
+
+
+def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, about: About, exact: bool) -> Evidence:
+    """The evidence corrected by people's labels, where there are enough."""
+    if sample.outcomes.label is None:
         return own
-    if not enough_labels(sample.label[use], (i, j)):
-        return dataclasses.replace(own, notes=(*own.notes, UNCORRECTED))
-    a, b = ((sample.mean[use, k], sample.label[use, k]) for k in (i, j))
-    layers = (
-        None if sample.layer is None else (sample.layer[use, i].astype(np.intp), sample.layer[use, j].astype(np.intp))
-    )
-    return corrected_difference(
-        sample.metric, (a[0], b[0]), (a[1], b[1]), layers, own, these=about == "these-items", exact=exact
-    )
+    use: NDArray[np.bool_] = np.asarray(~np.isnan(sample.mean[:, columns]).any(axis=1))
+    sides = [labelled(sample.outcomes, k, use) for k in columns]
+    if about == "such-runs" or not enough_labels(sides):
+        return dataclasses.replace(own, notes=(*own.notes, RUNS_UNCORRECTED if about == "such-runs" else UNCORRECTED))
+    return corrected(sample.metric, sides, own, these=about == "these-items", exact=exact)
 
 
 def _graded_difference(sample: Sample, first: str, second: str, *, about: About, exact: bool) -> Evidence:
@@ -150,16 +143,7 @@ def mean_evidence(
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     own = _graded_mean(sample, condition, about=about, exact=exact)
-    k = sample.place(condition)
-    use = ~np.isnan(sample.mean[:, k])
-    if sample.label is None or about == "such-runs":
-        return own
-    if not enough_labels(sample.label[use], (k,)):
-        return dataclasses.replace(own, notes=(*own.notes, UNCORRECTED))
-    layer = None if sample.layer is None else sample.layer[use, k].astype(np.intp)
-    return corrected_mean(
-        sample.metric, sample.mean[use, k], sample.label[use, k], layer, own, these=about == "these-items", exact=exact
-    )
+    return _as_people(sample, (sample.place(condition),), own, about=about, exact=exact)
 
 
 def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -> Evidence:

@@ -86,14 +86,16 @@ def labelled_pool(
     *,
     strata: ArrayLike | None = None,
     probability: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
     low: float = 0.0,
     high: float = 4.0,
 ) -> LabelledPool:
     """Cut answers into parts: by the `strata` in which labels were drawn, else by the judge's score.
 
-    `human` is NaN where there is no label. Without strata labels are taken as a simple random sample (or one with
-    inclusion `probability` for each answer) and the cuts lie between the judge's scores, from the top, so that each
-    part has at least 5 labels: by how many labels there are, never by what they say.
+    `human` is NaN where there is no label, and `weight` what each answer counts for (1 where none is given). Without
+    strata labels are taken as a simple random sample (or one with inclusion `probability` for each answer) and the
+    cuts lie between the judge's scores, from the top, so that each part has at least 5 labels: by how many labels
+    there are, never by what they say.
     """
     y, f = np.asarray(human, dtype=np.float64), np.asarray(judge, dtype=np.float64)
     if y.ndim != 1 or y.shape != f.shape:
@@ -115,7 +117,8 @@ def labelled_pool(
         raise TooFewErrors(f"{int(labelled.sum())} answers have a human label.", n=int(labelled.sum()), needed=LEAST)
     if (y[labelled] < low).any() or (y[labelled] > high).any():
         raise InputError(f"A label is outside [{low:g}, {high:g}].", remedy="Use one scale for all labels.")
-    weight = np.ones(len(y))
+    counts_for = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+    stands = counts_for  # what a label stands for
     if probability is not None:
         chance = np.broadcast_to(np.asarray(probability, dtype=np.float64), y.shape)
         given = chance[labelled]
@@ -123,7 +126,7 @@ def labelled_pool(
             raise InputError(
                 "An inclusion probability is not in (0, 1].", remedy="Give the chance each labelled answer had."
             )
-        weight = np.where(labelled, 1 / np.where(labelled, chance, 1.0), 0.0)
+        stands = np.where(labelled, counts_for / np.where(labelled, chance, 1.0), 0.0)
     if strata is not None:
         part = np.unique(np.asarray(strata), return_inverse=True)[1].astype(np.intp)
         if part.shape != y.shape:
@@ -136,25 +139,25 @@ def labelled_pool(
         kept = slice(None) if rows is None else rows
         return np.bincount(part[kept], weights=values[kept], minlength=parts).astype(np.float64)
 
-    size, count = total(np.ones(len(y))), total(labelled.astype(np.float64))
+    size, count, mass = total(np.ones(len(y))), total(labelled.astype(np.float64)), total(counts_for)
     known, filled = count > 0, np.where(labelled, y, 0.0)
-    of = np.where(known, total(weight, labelled), 1.0)
+    of = np.where(known, total(stands, labelled), 1.0)
     scale = (high - low) or 1.0
-    own = np.clip(total(f) / size, low, high)
-    mean = np.where(known, total(weight * filled, labelled) / of, own)
-    square = np.where(known, total(weight * ((filled - low) / scale) ** 2, labelled) / of, ((own - low) / scale) ** 2)
-    n = np.where(known, of**2 / np.where(known, total(weight**2, labelled), 1.0), 0.0)
+    own = np.clip(total(counts_for * f) / mass, low, high)
+    mean = np.where(known, total(stands * filled, labelled) / of, own)
+    square = np.where(known, total(stands * ((filled - low) / scale) ** 2, labelled) / of, ((own - low) / scale) ** 2)
+    n = np.where(known, of**2 / np.where(known, total(stands**2, labelled), 1.0), 0.0)
     return LabelledPool(
         low=low,
         high=high,
         part=part,
-        share=size / len(y),
+        share=mass / np.sum(mass),
         size=size,
         count=count,
         n=n,
         mean=mean,
         square=square,
-        judge_only=float(f.mean()),
+        judge_only=float(np.average(f, weights=counts_for)),
     )
 
 
@@ -202,7 +205,12 @@ def _reach(pool: LabelledPool, tail: float, *, target: Target, side: Side) -> tu
 
 
 def pool_interval(
-    pool: LabelledPool, *, level: float = 0.95, side: Side = "both", target: Target = "population"
+    pool: LabelledPool,
+    *,
+    level: float = 0.95,
+    side: Side = "both",
+    target: Target = "population",
+    between: float | None = None,
 ) -> Interval:
     """Limits of the mean label of all answers, or of such answers, by MOVER over the parts (Zou and Donner 2008).
 
@@ -212,14 +220,14 @@ def pool_interval(
     for one) and V = z^2 sum W_h (m_h - m)^2 / N for `target` "population" (such answers), 0 for "pool" (these answers,
     where a part labelled in full adds nothing). Never of zero width where anything is unlabelled or meant as a sample.
     With `side` "lower" or "upper" that limit holds alone at `level`; the other is the end of the scale. "exact" is both
-    of these at once, each with half of the error.
+    of these at once, each with half of the error. `between` is V / z^2 where answers are not independent.
     """
     tail = (1 - level) / 2 if side in ("both", "exact") else 1 - level
     middle, N = pool.estimate, float(pool.size.sum())
     below, above = _reach(pool, tail, target=target, side=side)
-    between = 0.0
-    if target == "population":
-        between = float(ndtri(1 - tail)) ** 2 * float(pool.share @ (pool.mean - middle) ** 2) / N
+    if between is None:
+        between = float(pool.share @ (pool.mean - middle) ** 2) / N if target == "population" else 0.0
+    between *= float(ndtri(1 - tail)) ** 2
     low, high = middle - math.sqrt(below + between), middle + math.sqrt(above + between)
     method = "stratified, Jeffreys" if side == "both" else "stratified, Clopper-Pearson"
     return Interval(
@@ -238,18 +246,22 @@ def pool_difference(
     side: Side = "both",
     same_items: bool = False,
     target: Target = "population",
+    between: float | None = None,
 ) -> Interval:
     """Limits of the second's mean minus the first's, by MOVER of the two; labels of the two were drawn apart.
 
     With `same_items` (the pools' answers are to the same items, in one order) V is that of the items' own differences;
-    else of the two added. Labels that happen to be of the same item are not used as pairs, which errs on the wide side.
+    else of the two added; `between` is V / z^2 where answers are not independent. Labels that happen to be of the same
+    item are not used as pairs, which errs on the wide side.
     """
     tail = (1 - level) / 2 if side in ("both", "exact") else 1 - level
     below_a, above_a = _reach(first, tail, target=target, side=side)
     below_b, above_b = _reach(second, tail, target=target, side=side)
-    a, b = first.mean[first.part], second.mean[second.part]
-    apart = np.var(b - a) / len(a) if same_items else np.var(a) / len(a) + np.var(b) / len(b)
-    between = float(ndtri(1 - tail)) ** 2 * float(apart) if target == "population" else 0.0
+    if between is None:
+        a, b = first.mean[first.part], second.mean[second.part]
+        apart = float(np.var(b - a) / len(a) if same_items else np.var(a) / len(a) + np.var(b) / len(b))
+        between = apart if target == "population" else 0.0
+    between *= float(ndtri(1 - tail)) ** 2
     middle = second.estimate - first.estimate
     low = middle - math.sqrt(below_b + above_a + between)
     high = middle + math.sqrt(above_b + below_a + between)
