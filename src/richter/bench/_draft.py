@@ -11,18 +11,12 @@ from richter.records import Item
 # ways to say that what was asked about is not there
 NO_SUCH = (
     *(
-        "none",
-        "no such",
-        "does not exist",
-        "doesn't exist",
-        "not assigned",
-        "isn't assigned",
-        "unassigned",
+        "none", "no such", "does not exist", "doesn't exist", "not assigned", "isn't assigned", "unassigned",
         "not a valid",
     ),
     *("not valid", "invalid", "not a real", "not a recognized", "not a recognised", "not an official", "there is no"),
     *("there isn't", "not in use", "not currently", "no known", "fictional", "not a standard", "not an actual"),
-)
+)  # fmt: skip
 
 Form = Literal["plain", "compositional", "trap"]
 

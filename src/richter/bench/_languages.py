@@ -17,29 +17,12 @@ PEOPLE = "CLDR (Unicode License) via language_data"
 ISO = "ISO 639 via pycountry (LGPL-2.1)"
 NAMES = {"bn": "Bengali", "ny": "Chichewa", "mi": "Maori", "gez": "Geez", "lah": "Western Punjabi", "rn": "Kirundi"}
 NAME_ALIASES = {
-    "fa": ("Farsi",),
-    "zh": ("Mandarin", "Mandarin Chinese"),
-    "es": ("Castilian",),
-    "nl": ("Flemish",),
-    "bn": ("Bangla",),
-    "dv": ("Maldivian", "Dhivehi"),
-    "fil": ("Tagalog",),
-    "lg": ("Luganda",),
-    "ki": ("Gikuyu",),
-    "rn": ("Rundi",),
-    "kl": ("Greenlandic",),
-    "my": ("Myanmar",),
-    "km": ("Cambodian",),
-    "si": ("Sinhalese",),
-    "hr": ("Serbo-Croatian",),
-    "ro": ("Moldovan",),
-    "tn": ("Setswana",),
-    "st": ("Sesotho",),
-    "ss": ("Swazi",),
-    "ga": ("Gaelic", "Irish Gaelic"),
-    "he": ("Modern Hebrew",),
-    "kok": ("Goan Konkani",),
-}
+    "fa": ("Farsi",), "zh": ("Mandarin", "Mandarin Chinese"), "es": ("Castilian",), "nl": ("Flemish",),
+    "bn": ("Bangla",), "dv": ("Maldivian", "Dhivehi"), "fil": ("Tagalog",), "lg": ("Luganda",), "ki": ("Gikuyu",),
+    "rn": ("Rundi",), "kl": ("Greenlandic",), "my": ("Myanmar",), "km": ("Cambodian",), "si": ("Sinhalese",),
+    "hr": ("Serbo-Croatian",), "ro": ("Moldovan",), "tn": ("Setswana",), "st": ("Sesotho",), "ss": ("Swazi",),
+    "ga": ("Gaelic", "Irish Gaelic"), "he": ("Modern Hebrew",), "kok": ("Goan Konkani",),
+}  # fmt: skip
 # One official language by CLDR, but not so by law or any longer: two in law, none in law, or changed since.
 NOT_ONE_OFFICIAL = frozenset(words("BF CN ET FM GB GH IQ ME ML NA NE NZ PS SB SS US ZA BA XK MY LA"))
 # Spoken as much, or claimed as much, elsewhere; dead; or not a language in its own right to all.
@@ -59,15 +42,10 @@ NO_CLEAR_SCRIPT = frozenset(
 )
 SCRIPT_NAMES = {"Beng": "Bengali", "Cans": "Canadian syllabics", "Xsux": "cuneiform", "Mymr": "Burmese"}
 SCRIPT_ALIASES = {
-    "Ethi": ("Ge'ez", "Geez", "Amharic"),
-    "Beng": ("Bangla", "Bengali-Assamese", "Eastern Nagari"),
-    "Latn": ("Roman",),
-    "Arab": ("Perso-Arabic", "Nastaliq"),
-    "Deva": ("Nagari",),
-    "Mymr": ("Myanmar", "Mon-Burmese"),
-    "Cyrl": ("Cyrillic alphabet",),
-    "Orya": ("Oriya",),
-}
+    "Ethi": ("Ge'ez", "Geez", "Amharic"), "Beng": ("Bangla", "Bengali-Assamese", "Eastern Nagari"), "Latn": ("Roman",),
+    "Arab": ("Perso-Arabic", "Nastaliq"), "Deva": ("Nagari",), "Mymr": ("Myanmar", "Mon-Burmese"),
+    "Cyrl": ("Cyrillic alphabet",), "Orya": ("Oriya",),
+}  # fmt: skip
 
 
 class Tongues:

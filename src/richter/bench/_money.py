@@ -15,37 +15,18 @@ ISO = "ISO 4217 via pycountry (LGPL-2.1) and CLDR (Unicode License) via babel"
 UNSETTLED = frozenset({"BG", "PA", "ZW"})
 UNITS = {"BAM": "convertible mark", "ILS": "shekel", "XAF": "CFA franc", "XOF": "CFA franc", "GBP": "pound"}
 UNIT_ALIASES = {
-    "BAM": ("mark", "marka"),
-    "ILS": ("new shekel", "sheqel"),
-    "XAF": ("franc",),
-    "XOF": ("franc",),
-    "GBP": ("pound sterling", "sterling"),
-    "CNY": ("renminbi", "RMB"),
-    "PLN": ("złoty",),
-    "KGS": ("Kyrgyzstani som",),
-    "GYD": ("Guyanese dollar",),
-    "BWP": ("Botswana pula",),
-    "MNT": ("tögrög", "togrog"),
-    "UAH": ("hryvnya",),
-    "RUB": ("rouble",),
-    "BYN": ("rouble",),
-    "DEM": ("German mark", "D-Mark"),
-    "SUR": ("Soviet rouble",),
-}
+    "BAM": ("mark", "marka"), "ILS": ("new shekel", "sheqel"), "XAF": ("franc",), "XOF": ("franc",),
+    "GBP": ("pound sterling", "sterling"), "CNY": ("renminbi", "RMB"), "PLN": ("złoty",), "KGS": ("Kyrgyzstani som",),
+    "GYD": ("Guyanese dollar",), "BWP": ("Botswana pula",), "MNT": ("tögrög", "togrog"), "UAH": ("hryvnya",),
+    "RUB": ("rouble",), "BYN": ("rouble",), "DEM": ("German mark", "D-Mark"), "SUR": ("Soviet rouble",),
+}  # fmt: skip
 # One word in several languages: none of them is offered as a wrong answer for another.
 KIN = ({"krone", "krona", "koruna", "kroon"}, {"rial", "riyal", "riel"}, {"pound", "lira"}, {"leu", "lev"})
 FULL_NAMES = {
-    "GYD": "Guyanese dollar",
-    "ILS": "Israeli new shekel",
-    "BAM": "Bosnia and Herzegovina convertible mark",
-    "KGS": "Kyrgyzstani som",
-    "BWP": "Botswana pula",
-    "CSK": "Czechoslovak koruna",
-    "SUR": "Soviet ruble",
-    "EUR": "euro",
-    "DEM": "Deutsche Mark",
-    "MMK": "Myanmar kyat",
-}
+    "GYD": "Guyanese dollar", "ILS": "Israeli new shekel", "BAM": "Bosnia and Herzegovina convertible mark",
+    "KGS": "Kyrgyzstani som", "BWP": "Botswana pula", "CSK": "Czechoslovak koruna", "SUR": "Soviet ruble",
+    "EUR": "euro", "DEM": "Deutsche Mark", "MMK": "Myanmar kyat",
+}  # fmt: skip
 # Withdrawn codes of money that had a name of its own; revaluations under the same name are left out.
 FORMER = words(
     "ADP ARA ATS BEF BOP BRC BUK CLE CSK CYP DDM DEM ECS EEK ESP FIM FRF GNS GRD GWP HRD HRK IEP ILP ITL "
@@ -55,27 +36,10 @@ FORMER = words(
 EURO_BY_OTHER_MEANS = frozenset(["AD", "MC", "SM", "VA", "ME", "XK"])
 LATE_EURO = {"GR": 2001, "SI": 2007, "CY": 2008, "MT": 2008, "SK": 2009, "EE": 2011, "LV": 2014, "LT": 2015, "HR": 2023}
 BEFORE_EURO = {
-    "AT": "ATS",
-    "BE": "BEF",
-    "CY": "CYP",
-    "DE": "DEM",
-    "EE": "EEK",
-    "ES": "ESP",
-    "FI": "FIM",
-    "FR": "FRF",
-    "GR": "GRD",
-    "HR": "HRK",
-    "IE": "IEP",
-    "IT": "ITL",
-    "LT": "LTL",
-    "LV": "LVL",
-    "MT": "MTL",
-    "NL": "NLG",
-    "PT": "PTE",
-    "SI": "SIT",
-    "SK": "SKK",
-    "LU": "LUF",
-}
+    "AT": "ATS", "BE": "BEF", "CY": "CYP", "DE": "DEM", "EE": "EEK", "ES": "ESP", "FI": "FIM", "FR": "FRF", "GR": "GRD",
+    "HR": "HRK", "IE": "IEP", "IT": "ITL", "LT": "LTL", "LV": "LVL", "MT": "MTL", "NL": "NLG", "PT": "PTE", "SI": "SIT",
+    "SK": "SKK", "LU": "LUF",
+}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

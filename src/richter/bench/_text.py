@@ -13,29 +13,11 @@ T = TypeVar("T")
 # letters that do not decompose into a base letter and an accent
 _LETTERS = str.maketrans(
     {
-        "ø": "o",
-        "Ø": "o",
-        "ł": "l",
-        "Ł": "l",
-        "đ": "d",
-        "Đ": "d",
-        "ð": "d",
-        "Ð": "d",
-        "ı": "i",
-        "ħ": "h",
-        "Ħ": "h",
-        "ß": "ss",
-        "æ": "ae",
-        "Æ": "ae",
-        "œ": "oe",
-        "Œ": "oe",
-        "þ": "th",
-        "Þ": "th",
-        "ə": "e",
-        "Ə": "e",
+        "ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "đ": "d", "Đ": "d", "ð": "d", "Ð": "d", "ı": "i", "ħ": "h", "Ħ": "h",
+        "ß": "ss", "æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe", "þ": "th", "Þ": "th", "ə": "e", "Ə": "e",
         **dict.fromkeys("'’‘ʻʼ`´ʹʽ", ""),
     }
-)
+)  # fmt: skip
 _GAPS = re.compile(r"[\W_]+")
 
 

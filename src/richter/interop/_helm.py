@@ -23,16 +23,8 @@ _GRADES = (
     "math_equiv_chain_of_thought",
 )
 _COUNTS = (
-    "num_",
-    "finish_reason",
-    "inference_",
-    "prompt_",
-    "training_",
-    "max_prob",
-    "logprob",
-    "batch_size",
-    "estimated_",
-)
+    "num_", "finish_reason", "inference_", "prompt_", "training_", "max_prob", "logprob", "batch_size", "estimated_",
+)  # fmt: skip
 
 
 class _State(msgspec.Struct):

@@ -45,41 +45,14 @@ _DEPTH = 1000  # steps that are walked up inside a trace
 # Langfuse's own fields that are read here or hold lists, as its bulk export spells them; other lists are scores
 _LANGFUSE = frozenset(
     {
-        "calculated_total_cost",
-        "comments",
-        "completion_tokens",
-        "cost_details",
-        "data_type",
-        "dataset_item_id",
-        "end_time",
-        "expected_output",
-        "experiment_item_id",
-        "experiment_name",
-        "input",
-        "is_root_observation",
-        "metadata",
-        "model_parameters",
-        "observation_id",
-        "observations",
-        "output",
-        "parent_observation_id",
-        "prompt_tokens",
-        "provided_model_name",
-        "scores",
-        "start_time",
-        "status_message",
-        "string_value",
-        "tags",
-        "tool_call_names",
-        "tool_calls",
-        "tool_definitions",
-        "total_cost",
-        "trace_id",
-        "trace_tags",
-        "usage",
+        "calculated_total_cost", "comments", "completion_tokens", "cost_details", "data_type", "dataset_item_id",
+        "end_time", "expected_output", "experiment_item_id", "experiment_name", "input", "is_root_observation",
+        "metadata", "model_parameters", "observation_id", "observations", "output", "parent_observation_id",
+        "prompt_tokens", "provided_model_name", "scores", "start_time", "status_message", "string_value", "tags",
+        "tool_call_names", "tool_calls", "tool_definitions", "total_cost", "trace_id", "trace_tags", "usage",
         "usage_details",
     }
-)
+)  # fmt: skip
 
 
 def read_langfuse(path: Path, reading: Reading) -> Iterator[Sample]:

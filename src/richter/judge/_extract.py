@@ -199,20 +199,12 @@ def _strange(word: str, asked: set[str]) -> bool:
 
 # By which nouns a name is said to be of the kind that was asked for.
 _KINDS = {
-    "country": "country nation republic kingdom territory",
-    "city": "city town municipality village port",
+    "country": "country nation republic kingdom territory", "city": "city town municipality village port",
     "region": "region province state prefecture county canton division district territory department",
-    "continent": "continent",
-    "currency": "currency unit",
-    "element": "element",
-    "symbol": "symbol element",
-    "language": "language tongue",
-    "script": "script alphabet",
-    "zone": "zone identifier",
-    "software": "language format program",
-    "service": "service protocol",
-    "status": "phrase",
-}
+    "continent": "continent", "currency": "currency unit", "element": "element", "symbol": "symbol element",
+    "language": "language tongue", "script": "script alphabet", "zone": "zone identifier",
+    "software": "language format program", "service": "service protocol", "status": "phrase",
+}  # fmt: skip
 LONGEST_CLAIM = 2000  # characters of the first sentences in which names are looked for
 _PLACES = frozenset({"country", "city", "region", "continent", "script"})
 _SAYING = frozenset({"is", "are", "was", "were", "be", "called", "named", "as"})

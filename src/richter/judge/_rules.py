@@ -32,20 +32,12 @@ LATE = 1.5
 
 # What may answer a question of a kind, best first; then what still places it.
 _EXPECTED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "country": (("country",), ("region", "city", "airport")),
-    "city": (("city",), ("country", "region")),
-    "region": (("region",), ("city", "country")),
-    "continent": (("continent",), ("country",)),
-    "currency": (("currency", "unit"), ()),
-    "element": (("element",), ()),
-    "symbol": (("element", "code"), ()),
-    "language": (("language",), ()),
-    "script": (("script",), ("language",)),
-    "software": (("software",), ()),
-    "status": (("status",), ()),
-    "service": (("service",), ()),
-    "zone": (("zone",), ("city", "country", "region")),
-}
+    "country": (("country",), ("region", "city", "airport")), "city": (("city",), ("country", "region")),
+    "region": (("region",), ("city", "country")), "continent": (("continent",), ("country",)),
+    "currency": (("currency", "unit"), ()), "element": (("element",), ()), "symbol": (("element", "code"), ()),
+    "language": (("language",), ()), "script": (("script",), ("language",)), "software": (("software",), ()),
+    "status": (("status",), ()), "service": (("service",), ()), "zone": (("zone",), ("city", "country", "region")),
+}  # fmt: skip
 _LOWER = {"currency": ("unit", "currency"), "element": ("element",), "symbol": ("element",)}
 _FAMILIES = (
     *("alkali metal", "alkaline earth metal", "transition metal", "lanthanide", "actinide", "halogen", "noble gas"),
