@@ -3,10 +3,10 @@
 import dataclasses
 from functools import partial
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, solve
+from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, trap
 from richter.bench._money import Money
-from richter.bench._places import country_truth, near_countries, wrong_countries
-from richter.bench._regions import zone_truth, zones_near
+from richter.bench._places import country_draft, country_truth, near_countries
+from richter.bench._regions import zone_draft
 from richter.bench._text import leaks, normalise_name, ordered, pick
 from richter.bench._world import DISPUTED, City, World
 
@@ -86,35 +86,11 @@ def aviation(world: World) -> list[Cell]:
             world, airport.country
         )
 
-    def country_draft(airport: Airport, *, prompt: str, stem: str, subject: str) -> Draft:
-        country = world.countries[airport.country]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=country.the_name,
-            aliases=country.aliases,
-            wrong=wrong_countries(world, airport.country, prompt),
-            truth=truth(airport, "country", subject),
-        )
+    def land(iata: str, **more: str) -> Draft:
+        return country_draft(world, table[iata].country, lat=table[iata].lat, lon=table[iata].lon, **more)
 
-    def of_name(fact: str) -> Draft:
-        airport = table[fact]
-        return country_draft(
-            airport,
-            prompt=f"In which country is {airport.name}?",
-            stem=f"{airport.name} is in the country of",
-            subject=airport.name,
-        )
-
-    def of_code(fact: str) -> Draft:
-        return country_draft(
-            table[fact],
-            prompt=f"In which country is the airport with the IATA code {fact}?",
-            stem=f"The airport with the IATA code {fact} is in the country of",
-            subject=fact,
-        )
-
-    def city_draft(airport: Airport, *, prompt: str, stem: str, subject: str) -> Draft:
+    def city_draft(iata: str, *, prompt: str, stem: str, subject: str) -> Draft:
+        airport = table[iata]
         city = served_by(airport)
         others = [(served_by(a).name, a.country) for a in usable[:1500]]
         same = [name for name, code in others if code == airport.country and name != city.name]
@@ -127,23 +103,6 @@ def aviation(world: World) -> list[Cell]:
             aliases=[airport.town, *world.city_aliases(city.name, airport.country)],
             wrong=[*pick(same[:40], 2, prompt), *pick(like, 1, prompt), *near],
             truth={**truth(airport, "city", subject), **world.city_truth(city.name, airport.country)},
-        )
-
-    def city_of_code(fact: str) -> Draft:
-        return city_draft(
-            table[fact],
-            prompt=f"Which city is served by the airport with the IATA code {fact}?",
-            stem=f"The airport with the IATA code {fact} serves the city of",
-            subject=fact,
-        )
-
-    def city_of_icao(fact: str) -> Draft:
-        code = table[fact].icao
-        return city_draft(
-            table[fact],
-            prompt=f"Which city is served by the airport with the ICAO code {code}?",
-            stem=f"The airport with the ICAO code {code} serves the city of",
-            subject=code,
         )
 
     def code_of_city(fact: str) -> Draft:
@@ -163,22 +122,15 @@ def aviation(world: World) -> list[Cell]:
         airport = table[fact]
         if airport.zone not in world.zones:
             return None
-        return Draft(
+        return zone_draft(
+            world,
+            airport.zone,
+            airport.country,
             prompt=f"Which IANA time zone identifier applies at the airport with the IATA code {fact}?",
             stem=f"The IANA time zone identifier at the airport with the IATA code {fact} is",
-            answer=airport.zone,
-            aliases=[*world.zone_links.get(airport.zone, ()), airport.zone.split("/")[-1].replace("_", " ")],
-            also=world.country_zones.get(airport.country, ()),
-            wrong=zones_near(world, airport.zone, airport.country, fact),
-            truth={"subject": fact, "via": served_by(airport).name, **zone_truth(world, airport.zone, airport.country)},
-        )
-
-    def money_of_code(fact: str) -> Draft | None:
-        return bank.unit_draft(
-            table[fact].country,
-            prompt=f"What is the main unit of the currency at the airport with the IATA code {fact}?",
-            stem=f"At the airport with the IATA code {fact} people pay with the",
             subject=fact,
+            salt=fact,
+            via=served_by(airport).name,
         )
 
     def capital_of_code(fact: str) -> Draft | None:
@@ -186,15 +138,10 @@ def aviation(world: World) -> list[Cell]:
         country = world.countries[airport.country]
         if not country.capital or served_by(airport).name in (country.capital, *country.capital_aliases):
             return None
-        draft = city_draft(
-            airport,
+        near = [world.countries[c].capital for c in near_countries(world, airport.country, fact)]
+        return Draft(
             prompt=f"What is the capital of the country whose airport has the IATA code {fact}?",
             stem=f"The capital of the country whose airport has the IATA code {fact} is",
-            subject=fact,
-        )
-        near = [world.countries[c].capital for c in near_countries(world, airport.country, fact)]
-        return dataclasses.replace(
-            draft,
             answer=country.capital,
             aliases=country.capital_aliases,
             wrong=[served_by(airport).name, *near],
@@ -212,12 +159,7 @@ def aviation(world: World) -> list[Cell]:
             answer=f"none, because {fact} is not assigned to any airport",
             aliases=[*NO_SUCH, "no airport", "not an IATA code"],
             wrong=[table[k].name for k in pick(named[:400], 4, fact)],
-            truth={
-                "kind": "trap",
-                "subject": fact,
-                "premise": f"{fact} is the IATA code of an airport",
-                "corrected": "unassigned",
-            },
+            truth=trap(fact, f"{fact} is the IATA code of an airport"),
         )
 
     def elsewhere(fact: str) -> Draft:
@@ -234,14 +176,13 @@ def aviation(world: World) -> list[Cell]:
                 *(f"not in {claimed.the_name}", f"isn't in {claimed.the_name}", f"not located in {claimed.the_name}"),
             ],
             wrong=[r.name for r in pick(world.big_regions(code), 4, fact)],
-            truth={
-                "kind": "trap",
-                "subject": iata,
-                "premise": f"{iata} is in {claimed.the_name}",
-                "corrected": f"{iata} is {airport.name} in {real.the_name}",
-                "claimed_country": code,
+            truth=trap(
+                iata,
+                f"{iata} is in {claimed.the_name}",
+                f"{iata} is {airport.name} in {real.the_name}",
+                claimed_country=code,
                 **country_truth(world, airport.country),
-            },
+            ),
         )
 
     def telling(a: Airport) -> bool:
@@ -269,30 +210,46 @@ def aviation(world: World) -> list[Cell]:
         for code in pick(sorted(set(world.division_terms) - {table[iata].country}), 1, iata)
     ]
 
-    cell = partial(Cell, source=SOURCE)
-    chain = partial(Cell, source=f"{SOURCE}; GeoNames (CC BY 4.0)", form="compositional")
-    by_name = partial(cell, write=of_name, relation="airport-country", shots=solve(of_name, named[:40]))
-    by_code = partial(cell, write=of_code, relation="iata-country", shots=solve(of_code, international[:40]))
-    city = partial(cell, write=city_of_code, relation="iata-city", shots=solve(city_of_code, international[:40]))
-    icao = partial(cell, write=city_of_icao, relation="icao-city", shots=solve(city_of_icao, international[:40]))
-    code = partial(cell, write=code_of_city, relation="city-iata", shots=solve(code_of_city, alone[:40]))
-    zone = partial(chain, write=zone_of_code, relation="iata-zone", shots=solve(zone_of_code, international[:30]))
-    unit = partial(chain, write=money_of_code, relation="iata-unit", shots=solve(money_of_code, international[:30]))
-    seat = partial(
-        chain, write=capital_of_code, relation="iata-capital", shots=solve(capital_of_code, international[:40])
+    plain = partial(relation, source=SOURCE)
+    chain = partial(relation, source=f"{SOURCE}; GeoNames (CC BY 4.0)", form="compositional")
+    untrue = partial(relation, source=SOURCE, form="trap")
+    some = international[:40]
+    write = ask(land, "In which country is {}?", lambda a: table[a].name, stem="{} is in the country of")
+    by_name = plain("airport-country", write=write, shots=named[:40])
+    port = "airport with the IATA code {}"
+    write = ask(land, f"In which country is the {port}?", stem=f"The {port} is in the country of")
+    by_code = plain("iata-country", write=write, shots=some)
+    write = ask(city_draft, f"Which city is served by the {port}?", stem=f"The {port} serves the city of")
+    city = plain("iata-city", write=write, shots=some)
+    write = ask(
+        lambda code, **more: bank.unit_draft(table[code].country, **more),
+        f"What is the main unit of the currency at the {port}?",
+        stem=f"At the {port} people pay with the",
     )
+    unit = chain("iata-unit", write=write, shots=international[:30])
+    port = "airport with the ICAO code {}"
+    write = ask(
+        city_draft,
+        f"Which city is served by the {port}?",
+        lambda a: table[a].icao,
+        stem=f"The {port} serves the city of",
+    )
+    icao = plain("icao-city", write=write, shots=some)
+    code = plain("city-iata", write=code_of_city, shots=alone[:40])
+    zone = chain("iata-zone", write=zone_of_code, shots=international[:30])
+    seat = chain("iata-capital", write=capital_of_code, shots=some)
     whose = [
         (f"The airport that has the IATA code {a} is {table[a].name}.", table[a].name)
         for a in ("CDG", "JFK", "LHR", "FRA", "SYD", "HND")
     ]
-    nobody = partial(cell, form="trap", write=unassigned, relation="iata-unassigned", shots=whose)
+    nobody = untrue("iata-unassigned", write=unassigned, shots=whose)
     where = [
         ("The state of the United States with the airport DEN is Colorado.", "Colorado"),
         ("The state of Germany with the airport MUC is Bavaria.", "Bavaria"),
         ("The province of Canada with the airport YYC is Alberta.", "Alberta"),
         ("The state of Australia with the airport BNE is Queensland.", "Queensland"),
     ]
-    abroad = partial(cell, form="trap", write=elsewhere, relation="iata-in-wrong-country", shots=where)
+    abroad = untrue("iata-in-wrong-country", write=elsewhere, shots=where)
     return [
         by_name(tier=1, facts=named[:700], weight=1),
         by_name(tier=2, facts=named[700:], weight=2),

@@ -1,10 +1,8 @@
 """Cities: in which country they lie, which capital and currency that leads to, and cities put in the wrong country."""
 
-from functools import partial
-
-from richter.bench._draft import Cell, Draft, solve
+from richter.bench._draft import Cell, Draft, relation, trap
 from richter.bench._money import Money
-from richter.bench._places import GEONAMES, country_truth, near_countries, wrong_countries
+from richter.bench._places import GEONAMES, capital_draft, country_draft, country_truth
 from richter.bench._text import ordered, pick, unique
 from richter.bench._world import City, World
 
@@ -15,15 +13,14 @@ def cities(world: World) -> list[Cell]:
 
     def in_country(fact: str) -> Draft:
         city = world.cities[fact]
-        country = world.countries[city.country]
         called = world.call(city)
-        return Draft(
+        return country_draft(
+            world,
+            city.country,
             prompt=f"In which country is the {_kind(city)} of {called}?",
             stem=f"{called} is a {_kind(city)} in the country of",
-            answer=country.the_name,
-            aliases=country.aliases,
-            wrong=wrong_countries(world, city.country, fact),
-            truth={"kind": "country", "subject": city.name, **country_truth(world, city.country)},
+            subject=city.name,
+            salt=fact,
         )
 
     def capital_of_its_country(fact: str) -> Draft | None:
@@ -32,21 +29,15 @@ def cities(world: World) -> list[Cell]:
         if not country.capital or city.name in (country.capital, *country.capital_aliases):
             return None
         called = world.call(city)
-        near = [world.countries[c].capital for c in near_countries(world, city.country, fact)]
         largest = [c.name for c in world.biggest(city.country)[:3] if c.id != fact and c.name != country.capital]
-        return Draft(
+        return capital_draft(
+            world,
+            city.country,
             prompt=f"What is the capital of the country in which the {_kind(city)} of {called} lies?",
             stem=f"The capital of the country in which {called} lies is",
-            answer=country.capital,
-            aliases=country.capital_aliases,
-            wrong=[*largest[:1], *near],
-            truth={
-                "kind": "city",
-                "subject": city.name,
-                "via": country.name,
-                **country_truth(world, city.country),
-                **world.city_truth(country.capital, city.country),
-            },
+            subject=city.name,
+            salt=fact,
+            first=largest[:1],
         )
 
     def money_of_its_country(fact: str) -> Draft | None:
@@ -67,31 +58,21 @@ def cities(world: World) -> list[Cell]:
         term = world.division_terms[code]
         called = world.call(city)
         inside = [r.name for r in world.big_regions(code)]
+        forms = (f"{city.name} is not in", "not in", "isn't in", "not a city in", "not located in")
+        denials = [f"{form} {name}" for form in forms for name in (claimed.the_name, claimed.name)]
         return Draft(
             prompt=f"In which {term} of {claimed.the_name} is the city of {called}?",
             stem=f"The {term} of {claimed.the_name} in which {called} lies is",
             answer=f"none, because {city.name} is in {country.the_name}",
-            aliases=unique(
-                [
-                    country.name,
-                    *country.aliases,
-                    *(f"{city.name} is not in {name}" for name in (claimed.the_name, claimed.name)),
-                    *(f"not in {name}" for name in (claimed.the_name, claimed.name)),
-                    *(f"isn't in {name}" for name in (claimed.the_name, claimed.name)),
-                    *(f"not a city in {name}" for name in (claimed.the_name, claimed.name)),
-                    *(f"not located in {name}" for name in (claimed.the_name, claimed.name)),
-                    "none",
-                ]
-            ),
+            aliases=unique([country.name, *country.aliases, *denials, "none"]),
             wrong=pick(inside, 3, fact),
-            truth={
-                "kind": "trap",
-                "subject": city.name,
-                "premise": f"{city.name} lies in {claimed.the_name}",
-                "corrected": f"{city.name} lies in {country.the_name}",
-                "claimed_country": code,
+            truth=trap(
+                city.name,
+                f"{city.name} lies in {claimed.the_name}",
+                f"{city.name} lies in {country.the_name}",
+                claimed_country=code,
                 **country_truth(world, city.country),
-            },
+            ),
         )
 
     asked = world.asked_cities
@@ -100,43 +81,21 @@ def cities(world: World) -> list[Cell]:
     middle = [key for key in asked if 20_000 <= people[key] < 100_000]
     small = [key for key in asked if 5_000 <= people[key] < 20_000]
     villages = [key for key in asked if 1_000 <= people[key] < 5_000]
-    shots = {write: solve(write, famous[:40]) for write in (in_country, capital_of_its_country, money_of_its_country)}
-
     claimable = sorted(world.division_terms)
     traps = [f"{key}|{code}" for key in world.known_cities[:1500] for code in _claims(world, key, claimable)]
     state_shots = [
         (f"The {world.division_terms[c]} of {world.countries[c].the_name} in which {name} lies is {region}.", region)
         for c, name, region in (
-            ("US", "Denver", "Colorado"),
-            ("US", "Houston", "Texas"),
-            ("CA", "Calgary", "Alberta"),
-            ("DE", "Munich", "Bavaria"),
-            ("BR", "Curitiba", "Paraná"),
-            ("AU", "Brisbane", "Queensland"),
-            ("IN", "Pune", "Maharashtra"),
-            ("IT", "Florence", "Tuscany"),
+            *(("US", "Denver", "Colorado"), ("US", "Houston", "Texas"), ("CA", "Calgary", "Alberta")),
+            *(("DE", "Munich", "Bavaria"), ("BR", "Curitiba", "Paraná"), ("AU", "Brisbane", "Queensland")),
+            *(("IN", "Pune", "Maharashtra"), ("IT", "Florence", "Tuscany")),
         )
     ]
-    plain = partial(Cell, write=in_country, shots=shots[in_country], source=GEONAMES, relation="city-country")
-    capital = partial(
-        Cell,
-        form="compositional",
-        write=capital_of_its_country,
-        shots=shots[capital_of_its_country],
-        relation="city-country-capital",
-        source=GEONAMES,
-    )
-    unit = partial(
-        Cell,
-        form="compositional",
-        write=money_of_its_country,
-        shots=shots[money_of_its_country],
-        relation="city-country-unit",
-        source=f"{GEONAMES}; CLDR (Unicode License) via babel",
-    )
-    trap = partial(
-        Cell, form="trap", write=wrong_state, shots=state_shots, relation="city-in-wrong-country", source=GEONAMES
-    )
+    plain = relation("city-country", GEONAMES, in_country, famous[:40])
+    capital = relation("city-country-capital", GEONAMES, capital_of_its_country, famous[:40], "compositional")
+    both = f"{GEONAMES}; CLDR (Unicode License) via babel"
+    unit = relation("city-country-unit", both, money_of_its_country, famous[:40], "compositional")
+    untrue = relation("city-in-wrong-country", GEONAMES, wrong_state, state_shots, "trap")
     return [
         plain(tier=1, facts=famous),
         plain(tier=2, facts=large),
@@ -145,10 +104,10 @@ def cities(world: World) -> list[Cell]:
         plain(tier=4, facts=villages, weight=3),
         capital(tier=4, facts=[*famous, *large], weight=3),
         unit(tier=4, facts=[*famous, *large], weight=2),
-        trap(tier=4, facts=traps[: len(traps) // 2], weight=2),
+        untrue(tier=4, facts=traps[: len(traps) // 2], weight=2),
         capital(tier=5, facts=small, weight=3),
         unit(tier=5, facts=small, weight=3),
-        trap(tier=5, facts=traps[len(traps) // 2 :], weight=2),
+        untrue(tier=5, facts=traps[len(traps) // 2 :], weight=2),
     ]
 
 

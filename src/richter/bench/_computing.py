@@ -1,10 +1,10 @@
 """Computing codes: top-level domains, file extensions, HTTP statuses, ports, ASCII, script codes; codes never given."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, solve
-from richter.bench._places import country_truth, near_countries, wrong_countries
+from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, solve, trap
+from richter.bench._places import capital_draft, country_draft, country_truth, field_of, near_countries
 from richter.bench._text import normalise_name, ordered, pick, words
 from richter.bench._world import World
 
@@ -123,17 +123,6 @@ def computing(world: World) -> list[Cell]:
     made_names = sorted(set(files.values()))
     known_names = sorted({files[e] for e in FAMILIAR if e in files})
 
-    def of_tld(fact: str) -> Draft:
-        country = world.countries[fact]
-        return Draft(
-            prompt=f"Which country has the internet top-level domain {country.tld}?",
-            stem=f"{country.tld} is the internet top-level domain of",
-            answer=country.the_name,
-            aliases=country.aliases,
-            wrong=wrong_countries(world, fact, "tld"),
-            truth={"kind": "country", "subject": country.tld, **country_truth(world, fact)},
-        )
-
     def tld_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
         country = world.countries[code]
         name = normalise_name(country.name).replace(" ", "")
@@ -153,46 +142,6 @@ def computing(world: World) -> list[Cell]:
                 "subject": subject,
                 "code": country.tld,
                 **country_truth(world, code),
-            },
-        )
-
-    def tld_of(fact: str) -> Draft:
-        name = world.countries[fact].the_name
-        return tld_draft(
-            fact,
-            prompt=f"Give the internet top-level domain of {name}.",
-            stem=f"The internet top-level domain of {name} is",
-            subject=world.countries[fact].name,
-        )
-
-    def tld_by_capital(fact: str) -> Draft | None:
-        capital = world.countries[fact].capital
-        if not capital:
-            return None
-        return tld_draft(
-            fact,
-            prompt=f"Give the internet top-level domain of the country whose capital is {capital}.",
-            stem=f"The internet top-level domain of the country whose capital is {capital} is",
-            subject=capital,
-        )
-
-    def capital_by_tld(fact: str) -> Draft | None:
-        country = world.countries[fact]
-        if not country.capital:
-            return None
-        near = [world.countries[c].capital for c in near_countries(world, fact, "tld")]
-        return Draft(
-            prompt=f"What is the capital of the country with the internet top-level domain {country.tld}?",
-            stem=f"The capital of the country with the internet top-level domain {country.tld} is",
-            answer=country.capital,
-            aliases=country.capital_aliases,
-            wrong=near,
-            truth={
-                "kind": "city",
-                "subject": country.tld,
-                "via": country.name,
-                **country_truth(world, fact),
-                **world.city_truth(country.capital, fact),
             },
         )
 
@@ -221,35 +170,24 @@ def computing(world: World) -> list[Cell]:
             truth={"kind": "status", "subject": fact, "value": code},
         )
 
-    def status_of(fact: str) -> Draft:
-        code = int(fact)
-        return number_draft(
-            code,
-            [c for c in HTTP if c // 100 == code // 100 and c != code],
-            prompt=f"Give the HTTP status code for “{HTTP[code]}”.",
-            stem=f"The HTTP status code for “{HTTP[code]}” is",
-            subject=HTTP[code],
-        )
-
-    def number_draft(value: int, others: list[int], *, prompt: str, stem: str, subject: str) -> Draft:
+    def number_draft(others: Callable[[int], list[int]], fact: str, *, prompt: str, stem: str, subject: str) -> Draft:
         return Draft(
             prompt=prompt,
             stem=stem,
-            answer=str(value),
-            wrong=[str(o) for o in ordered(others, prompt)],
-            truth={"kind": "number", "subject": subject, "value": value},
+            answer=fact,
+            wrong=[str(o) for o in ordered(others(int(fact)), prompt)],
+            truth={"kind": "number", "subject": subject, "value": int(fact)},
         )
 
-    def port_of(fact: str) -> Draft:
-        port = int(fact)
-        near = sorted((p for p in PORTS if p != port), key=lambda p: abs(p - port))[:9]
-        return number_draft(
-            port,
-            near,
-            prompt=f"What is the standard port number of {PORTS[port]}?",
-            stem=f"The standard port number of {PORTS[port]} is",
-            subject=PORTS[port],
-        )
+    def same_class(code: int) -> list[int]:
+        return [c for c in HTTP if c // 100 == code // 100 and c != code]
+
+    def near_ports(port: int) -> list[int]:
+        return sorted((p for p in PORTS if p != port), key=lambda p: abs(p - port))[:9]
+
+    def near_characters(value: int) -> list[int]:
+        near = [v for v in range(33, 127) if 0 < abs(v - value) <= 9]
+        return [*near, *([value ^ 32] if chr(value).isalpha() else [])]
 
     def of_port(fact: str) -> Draft:
         port = int(fact)
@@ -260,17 +198,6 @@ def computing(world: World) -> list[Cell]:
             aliases=PORT_ALIASES.get(port, ()),
             wrong=[PORTS[p] for p in pick(sorted(set(PORTS) - {port}), 5, fact)],
             truth={"kind": "service", "subject": fact, "value": port},
-        )
-
-    def ascii_code(fact: str) -> Draft:
-        value = int(fact)
-        near = [v for v in range(33, 127) if 0 < abs(v - value) <= 9]
-        return number_draft(
-            value,
-            [*near, *([value ^ 32] if chr(value).isalpha() else [])],
-            prompt=f"What is the decimal ASCII code of the character {_shown(value)}?",
-            stem=f"The decimal ASCII code of the character {_shown(value)} is",
-            subject=chr(value),
         )
 
     def based(fact: str, base: str) -> Draft:
@@ -322,7 +249,7 @@ def computing(world: World) -> list[Cell]:
             answer=f"none, because {fact} is not assigned",
             aliases=[*NO_SUCH, "no country", "not a top-level domain", "not a country code"],
             wrong=[world.countries[c].the_name for c in pick(world.states[:120], 4, fact)],
-            truth=_trap(fact, f"{fact} is a country's top-level domain"),
+            truth=trap(fact, f"{fact} is a country's top-level domain"),
         )
 
     def no_status(fact: str) -> Draft:
@@ -332,7 +259,7 @@ def computing(world: World) -> list[Cell]:
             answer=f"none, because {fact} is not assigned",
             aliases=[*NO_SUCH, "no standard", "not standard", "non-standard"],
             wrong=[HTTP[c] for c in pick(sorted(c for c in HTTP if 400 <= c < 500), 4, fact)],
-            truth=_trap(fact, f"{fact} is a standard HTTP status code"),
+            truth=trap(fact, f"{fact} is a standard HTTP status code"),
         )
 
     def no_ascii(fact: str) -> Draft:
@@ -343,7 +270,7 @@ def computing(world: World) -> list[Cell]:
             answer=f"none, because “{chr(value)}” is not in ASCII",
             aliases=[*NO_SUCH, "not in ASCII", "not part of ASCII", "not an ASCII", "no ASCII", "Unicode", "outside"],
             wrong=[str(v) for v in pick(range(33, 127), 4, fact)],
-            truth=_trap(chr(value), f"“{chr(value)}” is an ASCII character"),
+            truth=trap(chr(value), f"“{chr(value)}” is an ASCII character"),
         )
 
     tlds = [c for c in world.states if world.countries[c].tld]
@@ -354,65 +281,63 @@ def computing(world: World) -> list[Cell]:
     unique_ports = [p for p in ports if list(PORTS.values()).count(PORTS[int(p)]) == 1]
     characters = [str(v) for v in range(33, 127) if chr(v) not in "“”"]
     upper = [str(v) for v in range(48, 91) if chr(v).isalnum()]
-    real = {c.tld for c in world.countries.values()} | {
-        ".eu",
-        ".su",
-        ".uk",
-        ".ac",
-        ".gb",
-        ".tp",
-        ".yu",
-        ".dd",
-        ".zr",
-        ".oc",
-    }
+    real = {c.tld for c in world.countries.values()} | set(words(".eu .su .uk .ac .gb .tp .yu .dd .zr .oc"))
     letters = "abcdefghijklmnopqrstuvwxyz"
     free = ordered([f".{a}{b}" for a in letters for b in letters if f".{a}{b}" not in real], "free domains")[:220]
     foreign = [str(ord(ch)) for ch in "éèüöäßñçåøæœ€£¥§©®±µ¶·¿¡«»×÷°²³¼½¾ÀÉÜÑÇØÅÞðþłşğžščřůőąęłńśźżαβγδπΩЖдя"]
     foreign = list(dict.fromkeys(foreign))
 
-    geo = partial(Cell, source=GEO)
-    chain = partial(Cell, source=GEO, form="compositional")
-    iana = partial(Cell, source=IANA)
+    the, name, tld_of = (field_of(world, f) for f in ("the_name", "name", "tld"))
+    geo, iana, ascii_ = (partial(relation, source=source) for source in (GEO, IANA, ASCII))
+    chain = partial(relation, source=GEO, form="compositional")
     top = tlds[:30]
-    country = partial(geo, write=of_tld, relation="tld-country", shots=solve(of_tld, top))
-    tld = partial(geo, write=tld_of, relation="country-tld", shots=solve(tld_of, top))
-    file = partial(
-        Cell, source=PYGMENTS, write=of_extension, relation="extension-language", shots=solve(of_extension, usual[:24])
+    write = ask(
+        partial(country_draft, world, salt="tld"),
+        "Which country has the internet top-level domain {}?",
+        tld_of,
+        stem="{} is the internet top-level domain of",
     )
-    phrase = partial(iana, write=of_status, relation="http-phrase", shots=solve(of_status, codes))
-    status = partial(iana, write=status_of, relation="phrase-http", shots=solve(status_of, codes))
-    service = partial(iana, write=of_port, relation="port-service", shots=solve(of_port, ports[:24]))
-    port = partial(iana, write=port_of, relation="service-port", shots=solve(port_of, unique_ports[:24]))
-    code = partial(Cell, source=ASCII, write=ascii_code, relation="ascii-code", shots=solve(ascii_code, upper))
-    char = partial(Cell, source=ASCII, write=next_character, relation="code-ascii", shots=solve(next_character, upper))
-    system = partial(
-        Cell,
-        source=ISO,
-        write=of_script,
-        relation="script-code",
-        shots=solve(of_script, ordered(sorted(plain_scripts), 0)[:40]),
+    country = geo("tld-country", write=write, shots=top)
+    write = ask(tld_draft, "Give the internet top-level domain of {}.", the, name)
+    tld = geo("country-tld", write=write, shots=top)
+    write = ask(
+        tld_draft,
+        "Give the internet top-level domain of the country whose capital is {}.",
+        field_of(world, "capital"),
     )
-    capital_tld = partial(chain, write=tld_by_capital, relation="capital-tld", shots=solve(tld_by_capital, top))
-    tld_capital = partial(chain, write=capital_by_tld, relation="tld-capital", shots=solve(capital_by_tld, top))
-    hexed = partial(based, base="hexadecimal")
-    binary = partial(based, base="binary")
-    in_hex = partial(
-        Cell, source=ASCII, form="compositional", write=hexed, relation="ascii-hex", shots=solve(hexed, upper)
+    capital_tld = chain("capital-tld", write=write, shots=top)
+    write = ask(
+        partial(capital_draft, world, salt="tld"),
+        "What is the capital of the country with the internet top-level domain {}?",
+        lambda code: tld_of(code) if world.countries[code].capital else "",
     )
-    in_bits = partial(
-        Cell, source=ASCII, form="compositional", write=binary, relation="ascii-binary", shots=solve(binary, upper)
+    tld_capital = chain("tld-capital", write=write, shots=top)
+    file = relation("extension-language", PYGMENTS, of_extension, usual[:24])
+    phrase = iana("http-phrase", write=of_status, shots=codes)
+    write = ask(partial(number_draft, same_class), "Give the HTTP status code for “{}”.", lambda c: HTTP[int(c)])
+    status = iana("phrase-http", write=write, shots=codes)
+    service = iana("port-service", write=of_port, shots=ports[:24])
+    write = ask(partial(number_draft, near_ports), "What is the standard port number of {}?", lambda p: PORTS[int(p)])
+    port = iana("service-port", write=write, shots=unique_ports[:24])
+    write = ask(
+        partial(number_draft, near_characters),
+        "What is the decimal ASCII code of the character “{}”?",
+        lambda value: chr(int(value)),
     )
+    code = ascii_("ascii-code", write=write, shots=upper)
+    char = ascii_("code-ascii", write=next_character, shots=upper)
+    system = relation("script-code", ISO, of_script, ordered(sorted(plain_scripts), 0)[:40])
+    in_hex = ascii_("ascii-hex", write=partial(based, base="hexadecimal"), shots=upper, form="compositional")
+    in_bits = ascii_("ascii-binary", write=partial(based, base="binary"), shots=upper, form="compositional")
     uses = [
         (f"The country that uses the internet top-level domain {land.tld} is {land.the_name}.", land.name)
         for land in (world.countries[c] for c in top)
     ]
     of_the = [(text.replace("phrase for the", "phrase of the"), a) for text, a in solve(of_status, codes)]
     bare = [(f"The ASCII code of the character “{chr(int(v))}” is {v}.", v) for v in upper]
-    trap = partial(Cell, form="trap")
-    no_domain = partial(trap, source=GEO, write=no_tld, relation="tld-unassigned", shots=uses)
-    no_phrase = partial(trap, source=IANA, write=no_status, relation="http-unassigned", shots=of_the)
-    no_char = partial(trap, source=ASCII, write=no_ascii, relation="not-ascii", shots=bare)
+    no_domain = geo("tld-unassigned", write=no_tld, shots=uses, form="trap")
+    no_phrase = iana("http-unassigned", write=no_status, shots=of_the, form="trap")
+    no_char = ascii_("not-ascii", write=no_ascii, shots=bare, form="trap")
     return [
         country(tier=1, facts=tlds[:140], weight=2),
         file(tier=1, facts=usual, weight=1),
@@ -437,10 +362,6 @@ def computing(world: World) -> list[Cell]:
         no_domain(tier=5, facts=free[110:], weight=1),
         no_char(tier=5, facts=foreign, weight=1),
     ]
-
-
-def _trap(subject: str, premise: str) -> dict[str, Any]:
-    return {"kind": "trap", "subject": subject, "premise": premise, "corrected": "unassigned"}
 
 
 def _shown(value: int) -> str:

@@ -1,9 +1,10 @@
 """Countries: capitals, continents, borders, codes; and borders that do not exist."""
 
+import dataclasses
 from functools import partial
 
-from richter.bench._draft import Cell, Draft, solve
-from richter.bench._places import GEONAMES, country_truth, near_countries, wrong_countries
+from richter.bench._draft import Cell, Draft, ask, relation, trap
+from richter.bench._places import GEONAMES, capital_draft, country_draft, country_truth, field_of, near_countries
 from richter.bench._text import ordered, pick, words
 from richter.bench._world import CONTINENTS, World
 
@@ -17,34 +18,27 @@ ONE_NEIGHBOUR = frozenset(words("PT IE LS SM VA MC KR QA GM BN PG TL HT DO"))
 def countries(world: World) -> list[Cell]:
     """The cells of the domain."""
     with_capital = [c for c in world.states if world.countries[c].capital]
+    the, name, seat, iso3, numeric = (field_of(world, f) for f in ("the_name", "name", "capital", "iso3", "numeric"))
+    land = partial(country_draft, world)
 
-    def country_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
-        country = world.countries[code]
+    def capital(code: str, *, prompt: str, **more: str) -> Draft:
+        known = (seat(code), *world.countries[code].capital_aliases)
+        own = [c.name for c in world.biggest(code)[:3] if c.name not in known]
+        return capital_draft(world, code, prompt=prompt, first=own[:1], via=False, **more)
+
+    def phone(code: str) -> str:
+        return f"+{world.countries[code].phone}"
+
+    def dial(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
+        number = world.countries[code].phone
+        near = [world.countries[c].phone for c in near_countries(world, code, prompt)]
         return Draft(
             prompt=prompt,
             stem=stem,
-            answer=country.the_name,
-            aliases=country.aliases,
-            wrong=wrong_countries(world, code, prompt),
-            truth={"kind": "country", "subject": subject, **country_truth(world, code)},
-        )
-
-    def capital_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
-        country = world.countries[code]
-        near = [world.countries[c].capital for c in near_countries(world, code, prompt)]
-        own = [c.name for c in world.biggest(code)[:3] if c.name not in (country.capital, *country.capital_aliases)]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=country.capital,
-            aliases=country.capital_aliases,
-            wrong=[*own[:1], *near],
-            truth={
-                "kind": "city",
-                "subject": subject,
-                **country_truth(world, code),
-                **world.city_truth(country.capital, code),
-            },
+            answer=f"+{number}",
+            aliases=[f"00{number}"],
+            wrong=[f"+{p}" for p in near if p.isdigit()],
+            truth={"kind": "code", "of": "telephone", "subject": subject, "code": number, **country_truth(world, code)},
         )
 
     def continent(fact: str) -> Draft:
@@ -59,104 +53,11 @@ def countries(world: World) -> list[Cell]:
             truth={"kind": "continent", "subject": country.name, **country_truth(world, fact)},
         )
 
-    def of_capital(fact: str) -> Draft:
-        capital = world.countries[fact].capital
-        return country_draft(
-            fact,
-            prompt=f"Which country has {capital} as its capital?",
-            stem=f"{capital} is the capital of",
-            subject=capital,
-        )
-
-    def capital(fact: str) -> Draft:
-        name = world.countries[fact].the_name
-        return capital_draft(
-            fact,
-            prompt=f"What is the capital of {name}?",
-            stem=f"The capital of {name} is",
-            subject=world.countries[fact].name,
-        )
-
-    def of_alpha3(fact: str) -> Draft:
-        code = world.countries[fact].iso3
-        return country_draft(
-            fact,
-            prompt=f"Which country has the three-letter ISO 3166 code {code}?",
-            stem=f"{code} is the three-letter ISO 3166 code of",
-            subject=code,
-        )
-
-    def of_phone(fact: str) -> Draft:
-        phone = f"+{world.countries[fact].phone}"
-        return country_draft(
-            fact,
-            prompt=f"Which country has the international telephone code {phone}?",
-            stem=f"{phone} is the international telephone code of",
-            subject=phone,
-        )
-
-    def phone_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
-        phone = world.countries[code].phone
-        near = [world.countries[c].phone for c in near_countries(world, code, prompt)]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=f"+{phone}",
-            aliases=[f"00{phone}"],
-            wrong=[f"+{p}" for p in near if p.isdigit()],
-            truth={"kind": "code", "of": "telephone", "subject": subject, "code": phone, **country_truth(world, code)},
-        )
-
-    def phone_of(fact: str) -> Draft:
-        name = world.countries[fact].the_name
-        return phone_draft(
-            fact,
-            prompt=f"What is the international telephone code of {name}?",
-            stem=f"The international telephone code of {name} is",
-            subject=world.countries[fact].name,
-        )
-
-    def phone_by_capital(fact: str) -> Draft:
-        name = world.countries[fact].capital
-        return phone_draft(
-            fact,
-            prompt=f"What is the international telephone code of the country whose capital is {name}?",
-            stem=f"The international telephone code of the country whose capital is {name} is",
-            subject=name,
-        )
-
-    def of_numeric(fact: str) -> Draft:
-        code = world.countries[fact].numeric
-        return country_draft(
-            fact,
-            prompt=f"Which country has the three-digit ISO 3166 code {code}?",
-            stem=f"{code} is the three-digit ISO 3166 code of",
-            subject=code,
-        )
-
-    def capital_by_alpha3(fact: str) -> Draft:
-        code = world.countries[fact].iso3
-        return capital_draft(
-            fact,
-            prompt=f"What is the capital of the country with the three-letter ISO 3166 code {code}?",
-            stem=f"The capital of the country with the three-letter ISO 3166 code {code} is",
-            subject=code,
-        )
-
-    def capital_by_phone(fact: str) -> Draft:
-        phone = f"+{world.countries[fact].phone}"
-        return capital_draft(
-            fact,
-            prompt=f"What is the capital of the country with the international telephone code {phone}?",
-            stem=f"The capital of the country with the international telephone code {phone} is",
-            subject=phone,
-        )
-
     def between(fact: str) -> Draft:
         """The one country that borders both of two others."""
         code, one, two = fact.split("|")
         a, b = world.countries[one], world.countries[two]
-        draft = country_draft(
+        draft = land(
             code,
             prompt=f"Which country borders both {a.the_name} and {b.the_name} by land?",
             stem=f"The country that borders both {a.the_name} and {b.the_name} is",
@@ -165,24 +66,7 @@ def countries(world: World) -> list[Cell]:
         near = [*a.neighbours, *b.neighbours]
         wrong = [world.countries[c].the_name for c in ordered(near, fact) if c in world.states and c not in (one, two)]
         safe = [n for n in draft.wrong if n not in (a.the_name, b.the_name)]
-        return Draft(
-            prompt=draft.prompt,
-            stem=draft.stem,
-            answer=draft.answer,
-            aliases=draft.aliases,
-            wrong=[*wrong[:2], *safe],
-            truth=draft.truth,
-        )
-
-    def only_neighbour_capital(fact: str) -> Draft:
-        code = world.countries[fact].neighbours[0]
-        name = world.countries[fact].the_name
-        return capital_draft(
-            code,
-            prompt=f"What is the capital of the only country that has a land border with {name}?",
-            stem=f"The capital of the only country that has a land border with {name} is",
-            subject=world.countries[fact].name,
-        )
+        return dataclasses.replace(draft, wrong=[*wrong[:2], *safe])
 
     def no_border(fact: str) -> Draft:
         one, two = (world.countries[c] for c in fact.split("|"))
@@ -196,12 +80,11 @@ def countries(world: World) -> list[Cell]:
                 *("not neighbors", "no shared border", "no common border", "there is no", "not adjacent"),
             ],
             wrong=ordered(["130", "310", "560", "740", "920", "1,340", "1,820"], fact),
-            truth={
-                "kind": "trap",
-                "subject": f"{one.name} and {two.name}",
-                "premise": f"{one.the_name} and {two.the_name} share a land border",
-                "corrected": f"{one.the_name} and {two.the_name} share no land border",
-            },
+            truth=trap(
+                f"{one.name} and {two.name}",
+                f"{one.the_name} and {two.the_name} share a land border",
+                f"{one.the_name} and {two.the_name} share no land border",
+            ),
         )
 
     own_phone = {c: sum(o.phone == world.countries[c].phone for o in world.countries.values()) for c in world.states}
@@ -216,40 +99,45 @@ def countries(world: World) -> list[Cell]:
         ("The length in kilometres of the land border between Norway and Sweden is 1,619.", "1,619"),
         ("The length in kilometres of the land border between the United States and Mexico is 3,145.", "3,145"),
     ]
-    geo = partial(Cell, source=GEONAMES)
-    iso = partial(Cell, source=ISO)
-    chain = partial(Cell, source=GEONAMES, form="compositional")
-    on = partial(
-        geo, write=continent, relation="country-continent", shots=solve(continent, ["FR", "BR", "KE", "JP", "CA", "NZ"])
+    geo = partial(relation, source=GEONAMES)
+    iso = partial(relation, source=ISO)
+    chain = partial(relation, source=GEONAMES, form="compositional")
+    which = "Which country has the"
+    on = geo("country-continent", write=continent, shots=["FR", "BR", "KE", "JP", "CA", "NZ"])
+    write = ask(land, "Which country has {} as its capital?", seat, stem="{} is the capital of")
+    seated = geo("capital-country", write=write, shots=top)
+    chief = geo("country-capital", write=ask(capital, "What is the capital of {}?", the, name), shots=top)
+    code = "three-letter ISO 3166 code"
+    write = ask(land, f"{which} {code} {{}}?", iso3, stem=f"{{}} is the {code} of")
+    alpha = iso("alpha3-country", write=write, shots=top)
+    write = ask(capital, f"What is the capital of the country with the {code} {{}}?", iso3)
+    alpha_capital = chain("alpha3-capital", write=write, shots=top)
+    code = "three-digit ISO 3166 code"
+    write = ask(land, f"{which} {code} {{}}?", numeric, stem=f"{{}} is the {code} of")
+    number = iso("numeric-country", write=write, shots=top)
+    code, some = "international telephone code", phones[:30]
+    write = ask(land, f"{which} {code} {{}}?", phone, stem=f"{{}} is the {code} of")
+    dialled = geo("phone-country", write=write, shots=some)
+    calls = geo("country-phone", write=ask(dial, f"What is the {code} of {{}}?", the, name), shots=some)
+    write = ask(capital, f"What is the capital of the country with the {code} {{}}?", phone)
+    phone_capital = chain("phone-capital", write=write, shots=some)
+    write = ask(dial, f"What is the {code} of the country whose capital is {{}}?", seat)
+    capital_phone = chain("capital-phone", write=write, shots=some)
+    middle = chain("common-neighbour", write=between, shots=pairs[:40])
+    write = ask(
+        capital,
+        "What is the capital of the only country that has a land border with {}?",
+        the,
+        name,
+        key=lambda c: world.countries[c].neighbours[0],
     )
-    seat = partial(geo, write=of_capital, relation="capital-country", shots=solve(of_capital, top))
-    chief = partial(geo, write=capital, relation="country-capital", shots=solve(capital, top))
-    alpha = partial(iso, write=of_alpha3, relation="alpha3-country", shots=solve(of_alpha3, top))
-    dialled = partial(geo, write=of_phone, relation="phone-country", shots=solve(of_phone, phones[:30]))
-    dial = partial(geo, write=phone_of, relation="country-phone", shots=solve(phone_of, phones[:30]))
-    number = partial(iso, write=of_numeric, relation="numeric-country", shots=solve(of_numeric, top))
-    middle = partial(chain, write=between, relation="common-neighbour", shots=solve(between, pairs[:40]))
-    only = partial(
-        chain,
-        write=only_neighbour_capital,
-        relation="only-neighbour-capital",
-        shots=solve(only_neighbour_capital, sorted(ONE_NEIGHBOUR)),
-    )
-    alpha_capital = partial(
-        chain, write=capital_by_alpha3, relation="alpha3-capital", shots=solve(capital_by_alpha3, top)
-    )
-    phone_capital = partial(
-        chain, write=capital_by_phone, relation="phone-capital", shots=solve(capital_by_phone, phones[:30])
-    )
-    capital_phone = partial(
-        chain, write=phone_by_capital, relation="capital-phone", shots=solve(phone_by_capital, phones[:30])
-    )
-    trap = partial(Cell, source=GEONAMES, form="trap", write=no_border, relation="no-border", shots=border_shots)
+    only = chain("only-neighbour-capital", write=write, shots=sorted(ONE_NEIGHBOUR))
+    untrue = geo("no-border", write=no_border, shots=border_shots, form="trap")
     return [
         on(tier=1, facts=[c for c in world.states if c not in TWO_CONTINENTS], weight=2),
-        seat(tier=1, facts=known),
+        seated(tier=1, facts=known),
         chief(tier=2, facts=known),
-        seat(tier=2, facts=rest),
+        seated(tier=2, facts=rest),
         alpha(tier=2, facts=known),
         chief(tier=3, facts=rest),
         alpha(tier=3, facts=[c for c in world.states if c not in known]),
@@ -257,12 +145,12 @@ def countries(world: World) -> list[Cell]:
         middle(tier=4, facts=pairs, weight=2),
         only(tier=4, facts=sorted(ONE_NEIGHBOUR)),
         alpha_capital(tier=4, facts=with_capital, weight=2),
-        dial(tier=4, facts=phones, weight=2),
-        trap(tier=4, facts=apart[0::2], weight=2),
+        calls(tier=4, facts=phones, weight=2),
+        untrue(tier=4, facts=apart[0::2], weight=2),
         phone_capital(tier=5, facts=phones, weight=2),
         capital_phone(tier=5, facts=phones, weight=2),
         number(tier=5, facts=world.states, weight=2),
-        trap(tier=5, facts=apart[1::2], weight=2),
+        untrue(tier=5, facts=apart[1::2], weight=2),
     ]
 
 

@@ -2,7 +2,9 @@
 
 import dataclasses
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from richter.bench._text import leaks, normalise_name, ordered, unique
@@ -55,10 +57,53 @@ class Cell:
     weight: int = 1
 
 
-def solve(write: Callable[[str], Draft | None], facts: Sequence[str]) -> list[tuple[str, str]]:
+Write = Callable[[str], Draft | None]
+
+
+def ask(
+    draft: Callable[..., Draft | None],
+    prompt: str,
+    shown: Callable[[str], str] = str,
+    subject: Callable[[str], str] | None = None,
+    *,
+    stem: str = "",
+    key: Callable[[str], Any] | None = None,
+) -> Write:
+    """How a fact is written: `shown` of it stands for {} in prompt and stem, and is the subject unless `subject` says.
+
+    "What is the code of {}?" and "Give the code of {}." have the stem "The code of {} is" of themselves. `draft` gets
+    the fact, or its `key`. Where there is nothing to show there is no question.
+    """
+    stem = stem or re.sub(r"^(?:What is|Give) the (.*)[?.]$", r"The \1 is", prompt)
+
+    def write(fact: str) -> Draft | None:
+        name = shown(fact)
+        if not name:
+            return None
+        about = (subject or shown)(fact)
+        return draft(key(fact) if key else fact, prompt=prompt.format(name), stem=stem.format(name), subject=about)
+
+    return write
+
+
+def relation(
+    name: str, source: str, write: Write, shots: Sequence[str] | Sequence[tuple[str, str]], form: Form = "plain"
+) -> Callable[..., Cell]:
+    """The cells of one relation, which lack tier, facts and weight. `shots` are facts, or sentences solved already."""
+    given = [shot for shot in shots if isinstance(shot, tuple)]
+    solved = given or solve(write, [fact for fact in shots if isinstance(fact, str)])
+    return partial(Cell, relation=name, source=source, write=write, shots=solved, form=form)
+
+
+def solve(write: Write, facts: Sequence[str]) -> list[tuple[str, str]]:
     """Solved sentences of a relation, for use as shots, each with its answer."""
     drafts = (write(fact) for fact in facts)
     return [(f"{draft.stem} {draft.answer}.", draft.answer) for draft in drafts if draft]
+
+
+def trap(subject: str, premise: str, corrected: str = "unassigned", **more: Any) -> dict[str, Any]:
+    """The truth of a question whose premise is false."""
+    return {"kind": "trap", "subject": subject, "premise": premise, "corrected": corrected, **more}
 
 
 def finish(domain: str, cell: Cell, fact: str) -> Item | None:

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, solve
+from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, solve, trap
 from richter.bench._text import ordered, pick, words
 from richter.bench._world import Element, World
 
@@ -50,7 +50,8 @@ def elements(world: World) -> list[Cell]:
     everything = [e.symbol for e in table]
     family = {symbol: name for name, symbols in FAMILIES.items() for symbol in symbols.split()}
 
-    def truth(e: Element, kind: str, subject: str, **more: Any) -> dict[str, Any]:
+    def truth(symbol: str, kind: str, subject: str, **more: Any) -> dict[str, Any]:
+        e = by[symbol]
         row = {"kind": kind, "subject": subject, "element": e.symbol, "number": e.number, "period": e.period}
         return {**row, "group": e.group, "block": e.block, **more}
 
@@ -62,17 +63,19 @@ def elements(world: World) -> list[Cell]:
         pools = [ordered(pool, *salt, e.symbol) for pool in (letter, column, beside)]
         return [*(pool[0] for pool in pools if pool), *pick(table, 4, *salt, e.symbol), *beside]
 
-    def name_draft(e: Element, *, prompt: str, stem: str, subject: str, **more: Any) -> Draft:
+    def name_draft(symbol: str, *, prompt: str, stem: str, subject: str) -> Draft:
+        e = by[symbol]
         return Draft(
             prompt=prompt,
             stem=stem,
             answer=e.name,
             aliases=SPELLINGS.get(e.name, ()),
             wrong=[x.name for x in near(e, prompt)],
-            truth=truth(e, "element", subject, **more),
+            truth=truth(symbol, "element", subject),
         )
 
-    def symbol_draft(e: Element, *, prompt: str, stem: str, subject: str, **more: Any) -> Draft:
+    def symbol_draft(symbol: str, *, prompt: str, stem: str, subject: str, **more: Any) -> Draft:
+        e = by[symbol]
         made = [s.title() for s in (e.name[0] + e.name[2:3], e.name[:2], e.name[0] + e.name[-1]) if len(s) == 2]
         real = [x.symbol for x in near(e, prompt)]
         return Draft(
@@ -80,57 +83,27 @@ def elements(world: World) -> list[Cell]:
             stem=stem,
             answer=e.symbol,
             wrong=[*ordered([s for s in made if s != e.symbol], prompt)[:1], *real],
-            truth=truth(e, "symbol", subject, **more),
+            truth=truth(symbol, "symbol", subject, **more),
         )
 
     def number_draft(
-        e: Element, value: int, *, prompt: str, stem: str, subject: str, spread: int, **more: Any
+        symbol: str, *, prompt: str, stem: str, subject: str, value: int = 0, spread: int = 6, **more: Any
     ) -> Draft:
+        value = value or by[symbol].number
         steps = [d for d in range(-spread, spread + 1) if d and value + d > 0]
         return Draft(
             prompt=prompt,
             stem=stem,
             answer=str(value),
             wrong=[str(value + d) for d in ordered(steps, prompt)],
-            truth=truth(e, "number", subject, value=value, **more),
+            truth=truth(symbol, "number", subject, value=value, **more),
         )
 
-    def name_of_symbol(fact: str) -> Draft:
-        return name_draft(
-            by[fact],
-            prompt=f"Which chemical element has the symbol {fact}?",
-            stem=f"{fact} is the chemical symbol of",
-            subject=fact,
-        )
+    def called(symbol: str) -> str:
+        return by[symbol].name
 
-    def symbol_of_name(fact: str) -> Draft:
-        name = by[fact].name
-        return symbol_draft(
-            by[fact],
-            prompt=f"Give the chemical symbol for {name}.",
-            stem=f"The chemical symbol for {name} is",
-            subject=name,
-        )
-
-    def number_of_name(fact: str) -> Draft:
-        e = by[fact]
-        return number_draft(
-            e,
-            e.number,
-            prompt=f"What is the atomic number of {e.name}?",
-            stem=f"The atomic number of {e.name} is",
-            subject=e.name,
-            spread=6,
-        )
-
-    def name_of_number(fact: str) -> Draft:
-        e = by[fact]
-        return name_draft(
-            e,
-            prompt=f"Which chemical element has the atomic number {e.number}?",
-            stem=f"The chemical element with the atomic number {e.number} is",
-            subject=str(e.number),
-        )
+    def after(symbol: str) -> str:
+        return table[by[symbol].number].symbol
 
     def family_of(fact: str) -> Draft:
         name = by[fact].name
@@ -142,7 +115,7 @@ def elements(world: World) -> list[Cell]:
             answer=f"{own}s" if own != "noble gas" else "noble gases",
             aliases=[own, *FAMILY_ALIASES.get(own, ()), *(f"{a}s" for a in FAMILY_ALIASES.get(own, ()))],
             wrong=[f"{f}s" if f != "noble gas" else "noble gases" for f in ordered(others, fact)],
-            truth=truth(by[fact], "family", name, family=own),
+            truth=truth(fact, "family", name, family=own),
         )
 
     def period_of(fact: str) -> Draft:
@@ -153,21 +126,19 @@ def elements(world: World) -> list[Cell]:
             answer=str(e.period),
             aliases=[f"{e.period}{_ordinal(e.period)}", f"period {e.period}", f"row {e.period}", _WORDS[e.period]],
             wrong=[str(p) for p in ordered([p for p in range(1, 8) if p != e.period], fact)],
-            truth=truth(e, "number", e.name, value=e.period),
+            truth=truth(fact, "number", e.name, value=e.period),
         )
 
     def group_of(fact: str) -> Draft:
         e = by[fact]
         assert e.group
         return Draft(
-            prompt=f"In which group (column, 1 to 18) of the periodic table is {e.name}?".replace(
-                "1 to 18", "IUPAC number"
-            ),
+            prompt=f"In which group (column, IUPAC number) of the periodic table is {e.name}?",
             stem=f"The number of the group of the periodic table with {e.name} is",
             answer=str(e.group),
             aliases=[f"group {e.group}", f"{e.group}{_ordinal(e.group)}"],
             wrong=[str(g) for g in ordered([g for g in range(1, 19) if g != e.group and abs(g - e.group) < 6], fact)],
-            truth=truth(e, "number", e.name, value=e.group),
+            truth=truth(fact, "number", e.name, value=e.group),
         )
 
     def year_of(fact: str) -> Draft:
@@ -178,48 +149,15 @@ def elements(world: World) -> list[Cell]:
             stem=f"The chemical element {e.name} was discovered in the year",
             answer=str(year),
             wrong=[str(year + d) for d in ordered(steps, fact)],
-            truth=truth(e, "year", e.name, value=year),
-        )
-
-    def next_symbol(fact: str) -> Draft:
-        e = by[fact]
-        after = table[e.number]
-        return symbol_draft(
-            after,
-            prompt=f"Give the symbol of the chemical element that follows {e.name} in the periodic table.",
-            stem=f"The symbol of the chemical element that follows {e.name} in the periodic table is",
-            subject=e.name,
-            via=after.name,
-        )
-
-    def next_name(fact: str) -> Draft:
-        e = by[fact]
-        after = table[e.number]
-        return name_draft(
-            after,
-            prompt=f"Which chemical element comes right after the one with the symbol {fact} in the periodic table?",
-            stem=f"The chemical element right after the one with the symbol {fact} is",
-            subject=fact,
-        )
-
-    def number_of_symbol(fact: str) -> Draft:
-        e = by[fact]
-        return number_draft(
-            e,
-            e.number,
-            prompt=f"How many protons are in the nucleus of an atom of the element with the symbol {fact}?",
-            stem=f"The number of protons in an atom of the element with the symbol {fact} is",
-            subject=fact,
-            spread=6,
-            via=e.name,
+            truth=truth(fact, "year", e.name, value=year),
         )
 
     def neutrons(fact: str) -> Draft:
         symbol, mass = fact.split("-")
         e = by[symbol]
         return number_draft(
-            e,
-            int(mass) - e.number,
+            symbol,
+            value=int(mass) - e.number,
             prompt=f"How many neutrons are in the nucleus of an atom of {e.name}-{mass}?",
             stem=f"The number of neutrons in an atom of {e.name}-{mass} is",
             subject=f"{e.name}-{mass}",
@@ -238,7 +176,7 @@ def elements(world: World) -> list[Cell]:
             answer=str(mass),
             aliases=[f"{e.name}-{mass}", f"{fact}-{mass}"],
             wrong=[str(m) for m in [*ordered(others, fact), *ordered(beside, fact)]],
-            truth=truth(e, "number", e.name, value=mass),
+            truth=truth(fact, "number", e.name, value=mass),
         )
 
     def no_element(fact: str) -> Draft:
@@ -248,19 +186,10 @@ def elements(world: World) -> list[Cell]:
             answer=f"none, because no element {fact} is known",
             aliases=[
                 *NO_SUCH,
-                "not been discovered",
-                "not yet been discovered",
-                "undiscovered",
-                "no element",
-                "not known",
+                *("not been discovered", "not yet been discovered", "undiscovered", "no element", "not known"),
             ],
             wrong=[e.name for e in pick(table[80:], 3, fact)],
-            truth={
-                "kind": "trap",
-                "subject": fact,
-                "premise": f"element {fact} is known",
-                "corrected": "118 elements are known",
-            },
+            truth=trap(fact, f"element {fact} is known", "118 elements are known"),
         )
 
     def no_symbol(fact: str) -> Draft:
@@ -270,12 +199,7 @@ def elements(world: World) -> list[Cell]:
             answer=f"none, because {fact} is no element's symbol",
             aliases=[*NO_SUCH, "no element", "not a chemical symbol", "not the symbol", "not an element"],
             wrong=[str(e.number) for e in pick(table, 4, fact)],
-            truth={
-                "kind": "trap",
-                "subject": fact,
-                "premise": f"{fact} is the symbol of an element",
-                "corrected": "unassigned",
-            },
+            truth=trap(fact, f"{fact} is the symbol of an element"),
         )
 
     def no_stable(fact: str) -> Draft:
@@ -287,7 +211,7 @@ def elements(world: World) -> list[Cell]:
             answer=f"none, because {e.name} has no stable isotope",
             aliases=[*NO_SUCH, "no stable", "not have a stable", "not have any stable", "radioactive", "not stable"],
             wrong=[str(m) for m in pick(masses, 4, fact)],
-            truth=truth(e, "trap", e.name, premise=f"{e.name} has a stable isotope", corrected="no stable isotope"),
+            truth=truth(fact, "trap", e.name, premise=f"{e.name} has a stable isotope", corrected="no stable isotope"),
         )
 
     familiar = [s for s in COMMON if s in family]
@@ -299,39 +223,55 @@ def elements(world: World) -> list[Cell]:
     free = ordered([s for s in free if s.lower() not in _ENGLISH and s not in _ONCE], "free symbols")[:240]
     beyond = [str(n) for n in range(121, 200)]
 
-    cell = partial(Cell, source=SOURCE)
-    chain = partial(Cell, source=SOURCE, form="compositional")
-    trap = partial(Cell, source=SOURCE, form="trap")
-    name = partial(cell, write=name_of_symbol, relation="symbol-element", shots=solve(name_of_symbol, COMMON[:30]))
-    symbol = partial(cell, write=symbol_of_name, relation="element-symbol", shots=solve(symbol_of_name, COMMON[10:40]))
-    number = partial(cell, write=number_of_name, relation="element-number", shots=solve(number_of_name, COMMON[5:35]))
-    numbered = partial(cell, write=name_of_number, relation="number-element", shots=solve(name_of_number, COMMON[:30]))
-    kind = partial(cell, write=family_of, relation="element-family", shots=solve(family_of, familiar[:24]))
-    period = partial(cell, write=period_of, relation="element-period", shots=solve(period_of, COMMON[:40]))
-    group = partial(
-        cell, write=group_of, relation="element-group", shots=solve(group_of, [s for s in COMMON if s in grouped])
+    plain = partial(relation, source=SOURCE)
+    chain = partial(relation, source=SOURCE, form="compositional")
+    untrue = partial(relation, source=SOURCE, form="trap")
+    some = COMMON[:30]
+    write = ask(name_draft, "Which chemical element has the symbol {}?", stem="{} is the chemical symbol of")
+    name = plain("symbol-element", write=write, shots=some)
+    write = ask(symbol_draft, "Give the chemical symbol for {}.", called)
+    symbol = plain("element-symbol", write=write, shots=COMMON[10:40])
+    write = ask(number_draft, "What is the atomic number of {}?", called)
+    number = plain("element-number", write=write, shots=COMMON[5:35])
+    with_number = ask(
+        name_draft,
+        "Which chemical element has the atomic number {}?",
+        lambda s: str(by[s].number),
+        stem="The chemical element with the atomic number {} is",
     )
-    year = partial(cell, write=year_of, relation="element-year", shots=solve(year_of, sorted(FOUND)))
-    main = partial(cell, write=main_isotope, relation="main-isotope", shots=solve(main_isotope, natural[:24]))
-    after = partial(chain, write=next_symbol, relation="next-element-symbol", shots=solve(next_symbol, COMMON[:30]))
-    follows = partial(chain, write=next_name, relation="symbol-next-element", shots=solve(next_name, COMMON[:30]))
-    protons = partial(
-        chain, write=number_of_symbol, relation="symbol-protons", shots=solve(number_of_symbol, COMMON[5:30])
+    numbered = plain("number-element", write=with_number, shots=some)
+    kind = plain("element-family", write=family_of, shots=familiar[:24])
+    period = plain("element-period", write=period_of, shots=COMMON[:40])
+    group = plain("element-group", write=group_of, shots=[s for s in COMMON if s in grouped])
+    year = plain("element-year", write=year_of, shots=sorted(FOUND))
+    main = plain("main-isotope", write=main_isotope, shots=natural[:24])
+    write = ask(
+        lambda s, **more: symbol_draft(after(s), via=called(after(s)), **more),
+        "Give the symbol of the chemical element that follows {} in the periodic table.",
+        called,
     )
-    count = partial(chain, write=neutrons, relation="isotope-neutrons", shots=solve(neutrons, stable[:40]))
-    unknown = partial(
-        trap, write=no_element, relation="no-such-element", shots=_named_shots(solve(name_of_number, COMMON))
+    next_symbol = chain("next-element-symbol", write=write, shots=some)
+    write = ask(
+        name_draft,
+        "Which chemical element comes right after the one with the symbol {} in the periodic table?",
+        stem="The chemical element right after the one with the symbol {} is",
+        key=after,
     )
-    unsymbol = partial(trap, write=no_symbol, relation="no-such-symbol", shots=_symbol_shots(by, COMMON))
-    unstable = partial(
-        trap,
-        write=no_stable,
-        relation="no-stable-isotope",
-        shots=[
-            (f"The mass number of the stable isotope of {n} is {m}.", str(m))
-            for n, m in (("fluorine", 19), ("sodium", 23), ("aluminum", 27), ("phosphorus", 31), ("gold", 197))
-        ],
+    follows = chain("symbol-next-element", write=write, shots=some)
+    write = ask(
+        lambda s, **more: number_draft(s, via=called(s), **more),
+        "How many protons are in the nucleus of an atom of the element with the symbol {}?",
+        stem="The number of protons in an atom of the element with the symbol {} is",
     )
+    protons = chain("symbol-protons", write=write, shots=COMMON[5:30])
+    count = chain("isotope-neutrons", write=neutrons, shots=stable[:40])
+    unknown = untrue("no-such-element", write=no_element, shots=_named_shots(solve(with_number, COMMON)))
+    unsymbol = untrue("no-such-symbol", write=no_symbol, shots=_symbol_shots(by, COMMON))
+    lasting = [
+        (f"The mass number of the stable isotope of {n} is {m}.", str(m))
+        for n, m in (("fluorine", 19), ("sodium", 23), ("aluminum", 27), ("phosphorus", 31), ("gold", 197))
+    ]
+    unstable = untrue("no-stable-isotope", write=no_stable, shots=lasting)
     return [
         name(tier=1, facts=everything, weight=2),
         symbol(tier=1, facts=everything, weight=2),
@@ -344,7 +284,7 @@ def elements(world: World) -> list[Cell]:
         year(tier=3, facts=sorted(FOUND), weight=1),
         protons(tier=4, facts=everything, weight=2),
         count(tier=4, facts=stable, weight=2),
-        after(tier=4, facts=everything[:117], weight=2),
+        next_symbol(tier=4, facts=everything[:117], weight=2),
         unknown(tier=4, facts=beyond, weight=1),
         unsymbol(tier=4, facts=free[:120], weight=1),
         main(tier=5, facts=natural, weight=2),

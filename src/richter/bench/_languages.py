@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, solve
-from richter.bench._places import country_truth, near_countries, wrong_countries
+from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, solve, trap
+from richter.bench._places import capital_draft, country_truth, field_of, wrong_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import World
 
@@ -128,7 +128,7 @@ def languages(world: World) -> list[Cell]:
         row: dict[str, Any] = {"kind": kind, "subject": subject, "language": code, "countries": where}
         return row | (country_truth(world, where[0]) if where and where[0] in world.countries else {})
 
-    def language_draft(code: str, pool: list[str], *, prompt: str, stem: str, subject: str) -> Draft:
+    def language_draft(pool: list[str], code: str, *, prompt: str, stem: str, subject: str) -> Draft:
         where = set(tongues.speakers.get(code, {}))
         near = [c for c in pool if c != code and where & set(tongues.speakers.get(c, {}))]
         return Draft(
@@ -138,28 +138,6 @@ def languages(world: World) -> list[Cell]:
             aliases=tongues.aliases(code),
             wrong=[tongues.name(c) for c in [*pick(near, 2, prompt), *pick(pool, 5, prompt)]],
             truth=truth(code, "language", subject),
-        )
-
-    def spoken_in(fact: str) -> Draft:
-        name = world.countries[fact].the_name
-        return language_draft(
-            one[fact],
-            sorted(set(one.values())),
-            prompt=f"What is the official language of {name}?",
-            stem=f"The official language of {name} is",
-            subject=world.countries[fact].name,
-        )
-
-    def spoken_by_capital(fact: str) -> Draft | None:
-        capital = world.countries[fact].capital
-        if not capital:
-            return None
-        return language_draft(
-            one[fact],
-            sorted(set(one.values())),
-            prompt=f"What is the official language of the country whose capital is {capital}?",
-            stem=f"The official language of the country whose capital is {capital} is",
-            subject=capital,
         )
 
     def home_of(fact: str) -> Draft:
@@ -175,24 +153,6 @@ def languages(world: World) -> list[Cell]:
             truth={"kind": "country", "subject": name, **country_truth(world, country.code)},
         )
 
-    def of_code2(fact: str) -> Draft:
-        return language_draft(
-            fact,
-            two,
-            prompt=f"Which language has the two-letter ISO 639-1 code {fact}?",
-            stem=f"The language with the ISO 639-1 code {fact} is",
-            subject=fact,
-        )
-
-    def of_own_name(fact: str) -> Draft:
-        return language_draft(
-            fact,
-            sorted(own),
-            prompt=f"Which language is called “{own[fact]}” by its own speakers?",
-            stem=f"“{own[fact]}” is what its own speakers call",
-            subject=own[fact],
-        )
-
     def code_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
         like = [c for c in two if c != code and c[0] == code[0]]
         guess = normalise_name(subject)[:2]
@@ -203,26 +163,6 @@ def languages(world: World) -> list[Cell]:
             answer=code,
             wrong=[*made, *pick(like, 3, prompt), *pick(two, 4, prompt)],
             truth={**truth(code, "code", subject), "of": "language", "code": code},
-        )
-
-    def code2_of(fact: str) -> Draft:
-        name = tongues.name(fact)
-        return code_draft(
-            fact,
-            prompt=f"Give the two-letter ISO 639-1 code for the {name} language.",
-            stem=f"The ISO 639-1 code for the {name} language is",
-            subject=name,
-        )
-
-    def code2_by_country(fact: str) -> Draft | None:
-        name = world.countries[fact].the_name
-        if len(one[fact]) != 2:
-            return None
-        return code_draft(
-            one[fact],
-            prompt=f"Give the two-letter ISO 639-1 code for the official language of {name}.",
-            stem=f"The ISO 639-1 code for the official language of {name} is",
-            subject=tongues.name(one[fact]),
         )
 
     def script_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
@@ -237,54 +177,7 @@ def languages(world: World) -> list[Cell]:
             truth={**truth(code, "script", subject), "script": script},
         )
 
-    def script_of(fact: str) -> Draft:
-        name = tongues.name(fact)
-        return script_draft(
-            fact,
-            prompt=f"In which script is the {name} language written?",
-            stem=f"The script in which the {name} language is written is",
-            subject=name,
-        )
-
-    def script_by_code(fact: str) -> Draft:
-        return script_draft(
-            fact,
-            prompt=f"In which script is the language with the ISO 639 code {fact} written?",
-            stem=f"The script of the language with the ISO 639 code {fact} is",
-            subject=fact,
-        )
-
     named3 = sorted(c for c in tongues.cldr if len(c) == 3 and c in tongues.iso3 and tongues.iso3[c].scope == "I")
-
-    def of_code3(fact: str) -> Draft:
-        return language_draft(
-            fact,
-            named3,
-            prompt=f"Which language has the three-letter ISO 639-3 code {fact}?",
-            stem=f"The language with the ISO 639-3 code {fact} is",
-            subject=fact,
-        )
-
-    def capital_by_language(fact: str) -> Draft | None:
-        country = world.countries[tongues.home(fact)]
-        name = tongues.name(fact)
-        if not country.capital:
-            return None
-        near = [world.countries[c].capital for c in near_countries(world, country.code, fact)]
-        return Draft(
-            prompt=f"What is the capital of the country where most speakers of the {name} language live?",
-            stem=f"The capital of the country where most speakers of the {name} language live is",
-            answer=country.capital,
-            aliases=country.capital_aliases,
-            wrong=near,
-            truth={
-                "kind": "city",
-                "subject": name,
-                "via": country.name,
-                **country_truth(world, country.code),
-                **world.city_truth(country.capital, country.code),
-            },
-        )
 
     def unassigned(fact: str) -> Draft:
         return Draft(
@@ -293,12 +186,7 @@ def languages(world: World) -> list[Cell]:
             answer=f"none, because {fact} is not assigned",
             aliases=[*NO_SUCH, "no language", "not an ISO 639-1 code"],
             wrong=[tongues.name(c) for c in pick(two, 4, fact)],
-            truth={
-                "kind": "trap",
-                "subject": fact,
-                "premise": f"{fact} is an ISO 639-1 code",
-                "corrected": "unassigned",
-            },
+            truth=trap(fact, f"{fact} is an ISO 639-1 code"),
         )
 
     def no_code2(fact: str) -> Draft:
@@ -310,12 +198,7 @@ def languages(world: World) -> list[Cell]:
             answer=f"none, because {name} has only a three-letter code",
             aliases=[*NO_SUCH, "does not have", "doesn't have", "no two-letter", "only a three-letter", fact, "has no"],
             wrong=[*pick(like, 2, fact), *pick(two, 3, fact)],
-            truth={
-                "kind": "trap",
-                "subject": name,
-                "premise": f"{name} has an ISO 639-1 code",
-                "corrected": f"{name} has the ISO 639-3 code {fact} only",
-            },
+            truth=trap(name, f"{name} has an ISO 639-1 code", f"{name} has the ISO 639-3 code {fact} only"),
         )
 
     homes = sorted((c for c in tongues.speakers if c in tongues.cldr), key=lambda c: (-tongues.people(c), c))
@@ -332,46 +215,86 @@ def languages(world: World) -> list[Cell]:
     named3.sort(key=lambda c: (-tongues.people(c), c))
     nations = sorted(one, key=lambda c: (-world.countries[c].population, c))
 
-    cldr = partial(Cell, source=CLDR)
-    iso = partial(Cell, source=ISO)
-    chain = partial(Cell, form="compositional", source=f"{CLDR}; GeoNames (CC BY 4.0)")
-    trap = partial(Cell, form="trap", source=ISO)
-    tongue = partial(cldr, write=spoken_in, relation="country-language", shots=solve(spoken_in, nations[:40]))
-    live = partial(Cell, source=PEOPLE, write=home_of, relation="language-country", shots=solve(home_of, homes[:40]))
-    code2 = partial(iso, write=of_code2, relation="iso639-language", shots=solve(of_code2, two[:30]))
-    self_name = partial(cldr, write=of_own_name, relation="autonym-language", shots=solve(of_own_name, selves[:30]))
-    to_code = partial(iso, write=code2_of, relation="language-iso639", shots=solve(code2_of, two[:30]))
-    script = partial(
-        cldr, write=script_of, relation="language-script", shots=solve(script_of, [*other[:20], *roman[:4]])
+    the, name, capital = (field_of(world, f) for f in ("the_name", "name", "capital"))
+    cldr, iso = partial(relation, source=CLDR), partial(relation, source=ISO)
+    chain = partial(relation, form="compositional", source=f"{CLDR}; GeoNames (CC BY 4.0)")
+    untrue = partial(relation, form="trap", source=ISO)
+    official_draft = partial(language_draft, sorted(set(one.values())))
+    known, lands, written = two[:30], nations[:40], [*other[:20], *roman[:4]]
+    write = ask(official_draft, "What is the official language of {}?", the, name, key=one.__getitem__)
+    tongue = cldr("country-language", write=write, shots=lands)
+    write = ask(
+        official_draft,
+        "What is the official language of the country whose capital is {}?",
+        capital,
+        key=one.__getitem__,
     )
-    code3 = partial(iso, write=of_code3, relation="iso639-3-language", shots=solve(of_code3, named3[:30]))
-    via_capital = partial(
-        chain, write=spoken_by_capital, relation="capital-language", shots=solve(spoken_by_capital, nations[:40])
+    via_capital = chain("capital-language", write=write, shots=lands)
+    live = relation("language-country", PEOPLE, home_of, homes[:40])
+    with_code = ask(
+        partial(language_draft, two),
+        "Which language has the two-letter ISO 639-1 code {}?",
+        stem="The language with the ISO 639-1 code {} is",
     )
-    via_country = partial(
-        chain, write=code2_by_country, relation="country-language-code", shots=solve(code2_by_country, nations[:40])
+    code2 = iso("iso639-language", write=with_code, shots=known)
+    write = ask(
+        partial(language_draft, sorted(own)),
+        "Which language is called “{}” by its own speakers?",
+        own.__getitem__,
+        stem="“{}” is what its own speakers call",
     )
-    code_script = partial(
-        chain, write=script_by_code, relation="code-script", shots=solve(script_by_code, [*other[:20], *roman[:4]])
+    self_name = cldr("autonym-language", write=write, shots=selves[:30])
+    write = ask(
+        partial(language_draft, named3),
+        "Which language has the three-letter ISO 639-3 code {}?",
+        stem="The language with the ISO 639-3 code {} is",
     )
-    seat = partial(
-        chain, write=capital_by_language, relation="language-capital", shots=solve(capital_by_language, homes[:40])
+    code3 = iso("iso639-3-language", write=write, shots=named3[:30])
+    code_of = ask(
+        code_draft,
+        "Give the two-letter ISO 639-1 code for the {} language.",
+        tongues.name,
+        stem="The ISO 639-1 code for the {} language is",
     )
+    to_code = iso("language-iso639", write=code_of, shots=known)
+    write = ask(
+        code_draft,
+        "Give the two-letter ISO 639-1 code for the official language of {}.",
+        lambda land: the(land) if len(one[land]) == 2 else "",
+        lambda land: tongues.name(one[land]),
+        stem="The ISO 639-1 code for the official language of {} is",
+        key=one.__getitem__,
+    )
+    via_country = chain("country-language-code", write=write, shots=lands)
+    write = ask(
+        script_draft,
+        "In which script is the {} language written?",
+        tongues.name,
+        stem="The script in which the {} language is written is",
+    )
+    script = cldr("language-script", write=write, shots=written)
+    write = ask(
+        script_draft,
+        "In which script is the language with the ISO 639 code {} written?",
+        stem="The script of the language with the ISO 639 code {} is",
+    )
+    code_script = chain("code-script", write=write, shots=written)
+    write = ask(
+        lambda code, **more: capital_draft(world, tongues.home(code), salt=code, **more),
+        "What is the capital of the country where most speakers of the {} language live?",
+        lambda code: tongues.name(code) if capital(tongues.home(code)) else "",
+    )
+    seat = chain("language-capital", write=write, shots=homes[:40])
     denoted = [
-        (
-            text.replace("The language with the ISO 639-1 code", "The language that the ISO 639-1 code").replace(
-                " is ", " denotes is "
-            ),
-            a,
-        )
-        for text, a in solve(of_code2, two[:30])
+        (text.replace("with the ISO", "that the ISO").replace(" is ", " denotes is "), a)
+        for text, a in solve(with_code, known)
     ]
-    nobody = partial(trap, write=unassigned, relation="iso639-unassigned", shots=denoted)
+    nobody = untrue("iso639-unassigned", write=unassigned, shots=denoted)
     two_letter = [
         (text.replace("The ISO 639-1 code for", "The two-letter ISO 639-1 code of"), a)
-        for text, a in solve(code2_of, two[:30])
+        for text, a in solve(code_of, known)
     ]
-    lacking = partial(trap, write=no_code2, relation="no-iso639-1-code", shots=two_letter)
+    lacking = untrue("no-iso639-1-code", write=no_code2, shots=two_letter)
     return [
         tongue(tier=1, facts=nations, weight=2),
         live(tier=1, facts=homes[:90], weight=2),

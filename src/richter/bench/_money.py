@@ -4,8 +4,8 @@ import dataclasses
 from functools import partial
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, solve
-from richter.bench._places import GEONAMES, country_truth, near_countries, wrong_countries
+from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, solve, trap
+from richter.bench._places import GEONAMES, country_draft, country_truth, field_of, near_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import World
 
@@ -137,26 +137,6 @@ def money(world: World) -> list[Cell]:
         key=lambda c: (-sum(world.countries[u].population for u in bank.currencies[c].users), c),
     )
 
-    def unit_of_country(fact: str) -> Draft | None:
-        name = world.countries[fact].the_name
-        return bank.unit_draft(
-            fact,
-            prompt=f"What is the main unit of the currency of {name}?",
-            stem=f"The currency of {name} is the",
-            subject=world.countries[fact].name,
-        )
-
-    def unit_by_capital(fact: str) -> Draft | None:
-        capital = world.countries[fact].capital
-        if not capital:
-            return None
-        return bank.unit_draft(
-            fact,
-            prompt=f"What is the main unit of the currency of the country whose capital is {capital}?",
-            stem=f"The currency of the country whose capital is {capital} is the",
-            subject=capital,
-        )
-
     def code_draft(currency: str, *, prompt: str, stem: str, subject: str) -> Draft:
         real = bank.currencies[currency]
         like = [c for c in by_people if c[0] == currency[0] and c != currency]
@@ -169,36 +149,8 @@ def money(world: World) -> list[Cell]:
             truth={**bank.truth(real, subject), "kind": "code", "of": "currency"},
         )
 
-    def code_of_currency(fact: str) -> Draft:
-        name = bank.currencies[fact].name
-        return code_draft(
-            fact,
-            prompt=f"Give the three-letter ISO 4217 code for the {name}.",
-            stem=f"The ISO 4217 code for the {name} is",
-            subject=name,
-        )
-
-    def code_by_country(fact: str) -> Draft:
-        name = world.countries[fact].the_name
-        return code_draft(
-            bank.own[fact],
-            prompt=f"Give the three-letter ISO 4217 code for the currency of {name}.",
-            stem=f"The ISO 4217 code for the currency of {name} is",
-            subject=world.countries[fact].name,
-        )
-
-    def code_by_capital(fact: str) -> Draft | None:
-        capital = world.countries[fact].capital
-        if not capital:
-            return None
-        return code_draft(
-            bank.own[fact],
-            prompt=f"Give the three-letter ISO 4217 code for the currency of the country whose capital is {capital}.",
-            stem=f"The ISO 4217 code for the currency of the country whose capital is {capital} is",
-            subject=capital,
-        )
-
-    def name_draft(currency: Currency, *, prompt: str, stem: str, subject: str) -> Draft:
+    def name_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
+        currency = bank.currencies[code]
         alone = len(bank.unit_users.get(currency.unit, ())) == 1
         home = currency.users[0] if currency.users else ""
         near = [bank.own[c] for c in near_countries(world, home, prompt) if c in bank.own] if home else []
@@ -211,23 +163,6 @@ def money(world: World) -> list[Cell]:
             aliases=[*currency.aliases, *([currency.unit, *currency.unit_aliases] if alone else [])],
             wrong=[bank.currencies[c].name for c in pool],
             truth=bank.truth(currency, subject),
-        )
-
-    def name_of_code(fact: str) -> Draft:
-        return name_draft(
-            bank.currencies[fact],
-            prompt=f"Which currency has the ISO 4217 code {fact}?",
-            stem=f"The currency with the ISO 4217 code {fact} is the",
-            subject=fact,
-        )
-
-    def name_of_number(fact: str) -> Draft:
-        number = bank.currencies[fact].numeric
-        return name_draft(
-            bank.currencies[fact],
-            prompt=f"Which currency has the numeric ISO 4217 code {number}?",
-            stem=f"The currency with the numeric ISO 4217 code {number} is the",
-            subject=number,
         )
 
     def number_of_name(fact: str) -> Draft:
@@ -252,18 +187,6 @@ def money(world: World) -> list[Cell]:
             aliases=[*currency.aliases, *currency.unit_aliases],
             wrong=[bank.former[c].name for c in pool],
             truth={"kind": "currency", "subject": fact, "code": fact, "unit": currency.unit, "former": True},
-        )
-
-    def country_of_code(fact: str) -> Draft:
-        home = bank.currencies[fact].users[0]
-        country = world.countries[home]
-        return Draft(
-            prompt=f"Which country's currency has the ISO 4217 code {fact}?",
-            stem=f"{fact} is the ISO 4217 code of the currency of",
-            answer=country.the_name,
-            aliases=country.aliases,
-            wrong=wrong_countries(world, home, fact),
-            truth={"kind": "country", "subject": fact, **country_truth(world, home)},
         )
 
     def before_euro(fact: str) -> Draft:
@@ -304,13 +227,12 @@ def money(world: World) -> list[Cell]:
                 *(currency.name, f"uses the {currency.unit}", "none", "never"),
             ],
             wrong=ordered(["1999", "2002", "2004", "2007", "2011", "2014"], fact),
-            truth={
-                "kind": "trap",
-                "subject": country.name,
-                "premise": f"{name} adopted the euro",
-                "corrected": f"{name} uses the {currency.name}",
+            truth=trap(
+                country.name,
+                f"{name} adopted the euro",
+                f"{name} uses the {currency.name}",
                 **country_truth(world, fact),
-            },
+            ),
         )
 
     def unassigned(fact: str) -> Draft:
@@ -320,12 +242,7 @@ def money(world: World) -> list[Cell]:
             answer=f"none, because {fact} is not assigned",
             aliases=[*NO_SUCH, "no currency", "not an ISO 4217 code"],
             wrong=[f"the {bank.currencies[c].name}" for c in pick(by_people, 4, fact)],
-            truth={
-                "kind": "trap",
-                "subject": fact,
-                "premise": f"{fact} is an ISO 4217 code",
-                "corrected": "unassigned",
-            },
+            truth=trap(fact, f"{fact} is an ISO 4217 code"),
         )
 
     states = [c for c in world.states if c in bank.own]
@@ -338,32 +255,48 @@ def money(world: World) -> list[Cell]:
     made_up = ordered(made_up, "unassigned currency codes")[:600]
     half = len(without_euro) // 2
 
-    def cell(write: Any, relation: str, source: str, **more: Any) -> Any:
-        return partial(Cell, write=write, relation=relation, source=source, **more)
-
-    top = states[:30]
-    unit = cell(unit_of_country, "country-unit", CLDR, shots=solve(unit_of_country, top))
-    named = cell(name_of_code, "currency-code-name", ISO, shots=solve(name_of_code, by_people[:24]))
-    coded = cell(code_of_currency, "currency-code", ISO, shots=solve(code_of_currency, by_people[:24]))
-    homes = cell(country_of_code, "currency-code-country", ISO, shots=solve(country_of_code, single[:24]))
-    by_land = cell(code_by_country, "country-currency-code", ISO, shots=solve(code_by_country, top))
-    numbered = cell(name_of_number, "currency-number-name", ISO, shots=solve(name_of_number, by_people[:24]))
-    number = cell(number_of_name, "currency-number", ISO, shots=solve(number_of_name, by_people[:24]))
-    former = cell(
-        former_of_code, "former-currency-code", ISO, shots=solve(former_of_code, ["DEM", "FRF", "ITL", "ESP", "NLG"])
+    the, name, capital = (field_of(world, f) for f in ("the_name", "name", "capital"))
+    own, top, common = bank.own.__getitem__, states[:30], by_people[:24]
+    cldr, iso = partial(relation, source=CLDR), partial(relation, source=ISO)
+    chain = partial(relation, source=f"{GEONAMES}; {CLDR}", form="compositional")
+    what, so = "What is the main unit of the currency of", "The currency of"
+    write = ask(bank.unit_draft, f"{what} {{}}?", the, name, stem=f"{so} {{}} is the")
+    unit = cldr("country-unit", write=write, shots=top)
+    what, so = f"{what} the country whose capital is", f"{so} the country whose capital is"
+    write = ask(bank.unit_draft, f"{what} {{}}?", capital, stem=f"{so} {{}} is the")
+    via_capital = chain("capital-unit", write=write, shots=top)
+    named_by = ask(
+        name_draft, "Which currency has the ISO 4217 code {}?", stem="The currency with the ISO 4217 code {} is the"
     )
-    before = cell(before_euro, "currency-before-euro", CLDR, shots=solve(before_euro, sorted(BEFORE_EURO)))
-    year = cell(euro_year, "euro-year", CLDR, shots=solve(euro_year, sorted(LATE_EURO)))
-    chained = f"{GEONAMES}; {CLDR}"
-    via_capital = cell(
-        unit_by_capital, "capital-unit", chained, form="compositional", shots=solve(unit_by_capital, top)
+    named = iso("currency-code-name", write=named_by, shots=common)
+    write = ask(
+        name_draft,
+        "Which currency has the numeric ISO 4217 code {}?",
+        lambda code: bank.currencies[code].numeric,
+        stem="The currency with the numeric ISO 4217 code {} is the",
     )
-    code_chain = cell(
-        code_by_capital, "capital-currency-code", chained, form="compositional", shots=solve(code_by_capital, top)
+    numbered = iso("currency-number-name", write=write, shots=common)
+    give, so = "Give the three-letter ISO 4217 code for the", "The ISO 4217 code for the"
+    write = ask(code_draft, f"{give} {{}}.", lambda code: bank.currencies[code].name, stem=f"{so} {{}} is")
+    coded = iso("currency-code", write=write, shots=common)
+    write = ask(code_draft, f"{give} currency of {{}}.", the, name, stem=f"{so} currency of {{}} is", key=own)
+    by_land = iso("country-currency-code", write=write, shots=top)
+    give, so = f"{give} currency of the country whose capital is", f"{so} currency of the country whose capital is"
+    write = ask(code_draft, f"{give} {{}}.", capital, stem=f"{so} {{}} is", key=own)
+    code_chain = chain("capital-currency-code", write=write, shots=top)
+    write = ask(
+        lambda code, **more: country_draft(world, bank.currencies[code].users[0], salt=code, **more),
+        "Which country's currency has the ISO 4217 code {}?",
+        stem="{} is the ISO 4217 code of the currency of",
     )
-    no_euro = cell(never_euro, "euro-never-adopted", CLDR, form="trap", shots=solve(euro_year, sorted(LATE_EURO)))
-    named_the = [(text.replace("with the ISO", "denoted by the ISO"), a) for text, a in solve(name_of_code, known[:24])]
-    no_code = cell(unassigned, "currency-code-unassigned", ISO, form="trap", shots=named_the)
+    homes = iso("currency-code-country", write=write, shots=single[:24])
+    number = iso("currency-number", write=number_of_name, shots=common)
+    former = iso("former-currency-code", write=former_of_code, shots=["DEM", "FRF", "ITL", "ESP", "NLG"])
+    before = cldr("currency-before-euro", write=before_euro, shots=sorted(BEFORE_EURO))
+    year = cldr("euro-year", write=euro_year, shots=sorted(LATE_EURO))
+    no_euro = cldr("euro-never-adopted", write=never_euro, form="trap", shots=solve(euro_year, sorted(LATE_EURO)))
+    named_the = [(text.replace("with the ISO", "denoted by the ISO"), a) for text, a in solve(named_by, known[:24])]
+    no_code = iso("currency-code-unassigned", write=unassigned, form="trap", shots=named_the)
     return [
         homes(tier=1, facts=single, weight=2),
         named(tier=1, facts=known),

@@ -1,7 +1,9 @@
 """What the place domains share: the truth of a place, and plausible wrong countries."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from richter.bench._draft import Draft
 from richter.bench._text import ordered, pick
 from richter.bench._world import World
 
@@ -30,3 +32,48 @@ def near_countries(world: World, code: str, *salt: object) -> list[str]:
 def wrong_countries(world: World, code: str, *salt: object) -> list[str]:
     """Names of other states, near ones first."""
     return [world.countries[c].the_name for c in near_countries(world, code, *salt)]
+
+
+def country_draft(
+    world: World, code: str, *, prompt: str, stem: str, subject: str, salt: str = "", **more: Any
+) -> Draft:
+    """A question whose answer is a country."""
+    country = world.countries[code]
+    return Draft(
+        prompt=prompt,
+        stem=stem,
+        answer=country.the_name,
+        aliases=country.aliases,
+        wrong=wrong_countries(world, code, salt or prompt),
+        truth={"kind": "country", "subject": subject, **more, **country_truth(world, code)},
+    )
+
+
+def capital_draft(
+    world: World,
+    code: str,
+    *,
+    prompt: str,
+    stem: str,
+    subject: str,
+    salt: str = "",
+    first: Sequence[str] = (),
+    via: bool = True,
+) -> Draft:
+    """A question whose answer is a country's capital; `first` are wrong answers before those of near countries."""
+    country = world.countries[code]
+    near = [world.countries[c].capital for c in near_countries(world, code, salt or prompt)]
+    own = {"kind": "city", "subject": subject} | ({"via": country.name} if via else {})
+    return Draft(
+        prompt=prompt,
+        stem=stem,
+        answer=country.capital,
+        aliases=country.capital_aliases,
+        wrong=[*first, *near],
+        truth={**own, **country_truth(world, code), **world.city_truth(country.capital, code)},
+    )
+
+
+def field_of(world: World, field: str) -> Callable[[str], str]:
+    """What a country's code is shown as: its `name`, `the_name`, `capital`, `iso3`, ..."""
+    return lambda code: str(getattr(world.countries[code], field))

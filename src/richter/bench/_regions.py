@@ -2,10 +2,9 @@
 
 import dataclasses
 from functools import partial
-from typing import Any
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, solve
-from richter.bench._places import country_truth, near_countries, wrong_countries
+from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, trap
+from richter.bench._places import country_draft, country_truth, near_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import Region, World
 
@@ -14,17 +13,37 @@ ISO = "ISO 3166-2 via pycountry (LGPL-2.1)"
 TZ = "IANA time zones (public domain) via GeoNames (CC BY 4.0)"
 
 
-def zone_truth(world: World, zone: str, code: str) -> dict[str, Any]:
-    """A time zone and where it is used."""
-    return {"kind": "zone", "zone": zone, "area": zone.split("/")[0], **country_truth(world, code)}
-
-
 def zones_near(world: World, zone: str, code: str, *salt: object) -> list[str]:
     """Other zones: of near countries, then of the same area."""
     table = world.country_zones
     near = [z for c in near_countries(world, code, *salt) for z in table.get(c, ())[:1]]
     area = [z for z in world.zones if z.split("/")[0] == zone.split("/")[0]]
     return [z for z in [*near[:3], *pick(area, 4, zone, *salt), *near[3:]] if z not in table.get(code, ())]
+
+
+def zone_draft(
+    world: World,
+    zone: str,
+    code: str,
+    *,
+    prompt: str,
+    stem: str,
+    subject: str,
+    salt: str,
+    any_of_country: bool = True,
+    **more: str,
+) -> Draft:
+    """A question whose answer is a time zone; with `any_of_country` none of the country's zones is offered as wrong."""
+    where = {"kind": "zone", "zone": zone, "area": zone.split("/")[0], **country_truth(world, code)}
+    return Draft(
+        prompt=prompt,
+        stem=stem,
+        answer=zone,
+        aliases=[*world.zone_links.get(zone, ()), zone.split("/")[-1].replace("_", " ")],
+        also=world.country_zones.get(code, ()) if any_of_country else (),
+        wrong=zones_near(world, zone, code, salt),
+        truth={"subject": subject, **more, **where},
+    )
 
 
 def regions(world: World) -> list[Cell]:
@@ -37,15 +56,14 @@ def regions(world: World) -> list[Cell]:
 
     def its_country(fact: str) -> Draft:
         region = table[fact]
-        country = world.countries[region.country]
         term = _one_term(world, region.country)
-        return Draft(
+        return country_draft(
+            world,
+            region.country,
             prompt=f"In which country is the {term} of {region.name}?",
             stem=f"The {term} of {region.name} is in the country of",
-            answer=country.the_name,
-            aliases=country.aliases,
-            wrong=wrong_countries(world, region.country, fact),
-            truth={"kind": "country", "subject": region.name, **country_truth(world, region.country)},
+            subject=region.name,
+            salt=fact,
         )
 
     def region_draft(key: str, *, prompt: str, stem: str, subject: str) -> Draft:
@@ -73,54 +91,42 @@ def regions(world: World) -> list[Cell]:
     def its_zone(fact: str) -> Draft:
         city = world.cities[fact]
         called = world.call(city)
-        return Draft(
+        return zone_draft(
+            world,
+            city.zone,
+            city.country,
             prompt=f"Which IANA time zone identifier applies in the city of {called}?",
             stem=f"The IANA time zone identifier for {called} is",
-            answer=city.zone,
-            aliases=[*world.zone_links.get(city.zone, ()), city.zone.split("/")[-1].replace("_", " ")],
-            also=world.country_zones.get(city.country, ()),
-            wrong=zones_near(world, city.zone, city.country, fact),
-            truth={"subject": city.name, **zone_truth(world, city.zone, city.country)},
-        )
-
-    def zone_country(fact: str) -> Draft:
-        code = world.zone_country[fact]
-        country = world.countries[code]
-        return Draft(
-            prompt=f"In which country does the IANA time zone {fact} apply?",
-            stem=f"{fact} is an IANA time zone of the country of",
-            answer=country.the_name,
-            aliases=country.aliases,
-            wrong=wrong_countries(world, code, fact),
-            truth={"kind": "country", "subject": fact, **country_truth(world, code)},
+            subject=city.name,
+            salt=fact,
         )
 
     def zone_by_capital(fact: str) -> Draft:
         country = world.countries[fact]
-        zone = world.country_zones[fact][0]
-        name = country.the_name
-        return Draft(
-            prompt=f"Which IANA time zone identifier applies in the capital of {name}?",
-            stem=f"The IANA time zone identifier for the capital of {name} is",
-            answer=zone,
-            aliases=[*world.zone_links.get(zone, ()), zone.split("/")[-1].replace("_", " ")],
-            wrong=zones_near(world, zone, fact, "capital"),
-            truth={"subject": country.name, "via": country.capital, **zone_truth(world, zone, fact)},
+        return zone_draft(
+            world,
+            world.country_zones[fact][0],
+            fact,
+            prompt=f"Which IANA time zone identifier applies in the capital of {country.the_name}?",
+            stem=f"The IANA time zone identifier for the capital of {country.the_name} is",
+            subject=country.name,
+            salt="capital",
+            any_of_country=False,
+            via=country.capital,
         )
 
     def region_zone(fact: str) -> Draft:
         """The zone of a division that lies in one zone whole."""
         region = table[fact]
         term, land = _one_term(world, region.country), world.countries[region.country].the_name
-        zone = world.region_zone[fact]
-        return Draft(
+        return zone_draft(
+            world,
+            world.region_zone[fact],
+            region.country,
             prompt=f"Which IANA time zone identifier applies in the {term} of {region.name} in {land}?",
             stem=f"The IANA time zone identifier for the {term} of {region.name} in {land} is",
-            answer=zone,
-            aliases=[*world.zone_links.get(zone, ()), zone.split("/")[-1].replace("_", " ")],
-            also=world.country_zones.get(region.country, ()),
-            wrong=zones_near(world, zone, region.country, fact),
-            truth={"subject": region.name, **zone_truth(world, zone, region.country)},
+            subject=region.name,
+            salt=fact,
         )
 
     known = {(r.country, normalise_name(n)): r for r in table.values() for n in (r.name, *r.aliases)}
@@ -150,12 +156,7 @@ def regions(world: World) -> list[Cell]:
             answer=f"nothing, because there is no IANA time zone {made}",
             aliases=[*NO_SUCH, zone, "not an IANA"],
             wrong=ordered(["1 hour", "2 hours", "3 hours", "5 hours", "7 hours", "9 hours"], fact),
-            truth={
-                "kind": "trap",
-                "subject": made,
-                "premise": f"{made} is an IANA time zone",
-                "corrected": f"{city.name} uses {zone}",
-            },
+            truth=trap(made, f"{made} is an IANA time zone", f"{city.name} uses {zone}"),
         )
 
     def wrong_country(fact: str) -> Draft:
@@ -175,14 +176,13 @@ def regions(world: World) -> list[Cell]:
                 ]
             ),
             wrong=[c.name for c in world.biggest(code)[:6]],
-            truth={
-                "kind": "trap",
-                "subject": region.name,
-                "premise": f"{region.name} lies in {claimed.the_name}",
-                "corrected": f"{region.name} lies in {real.the_name}",
-                "claimed_country": code,
+            truth=trap(
+                region.name,
+                f"{region.name} lies in {claimed.the_name}",
+                f"{region.name} lies in {real.the_name}",
+                claimed_country=code,
                 **country_truth(world, region.country),
-            },
+            ),
         )
 
     clear = [key for key, r in table.items() if len(names[normalise_name(r.name)]) == 1 and not _vague(r.name)]
@@ -210,41 +210,33 @@ def regions(world: World) -> list[Cell]:
     moved = [f"{key}|{code}" for key in clear[:400] for code in _claims(world, table[key])]
     codes = sorted(iso)
 
-    geo = partial(Cell, source=NAMED)
-    tz = partial(Cell, source=TZ)
-    land = partial(geo, write=its_country, relation="region-country", shots=solve(its_country, clear[:40]))
-    part = partial(geo, write=its_region, relation="city-region", shots=solve(its_region, large[:40]))
-    zone = partial(tz, write=its_zone, relation="city-zone", shots=solve(its_zone, zone_big[:40]))
-    of_zone = partial(
-        tz, write=zone_country, relation="zone-country", shots=solve(zone_country, ordered(zones, 0)[:20])
+    geo, tz = partial(relation, source=NAMED), partial(relation, source=TZ)
+    land = geo("region-country", write=its_country, shots=clear[:40])
+    part = geo("city-region", write=its_region, shots=large[:40])
+    zone = tz("city-zone", write=its_zone, shots=zone_big[:40])
+    write = ask(
+        lambda zone, **more: country_draft(world, world.zone_country[zone], salt=zone, **more),
+        "In which country does the IANA time zone {} apply?",
+        stem="{} is an IANA time zone of the country of",
     )
-    seat = partial(
-        tz,
-        write=zone_by_capital,
-        relation="country-capital-zone",
-        form="compositional",
-        shots=solve(zone_by_capital, single_zone[:24]),
-    )
-    spread = partial(
-        tz, write=region_zone, relation="region-zone", form="compositional", shots=solve(region_zone, whole[:24])
-    )
-    code = partial(
-        Cell, source=ISO, write=of_code, relation="subdivision-code", shots=solve(of_code, ordered(codes, 0)[:30])
-    )
+    of_zone = tz("zone-country", write=write, shots=ordered(zones, 0)[:20])
+    seat = tz("country-capital-zone", write=zone_by_capital, form="compositional", shots=single_zone[:24])
+    spread = tz("region-zone", write=region_zone, form="compositional", shots=whole[:24])
+    code = relation("subdivision-code", ISO, of_code, ordered(codes, 0)[:30])
     hours = [
         ("In January the IANA time zone Europe/Paris differs from UTC by 1 hour.", "1 hour"),
         ("In January the IANA time zone Asia/Tokyo differs from UTC by 9 hours.", "9 hours"),
         ("In January the IANA time zone America/New_York differs from UTC by 5 hours.", "5 hours"),
         ("In January the IANA time zone Asia/Bangkok differs from UTC by 7 hours.", "7 hours"),
     ]
-    bogus = partial(tz, write=no_zone, relation="no-such-zone", form="trap", shots=hours)
+    bogus = tz("no-such-zone", write=no_zone, form="trap", shots=hours)
     largest = [
         ("In Germany, the largest city of the state of Bavaria is Munich.", "Munich"),
         ("In Spain, the largest city of the autonomous community of Catalonia is Barcelona.", "Barcelona"),
         ("In the United States, the largest city of the state of Texas is Houston.", "Houston"),
         ("In India, the largest city of the state of Gujarat is Ahmedabad.", "Ahmedabad"),
     ]
-    misplaced = partial(geo, write=wrong_country, relation="region-in-wrong-country", form="trap", shots=largest)
+    misplaced = geo("region-in-wrong-country", write=wrong_country, form="trap", shots=largest)
     return [
         land(tier=1, facts=clear[:320], weight=4),
         of_zone(tier=1, facts=zones),
