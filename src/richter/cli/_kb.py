@@ -30,6 +30,8 @@ from richter.knowledge import (
 )
 from richter.records import printable
 
+SKIPPED_NAMED = 3  # files of each reason
+
 
 @click.group()
 def kb() -> None:
@@ -38,6 +40,7 @@ def kb() -> None:
     \b
     Examples:
       richter kb build facts -o facts.kb
+      richter kb ingest handbook/ -o handbook.kb
       richter kb ingest enwiki-latest-pages-articles.xml.bz2 -o wiki.kb
       richter kb add wiki.kb notes/
       richter kb index wiki.kb --at s3://bucket/wiki
@@ -118,10 +121,12 @@ def ingest(
     workers: int | None,
     json_path: str | None,
 ) -> None:
-    """Make a base of your own texts: JSONL, Parquet, a folder of .txt and .md, or a MediaWiki dump (.xml, .xml.bz2).
+    """Make a base of your own documents: a folder of Markdown, HTML, PDF, DOCX, RST, text, JSONL, Parquet, wiki dumps.
 
-    Rows of JSONL and Parquet have `text`, and may have `title`, `category`, `abstract` and `qas` (questions with the
-    answers people gave). The same command on an unfinished base goes on where it stopped.
+    Documents are cut by section into paragraphs of 60 to 300 words; code, tables, navigation and near copies are left
+    out, and what was read and skipped is said (HTML, PDF, DOCX and RST need pip install 'richter[docs]', dumps
+    'richter[wiki]'). Rows of JSONL and Parquet have `text`, and may have `title`, `category`, `abstract` and `qas`
+    (questions with the answers people gave). The same command on an unfinished base goes on where it stopped.
     """
     made_of = {"file": source.name} | ({"documents": str(documents)} if documents else {})
     model = open_embedder(model_path)
@@ -287,8 +292,16 @@ def _print(
         f"{path}: {info.paragraphs:,} paragraphs of {info.documents:,} documents{categories}, "
         f"{info.askable:,} with questions; vectors by {info.embedding}."
     )
-    if info.duplicates or info.empty:
-        out.print(f"Left out: {info.duplicates:,} duplicates, {info.empty:,} empty.")
+    if info.read:
+        out.print(f"Read: {', '.join(f'{count:,} {kind}' for kind, count in sorted(info.read.items()))}.")
+    copies = {"duplicates": info.duplicates, "near copies": info.near_copies, "empty": info.empty}
+    left = {what: count for what, count in (copies | dict(info.left_out)).items() if count}
+    if left:
+        out.print(f"Left out: {', '.join(f'{count:,} {what}' for what, count in left.items())}.")
+    for reason, skipped in sorted(info.skipped.items(), key=lambda row: -len(row[1])):
+        examples = ", ".join(printable(name, limit=40) for name in skipped[:SKIPPED_NAMED])
+        more = ", ..." if len(skipped) > SKIPPED_NAMED else ""
+        out.print(f"Skipped {len(skipped):,}: {printable(reason, limit=120)} ({examples}{more}).", soft_wrap=True)
     if recall is not None:
         limits = f"{recall.interval.low:.0%} to {recall.interval.high:.0%}"
         out.print(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from richter.engine import LocalEngine, RayEngine
 from richter.errors import InputError, StorageError
+from richter.knowledge._chunks import NearCopies
 from richter.knowledge._embed import EMBEDDING, Embed, embed
 from richter.knowledge._ingest import as_documents
 from richter.knowledge._pipeline import prepared_blocks
@@ -40,7 +42,11 @@ class BaseInfo(Result):
     paragraphs: int = 0
     askable: int = 0  # paragraphs with at least one question
     duplicates: int = 0
+    near_copies: int = 0
     empty: int = 0
+    read: Mapping[str, int] = dataclasses.field(default_factory=dict)  # documents by kind
+    left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)  # what was no running text, by reason
+    skipped: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)  # documents by the reason why
     shards: int = 0
     consumed: int = 0
     complete: bool = False
@@ -80,18 +86,22 @@ def write_base(
                 return info
         _trim(folder, info)
         source, seen = as_documents(documents), _seen(folder, info)
+        near = _near(folder, info) if source.near else None
         for _ in islice(source.pieces, info.consumed):
             pass
         blocks = prepared_blocks(
             source, embedding=embedding, vectors=vectors, engine=engine or LocalEngine(), known=seen
         )
         for shard in _shards(blocks):
-            info = _write_shard(folder, info, shard, seen)
+            info = _write_shard(folder, info, shard, seen, near)
             _save(folder, info)
             if watch is not None:
                 watch(info)
         if not info.paragraphs:
-            raise InputError("There is no paragraph to keep.", remedy="Give a source with text in it.")
+            why = "; ".join(f"{len(names)} {reason}" for reason, names in info.skipped.items())
+            raise InputError(
+                f"There is no paragraph to keep{f' ({why})' if why else ''}.", remedy="Give a source with text in it."
+            )
         info = dataclasses.replace(info, complete=True)
         _save(folder, info)
     except OSError as error:
@@ -121,12 +131,13 @@ def add_documents(
     info = open_base(folder, embedding=embedding).info
     try:
         _trim(folder, info)
-        seen = _seen(folder, info)
+        given, seen = as_documents(documents), _seen(folder, info)
+        near = _near(folder, info) if given.near else None
         blocks = prepared_blocks(
-            as_documents(documents), embedding=embedding, vectors=vectors, engine=engine or LocalEngine(), known=seen
+            given, embedding=embedding, vectors=vectors, engine=engine or LocalEngine(), known=seen
         )
         for shard in _shards(blocks):
-            info = dataclasses.replace(_write_shard(folder, info, shard, seen), consumed=info.consumed)
+            info = dataclasses.replace(_write_shard(folder, info, shard, seen, near), consumed=info.consumed)
             if source not in info.added:
                 info = dataclasses.replace(info, added=(*info.added, source))
             _save(folder, info)
@@ -170,18 +181,34 @@ def _shards(blocks: Iterable[Prepared]) -> Iterator[list[Prepared]]:
         yield shard
 
 
+def _texts(folder: Path, info: BaseInfo) -> Iterator[str]:
+    return (t for i in range(info.shards) for t in pl.read_parquet(_file(folder, "paragraphs", i))["text"])
+
+
 def _seen(folder: Path, info: BaseInfo) -> set[int]:
-    texts = (t for i in range(info.shards) for t in pl.read_parquet(_file(folder, "paragraphs", i))["text"])
-    return {key_of(t) for t in texts}
+    return {key_of(t) for t in _texts(folder, info)}
+
+
+def _near(folder: Path, info: BaseInfo) -> NearCopies:
+    found = NearCopies()
+    found.learn(_texts(folder, info))
+    return found
 
 
 def _file(folder: Path, kind: str, shard: int) -> Path:
     return folder / f"{kind}-{shard:05d}.parquet"
 
 
-def _write_shard(folder: Path, info: BaseInfo, shard: Sequence[Prepared], seen: set[int]) -> BaseInfo:
-    """Write what is new in a shard; `seen` grows by it."""
+def _write_shard(
+    folder: Path, info: BaseInfo, shard: Sequence[Prepared], seen: set[int], near: NearCopies | None
+) -> BaseInfo:
+    """Write what is new in a shard; `seen` and `near` grow by it."""
     fresh = [_fresh(block.paragraphs["key"].to_list(), seen) for block in shard]
+    duplicates = sum(int(np.sum(~new)) for new in fresh)
+    if near is not None:
+        for block, new in zip(shard, fresh, strict=True):
+            for i in np.flatnonzero(new):
+                new[i] = not near.is_copy(block.paragraphs["text"][int(i)])
     counts = [
         np.bincount(block.paragraphs["document"].to_numpy()[new], minlength=len(block.documents))
         for block, new in zip(shard, fresh, strict=True)
@@ -189,7 +216,11 @@ def _write_shard(folder: Path, info: BaseInfo, shard: Sequence[Prepared], seen: 
     count, new = np.concatenate(counts), np.concatenate(fresh)
     info = dataclasses.replace(
         info,
-        duplicates=info.duplicates + int(np.sum(~new)),
+        duplicates=info.duplicates + duplicates,
+        near_copies=info.near_copies + int(np.sum(~new)) - duplicates,
+        read=sum((block.read for block in shard), Counter(info.read)),
+        left_out=sum((block.left_out for block in shard), Counter(info.left_out)),
+        skipped=_skipped(info.skipped, (pair for block in shard for pair in block.skipped)),
         empty=info.empty + sum(block.empty for block in shard),
         consumed=info.consumed + sum(block.pieces for block in shard),
     )
@@ -214,6 +245,14 @@ def _write_shard(folder: Path, info: BaseInfo, shard: Sequence[Prepared], seen: 
         askable=info.askable + int((paragraphs["asks"] > 0).sum()),
         shards=info.shards + 1,
     )
+
+
+def _skipped(before: Mapping[str, Sequence[str]], found: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The names of the documents that were not read, by reason."""
+    names = {reason: list(own) for reason, own in before.items()}
+    for name, reason in found:
+        names.setdefault(reason, []).append(name)
+    return names
 
 
 def _fresh(keys: Sequence[int], seen: set[int]) -> NDArray[np.bool_]:

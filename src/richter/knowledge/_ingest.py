@@ -1,9 +1,10 @@
-"""Documents from files: JSONL, Parquet, folders of text, and MediaWiki dumps, streamed."""
+"""Documents from files: folders of whatever people write in; JSONL, Parquet and MediaWiki dumps, streamed."""
 
 import bz2
 import dataclasses
 import itertools
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import nsmallest
@@ -15,14 +16,14 @@ from typing import Any, Generic, Self, TypeVar
 import polars as pl
 
 from richter.errors import InputError, MissingPart
+from richter.knowledge._blocks import LARGEST_BYTES, PARSERS, Block, Unreadable, parse_file
+from richter.knowledge._chunks import chunks
 from richter.records import Document, Paragraph, Question
 
 __all__ = ["Documents", "read_documents"]
 
 T = TypeVar("T")
 Titled = tuple[str, list[Mapping[str, Any]]]  # rows under one title
-TEXT_SUFFIXES = (".txt", ".md")
-SHORTEST = 40  # characters: what is shorter in a dump is a caption, a list mark or a leftover of markup
 ABSTRACT_CHARACTERS = 600
 LONGEST_ELEMENT = 1 << 23  # bytes of one element of a dump, or one line: MediaWiki's own limit on a page is 2 MB
 PIECE = 20_000  # characters of markup that are parsed together
@@ -31,6 +32,15 @@ MOST_OPEN = 30
 ARTICLE_S = 4.0  # of CPU that an article may take; a long honest one takes one
 MOST_ELEMENTS = 1_000_000  # of one page
 DEEPEST = 50
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part of a folder: a file's kind, its name in the folder, and its bytes, rows or article; kind "": why not."""
+
+    kind: str
+    name: str
+    body: Any
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +53,7 @@ class Documents(Generic[T]):
     pieces: Iterator[T]
     parse: Callable[[T], Document]
     size: Callable[[T], int]
+    near: bool = False  # paragraphs that say nearly the same as an earlier one are left out
 
     def __iter__(self) -> Self:
         return self
@@ -74,26 +85,48 @@ def read_documents(path: str | Path) -> Documents[Any]:
     """The documents of a file or folder, one at a time, always in the same order.
 
     JSONL and Parquet: one paragraph a row with `text`, and optionally `title` (rows that follow each other under one
-    title are a document), `category`, `abstract`, and `qas` (a list of `q` and `a`, the answers people gave). A folder:
-    each .txt or .md file is a document, its paragraphs parted by empty lines, its category the folder it lies in. A
-    MediaWiki dump (.xml, .xml.bz2): each article is a document; redirects and other name spaces are left out.
+    title are a document), `category`, `abstract`, and `qas` (a list of `q` and `a`, the answers people gave). A
+    MediaWiki dump (.xml, .xml.bz2): each article is a document; redirects and other name spaces are left out. Any other
+    kind that `PARSERS` names: the file is a document, in paragraphs of 60 to 300 words with the title path, the file
+    and the page they stand on. A folder: all of these in it; a file that cannot be read gives a document that says why.
     """
     source = Path(path)
     if not source.exists():
-        raise InputError(f"{source} does not exist.", remedy="Give a JSONL, Parquet or MediaWiki file, or a folder.")
+        raise InputError(f"{source} does not exist.", remedy="Give a folder, or a file of a kind that is read.")
     if source.is_dir():
-        return Documents(pieces=_files(source), parse=_file, size=_last)
-    name = source.name.lower()
-    if name.endswith((".jsonl", ".ndjson")):
-        return Documents(pieces=_grouped(_json_lines(source), source), parse=_titled, size=_row_characters)
-    if name.endswith(".parquet"):
-        return Documents(pieces=_grouped(_parquet(source), source), parse=_titled, size=_row_characters)
-    if name.endswith((".xml", ".xml.bz2")):
-        _part("mwparserfromhell")
-        return Documents(pieces=_pages(source), parse=_article, size=_last)
+        return Documents(pieces=_files(source), parse=_read_piece, size=_piece_size, near=True)
+    kind = _kind(source)
+    if kind in STREAMED:
+        return Documents(pieces=_streams(source, kind), parse=STREAMED[kind], size=SIZES[kind])
+    if kind in PARSERS:
+        one = Piece(kind=kind, name=source.name, body=source.read_bytes())
+        document = _read_piece(one)
+        if document.skipped:
+            raise InputError(f"{source} cannot be read: {document.skipped}.", remedy="Give another file.")
+        return Documents(pieces=iter([one]), parse=_read_piece, size=_piece_size, near=True)
     raise InputError(
-        f"{source} is of no kind that can be read.", remedy="Give .jsonl, .parquet, .xml, .xml.bz2 or a folder."
+        f"{source} is of no kind that can be read.", remedy=f"Read are {', '.join((*PARSERS, *STREAMED))}, and folders."
     )
+
+
+def _kind(path: Path) -> str:
+    """How a file is read, by the end of its name; empty where it is not."""
+    name = path.name.lower()
+    return next((end for end in (*STREAMED, *PARSERS) if name.endswith(end)), "")
+
+
+def _streams(path: Path, kind: str) -> Iterator[Any]:
+    """The rows or articles of a file that may be larger than memory."""
+    if kind in (".jsonl", ".ndjson"):
+        return _grouped(_json_lines(path), path)
+    if kind == ".parquet":
+        return _grouped(_parquet(path), path)
+    _part("mwparserfromhell")
+    return _pages(path)
+
+
+def _piece_size(piece: Piece) -> int:
+    return SIZES[piece.kind](piece.body) if piece.kind in SIZES else len(piece.body)
 
 
 def _json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -204,32 +237,78 @@ def _form(text: str) -> tuple[bool, bool]:
     return not text.isalpha() and any(ch.isdigit() for ch in text), text[:1].isupper()
 
 
-def _files(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Of each file its title, category and text."""
-    files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in TEXT_SUFFIXES and p.is_file())
-    if not files:
-        raise InputError(f"{folder} holds no .txt or .md file.", remedy="Give a folder with text files.")
-    for file in files:
+def _files(folder: Path) -> Iterator[Piece]:
+    """A piece for every file of a folder, in order: its bytes, its rows or articles, or why it is not read."""
+    readable = 0
+    for path in sorted(_below(folder)):
+        name = path.relative_to(folder).as_posix()
+        kind = _kind(path)
         try:
-            text = file.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{file} is not UTF-8 text: {error.reason}.", remedy="Convert or remove it.") from error
-        yield file.stem.replace("_", " "), file.parent.name if file.parent != folder else folder.name, text
+            if kind in PARSERS:
+                if path.stat().st_size > LARGEST_BYTES:
+                    raise InputError(f"larger than {LARGEST_BYTES >> 20} MB")
+                yield Piece(kind=kind, name=name, body=path.read_bytes())
+            elif kind:
+                for body in _streams(path, kind):
+                    yield Piece(kind=kind, name=name, body=body)
+            else:
+                suffix = path.suffix.lower()
+                yield Piece(kind="", name=name, body=f"not a kind that is read ({suffix or 'no suffix'})")
+        except (InputError, MissingPart) as error:  # of one file: the others are still read
+            yield Piece(kind="", name=name, body=str(error))
+        except OSError as error:
+            yield Piece(kind="", name=name, body=f"cannot be read ({error.strerror})")
+        readable += bool(kind)
+    if not readable:
+        raise InputError(
+            f"{folder} holds no file that can be read.", remedy=f"Read are {', '.join((*PARSERS, *STREAMED))}."
+        )
 
 
-def _last(piece: tuple[str, ...]) -> int:
-    return len(piece[-1])
+def _below(folder: Path) -> Iterator[Path]:
+    """The files below a folder; hidden ones and links are left alone."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        paths = (Path(place, name) for name in names if not name.startswith("."))
+        yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
-def _file(piece: tuple[str, str, str]) -> Document:
-    title, category, text = piece
-    paragraphs = [" ".join(p.split()) for p in text.replace("\r\n", "\n").split("\n\n")]
-    paragraphs = [p for p in paragraphs if p]
+def _read_piece(piece: Piece) -> Document:
+    if not piece.kind:
+        return Document(title=piece.name, abstract="", paragraphs=(), skipped=piece.body)
+    if piece.kind in STREAMED:
+        return dataclasses.replace(STREAMED[piece.kind](piece.body), kind=piece.kind)
+    stem = Path(piece.name).stem.replace("_", " ")
+    try:
+        page = parse_file(piece.kind, piece.body)
+    except Unreadable as error:
+        return Document(title=piece.name, abstract="", paragraphs=(), kind=piece.kind, skipped=str(error))
+    first = page.blocks[0]
+    title = page.title or (first.text if first.level == 1 else "") or stem
+    folder = Path(piece.name).parent.as_posix()
+    found = chunks(page.blocks)
     return Document(
         title=title,
-        abstract=paragraphs[0][:ABSTRACT_CHARACTERS] if paragraphs else title,
-        paragraphs=tuple(Paragraph(text=p, category=category) for p in paragraphs),
+        abstract=found[0][2][:ABSTRACT_CHARACTERS] if found else title,
+        paragraphs=tuple(
+            Paragraph(
+                text=text,
+                category=title if folder == "." else folder,
+                attributes={
+                    "section": " > ".join(path or (title,)),
+                    "source": ", ".join(filter(None, (piece.name, at))),
+                },
+            )
+            for path, at, text in found
+        ),
+        kind=piece.kind,
+        left_out=page.left_out,
+        skipped="" if found else "too short",
     )
+
+
+def _last(piece: tuple[str, str]) -> int:
+    return len(piece[-1])
 
 
 def _part(package: str) -> Any:
@@ -292,12 +371,11 @@ def _article(page: tuple[str, str]) -> Document:
     """An article's paragraphs without markup, each under the section it stands in; its lead is its abstract."""
     title, text = page
     names: list[str] = []
-    found: list[tuple[str, str]] = []
-    heading = ""
+    blocks: list[Block] = []
     for section in _sections(text, names):
         headings = section.filter_headings(recursive=False)
-        heading = str(headings[0].title.strip_code()).strip() if headings else heading
         for node in headings:
+            blocks.append(Block(str(node.title.strip_code()).strip(), max(node.level - 1, 1)))
             section.remove(node)
         for link in section.filter_wikilinks():
             if str(link.title).lower().startswith(("category:", "file:", "image:")):
@@ -306,16 +384,15 @@ def _article(page: tuple[str, str]) -> Document:
             if str(tag.tag).lower() in ("ref", "table", "gallery", "math"):
                 _drop(section, tag)
         plain = section.strip_code(normalize=True, collapse=True)
-        lines = (" ".join(p.split()) for p in plain.split("\n\n"))
-        found += [(heading, p) for p in lines if len(p) >= SHORTEST]
+        blocks += [Block(text) for p in plain.split("\n\n") if (text := " ".join(p.split()))]
+    found = chunks(blocks)
     categories = [n.split(":", 1)[1].split("|")[0].strip() for n in names if n.lower().startswith("category:")]
-    lead = [p for heading, p in found if not heading]
     return Document(
         title=title,
-        abstract=(lead[0] if lead else found[0][1] if found else title)[:ABSTRACT_CHARACTERS],
+        abstract=(found[0][2] if found else title)[:ABSTRACT_CHARACTERS],
         paragraphs=tuple(
-            Paragraph(text=p, category=categories[0] if categories else "", attributes={"section": heading})
-            for heading, p in found
+            Paragraph(text=p, category=categories[0] if categories else "", attributes={"section": " > ".join(path)})
+            for path, _, p in found
         ),
     )
 
@@ -347,3 +424,12 @@ def _drop(section: Any, tag: Any) -> None:
         section.remove(tag)
     except ValueError:
         return
+
+
+STREAMED: dict[str, Callable[[Any], Document]] = {
+    **dict.fromkeys((".jsonl", ".ndjson", ".parquet"), _titled),
+    **dict.fromkeys((".xml.bz2", ".xml"), _article),
+}
+SIZES: dict[str, Callable[[Any], int]] = {
+    kind: _row_characters if parse is _titled else _last for kind, parse in STREAMED.items()
+}

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import TypeVar
 
@@ -26,6 +27,9 @@ class Prepared:
 
     pieces: int
     empty: int
+    read: Counter[str]  # documents by kind
+    left_out: Counter[str]  # what was no running text, by reason
+    skipped: tuple[tuple[str, str], ...]  # documents of which nothing was read, and why
     documents: pl.DataFrame
     paragraphs: pl.DataFrame
     abstracts: NDArray[np.float16]
@@ -67,6 +71,9 @@ def prepare(
     return Prepared(
         pieces=len(pieces),
         empty=sum(len(d.paragraphs) for d in read) - len(flat),
+        read=Counter(d.kind for d in read if d.kind and not d.skipped),
+        left_out=sum((Counter(d.left_out) for d in read), Counter()),
+        skipped=tuple((d.title, d.skipped) for d in read if d.skipped),
         documents=pl.DataFrame(
             {"title": [d.title for d, _ in full], "abstract": [d.abstract for d, _ in full]},
             schema={"title": pl.String, "abstract": pl.String},

@@ -45,8 +45,15 @@ class Paragraph:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A titled group of paragraphs with an abstract, by which it is retrieved."""
+    """A titled group of paragraphs with an abstract, by which it is retrieved.
+
+    `kind` is what it was read from (".pdf"), `left_out` counts what was no running text in it, by reason; `skipped` is
+    the reason why nothing of it could be read, and then it has no paragraphs.
+    """
 
     title: str
     abstract: str
     paragraphs: tuple[Paragraph, ...]
+    kind: str = ""
+    left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    skipped: str = ""
