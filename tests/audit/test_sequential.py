@@ -1,12 +1,12 @@
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
 from richter.audit import Outcome, ask_until
 from richter.errors import InputError
-from richter.floors import parse_claim
+from richter.floors import decide_claim, parse_claim
 from richter.records import Verdict
 
 
@@ -134,3 +134,60 @@ def test_a_claim_must_name_its_condition() -> None:
         run("C better than A", SimulatedTestee(0, A=0.9, B=0.9))
     with pytest.raises(InputError, match="no items"):
         run("error_rate < 0.1", SimulatedTestee(0, A=0.9), [])
+
+
+def test_copies_of_an_item_in_a_group_are_no_more_items_by_hand(rng: np.random.Generator) -> None:
+    right, sure = (rng.random(60) < 0.8).astype(float), rng.random(60)
+    names = np.arange(60)
+    for claim, second in (("error_rate < 0.3", None), ("ece < 0.4", sure), ("A better than B", 1 - right)):
+        rule = parse_claim(claim)
+        one = decide_claim(rule, right, second)
+        three = decide_claim(
+            rule, np.repeat(right, 3), None if second is None else np.repeat(second, 3), item=np.arange(180),
+            group=np.repeat(names, 3), sizes=dict.fromkeys(map(str, names), 3),
+        )  # fmt: skip
+        assert three.interval == dataclasses.replace(one.interval, method=three.interval.method)
+        assert (three.unit, three.units, three.n) == ("group", 60, 180)
+        assert "180 items in 60 groups" in three.sentence
+
+
+def test_groups_count_by_their_items_by_hand() -> None:
+    group = ["a"] * 4 + ["b"] * 2 + ["c"] * 3
+    right = np.array([1, 1, 1, 0, 0, 0, 1, 0, 1.0])
+    found = decide_claim(parse_claim("accuracy > 0.5"), right, group=group, sizes={"a": 4, "b": 2, "c": 3})
+    assert found.estimate == pytest.approx(5 / 9)  # the mean over items, not over groups (0.75 + 0 + 2/3) / 3
+    with pytest.raises(InputError, match="Items of one group are apart"):
+        decide_claim(parse_claim("accuracy > 0.5"), right, group=[*group[:8], "a"])
+
+
+def passages(seed: int) -> tuple[dict[str, str], Callable[[Sequence[str], Sequence[str]], list[Outcome]]]:
+    """120 passages of 1 to 19 questions, each passage all but wholly right or wrong; 90% right on average."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 20, 120)
+    groups = {f"p{g}q{i}": f"p{g}" for g, n in enumerate(sizes) for i in range(n)}
+    chance = np.where(rng.random(120) < 0.9, 1.0, 0.0)
+    right = {item: float(rng.random() < chance[int(name[1:])]) for item, name in groups.items()}
+
+    def ask(items: Sequence[str], conditions: Sequence[str]) -> list[Outcome]:
+        return [Outcome(item=i, condition=c, correct=right[i]) for i in items for c in conditions]
+
+    return groups, ask
+
+
+def test_groups_are_asked_whole_and_are_the_unit_recovers_truth() -> None:
+    """The error rate is 0.10: nothing is to be decided; 80 audits. At 5% more than 11 have probability below 0.001."""
+    wrong = {"grouped": 0, "items": 0}
+    for seed in range(80):
+        groups, ask = passages(seed)
+        rule, items = parse_claim("error_rate < 0.10"), list(groups)
+        for how, given in (("grouped", groups), ("items", None)):
+            found = ask_until(
+                rule, items, ask, conditions=["m"], rng=np.random.default_rng(seed), groups=given, batch=60
+            )
+            wrong[how] += found.claim.decided
+            if given is not None:
+                asked = {groups[i] for i in found.items}
+                assert set(found.items) == {i for i in items if groups[i] in asked}
+                assert found.claim.unit == "group"
+    assert wrong["grouped"] <= 11
+    assert wrong["items"] > 11

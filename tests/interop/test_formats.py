@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
+import richter
 from helpers.foreign_logs import (
     lm_eval_choice,
     lm_eval_generation,
@@ -323,3 +325,27 @@ def tool(module: str, variable: str) -> str:
     if subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode:
         pytest.skip(f"{module} is not installed ({variable} names a Python that has it)")
     return python
+
+
+def test_a_run_made_of_a_table_keeps_groups_weights_and_tiers(tmp_path: Path, rng: np.random.Generator) -> None:
+    n = 120
+    frame = pl.DataFrame(
+        {
+            "item": np.repeat([f"q{i}" for i in range(n)], 2),
+            "condition": ["a", "b"] * n,
+            "correct": (rng.random(2 * n) < np.repeat(rng.random(n // 6), 12)).astype(int),
+            "group": np.repeat([f"passage {g}" for g in range(n // 6)], 12),
+            "weight": np.repeat(rng.choice([0.5, 1.0, 2.0], n), 2),
+            "tier": np.repeat(rng.integers(1, 6, n), 2),
+        }
+    )
+    tables = read_tables(frame)
+    write_tables(tables, tmp_path / "run")
+    again = richter.open(tmp_path / "run").compare().claims[0]
+    first = richter.open(frame).compare().claims[0]
+    assert (again.unit, again.units) == (first.unit, first.units) == ("group", n // 6)
+    assert (again.estimate, again.interval) == (first.estimate, first.interval)
+    kept = read_tables(tmp_path / "run").answers
+    assert (
+        kept.sort("item", "condition")["tier"].to_list() == tables.answers.sort("item", "condition")["tier"].to_list()
+    )

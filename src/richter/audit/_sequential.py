@@ -1,7 +1,7 @@
 """Ask until a claim is decided."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,10 +47,15 @@ class SequentialAudit:
 
     rule: StopRule
     claim: Claim
-    asked: int
+    items: tuple[str, ...]
     available: int
     unusable: int
     batches: int
+
+    @property
+    def asked(self) -> int:
+        """How many items were asked."""
+        return len(self.items)
 
     @property
     def saved(self) -> int:
@@ -81,6 +86,7 @@ def ask_until(
     *,
     conditions: Sequence[str],
     rng: np.random.Generator,
+    groups: Mapping[str, str] | None = None,
     batch: int = 25,
     level: float = 0.95,
     on_batch: Callable[[Claim], None] | None = None,
@@ -89,7 +95,8 @@ def ask_until(
 
     `ask(items, conditions)` gives the outcomes of a batch, in any order; draws of an item come together, and the item
     counts once, by their mean. Items without a usable value (a failed call, no confidence) are counted and left out.
-    The random order is what makes early stopping honest: a file sorted by difficulty would not do.
+    The random order is what makes early stopping honest: a file sorted by difficulty would not do. With `groups` (the
+    group of each item) groups come in random order, each whole, and the group is the unit.
     """
     if not items:
         raise InputError("There are no items to ask.", remedy="Give at least one.")
@@ -102,7 +109,7 @@ def ask_until(
             f"The claim {claim.text!r} must name {'one' if not unknown else 'known'} of the conditions.",
             remedy=f"There are {', '.join(conditions)}: write it as METRIC(CONDITION) < NUMBER.",
         )
-    order = [items[i] for i in rng.permutation(len(items))]
+    order, of, sizes = _order(items, groups or {}, rng)
     first: list[float] = []
     second: list[float] = []
     place: list[int] = []
@@ -110,7 +117,10 @@ def ask_until(
     decision = decide_claim(claim, [])
     asked = batches = 0
     while asked < len(order) and not decision.decided:
-        part = order[asked : asked + batch]
+        end = asked + batch
+        while end < len(order) and of is not None and of[order[end]] == of[order[end - 1]]:
+            end += 1  # a group is asked whole
+        part = order[asked:end]
         found: dict[tuple[str, int], dict[str, Outcome]] = {}
         for o in ask(part, wanted):
             found.setdefault((o.item, o.draw), {})[o.condition] = o
@@ -124,7 +134,8 @@ def ask_until(
             first += [pair[0] for pair in usable]
             second += [pair[1] for pair in usable]
             place += [number] * len(usable)
-        decision = decide_claim(claim, first, second, item=place, level=level)
+        held = None if of is None else [of[order[k]] for k in place]
+        decision = decide_claim(claim, first, second, item=place, group=held, sizes=sizes, level=level)
         if on_batch is not None:
             on_batch(decision)
         if not first and batches == IN_VAIN:
@@ -136,8 +147,23 @@ def ask_until(
             sentence=f"{claim.text}: untestable, none of {asked} items gave {NEEDED.get(claim.metric, 'a grade')}.",
         )
     return SequentialAudit(
-        rule=claim, claim=decision, asked=asked, available=len(order), unusable=unusable, batches=batches
+        rule=claim, claim=decision, items=tuple(order[:asked]), available=len(order), unusable=unusable, batches=batches
     )
+
+
+def _order(
+    items: Sequence[str], groups: Mapping[str, str], rng: np.random.Generator
+) -> tuple[list[str], dict[str, str] | None, dict[str, int] | None]:
+    """Items at random, each one's group (one that names none is its own), and the groups' sizes; None without any."""
+    if not any(groups.get(item) for item in items):
+        return [items[i] for i in rng.permutation(len(items))], None, None
+    of = {item: f"group\0{groups[item]}" if groups.get(item) else f"item\0{item}" for item in items}
+    members: dict[str, list[str]] = {}
+    for item in items:
+        members.setdefault(of[item], []).append(item)
+    names = list(members)
+    order = [item for k in rng.permutation(len(names)) for item in members[names[k]]]
+    return order, of, {name: len(own) for name, own in members.items()}
 
 
 def _values(claim: StopRule, outcomes: Sequence[Outcome | None]) -> tuple[float, float] | None:

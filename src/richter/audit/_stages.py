@@ -322,9 +322,9 @@ class _Audit:
                 return list(self._outcomes(set(items), set(conditions), kind))
 
             rng = np.random.default_rng(self.settings.seed)
-            found = ask_until(claim, list(by_id), batch, conditions=names, rng=rng, on_batch=on_batch)
-        order = np.random.default_rng(self.settings.seed).permutation(len(self.items))[: found.asked]
-        kept = sorted(self.items[i].id for i in order)
+            groups = {item.id: item.group for item in self.items}
+            found = ask_until(claim, list(by_id), batch, conditions=names, rng=rng, groups=groups, on_batch=on_batch)
+        kept = sorted(found.items)
         with open_ledger(self.run, mode="write") as ledger:
             ledger.set_note(STOP_NOTE, found.to_dict() | {"items": kept, "ratings": kind})
         return found

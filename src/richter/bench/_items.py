@@ -1,6 +1,7 @@
 """Items from JSONL, CSV and Parquet, checked field by field; items to JSONL, the same bytes for the same items."""
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -16,9 +17,9 @@ REQUIRED = ("id", "prompt", "reference")
 # what people call these columns in tables of their own; without ids the row's number is the id
 SPELT = {"question": "prompt", "input": "prompt", "answer": "reference", "target": "reference", "choices": "options"}
 LISTS = ("aliases", "options", "shots")
-TEXTS = (*REQUIRED, "stem", "domain", "source", "form")
+TEXTS = (*REQUIRED, "stem", "domain", "group", "source", "form")
 FORMS = ("plain", "compositional", "trap")
-FIELDS = (*TEXTS, *LISTS, "tier", "truth")
+FIELDS = (*TEXTS, *LISTS, "tier", "weight", "truth")
 
 
 def read_items(path: str | Path) -> list[Item]:
@@ -93,7 +94,7 @@ def _table_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         where = f"{path}, data row {number}"
         given = {name: value for name, value in row.items() if value is not None and name in FIELDS}
-        for name in ("id", "prompt", "reference"):  # a CSV reader takes an answer such as 42 for a number
+        for name in ("id", "prompt", "reference", "group"):  # a CSV reader takes an answer such as 42 for a number
             if isinstance(given.get(name), int | float) and not isinstance(given[name], bool):
                 given[name] = str(given[name])
         for name in LISTS:
@@ -151,6 +152,11 @@ def _item(where: str, row: Mapping[str, Any]) -> Item:
         if isinstance(tier, bool) or not isinstance(tier, int) or not 1 <= tier <= 5:
             raise fault("tier", f"{tier!r} is not a tier", "Use a whole number from 1 (easy) to 5 (hard).")
         values["tier"] = tier
+    weight = row.get("weight")
+    if weight is not None:
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
+            raise fault("weight", f"{weight!r} is not a weight", "Weights are above 0; leave items out instead.")
+        values["weight"] = float(weight)
     if values.get("form", "plain") not in FORMS:
         raise fault("form", f"{values['form']!r} is not a form", f"Use one of {', '.join(FORMS)}.")
     truth = row.get("truth")

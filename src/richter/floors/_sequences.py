@@ -264,6 +264,8 @@ def ece_sequence(
     correct: ArrayLike,
     *,
     item: NDArray[np.intp] | None = None,
+    weight: Floats | None = None,
+    top: float = 1.0,
     bins: int = 10,
     level: float = 0.95,
     method: str = "signs",
@@ -275,15 +277,16 @@ def ece_sequence(
     empirical-Bernstein lower limit of it is one for ECE. Upper: for the true signs, which are unknown but fixed, the
     variable sign x has mean ECE; its weighted sum is at most sum over bins of |sum of l x|, and its squares do not
     depend on signs, so one limit serves all sign vectors. Both at alpha / 2. `item` (0, 0, 1, ..) says which draws are
-    of one item: they arrive together, and the item counts once. `method="union"` adds up one sequence a bin, the plain
-    way; it needs several times the labels, and one draw an item.
+    of one item: they arrive together, and the item counts once; where such units count differently (groups of items)
+    `weight` is what each row counts for over the most, `top`, that a unit may. `method="union"` adds up one sequence a
+    bin, the plain way; it needs several times the labels, and one draw an item.
     """
     check_level(level)
     c, a = _values(confidence, 0, 1), _values(correct, 0, 1)
     if len(c) != len(a):
         raise InputError(f"{len(c)} confidences for {len(a)} grades.", remedy="Give one each an item.")
     index = np.minimum((c * bins + 1e-9).astype(np.intp), bins - 1)
-    x = c - a
+    x = c - a if weight is None else weight * (c - a)
     start = np.arange(len(x) + 1) if item is None else np.r_[np.flatnonzero(np.diff(item, prepend=-1)), len(x)]
     if method == "signs":
         low, high = _ece_signs(x, index, start, bins, (1 - level) / 2)
@@ -294,9 +297,9 @@ def ece_sequence(
             f"method={method!r} is not known for these data.", remedy="Use 'signs', or 'union' for one draw an item."
         )
     return Sequence(
-        estimate=_running_ece(x, index, start, bins),
-        low=low,
-        high=high,
+        estimate=top * _running_ece(x, index, start, bins),
+        low=top * low,
+        high=np.minimum(top * high, 1.0),
         level=level,
         method=f"empirical Bernstein, {method}",
     )

@@ -2,13 +2,14 @@
 
 import dataclasses
 import re
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
-from richter.floors._sequences import Sequence, difference_sequence, ece_sequence, mean_sequence, rate_sequence
+from richter.floors._sequences import Sequence, ece_sequence, mean_sequence, rate_sequence
 from richter.records import Claim, Family, Hypothesis, Verdict
 
 __all__ = ["CLAIM_GRAMMAR", "StopRule", "decide_claim", "parse_claim"]
@@ -136,35 +137,67 @@ def parse_claim(text: str) -> StopRule:
     )
 
 
-def _sequence(claim: StopRule, first: Floats, second: Floats | None, item: NDArray[np.intp], level: float) -> Sequence:
-    """The claim's sequence by item: draws of one item count once, by their mean."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Units:
+    """Which rows are one unit, what a row counts for in it, and the most that a unit may count for."""
+
+    unit: NDArray[np.intp]
+    weight: Floats
+    top: float
+
+    def total(self, values: Floats) -> Floats:
+        """What each unit brings: its rows' values, weighted."""
+        found: Floats = np.bincount(self.unit, weights=self.weight * values).astype(np.float64)
+        return np.round(found, 12)  # thirds of 1 add up to 1
+
+
+def _units(n: int, item: ArrayLike | None, group: ArrayLike | None, sizes: Mapping[str, int] | None) -> _Units:
+    """Units in the order in which they came: the item, its draws sharing 1; with groups the group.
+
+    A group counts for its number of items over the mean number in `sizes` (all groups there are, whose sizes are known
+    before anything is asked), so that the mean over groups is the mean over items.
+    """
+    place = np.arange(n) if item is None else _in_order(item, n, "Draws of one item")
+    weight = 1 / np.bincount(place)[place] if n else np.zeros(0)
+    if group is None:
+        return _Units(place, weight, 1.0)
+    names = np.asarray(group).astype(str)
+    unit = _in_order(names, n, "Items of one group")
+    first = np.flatnonzero(np.diff(unit, prepend=-1))
+    asked = np.bincount(unit, weights=weight)
+    held = dict(zip(names[first], asked, strict=True)) if sizes is None else sizes
+    mean = sum(held.values()) / len(held)
+    share = np.array([held[name] for name in names[first]]) / mean
+    return _Units(unit, weight * (share / asked)[unit], round(max(held.values()) / mean, 12))
+
+
+def _sequence(claim: StopRule, first: Floats, second: Floats | None, units: _Units, level: float) -> Sequence:
+    """The claim's sequence by unit."""
+    top = units.top
     if claim.metric == "ece":
         assert second is not None
-        return ece_sequence(second, first, item=item, level=level)
+        rows = np.bincount(units.unit)[units.unit]
+        return ece_sequence(second, first, item=units.unit, weight=units.weight * rows / top, top=top, level=level)
     values = first
     if claim.metric == "error_rate":
         values = 1 - first
     elif claim.severity is not None:
         values = (first >= claim.severity).astype(np.float64)
-    elif claim.metric == "severity_given_error":
+    elif claim.metric == "severity_given_error":  # every unit with errors counts once, by their mean
         wrong = first > 0
-        values, item = first[wrong], np.unique(item[wrong], return_inverse=True)[1]
+        values, unit = first[wrong], np.unique(units.unit[wrong], return_inverse=True)[1]
         if not len(values):
             raise InputError("No answer is wrong yet.", remedy="Ask more.")
-    values = _by_item(values, item)
+        return mean_sequence(np.bincount(unit, weights=values) / np.bincount(unit), low=0.0, high=WORST, level=level)
+    values = units.total(values)
     if claim.metric == "better":
         assert second is not None
-        return difference_sequence(_by_item(second, item), values, level=level)
-    if claim.metric in ("mean_severity", "severity_given_error"):
-        return mean_sequence(values, low=0.0, high=WORST, level=level)
-    if claim.metric == "mean_score" or not np.isin(values, (0.0, 1.0)).all():
-        return mean_sequence(values, level=level)
+        return mean_sequence(values - units.total(second), low=-top, high=top, level=level)
+    if claim.metric == "mean_severity":
+        return mean_sequence(values, low=0.0, high=WORST * top, level=level)
+    if claim.metric == "mean_score" or top > 1 or not np.isin(values, (0.0, 1.0)).all():
+        return mean_sequence(values, high=top, level=level)
     return rate_sequence(values, level=level)
-
-
-def _by_item(values: Floats, item: NDArray[np.intp]) -> Floats:
-    means: Floats = np.bincount(item, weights=values) / np.bincount(item)
-    return means
 
 
 def decide_claim(
@@ -173,6 +206,8 @@ def decide_claim(
     second: ArrayLike | None = None,
     *,
     item: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    sizes: Mapping[str, int] | None = None,
     level: float = 0.95,
 ) -> Claim:
     """The claim's verdict from the labels so far, in the order they came.
@@ -180,6 +215,8 @@ def decide_claim(
     `first` are grades (1 right, 0 wrong), scores, or severities for severity metrics; 1 for a refusal or a failed
     call where the claim is on those; `second` the other condition's grades for `better`, the confidences for `ece`.
     `item` names the item of each where one has several draws: they arrive together and count as one, by their mean.
+    `group` names the group of each where items vary together: groups come in random order, a group's items together,
+    and the group is the unit; `sizes` are the numbers of items of all groups there are (else: of those that came).
     Verified or refuted at any-time valid level: however often one looks, a wrong verdict has probability at most
     1 - level. A limit that has reached the threshold decides: limits are points already rejected.
 
@@ -189,20 +226,22 @@ def decide_claim(
     """
     values = np.asarray(first, dtype=np.float64)
     others = None if second is None else np.asarray(second, dtype=np.float64)
-    place = np.arange(len(values)) if item is None else _in_order(item, len(values))
+    units = _units(len(values), item, group, sizes)
     errors = claim.metric == "severity_given_error"
     if len(values) == 0 or (errors and not (values > 0).any()):
         what = "wrong" if errors and len(values) else "graded"
         return _claim(claim, Verdict.UNDECIDED, f"{claim.text}: undecided, nothing was {what} yet.")
-    sequence = _sequence(claim, values, others, place, level)
+    sequence = _sequence(claim, values, others, units, level)
     interval = sequence.interval
     above, under = interval.low >= claim.threshold, interval.high <= claim.threshold
     verdict = Verdict.UNDECIDED
     if above != under:  # both only where the sequence has emptied, which happens with probability below alpha
         verdict = Verdict.VERIFIED if under == claim.below else Verdict.REFUTED
     estimate = float(sequence.estimate[-1])
+    n = len(values) if item is None else len(np.unique(np.asarray(item)))
     what = "wrong answers" if errors else "items"
-    span = f"{estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}] after {sequence.n:,} {what}"
+    after = f"{sequence.n:,} {what}" if group is None else f"{n:,} items in {sequence.n:,} groups"
+    span = f"{estimate:.4g} [{interval.low:.4g}, {interval.high:.4g}] after {after}"
     sentence = f"{claim.text}: {verdict.value}, {span} (holds at every look, {100 * level:g}%)."
     notes: tuple[str, ...] = ()
     if not interval.low <= estimate <= interval.high:
@@ -212,8 +251,9 @@ def decide_claim(
             f"model change?), or this is one of the {100 * (1 - level):g}% that miss; do not rely on it."
         )
     return _claim(
-        claim, verdict, sentence, estimate=estimate, interval=interval, n=sequence.n, units=sequence.n, notes=notes
-    )
+        claim, verdict, sentence, estimate=estimate, interval=interval, n=sequence.n if group is None else n,
+        units=sequence.n, unit="item" if group is None else "group", notes=notes,
+    )  # fmt: skip
 
 
 def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Claim:
@@ -229,12 +269,12 @@ def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Clai
     )
 
 
-def _in_order(item: ArrayLike, n: int) -> NDArray[np.intp]:
-    """Codes 0, 1, .. of items in the order in which they first came; draws of an item stand together."""
+def _in_order(item: ArrayLike, n: int, what: str) -> NDArray[np.intp]:
+    """Codes 0, 1, .. in the order in which they first came; rows of one stand together."""
     names = np.asarray(item)
     if len(names) != n:
-        raise InputError(f"{len(names)} items for {n} values.", remedy="Give the item of each value.")
+        raise InputError(f"{len(names)} names for {n} values.", remedy="Give one of each value.")
     starts = np.r_[True, names[1:] != names[:-1]] if n else np.zeros(0, dtype=bool)
     if int(np.sum(starts)) != len(np.unique(names)):
-        raise InputError("Draws of one item are apart.", remedy="Give all draws of an item one after the other.")
+        raise InputError(f"{what} are apart.", remedy="Give them one after the other.")
     return np.cumsum(starts) - 1

@@ -18,7 +18,8 @@ class Item(Result):
     `stem` is a cloze of the same question (a sentence that the reference completes) and `shots` two solved cloze
     sentences of the same relation; with `options` they let a small model choose by text. `truth` is the structured
     fact behind the reference, from which severity is graded by rule. `form` is `plain`, `compositional` (two facts
-    chained) or `trap` (a false premise that a careful model rejects).
+    chained) or `trap` (a false premise that a careful model rejects). Items of one `group` (questions on one passage)
+    vary together; `weight` is what an item counts for, 1 where it has none.
     """
 
     always: ClassVar = ("id", "prompt", "reference", "form")
@@ -32,6 +33,8 @@ class Item(Result):
     shots: tuple[str, ...] = ()
     domain: str = ""
     tier: int | None = None
+    group: str = ""
+    weight: float | None = None
     form: Literal["plain", "compositional", "trap"] = "plain"
     source: str = ""
     truth: Mapping[str, Any] = dataclasses.field(default_factory=dict)

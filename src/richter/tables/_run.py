@@ -103,5 +103,9 @@ def _with_rated(answers: pl.DataFrame, ratings: Sequence[Rating]) -> pl.DataFram
 
 
 def _of_items(items: dict[str, Item]) -> pl.DataFrame:
-    rows = [(i.id, i.domain or None, None if i.tier is None else str(i.tier)) for i in items.values()]
-    return pl.DataFrame(rows, schema={"item": pl.String, "domain": pl.String, "tier": pl.String}, orient="row")
+    names = ("domain", "tier", "group", "weight")
+    rows = [
+        (i.id, i.domain or None, None if i.tier is None else str(i.tier), i.group or None, i.weight)
+        for i in items.values()
+    ]
+    return pl.DataFrame(rows, schema={"item": pl.String, **{name: ROW[name] for name in names}}, orient="row")

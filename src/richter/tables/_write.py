@@ -1,6 +1,8 @@
 """Tables kept as a run, so that their answers can be judged, rated and drawn again."""
 
+import dataclasses
 import hashlib
+import re
 
 import polars as pl
 
@@ -19,10 +21,10 @@ def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind = "judge") ->
     if has_ledger(run):
         raise InputError(f"{run_place(run)} is already a run.", remedy="Name a new one with -o.")
     rows = tables.rows
-    domains = dict(rows.filter(pl.col("domain").is_not_null()).select("item", "domain").iter_rows())
-    items = tables.items or {
-        name: Item(id=name, prompt="", reference="", domain=domains.get(name, "")) for name in tables.item_ids
-    }
+    items = _items(tables)
+    notes = list(tables.notes)
+    if rows["run"].null_count() < len(rows):
+        notes.append("a run keeps no `run` column: compare the file itself for claims about such runs")
     with open_ledger(run, mode="write", alone=True) as ledger:
         ledger.add_items(list(items.values()))
         ledger.add_conditions([Condition(name=name, model=name) for name in tables.conditions])
@@ -41,7 +43,23 @@ def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind = "judge") ->
                 *(Rating(item=i, condition=c, draw=d, rater="severity", kind=kind, severity=s) for i, c, d, s in own),
             ]
         )
-        ledger.set_note(IMPORT_NOTE, {"understood": tables.understood, "notes": list(tables.notes)})
+        ledger.set_note(IMPORT_NOTE, {"understood": tables.understood, "notes": notes})
+
+
+def _items(tables: Tables) -> dict[str, Item]:
+    """The items with what the table says of each: domain, tier, group and weight."""
+    found = {}
+    rows = tables.rows.unique("item", keep="first", maintain_order=True)
+    for name, domain, tier, group, weight in rows.select("item", "domain", "tier", "group", "weight").iter_rows():
+        item = tables.items.get(name) or Item(id=name, prompt="", reference="", domain=domain or "")
+        level = re.fullmatch(r"[Tt]?([1-5])(\.0)?", (tier or "").strip())
+        found[name] = dataclasses.replace(
+            item,
+            group=item.group or group or "",
+            weight=item.weight or weight,
+            tier=item.tier if item.tier is not None or level is None else int(level[1]),
+        )
+    return found
 
 
 def _call(row: dict[str, object]) -> Call:
