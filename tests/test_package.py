@@ -17,7 +17,6 @@ HEAVY = (
     "aiohttp",
     "rich",
     "xllamacpp",
-    "altair",
     "richter.stats",
     "richter.llm",
     "richter.report",

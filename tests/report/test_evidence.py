@@ -1,4 +1,4 @@
-"""The packed errors: complete, gravest first, cut where they must be, and never made of unseen characters."""
+"""The packed answers: by the stated rule, cut where they must be, and never made of unseen characters."""
 
 import base64
 import gzip
@@ -11,7 +11,7 @@ import pytest
 from report.simulated_report import HOSTILE, NAMES, build_run
 from richter.errors import InputError
 from richter.report import read_evidence
-from richter.report._evidence import WHOLE
+from richter.report._evidence import CUT, MOST_ITEMS, shown_names
 from richter.tables import ReadOptions, read_tables
 
 
@@ -24,52 +24,84 @@ def unpacked(packed: str) -> dict[str, Any]:
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
-def test_every_error_is_there_by_hand(run: Path) -> None:
+def test_every_answer_is_there_by_hand(run: Path) -> None:
     evidence = read_evidence(run)
     table = unpacked(evidence.packed)
     wrong = {(c, k) for c in range(3) for k in range(40) if (k + c) % 3 == 0} | {(0, k) for k in range(len(HOSTILE))}
-    ids = table["ids"]
-    found = {(c, int(ids[i][5:])) for c, i in zip(table["wrong"]["condition"], table["wrong"]["item"], strict=True)}
-    assert found == wrong
-    assert (evidence.errors, evidence.shown, evidence.kind, evidence.cut) == (len(wrong), len(wrong), "rule", 200)
-    assert table["wrong"]["severity"] == sorted(table["wrong"]["severity"], reverse=True)
-    for c in range(3):  # right and wrong of every kept item, so that fixed and broken can be told
-        expected = "".join("w" if (c, int(i[5:])) in wrong else "r" for i in ids)
-        assert table["state"][c] == expected
+    states = {
+        (c, int(row["item"][5:])): cell["state"] for row in table["rows"] for c, cell in enumerate(row["answers"])
+    }
+    assert states == {(c, k): "wrong" if (c, k) in wrong else "right" for c in range(3) for k in range(40)}
+    assert (evidence.items, evidence.shown, evidence.wrong) == (40, 40, len(wrong))
+    assert (evidence.kind, evidence.cut) == ("rule", CUT)
+
+
+def test_items_whose_answers_differ_most_come_first(run: Path) -> None:
+    table = unpacked(read_evidence(run).packed)
+    apart = [max(bad) - min(bad) for row in table["rows"] if (bad := [c["bad"] for c in row["answers"]])]
+    assert apart == sorted(apart, reverse=True)
+
+
+def test_at_most_500_items_by_the_rule(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
+    whole = unpacked(read_evidence(run).packed)["rows"]
+    monkeypatch.setattr("richter.report._evidence.MOST_ITEMS", 7)
+    few = read_evidence(run)
+    assert MOST_ITEMS == 500
+    assert (few.items, few.shown) == (40, 7)
+    assert unpacked(few.packed)["rows"] == whole[:7]
 
 
 def test_kinds_never_mix(run: Path) -> None:
     by_judge = read_evidence(read_tables(run, options=ReadOptions(ratings="judge")))
-    table = unpacked(by_judge.packed)
+    states = [c["state"] for row in unpacked(by_judge.packed)["rows"] for c in row["answers"]]
     assert by_judge.kind == "judge"
-    assert by_judge.errors == 30  # the simulated judge calls every answer it saw wrong: ten a condition
-    assert set("".join(table["state"])) == {"w"}
+    assert by_judge.wrong == 30  # the simulated judge calls every answer it saw wrong: ten a condition
+    assert (states.count("wrong"), states.count("unrated"), states.count("right")) == (30, 90, 0)
+
+
+def test_raters_who_are_a_step_apart_disagree_by_hand(run: Path) -> None:
+    """The judge says 2 of every fourth item; the rules say 4 of hostile answers, 0 of right ones, steps of others."""
+    table = unpacked(read_evidence(run).packed)
+    for row in table["rows"]:
+        k = int(row["item"][5:])
+        for c, cell in enumerate(row["answers"]):
+            bad = c == 0 and k < len(HOSTILE)
+            rules = 4.0 if bad else ((k + c) % 8 + 1) / 2 if (k + c) % 3 == 0 else 0.0
+            assert bool(cell.get("disagree")) is (k % 4 == 0 and abs(rules - 2.0) >= 1)
 
 
 def test_text_is_cut_and_made_visible(run: Path) -> None:
-    table = unpacked(read_evidence(run).packed)
-    first = {table["ids"][i]: k for k, i in reversed(list(enumerate(table["wrong"]["item"])))}
+    cells = {row["item"]: row["answers"][0] for row in unpacked(read_evidence(run).packed)["rows"]}
     names = list(HOSTILE)
 
-    def answer(name: str) -> str:
-        return table["wrong"]["answer"][first[f"item-{names.index(name):03d}"]]
+    def answer(name: str) -> dict[str, Any]:
+        return cells[f"item-{names.index(name):03d}"]
 
-    assert len(answer("line")) == WHOLE
-    assert table["wrong"]["length"][first[f"item-{names.index('line'):03d}"]] == 1_000_000
-    assert answer("bidi") == r"safe \u202egnp.exe\u202c \u2066x\u2069 \u200b\u2028end"
-    assert answer("null") == r"before\x00after\x1b[31m red \x07"
-    assert answer("quotes") == HOSTILE["quotes"]
+    assert len(answer("line")["text"]) == CUT
+    assert answer("line")["length"] == 1_000_000
+    assert answer("bidi")["text"] == r"safe \u202egnp.exe\u202c \u2066x\u2069 \u200b\u2028end"
+    assert answer("null")["text"] == r"before\x00after\x1b[31m red \x07"
+    assert answer("quotes")["text"] == HOSTILE["quotes"]
 
 
 def test_too_much_is_cut_and_said(run: Path) -> None:
-    whole = read_evidence(run)
-    small = read_evidence(run, most_bytes=2_000)
+    whole, small = read_evidence(run), read_evidence(run, most_bytes=2_000)
     assert len(small.packed) <= 2_000
-    assert small.shown < small.errors == whole.errors
+    assert small.shown < small.items == whole.items
     assert small.cut < whole.cut
-    table = unpacked(small.packed)
-    severities = unpacked(whole.packed)["wrong"]["severity"]
-    assert table["wrong"]["severity"] == severities[: small.shown]  # the mildest went first
+    kept = [row["item"] for row in unpacked(small.packed)["rows"]]
+    assert kept == [row["item"] for row in unpacked(whole.packed)["rows"]][: small.shown]
+
+
+def test_redacted_holds_no_text(run: Path) -> None:
+    text = json.dumps(unpacked(read_evidence(run, redact=True).packed))
+    for said in ("Simulated question", "Reference", "Wrong answer", "reason", "hacked", "simulated judge"):
+        assert said not in text
+    assert "severity" in text
+
+
+def test_names_that_are_cut_alike_stay_apart() -> None:
+    assert shown_names(["x" * 200, "x" * 199 + "y", "z"]) == ["x" * 119 + "…", "x" * 119 + "… (2)", "z"]
 
 
 def test_nothing_rated_and_no_run(tmp_path: Path) -> None:

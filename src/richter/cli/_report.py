@@ -38,6 +38,7 @@ HEAD = 8192  # characters in which a report says that it is one
 @click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
 @reading_options
 @engine_options
@@ -51,6 +52,7 @@ def report(
     only: str | None,
     plan: Path | None,
     seed: int,
+    redact: bool,
     force: bool,
     reading: ReadOptions,
     engine: str,
@@ -71,6 +73,7 @@ def report(
       richter report run1 -o audit.html --md pr.md
       richter report run1 --json - --only severity,floors
       richter report run1 --figures figures --format png
+      richter report run1 --redact -o for-others.html
     """
     files, names = split_sources(sources)
     place = named_source(files[0])[1] if len(files) == 1 else None
@@ -93,7 +96,7 @@ def report(
         document = results.to_dict()
         if output is not None:
             watch("the page")
-            write_report(document, results.tables, output, built_at=_now())
+            write_report(document, results.tables, output, built_at=_now(), redact=redact)
     written = [] if output is None else [str(output)]
     if folder is not None:
         written += [str(path) for path in write_figures(document, folder, form)]

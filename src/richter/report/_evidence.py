@@ -1,7 +1,7 @@
-"""The errors themselves: every wrong answer with its question, reference and ratings, packed to travel in the page.
+"""The answers themselves, side by side: which items matter for a verdict, and their answers packed for the page.
 
 What models and raters wrote is untrusted. Here it is only made visible (control, invisible and reordering characters
-become escapes, line ends stay); the page shows it as text and never as markup.
+become escapes, line ends stay); the page and the app show it as text and never as markup.
 """
 
 import base64
@@ -9,68 +9,108 @@ import dataclasses
 import gzip
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from richter.records import Item, printable
+from richter.report._words import name
 from richter.store import RunLike, open_ledger
 from richter.tables import Tables, tables_of
 
 __all__ = ["Evidence", "read_evidence"]
 
-CUT = 200  # characters of an answer, question or reason
-IN_FULL = 2_000  # the most severe answers come whole
-WHOLE = 20_000  # ... up to here: one answer of a megabyte must not make the page heavy
-RIGHT_TOO = 20_000  # a run of at most so many answers carries the right ones as well, to be compared side by side
-MOST_BYTES = 12_000_000  # packed; beyond it answers are cut shorter, then the mildest are left out
-CUTS = (CUT, 140, 100, 60)
+CUT = 1_000  # characters of an answer, a question or a reason; where that is too much, fewer
+MOST_ITEMS = 500  # in a page; the app has all
+MOST_BYTES = 3_000_000  # packed
+CUTS = (CUT, 300, 120, 60)
+APART = 1.0  # two raters who differ by so much disagree
+
+Row = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The packed errors and what they hold: `packed` is base64 of gzip of JSON."""
+    """The packed items and what they hold: `packed` is base64 of gzip of JSON."""
 
     packed: str
     kind: str | None  # whose ratings say what is wrong; None where nothing is rated
-    errors: int  # wrong answers in the run
+    items: int  # in the run
     shown: int  # ... and in the page
+    wrong: int  # wrong answers in the run
     cut: int  # characters at which an answer is cut
 
 
-def read_evidence(source: Tables | RunLike, *, most_bytes: int = MOST_BYTES) -> Evidence:
-    """The errors among first answers: those whose severity is above 0, or that are graded wrong where none is rated.
+def read_evidence(source: Tables | RunLike, *, most_bytes: int = MOST_BYTES, redact: bool = False) -> Evidence:
+    """The items whose answers differ most between conditions, then the gravest: at most `MOST_ITEMS`.
 
-    Whose severities count is the tables' own rule (`severity_of`); an answer that this kind did not rate counts as
-    unrated, so kinds never mix.
+    Whose severities count is the tables' own rule (`severity_of`), so kinds never mix; where nothing is rated, grades
+    say what is wrong. `redact` leaves out every question, reference, answer and reason.
     """
     tables = source if isinstance(source, Tables) else read_run_tables(source)
-    first = tables.rows.filter(pl.col("draw") == 0, pl.col("error").fill_null("") == "")
-    by_answer: dict[tuple[str, str], list[_Rating]] = defaultdict(list)
-    names = ("condition", "item", "rater", "kind", "severity", "mechanism", "reason")
-    for condition, item, *rest in tables.ratings.filter(pl.col("draw") == 0).select(names).iter_rows():
-        by_answer[condition, item].append(_Rating(*rest))
-    table = _Table(tables)
-    for row in first.select("condition", "item", "text", "severity", "correct").iter_rows():
-        table.add(*row, ratings=by_answer.get(row[:2], ()))
-    table.sort()
-    kind = tables.counting or ("grader" if first["correct"].null_count() < len(first) else None)
+    judged = judged_answers(tables)
+    order = (
+        judged.group_by("item", maintain_order=True)
+        .agg(
+            (pl.col("bad").max() - pl.col("bad").min()).fill_null(0).alias("apart"), pl.col("bad").max().alias("worst")
+        )
+        .sort("apart", "worst", descending=True, nulls_last=True, maintain_order=True)
+    )
+    ids = order["item"].head(MOST_ITEMS).to_list()
+    kind = tables.counting or ("grader" if len(judged) and judged["bad"].null_count() < len(judged) else None)
+    wrong = int(judged["wrong"].sum() or 0)
     for cut in CUTS:
-        packed = _pack(table.to_dict(cut=cut, right_too=len(first) <= RIGHT_TOO and cut == CUT))
+        packed = _pack(_table(tables, judged, ids, cut, redact=redact))
         if len(packed) <= most_bytes:
-            return Evidence(packed=packed, kind=kind, errors=len(table.wrong), shown=len(table.wrong), cut=cut)
-    shown = len(table.wrong)
-    while len(packed) > most_bytes and shown > 1:
-        shown = int(shown * min(0.9, 0.95 * most_bytes / len(packed)))
-        packed = _pack(table.to_dict(cut=CUTS[-1], right_too=False, most=shown))
-    return Evidence(packed=packed, kind=kind, errors=len(table.wrong), shown=shown, cut=CUTS[-1])
+            break
+    while len(packed) > most_bytes and len(ids) > 1:
+        ids = ids[: int(len(ids) * min(0.9, 0.95 * most_bytes / len(packed)))] or ids[:1]
+        packed = _pack(_table(tables, judged, ids, cut, redact=redact))
+    return Evidence(packed=packed, kind=kind, items=len(order), shown=len(ids), wrong=wrong, cut=cut)
 
 
 def read_run_tables(run: RunLike, *, item: str | None = None) -> Tables:
     """A run's tables, also where it holds no answers yet; or what it holds of one item."""
     with open_ledger(run, item=item, checked=item is None) as ledger:
         return tables_of(ledger)
+
+
+def judged_answers(tables: Tables) -> pl.DataFrame:
+    """One row a first answer: `bad` (more is worse), `wrong`, `severe`, `refused`, `disagree` and `mechanism`.
+
+    `bad` is the severity where severities count, else 1 for a wrong answer, else the score with its sign turned where
+    more is better. Two raters disagree where their severities are at least 1 apart.
+    """
+    first = tables.rows.filter(pl.col("draw") == 0)
+    own = tables.ratings.filter(pl.col("draw") == 0)
+    by_answer = own.group_by("item", "condition").agg(
+        (pl.col("severity").max() - pl.col("severity").min() >= APART).alias("disagree"),
+        pl.col("mechanism").filter(pl.col("kind") == (tables.counting or "")).first().alias("mechanism"),
+    )
+    rows = first.join(by_answer, on=("item", "condition"), how="left", maintain_order="left")
+    if tables.counting:
+        bad, wrong = pl.col("severity"), pl.col("severity") > 0
+    elif first["correct"].null_count() < len(first):
+        bad, wrong = 1 - pl.col("correct"), pl.col("correct") == 0
+    else:
+        less = bool(len(tables.scores)) and tables.scores["better"][0] == "lower"
+        bad, wrong = pl.col("score") if less else -pl.col("score"), pl.lit(value=None, dtype=pl.Boolean)
+    came = pl.col("error").fill_null("") == ""
+    return rows.select(
+        "item",
+        "condition",
+        pl.col("text").fill_null(""),
+        pl.col("error").fill_null(""),
+        pl.when(came).then(bad).alias("bad"),
+        pl.when(came).then(wrong).alias("wrong"),
+        pl.col("severity"),
+        pl.col("score"),
+        (pl.col("severity") >= 3).fill_null(value=False).alias("severe"),
+        pl.col("refused").fill_null(value=False),
+        pl.col("disagree").fill_null(value=False),
+        pl.col("mechanism").fill_null(""),
+    )
 
 
 def visible(text: str) -> str:
@@ -85,110 +125,78 @@ def _shorten(text: str, limit: int) -> str:
     return visible(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
-class _Rating(NamedTuple):
-    rater: str
-    kind: str
-    severity: float | None
-    mechanism: str | None
-    reason: str | None
+def answer_rows(
+    tables: Tables, judged: pl.DataFrame, ids: Iterable[str], *, cut: int = CUT, redact: bool = False
+) -> list[Row]:
+    """The items in the order given, each with one cell for every condition (None where there is no answer).
 
-
-@dataclasses.dataclass(slots=True)
-class _Row:
-    condition: int
-    item: int
-    severity: float | None
-    answer: str
-    ratings: Sequence[_Rating]
-
-
-class _Table:
-    """Columns of the page's table, with every repeated string kept once."""
-
-    def __init__(self, tables: Tables) -> None:
-        self.conditions = tables.conditions
-        ids = dict.fromkeys((*tables.items, *tables.item_ids))
-        self.items = [tables.items.get(i) or Item(id=i, prompt="", reference="") for i in ids]
-        self.rated = tables.counting is not None
-        self.at_condition = {c: k for k, c in enumerate(self.conditions)}
-        self.at_item = {item.id: k for k, item in enumerate(self.items)}
-        self.wrong: list[_Row] = []
-        self.right: list[_Row] = []
-        self.state = [["-"] * len(self.items) for _ in self.conditions]
-
-    def add(
-        self,
-        condition: str,
-        item: str,
-        text: str | None,
-        severity: float | None,
-        correct: float | None,
-        *,
-        ratings: Sequence[_Rating],
-    ) -> None:
-        """Place an answer among the wrong, the right or the unrated."""
-        c, i = self.at_condition[condition], self.at_item[item]
-        wrong = (
-            (None if severity is None else severity > 0) if self.rated else (None if correct is None else not correct)
+    Page and app show these rows by one component.
+    """
+    wanted = list(dict.fromkeys(ids))
+    place = {c: k for k, c in enumerate(tables.conditions)}
+    ratings: dict[tuple[str, str], list[list[Any]]] = defaultdict(list)
+    kept = tables.ratings.filter(pl.col("draw") == 0, pl.col("item").is_in(wanted))
+    for item, condition, *rest in kept.select(
+        "item", "condition", "rater", "kind", "severity", "mechanism", "reason"
+    ).iter_rows():
+        rater, kind, severity, mechanism, reason = rest
+        said = "" if redact else _shorten(reason or "", cut)
+        ratings[item, condition].append(
+            [printable(rater, limit=80), kind, severity, printable(mechanism or "", limit=60), said]
         )
-        self.state[c][i] = "?" if wrong is None else "w" if wrong else "r"
-        if wrong is not None:
-            (self.wrong if wrong else self.right).append(_Row(c, i, severity, text or "", ratings))
-
-    def sort(self) -> None:
-        """Gravest first, then in the run's order, so that the same ledger gives the same page."""
-        self.wrong.sort(key=lambda r: (-(r.severity or 0), r.condition, r.item))
-
-    def to_dict(self, *, cut: int, right_too: bool, most: int | None = None) -> dict[str, Any]:
-        """The columns as plain values, answers cut to `cut` beyond the first `IN_FULL`."""
-        rows = self.wrong[:most]
-        kept = sorted({r.item for r in rows})
-        place = {item: k for k, item in enumerate(kept)}
-        raters: dict[tuple[str, str], int] = {}
-        words: dict[str, int] = {"": 0}
-
-        def word(text: str) -> int:
-            return words.setdefault(text, len(words))
-
-        def rated(row: _Row) -> list[int | float | None]:
-            """Four numbers a rating, in one list: rater, severity, mechanism, reason."""
-            flat: list[int | float | None] = []
-            for r in row.ratings:
-                who = raters.setdefault((r.rater, r.kind), len(raters))
-                flat += [
-                    who,
-                    r.severity,
-                    word(printable(r.mechanism or "", limit=60)),
-                    word(_shorten(r.reason or "", cut)),
-                ]
-            return flat
-
-        def columns(of: Sequence[_Row], whole: int) -> dict[str, list[Any]]:
-            limits = [WHOLE if k < whole else cut for k in range(len(of))]
-            return {
-                "condition": [r.condition for r in of],
-                "item": [place[r.item] for r in of],
-                "severity": [r.severity for r in of],
-                "answer": [_shorten(r.answer, limit) for r, limit in zip(of, limits, strict=True)],
-                "length": [len(r.answer) if len(r.answer) > limit else 0 for r, limit in zip(of, limits, strict=True)],
-                "ratings": [rated(r) for r in of],
-            }
-
-        items = [self.items[k] for k in kept]
-        table = {
-            "conditions": [printable(c, limit=120) for c in self.conditions],
-            "ids": [printable(i.id, limit=200) for i in items],
-            "questions": [_shorten(i.prompt, max(cut, CUT)) for i in items],
-            "references": [_shorten(i.reference, cut) for i in items],
-            "domains": [printable(i.domain, limit=60) for i in items],
-            "tiers": [i.tier for i in items],
-            "state": ["".join(row[k] for k in kept) for row in self.state],
-            "wrong": columns(rows, IN_FULL),
-            "right": columns([r for r in self.right if r.item in place] if right_too else [], 0),
+    others: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    more = tables.scores.filter(
+        pl.col("draw") == 0, pl.col("metric") != (tables.metric or ""), pl.col("item").is_in(wanted)
+    )
+    for item, condition, metric, value in more.select("item", "condition", "metric", "value").iter_rows():
+        if value is not None and metric != "accuracy":
+            others[item, condition][printable(metric, limit=60)] = value
+    cells: dict[str, list[Row | None]] = {i: [None] * len(place) for i in wanted}
+    for row in judged.filter(pl.col("item").is_in(wanted)).iter_rows(named=True):
+        text = row["text"]
+        cell: Row = {
+            "text": "" if redact else _shorten(text, cut),
+            "severity": row["severity"],
+            "bad": row["bad"],
+            "state": "failed" if row["error"] else {True: "wrong", False: "right", None: "unrated"}[row["wrong"]],
         }
-        table["raters"] = [{"name": printable(n, limit=80), "kind": k} for n, k in raters]
-        table["words"] = list(words)
-        return table
+        if row["error"]:
+            cell["text"] = "" if redact else _shorten(row["error"], cut)
+        if len(text) > cut:
+            cell["length"] = len(text)
+        if row["score"] is not None and row["wrong"] is None:
+            cell["score"] = row["score"]
+        if (row["item"], row["condition"]) in others:
+            cell["scores"] = others[row["item"], row["condition"]]
+        cell |= {key: True for key in ("severe", "refused", "disagree") if row[key]}
+        if own := ratings.get((row["item"], row["condition"])):
+            cell["ratings"] = own
+        cells[row["item"]][place[row["condition"]]] = cell
+    found = []
+    for one in wanted:
+        item = tables.items.get(one) or Item(id=one, prompt="", reference="")
+        found.append(
+            {
+                "item": printable(one, limit=200),
+                "question": "" if redact else _shorten(item.prompt, cut),
+                "reference": "" if redact else _shorten(item.reference, cut),
+                "domain": printable(item.domain, limit=60),
+                "tier": item.tier,
+                "answers": cells[one],
+            }
+        )
+    return found
+
+
+def _table(tables: Tables, judged: pl.DataFrame, ids: Sequence[str], cut: int, *, redact: bool) -> Row:
+    rows = answer_rows(tables, judged, ids, cut=cut, redact=redact)
+    return {"conditions": shown_names(tables.conditions), "rows": rows, "redacted": redact}
+
+
+def shown_names(conditions: Sequence[str]) -> list[str]:
+    """The conditions' names as page and app show them, cut, and told apart where the cut makes two alike."""
+    cut = [name(c) for c in conditions]
+    return [n if n not in cut[:k] else f"{n} ({k + 1})" for k, n in enumerate(cut)]
 
 
 def _pack(table: Mapping[str, Any]) -> str:

@@ -1,17 +1,17 @@
-"""What every figure shares: the colours, the type, how conditions are told apart, and the figure as a record.
+"""What every figure shares: the colours, how conditions are told apart, and the figure as a record and as a file.
 
-Colours are CSS variables, so one drawing serves the light page, the dark page and paper; `with_colours` writes the
-light ones in for files that stand alone. Hues follow Okabe and Ito (told apart by all common forms of colour
-blindness), darkened or lightened until each has a contrast of 3 to 1 with its background.
+Colours are CSS variables, so one drawing serves the light page, the dark page and paper; `figure_svg` writes the light
+ones in for files that stand alone. Hues follow Okabe and Ito (told apart by all common forms of colour blindness),
+darkened or lightened until each has a contrast of 3 to 1 with its background.
 """
 
 import dataclasses
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from typing import Any
 
-import altair as alt
+from richter.report._draw import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
 
 __all__ = ["Figure"]
 
@@ -41,144 +41,52 @@ COLOURS = {  # CSS variable: on light, on dark
     "--r4": ("#8a430f", "#eeb24f"),
     "--r5": ("#522407", "#ffe1a1"),
 }
-CONDITION_COLOURS = [f"var(--c{k})" for k in range(7)]
-RAMP = [f"var(--r{k})" for k in range(6)]
-SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"]
-MOST_COLOURED = len(CONDITION_COLOURS)  # more conditions than this are drawn beside each other, not over each other
-MOST_FACETS = 24
-ROWS = alt.NamedData(name="rows")
+MOST_PANELS = 24
+TEXT = (  # of a file that stands alone
+    "text{font:11px system-ui,sans-serif;fill:var(--muted)}.h{font-size:12px;fill:var(--ink);font-weight:600}"
+    ".g{stroke:var(--line);fill:none}"
+)
 
-CONFIG: dict[str, Any] = {
-    "background": "transparent",
-    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif",
-    "aria": False,  # the figure's own label and its table speak for it
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": "var(--muted)",
-        "titleColor": "var(--muted)",
-        "gridColor": "var(--line)",
-        "domain": False,
-        "ticks": False,
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-        "labelPadding": 6,
-        "titlePadding": 8,
-    },
-    "legend": {
-        "labelColor": "var(--ink)",
-        "titleColor": "var(--muted)",
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-        "orient": "top",
-        "labelLimit": 220,
-        "symbolBaseFillColor": "var(--muted)",
-        "symbolBaseStrokeColor": "var(--muted)",
-    },
-    "header": {"labelColor": "var(--ink)", "labelFontSize": 12, "titleColor": "var(--muted)", "labelLimit": 200},
-    "mark": {"color": "var(--c0)"},
-    "text": {"color": "var(--ink)"},
-    "rule": {"color": "var(--muted)"},
-}
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """How one thing is drawn wherever it occurs: a line of the legend."""
+
+    name: str
+    colour: str
+    shape: str = "circle"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One figure: the sentence that says what it shows, its drawing, its numbers, and where its estimator is explained.
+    """One figure: the sentence that says what it shows, its panels, its numbers, and where its estimator is explained.
 
-    `spec` is Vega-Lite over the data named "rows", which is not in it: `rows` are at once the figure's data, its table
-    and its download. `columns` names the columns for people. `docs` is a page of the documentation.
+    `rows` are at once what the marks stand for, the figure's table and its download; `columns` names the columns for
+    people. `docs` is a page of the documentation. Without panels the sentence is all there is to show at this n.
     """
 
     name: str
     section: str
     title: str
     sentence: str
-    spec: dict[str, Any]
-    rows: list[Row]
+    panels: Sequence[Panel]
+    rows: Sequence[Row]
     columns: Mapping[str, str]
     docs: str
-    drills: bool = False  # a mark stands for answers that the evidence table can show
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+    legend: Sequence[Key] = ()
+    drills: bool = False  # a mark stands for answers that the evidence can show
+    folded: bool = False  # detail for those who ask
 
 
-def figure(
-    name: str,
-    *,
-    title: str,
-    sentence: str,
-    drawing: alt.TopLevelMixin,
-    rows: Sequence[Row],
-    columns: Mapping[str, str],
-    docs: str,
-    drills: bool = False,
-) -> Figure:
-    """A figure from an Altair chart over `chart()`; its section is the first word of its name."""
-    spec = _without_data(drawing.to_dict())
-    for key in ("$schema", "config", "datasets"):
-        spec.pop(key, None)
-    spec["data"] = {"name": "rows"}
-    return Figure(
-        name=name,
-        section=name.split("-")[0],
-        title=title,
-        sentence=sentence,
-        spec=spec,
-        rows=list(rows),
-        columns=columns,
-        docs=docs,
-        drills=drills,
-    )
+def figure(name: str, **parts: Any) -> Figure:
+    """A figure; its section is the first word of its name."""
+    return Figure(name=name, section=name.split("-")[0], **parts)
 
 
-def _without_data(node: Any) -> Any:
-    """The spec without any `data`: an inner one would undo the split of a facet, and each would show all rows."""
-    if isinstance(node, dict):
-        return {key: _without_data(value) for key, value in node.items() if key != "data"}
-    return [_without_data(value) for value in node] if isinstance(node, list) else node
-
-
-def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times the powers of ten in the range; powers alone where it is wide."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    steps = (1, 2, 5) if last - first <= 3 else (1,)
-    ticks = [float(f"{step}e{power}") for power in range(first, last + 1) for step in steps]
-    return [t for t in ticks if low <= t * 1.0001 and t <= high * 1.0001]
-
-
-def chart(*, height: int | alt.Step = 280) -> alt.Chart:
-    """An empty chart over the figure's rows, as wide as the page gives it."""
-    return alt.Chart(ROWS, width="container", height=height)
-
-
-def facets(drawing: Any, field: str, *, order: Sequence[str] | None = None) -> alt.FacetChart:
-    """The drawing once for each value of `field`, beside each other; the page sets columns and widths to its own."""
-    facet = alt.Facet(f"{field}:N", title=None, sort=list(order) if order else None)
-    beside: alt.FacetChart = drawing.properties(width=200).facet(facet=facet, columns=3, data=ROWS)
-    return beside
-
-
-def colour(names: Sequence[str], *, legend: bool = True) -> alt.Color:
-    """Conditions by colour, in the order given; a single one needs no legend."""
-    shown = alt.Legend(title=None) if legend and len(names) > 1 else None
-    scale = alt.Scale(domain=list(names), range=[CONDITION_COLOURS[k % MOST_COLOURED] for k in range(len(names))])
-    return alt.Color("condition:N", scale=scale, legend=shown)
-
-
-def shape(names: Sequence[str], *, legend: bool = True) -> alt.Shape:
-    """Conditions by the form of their points, beside the colour."""
-    shown = alt.Legend(title=None) if legend and len(names) > 1 else None
-    scale = alt.Scale(domain=list(names), range=[SHAPES[k % MOST_COLOURED] for k in range(len(names))])
-    return alt.Shape("condition:N", scale=scale, legend=shown)
-
-
-def shown_names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The conditions of the rows in the order they come, as many as can be drawn beside each other."""
-    return list(dict.fromkeys(str(r["condition"]) for r in rows))[:MOST_FACETS]
+def keys(names: Sequence[str]) -> dict[str, Key]:
+    """A colour and a form for each of some names, in their order."""
+    shapes = list(SHAPES)
+    return {n: Key(name=n, colour=f"var(--c{k % 7})", shape=shapes[k % len(shapes)]) for k, n in enumerate(names)}
 
 
 def leading(names: Sequence[str], noun: str, *, most: int = 30) -> tuple[list[str], str]:
@@ -188,13 +96,84 @@ def leading(names: Sequence[str], noun: str, *, most: int = 30) -> tuple[list[st
     return drawn, more
 
 
-def with_colours(spec: Mapping[str, Any], rows: Sequence[Row], *, dark: bool = False) -> dict[str, Any]:
-    """The spec as it stands alone: its rows inside, the colours written in."""
-    text = json.dumps({**spec, "config": CONFIG})
+def panels_by(
+    rows: Sequence[Row],
+    field: str,
+    *,
+    x: Axis | Callable[[list[Row]], Axis],
+    y: Axis | Callable[[list[Row]], Axis],
+    marks: Callable[[list[tuple[int, Row]]], list[Mark]],
+    cells: bool = False,
+) -> list[Panel]:
+    """One panel for each value of `field`, with a heading where there are several; `marks` gets numbered rows."""
+    groups: dict[str, list[tuple[int, Row]]] = defaultdict(list)
+    for k, row in enumerate(rows):
+        groups[str(row[field])].append((k, row))
+    made = []
+    for name, own in list(groups.items())[:MOST_PANELS]:
+        plain = [row for _, row in own]
+        made.append(
+            Panel(
+                title=name if len(groups) > 1 else "",
+                x=x if isinstance(x, Axis) else x(plain),
+                y=y if isinstance(y, Axis) else y(plain),
+                marks=marks(own),
+                cells=cells,
+            )
+        )
+    return made
+
+
+def interval_panel(
+    rows: Sequence[tuple[int, Row]],
+    label: str,
+    *,
+    title: str,
+    heading: str = "",
+    value: str = "estimate",
+    percent: bool = False,
+    against: float | None = None,
+    colour: Callable[[Row], str] = lambda row: "var(--c0)",
+    most: Sequence[str] | None = None,
+) -> Panel:
+    """One lane for each label: a dot for the estimate, a line for its interval, dashed what it is read against."""
+    names = [n for n in (most or dict.fromkeys(str(r[label]) for _, r in rows)) if any(r[label] == n for _, r in rows)]
+    place = {name: k for k, name in enumerate(names)}
+    shown = [(k, r) for k, r in rows if r[label] in place and r[value] is not None]
+    ends = [v for _, r in shown for v in (r["low"], r["high"], r[value])] + ([] if against is None else [against])
+    marks = []
+    if against is not None:
+        marks.append(
+            Mark(kind="line", at=[(against, 0), (against, len(names) - 1)], colour="var(--muted)", dash=True, size=2)
+        )
+    for k, row in shown:
+        y = place[row[label]]
+        if row["low"] is not None and row["high"] is not None:
+            marks.append(Mark(kind="span", at=[(row["low"], y), (row["high"], y)], colour=colour(row), row=k, size=5))
+        marks.append(Mark(kind="dot", at=[(row[value], y)], colour=colour(row), row=k, size=4.5))
+    return Panel(title=heading, x=axis(ends, title, percent=percent), y=lanes(names), marks=marks)
+
+
+def figure_svg(drawn: Figure, *, width: int = 3 * WIDTH + 80) -> str:
+    """The figure as a file of its own, on white: title, legend and panels."""
+    columns = max(1, min(len(drawn.panels), (width - 20) // (WIDTH + 20)))
+    body = [f'<text x="10" y="22" class="h">{escape(drawn.title)}</text>']
+    y = 34
+    for key in drawn.legend:
+        body.append(shape_svg(key.shape, 17, y + 6, 5, f' fill="{key.colour}"'))
+        body.append(f'<text x="30" y="{y + 10}">{escape(key.name)}</text>')
+        y += 18
+    for first in range(0, len(drawn.panels), columns):
+        made = [panel_svg(p) for p in drawn.panels[first : first + columns]]
+        for k, (text, height) in enumerate(made):
+            place = f'<svg x="{10 + k * (WIDTH + 20)}" y="{y}" width="{WIDTH}" height="{height}"'
+            body.append(text.replace("<svg", place, 1))
+        y += max(height for _, height in made) + 14
+    whole = 20 + columns * (WIDTH + 20)
+    text = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="{y}" viewBox="0 0 {whole} {y}">'
+        f'<style>{TEXT}</style><rect width="100%" height="100%" fill="var(--paper)"/>{"".join(body)}</svg>\n'
+    )
     for variable, pair in COLOURS.items():
-        text = text.replace(f"var({variable})", pair[dark])
-    whole: dict[str, Any] = json.loads(text)
-    whole["config"]["background"] = COLOURS["--paper"][dark]
-    whole["datasets"] = {"rows": list(rows)}
-    whole["$schema"] = f"https://vega.github.io/schema/vega-lite/{alt.SCHEMA_VERSION}.json"
-    return whole
+        text = text.replace(f"var({variable})", pair[0])
+    return text

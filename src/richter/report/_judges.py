@@ -3,21 +3,25 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import altair as alt
-
-from richter.report._figure import Figure, Row, chart, facets, figure
+from richter.report._draw import Axis, Mark
+from richter.report._figure import Figure, Row, figure, interval_panel, keys, panels_by
 from richter.report._words import name, number, percent, signed
 
 GOOD_ENOUGH = 0.667  # Krippendorff's lowest alpha for tentative conclusions
+SCREENING = {"sensitivity": "finds (sensitivity)", "specificity": "clears (specificity)", "ppv": "is right (precision)"}
 
 
 def judges_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     """The figures that the section on judges of a results document allows."""
     judges = section.get("judges") or {}
     yield from _agreement(section.get("kinds") or {})
-    yield from _leniency(section.get("leniency") or {})
     yield from _overcall(section.get("overcall") or judges.get("overcall") or {}, judges)
+    yield from _leniency(section.get("leniency") or {})
     yield from _screening(judges)
+
+
+def _known(found: Any) -> bool:
+    return isinstance(found, Mapping) and isinstance(found.get("estimate"), int | float)
 
 
 def _agreement(kinds: Mapping[str, Any]) -> Iterator[Figure]:
@@ -44,32 +48,17 @@ def _agreement(kinds: Mapping[str, Any]) -> Iterator[Figure]:
     if not rows:
         return
     alpha = next((r for r in rows if r["statistic"] == "Krippendorff's alpha"), rows[0])
-    order = [r["label"] for r in rows]
-    for row in rows:
-        row["asked"] = GOOD_ENOUGH
-    base = chart(height=alt.Step(22)).encode(y=alt.Y("label:N", sort=order, title=None))
-    asked = base.mark_tick(color="var(--muted)", thickness=1, height=22).encode(x="asked:Q")
-    bars = base.mark_rule(strokeWidth=2.5, color="var(--c0)").encode(
-        x=alt.X("low:Q", title="agreement (1 is perfect)", axis=alt.Axis(tickCount=5)), x2="high:Q"
-    )
-    dots = base.mark_point(filled=True, size=60, opacity=1, color="var(--c0)").encode(
-        x="estimate:Q",
-        tooltip=[
-            "kind:N",
-            "statistic:N",
-            *(alt.Tooltip(f"{k}:Q", format=".3f") for k in ("estimate", "low", "high")),
-            "n:Q",
-        ],
-    )
     yield figure(
         "judges-agreement",
         title="Do raters agree?",
         sentence=(
             f"Agreement within each kind of rating, with 95% intervals: {alpha['statistic']} of the {alpha['kind']} "
-            f"ratings is {number(alpha['estimate'])} [{number(alpha['low'])}, {number(alpha['high'])}]; the thin line "
-            f"is {GOOD_ENOUGH}, under which Krippendorff advises against conclusions."
+            f"ratings is {number(alpha['estimate'])} [{number(alpha['low'])}, {number(alpha['high'])}]; the dashed "
+            f"line is {GOOD_ENOUGH}, under which Krippendorff advises against conclusions."
         ),
-        drawing=alt.layer(asked, bars, dots),
+        panels=[
+            interval_panel(list(enumerate(rows)), "label", title="agreement (1 is perfect)", against=GOOD_ENOUGH),
+        ],
         rows=rows,
         columns={
             "kind": "ratings",
@@ -87,17 +76,14 @@ def _leniency(leniency: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = [
         {
             "judge": name(judge),
-            "estimate": found["estimate"],
             "low": (found.get("interval") or {}).get("low"),
             "high": (found.get("interval") or {}).get("high"),
-            "mean": found.get("mean"),
-            "n": found.get("n"),
-            "zero": 0,
+            **{key: found.get(key) for key in ("estimate", "mean", "n")},
         }
         for judge, found in leniency.items()
-        if isinstance(found, Mapping) and isinstance(found.get("estimate"), int | float)
+        if _known(found)
     ]
-    if not rows:
+    if len(rows) < 2:
         return
     strict, mild = max(rows, key=lambda r: r["estimate"]), min(rows, key=lambda r: r["estimate"])
     yield figure(
@@ -108,7 +94,9 @@ def _leniency(leniency: Mapping[str, Any]) -> Iterator[Figure]:
             f"most lenient ({signed(mild['estimate'])}), {strict['judge']} the strictest "
             f"({signed(strict['estimate'])})."
         ),
-        drawing=_interval_plot(rows, "judge", "severity above the judges' mean", percent_axis=False, zero=True),
+        panels=[
+            interval_panel(list(enumerate(rows)), "judge", title="severity above the judges' mean", against=0.0),
+        ],
         rows=rows,
         columns={
             "judge": "judge",
@@ -119,11 +107,18 @@ def _leniency(leniency: Mapping[str, Any]) -> Iterator[Figure]:
             "n": "answers",
         },
         docs="estimators/agreement",
+        folded=True,
     )
 
 
+def _share(judge: str, found: Mapping[str, Any]) -> Row:
+    interval = found.get("interval") or {}
+    ends = {"low": interval.get("low"), "high": interval.get("high")}
+    return {"judge": judge, **ends, **{key: found.get(key) for key in ("estimate", "k", "n")}}
+
+
 def _overcall(overcall: Mapping[str, Any], judges: Mapping[str, Any]) -> Iterator[Figure]:
-    rows = [_share(name(judge), found) for judge, found in overcall.items() if _is_share(found)]
+    rows = [_share(name(judge), found) for judge, found in overcall.items() if _known(found)]
     if not rows:
         return
     worst = max(rows, key=lambda r: r["estimate"])
@@ -135,7 +130,9 @@ def _overcall(overcall: Mapping[str, Any], judges: Mapping[str, Any]) -> Iterato
             f"ratings score 0.5 or less: most for {worst['judge']}, {percent(worst['estimate'])} of "
             f"{number(worst['n'])} [{percent(worst['low'])}, {percent(worst['high'])}]."
         ),
-        drawing=_interval_plot(rows, "judge", "overcalled", percent_axis=True),
+        panels=[interval_panel(list(enumerate(rows)), "judge", title="overcalled", percent=True)]
+        if len(rows) > 1
+        else [],
         rows=rows,
         columns={
             "judge": "judge",
@@ -150,32 +147,31 @@ def _overcall(overcall: Mapping[str, Any], judges: Mapping[str, Any]) -> Iterato
 
 
 def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
-    rows: list[Row] = []
-    for judge, found in (judges.get("screening") or {}).items():
-        for at in found.get("rows") or []:
-            rows += [
-                {**_share(name(judge), at[key]), "threshold": at["threshold"], "measure": key}
-                for key in ("sensitivity", "specificity", "ppv")
-                if _is_share(at.get(key))
-            ]
+    rows: list[Row] = [
+        {**_share(name(judge), at[key]), "threshold": at["threshold"], "measure": said}
+        for judge, found in (judges.get("screening") or {}).items()
+        for at in found.get("rows") or []
+        for key, said in SCREENING.items()
+        if _known(at.get(key))
+    ]
     if not rows:
         return
-    said = {"sensitivity": "finds (sensitivity)", "specificity": "clears (specificity)", "ppv": "is right (precision)"}
-    for row in rows:
-        row["measure"] = said[row["measure"]]
-    names = list(dict.fromkeys(r["judge"] for r in rows))
-    colours = [f"var(--c{k % 7})" for k in range(len(names))]
-    drawing = (
-        chart(height=170)
-        .mark_line(point=alt.OverlayMarkDef(size=35, filled=True), strokeWidth=1.6)
-        .encode(
-            x=alt.X("threshold:Q", title="severity of at least", axis=alt.Axis(values=[1, 2, 3, 4])),
-            y=alt.Y("estimate:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="~%", tickCount=4)),
-            color=alt.Color("judge:N", scale=alt.Scale(domain=names, range=colours), legend=alt.Legend(title=None)),
-            tooltip=["judge:N", "measure:N", "threshold:Q", alt.Tooltip("estimate:Q", format=".1%"), "k:Q", "n:Q"],
-        )
-    )
-    first = next((r for r in rows if r["threshold"] == 3 and r["measure"] == said["sensitivity"]), rows[0])
+    rows.sort(key=lambda r: list(SCREENING.values()).index(r["measure"]))
+    told = keys(list(dict.fromkeys(r["judge"] for r in rows)))
+
+    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+        made = []
+        for judge, key in told.items():
+            part = [(k, r) for k, r in own if r["judge"] == judge]
+            line = [(r["threshold"], r["estimate"]) for _, r in part]
+            made.append(Mark(kind="line", at=line, colour=key.colour, size=3, faint=True))
+            made += [
+                Mark(kind="dot", at=[p], colour=key.colour, shape=key.shape, size=3.5, row=k)
+                for p, (k, _) in zip(line, part, strict=True)
+            ]
+        return [m for m in made if m.at]
+
+    first = next((r for r in rows if r["threshold"] == 3 and r["measure"] == SCREENING["sensitivity"]), rows[0])
     yield figure(
         "judges-screening",
         title="What judges find and miss",
@@ -184,7 +180,14 @@ def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
             f"calls that are right. {first['judge']} finds {percent(first['estimate'])} of {number(first['n'])} at "
             f"severity {number(first['threshold'])} and over."
         ),
-        drawing=facets(drawing, "measure", order=list(said.values())),
+        panels=panels_by(
+            rows,
+            "measure",
+            x=Axis(title="severity of at least", low=0.3, high=4.2),
+            y=Axis(low=0.0, high=1.0, percent=True),
+            marks=marks,
+        ),
+        legend=list(told.values()) if len(told) > 1 else [],
         rows=rows,
         columns={
             "judge": "judge",
@@ -197,37 +200,5 @@ def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
             "n": "of",
         },
         docs="estimators/judge-panel",
+        folded=True,
     )
-
-
-def _is_share(found: Any) -> bool:
-    return isinstance(found, Mapping) and isinstance(found.get("estimate"), int | float)
-
-
-def _share(judge: str, found: Mapping[str, Any]) -> Row:
-    interval = found.get("interval") or {}
-    return {
-        "judge": judge,
-        "estimate": found["estimate"],
-        "low": interval.get("low"),
-        "high": interval.get("high"),
-        "k": found.get("k"),
-        "n": found.get("n"),
-    }
-
-
-def _interval_plot(
-    rows: list[Row], field: str, title: str, *, percent_axis: bool, zero: bool = False
-) -> alt.TopLevelMixin:
-    """One dot with its interval a line."""
-    axis = alt.Axis(format="~%", tickCount=5) if percent_axis else alt.Axis(tickCount=5)
-    order = [r[field] for r in rows]
-    base = chart(height=alt.Step(24)).encode(y=alt.Y(f"{field}:N", sort=order, title=None))
-    bars = base.mark_rule(strokeWidth=2.5, color="var(--c0)").encode(
-        x=alt.X("low:Q", title=title, axis=axis), x2="high:Q"
-    )
-    dots = base.mark_point(filled=True, size=60, opacity=1, color="var(--c0)").encode(
-        x=alt.X("estimate:Q", axis=axis), tooltip=[f"{field}:N", "estimate:Q", "low:Q", "high:Q", "n:Q"]
-    )
-    line = [base.mark_tick(color="var(--muted)", thickness=1, height=24).encode(x="zero:Q")] if zero else []
-    return alt.layer(*line, bars, dots)

@@ -4,22 +4,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import altair as alt
-
-from richter.report._figure import SHAPES, Figure, Row, chart, colour, facets, figure, leading, shown_names
+from richter.report._draw import Axis, Mark, Panel, axis
+from richter.report._figure import Figure, Key, Row, figure, interval_panel, keys, leading, panels_by
 from richter.report._words import among, count, name, number, percent
 
 MOST_CATEGORIES = 6  # told apart on the map
-OTHERS = "others"
+OTHERS = Key(name="others", colour="var(--c6)")
 
 
 def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     """The figures that the searches of a results document allow."""
     searches = {_label(s, section): s for s in section}
     yield from _steps(searches)
-    yield from _map(searches)
     yield from _patterns(searches)
     yield from _categories(searches)
+    yield from _map(searches)
 
 
 def _label(search: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str:
@@ -43,11 +42,11 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    names = shown_names(rows)
+    told = keys(list(dict.fromkeys(r["condition"] for r in rows)))
     first = next(iter(searches.values()))
     population = first.get("population") or {}
     sentence = (
-        f"The share of wrong answers at each step (thin) and over all steps (thick). {names[0]} found "
+        f"The share of wrong answers at each step (points) and over all steps (line). {next(iter(told))} found "
         f"{count(first.get('errors_found'), 'error')} in {count(first.get('answers'), 'answer')}"
     )
     if population.get("error_rate") is not None:
@@ -60,26 +59,27 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f". Neighbours come from a disk index that finds {percent(recall['recall'])} of the exact "
             f"{number(recall['k'])}, measured on {number(recall['queries'])} random paragraphs"
         )
-    base = chart(height=220).encode(x=alt.X("step:Q", title="step", axis=alt.Axis(tickMinStep=1)), color=colour(names))
-    share = alt.Axis(format="~%", tickCount=5)
-    each = base.mark_line(strokeWidth=1, opacity=0.6, point=True).encode(
-        y=alt.Y("error:Q", title="wrong answers", axis=share),
-        tooltip=[
-            "condition:N",
-            "step:Q",
-            alt.Tooltip("error:Q", format=".1%"),
-            alt.Tooltip("cumulative:Q", format=".1%"),
-        ],
-    )
-    whole = base.mark_line(strokeWidth=3).encode(y=alt.Y("cumulative:Q", title="wrong answers", axis=share))
-    dashed = base.mark_line(strokeDash=[5, 4], strokeWidth=1.2).encode(
-        y=alt.Y("base:Q", title="wrong answers", axis=share)
-    )
+    marks = []
+    for label, key in told.items():
+        own = [(k, r) for k, r in enumerate(rows) if r["condition"] == label]
+        for field, dash in (("cumulative", False), ("base", True)):
+            line = [(r["step"], r[field]) for _, r in own if r[field] is not None]
+            marks.append(Mark(kind="line", at=line, colour=key.colour, dash=dash, size=2 if dash else 5))
+        marks += [
+            Mark(
+                kind="dot", at=[(r["step"], r["error"])], colour=key.colour, shape=key.shape, size=3, row=k, faint=True
+            )
+            for k, r in own
+            if r["error"] is not None
+        ]
+    shares = [r[k] for r in rows for k in ("error", "cumulative", "base")]
+    x, y = axis((r["step"] for r in rows), "step"), axis(shares, "wrong", percent=True, zero=True)
     yield figure(
         "search-steps",
         title="How the search went",
         sentence=sentence + ".",
-        drawing=alt.layer(dashed, each, whole),
+        panels=[Panel(x=x, y=y, marks=[m for m in marks if m.at])] if len({r["step"] for r in rows}) > 1 else [],
+        legend=list(told.values()) if len(told) > 1 else [],
         rows=rows,
         columns={
             "condition": "search",
@@ -108,31 +108,21 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    names = shown_names(rows)
     counts = Counter(row["category"] for row in rows)
     ranked = sorted(counts, key=lambda c: (-counts[c], c))
-    coloured = ranked[:MOST_CATEGORIES]
-    for row in rows:
-        row["group"] = row["category"] if row["category"] in coloured else OTHERS
-    groups = [*coloured, OTHERS] if len(ranked) > len(coloured) else coloured
-    colours = [f"var(--c{k})" for k in range(len(coloured))] + ["var(--c6)"]
-    shapes = [*SHAPES[: len(coloured)], "circle"]
-    silent = alt.Axis(labels=False, grid=False, title=None)
-    drawing = (
-        chart(height=320)
-        .mark_point(filled=True, opacity=0.85, size=45)
-        .encode(
-            x=alt.X("x:Q", axis=silent, scale=alt.Scale(zero=False)),
-            y=alt.Y("y:Q", axis=silent, scale=alt.Scale(zero=False)),
-            color=alt.Color(
-                "group:N", scale=alt.Scale(domain=groups, range=colours[: len(groups)]), legend=alt.Legend(title=None)
-            ),
-            shape=alt.Shape(
-                "group:N", scale=alt.Scale(domain=groups, range=shapes[: len(groups)]), legend=alt.Legend(title=None)
-            ),
-            tooltip=["category:N", alt.Tooltip("wrong:Q", format=".0%")],
-        )
-    )
+    told = keys(ranked[:MOST_CATEGORIES])
+
+    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+        drawn = [(k, r, told.get(r["category"], OTHERS)) for k, r in own]
+        return [
+            Mark(kind="dot", at=[(r["x"], r["y"])], colour=key.colour, shape=key.shape, size=3.5, row=k)
+            for k, r, key in drawn
+        ]
+
+    def silent(own: list[Row], field: str) -> Axis:
+        found = axis(r[field] for r in own)
+        return Axis(low=found.low, high=found.high, silent=True)
+
     yield figure(
         "search-map",
         title="Map of errors",
@@ -141,70 +131,55 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f"no unit. Most are on {ranked[0]} ({number(counts[ranked[0]])})"
             + (f", then {among(ranked[1:])}." if len(ranked) > 1 else ".")
         ),
-        drawing=drawing if len(names) == 1 else facets(drawing, "condition", order=names),
+        panels=panels_by(rows, "condition", x=lambda o: silent(o, "x"), y=lambda o: silent(o, "y"), marks=marks),
+        legend=[*told.values(), *([OTHERS] if len(ranked) > len(told) else [])],
         rows=rows,
         columns={"condition": "search", "category": "category", "wrong": "share wrong", "x": "x", "y": "y"},
         docs="estimators/error-map",
+        folded=True,
     )
 
 
 def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
-    rows: list[Row] = []
-    for label, search in searches.items():
-        found = search.get("patterns") or []
-        for pattern in found.get("found") or [] if isinstance(found, Mapping) else found:
-            group = ", ".join(f"{k}: {v}" for k, v in (pattern.get("attributes") or {}).items())
-            rows.append(
-                {
-                    "condition": label,
-                    "group": name(group),
-                    "paragraphs": pattern.get("paragraphs"),
-                    "error": pattern.get("error"),
-                    "others": pattern.get("error_of_others"),
-                    "p": pattern.get("adjusted_p_value"),
-                }
-            )
+    rows: list[Row] = [
+        {
+            "condition": label,
+            "group": name(", ".join(f"{k}: {v}" for k, v in (pattern.get("attributes") or {}).items())),
+            "paragraphs": pattern.get("paragraphs"),
+            "error": pattern.get("error"),
+            "low": pattern.get("error_of_others"),
+            "high": pattern.get("error"),
+            "p": pattern.get("adjusted_p_value"),
+        }
+        for label, search in searches.items()
+        for found in [search.get("patterns") or []]
+        for pattern in (found.get("found") or [] if isinstance(found, Mapping) else found)
+    ]
     rows = [r for r in rows if r["error"] is not None]
     if not rows:
         return
     groups, more = leading(list(dict.fromkeys(r["group"] for r in rows)), "groups", most=15)
     top = rows[0]
-    base = (
-        chart(height=alt.Step(22))
-        .transform_filter(alt.FieldOneOfPredicate(field="group", oneOf=groups))
-        .encode(y=alt.Y("group:N", sort=groups, title=None))
-    )
-    axis = alt.Axis(format="~%", tickCount=5)
-    join = base.mark_rule(strokeWidth=2, color="var(--line)").encode(
-        x=alt.X("others:Q", title="wrong answers", axis=axis), x2="error:Q"
-    )
-    others = base.mark_point(shape="stroke", size=90, angle=90, color="var(--muted)").encode(x="others:Q")
-    dots = base.mark_point(filled=True, size=70, opacity=1, color="var(--c1)").encode(
-        x="error:Q",
-        tooltip=[
-            "group:N",
-            "paragraphs:Q",
-            alt.Tooltip("error:Q", format=".1%"),
-            alt.Tooltip("others:Q", format=".1%"),
-            alt.Tooltip("p:Q", format=".2g"),
-        ],
-    )
     yield figure(
         "search-patterns",
         title="What failing paragraphs share",
         sentence=(
-            f"Groups that fail more often (dot) than the rest (line) in what was asked about: {top['group']} is wrong "
-            f"in {percent(top['error'])} of {count(top['paragraphs'], 'paragraph')} against "
-            f"{percent(top['others'])}.{more}"
+            f"Groups that fail more often (dot) than the rest (start of the line) in what was asked about: "
+            f"{top['group']} is wrong in {percent(top['error'])} of {count(top['paragraphs'], 'paragraph')} against "
+            f"{percent(top['low'])}.{more}"
         ),
-        drawing=alt.layer(join, others, dots),
+        panels=[
+            interval_panel(
+                list(enumerate(rows)), "group", title="wrong answers", value="error", percent=True, most=groups
+            )
+        ],
         rows=rows,
         columns={
             "condition": "search",
             "group": "group",
             "paragraphs": "paragraphs",
             "error": "wrong",
-            "others": "others wrong",
+            "low": "others wrong",
             "p": "adjusted p",
         },
         docs="estimators/error-ascent",
@@ -230,17 +205,7 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         return
     rows.sort(key=lambda r: (-(r["drawn"] or 0), r["category"]))
     kinds, more = leading(list(dict.fromkeys(r["category"] for r in rows)), "categories", most=15)
-    names = shown_names(rows)
-    base = (
-        chart(height=alt.Step(20))
-        .transform_filter(alt.FieldOneOfPredicate(field="category", oneOf=kinds))
-        .encode(y=alt.Y("category:N", sort=kinds, title=None), color=colour(names))
-    )
-    axis = alt.Axis(format="~%", tickCount=5)
-    bars = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title="wrong answers", axis=axis), x2="high:Q")
-    dots = base.mark_point(filled=True, size=60, opacity=1).encode(
-        x="error:Q", tooltip=["category:N", alt.Tooltip("error:Q", format=".1%"), "drawn:Q", "size:Q"]
-    )
+    told = keys(list(dict.fromkeys(r["condition"] for r in rows)))
     yield figure(
         "search-categories",
         title="Error rate of the base, by category",
@@ -249,7 +214,18 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f"{percent(rows[0]['error'])} [{percent(rows[0]['low'])}, {percent(rows[0]['high'])}] from "
             f"{count(rows[0]['drawn'], 'paragraph')}.{more}"
         ),
-        drawing=alt.layer(bars, dots),
+        panels=[
+            interval_panel(
+                [(k, r) for k, r in enumerate(rows) if r["condition"] == label],
+                "category",
+                title="wrong answers",
+                heading=label if len(told) > 1 else "",
+                value="error",
+                percent=True,
+                most=kinds,
+            )
+            for label in told
+        ],
         rows=rows,
         columns={
             "condition": "search",
@@ -261,4 +237,5 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             "size": "paragraphs",
         },
         docs="estimators/population-rate",
+        folded=True,
     )

@@ -4,35 +4,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import altair as alt
-
-from richter.report._figure import (
-    MOST_COLOURED,
-    RAMP,
-    Figure,
-    Row,
-    chart,
-    colour,
-    facets,
-    figure,
-    log_ticks,
-    shape,
-    shown_names,
-)
+from richter.report._draw import RAMP, Axis, Mark, Panel, axis, lanes
+from richter.report._figure import Figure, Key, Row, figure, interval_panel, keys, panels_by
 from richter.report._words import among, name, number, percent
 
 CATASTROPHIC = 3.0
-SEVERITY_AXIS = alt.Axis(values=[0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4], format=".1f")
+FEW_ERRORS = 10  # below, a curve shows the luck of single answers
+FEW_A_CELL = 4
 
 
 def severity_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     """The figures that the severity section of a results document allows."""
-    study = section.get("study") or {}
-    conditions: Mapping[str, Any] = study.get("conditions") or {}
+    conditions: Mapping[str, Any] = (section.get("study") or {}).get("conditions") or {}
     yield from _curve(section.get("curve") or [], conditions)
-    yield from _per_million(conditions)
     yield from _heatmap(section.get("heatmap") or [])
     yield from _mechanisms(section.get("mechanisms") or [])
+    yield from _per_million(conditions)
     yield from _families(conditions)
 
 
@@ -41,35 +28,12 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
     for point in curve:
         n = (conditions.get(point["condition"]) or {}).get("n")
         row: Row = {key: point.get(key) for key in ("condition", "severity", "count", "exceed", "fitted_exceed")}
-        row["condition"] = name(row["condition"])
-        row["n"] = n
+        row |= {"condition": name(row["condition"]), "n": n}
         for key in ("exceed", "fitted_exceed"):
             row[key] = row[key] / n if n and row[key] is not None else None  # the document counts answers
-            row[f"drawn_{key}"] = row[key] or None  # a logarithm has no place for 0
         rows.append(row)
     if not rows:
         return
-    names = shown_names(rows)
-    x = alt.X("severity:Q", title="severity of at least", scale=alt.Scale(domain=[0.4, 4.1]), axis=SEVERITY_AXIS)
-    shares = [r[key] for r in rows for key in ("drawn_exceed", "drawn_fitted_exceed") if r[key]]
-    bottom = min(shares, default=0.01) / 1.5
-    y_scale = alt.Scale(type="log", domain=[bottom, 1.0], nice=False)
-    y_axis = alt.Axis(format="~%", values=log_ticks(bottom, 1.0))
-    base = chart().encode(x=x, color=colour(names, legend=len(names) <= MOST_COLOURED))
-    seen = base.transform_filter(alt.FieldValidPredicate(field="drawn_exceed", valid=True)).mark_point(
-        filled=True, size=55, opacity=0.95
-    )
-    seen = seen.encode(
-        y=alt.Y("drawn_exceed:Q", title="share of answers", scale=y_scale, axis=y_axis),
-        tooltip=["condition:N", "severity:Q", "count:Q", alt.Tooltip("exceed:Q", format=".3~%")],
-        shape=shape(names, legend=len(names) <= MOST_COLOURED),
-    )
-    fit = base.transform_filter(alt.FieldValidPredicate(field="drawn_fitted_exceed", valid=True)).mark_line(
-        strokeWidth=1.5, opacity=0.8
-    )
-    fit = fit.encode(y=alt.Y("drawn_fitted_exceed:Q", title="share of answers", scale=y_scale, axis=y_axis))
-    layers = alt.layer(fit, seen)
-    drawing = layers if len(names) <= MOST_COLOURED else facets(layers.properties(height=160), "condition", order=names)
     known = {
         c: found["slope"]["b"]
         for c, found in conditions.items()
@@ -86,11 +50,38 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
         )
     else:
         sentence += " It is adequate for no condition, or there are too few errors to say: read the points."
+    told = keys(list(dict.fromkeys(r["condition"] for r in rows)))
+    x = Axis(title="severity of at least", low=0.4, high=4.1)
+    y = axis((r[k] for r in rows for k in ("exceed", "fitted_exceed")), "share of answers", log=True, percent=True)
+
+    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+        made = []
+        for one in dict.fromkeys(r["condition"] for _, r in own):
+            key = told[one]
+            line = [(r["severity"], r["fitted_exceed"]) for _, r in own if r["condition"] == one and r["fitted_exceed"]]
+            if len(line) > 1:
+                made.append(Mark(kind="line", at=line, colour=key.colour, faint=True))
+            made += [
+                Mark(kind="dot", at=[(r["severity"], r["exceed"])], colour=key.colour, shape=key.shape, row=k)
+                for k, r in own
+                if r["condition"] == one and r["exceed"]
+            ]
+        return made
+
+    errors = sum(r["count"] or 0 for r in rows)
+    together = len(told) <= len({k.colour for k in told.values()})
+    if errors < FEW_ERRORS:
+        panels, sentence = [], f"There are {number(errors)} errors: too few to draw how often each severity comes."
+    elif together:
+        panels = [Panel(x=x, y=y, marks=marks(list(enumerate(rows))))]
+    else:
+        panels = panels_by(rows, "condition", x=x, y=y, marks=marks)
     yield figure(
         "severity-curve",
         title="Magnitude and frequency",
         sentence=sentence,
-        drawing=drawing,
+        panels=panels,
+        legend=list(told.values()) if together and len(told) > 1 and panels else [],
         rows=rows,
         columns={
             "condition": "condition",
@@ -106,26 +97,19 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
 
 
 def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
-    rows: list[Row] = []
-    for condition, found in conditions.items():
-        for level in (found.get("per_million") or {}).values():
-            span = level.get("interval") or {}
-            low, high = span.get("low"), span.get("high")
-            rows.append(
-                {
-                    "condition": name(condition),
-                    "severity": level["severity"],
-                    "per_million": level["per_million"],
-                    "low": low,
-                    "high": high,
-                    "upper": level.get("upper"),
-                    "count": level["count"],
-                    "n": level["n"],
-                }
-            )
+    rows: list[Row] = [
+        {
+            "condition": name(condition),
+            "at": f"severity {number(level['severity'])} and over",
+            "low": (level.get("interval") or {}).get("low"),
+            "high": (level.get("interval") or {}).get("high"),
+            **{key: level.get(key) for key in ("severity", "per_million", "upper", "count", "n")},
+        }
+        for condition, found in conditions.items()
+        for level in (found.get("per_million") or {}).values()
+    ]
     if not rows:
         return
-    names = shown_names(rows)
     worst = [r for r in rows if r["severity"] == CATASTROPHIC]
     sentence = "How often an answer of at least each severity is to be expected in a million, with 95% intervals."
     if worst:
@@ -134,32 +118,18 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
             f" At severity {CATASTROPHIC:g} and above the most is {number(top['per_million'])} for {top['condition']}"
             f" [{number(top['low'])}, {number(top['high'])}]."
         )
-    many = len(names) > MOST_COLOURED
-    y = alt.Y("severity:O", title="severity of at least", sort="ascending")
-    ends = [float(r[key]) for r in rows for key in ("low", "high", "per_million") if r[key]]
-    bottom, most = max(min(ends, default=1.0) / 2, 0.1), max(ends, default=1e6) * 1.2
-    for row in rows:  # a logarithm has no place for 0: an interval that starts there is drawn from the left edge
-        row["drawn_from"] = None if row["low"] is None else max(row["low"], bottom)
-        row["drawn_at"] = row["per_million"] or None
-    scale = alt.Scale(type="log", domain=[bottom, most], nice=False)
-    axis = alt.Axis(format="~s", values=log_ticks(bottom, most))
-    x = alt.X("drawn_from:Q", title="per million answers", scale=scale, axis=axis)
-    encode: dict[str, Any] = {"y": y, "color": colour(names, legend=not many)}
-    if not many and len(names) > 1:
-        encode["yOffset"] = alt.YOffset("condition:N", scale=alt.Scale(domain=names))
-    base = chart(height=alt.Step(9 if not many else 12)).encode(**encode)
-    bars = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
-    dots = base.transform_filter(alt.FieldValidPredicate(field="drawn_at", valid=True))
-    dots = dots.mark_point(filled=True, size=45, opacity=1).encode(
-        x=alt.X("drawn_at:Q", title="per million answers", scale=scale, axis=axis),
-        tooltip=["condition:N", "severity:O", "per_million:Q", "low:Q", "high:Q", "count:Q", "n:Q"],
-    )
-    layers = alt.layer(bars, dots)
+    by_name: dict[str, list[tuple[int, Row]]] = {}
+    for k, row in enumerate(rows):
+        if row["severity"] == int(row["severity"]):
+            by_name.setdefault(row["condition"], []).append((k, row))
     yield figure(
         "severity-per-million",
         title="Exceedances per million answers",
         sentence=sentence,
-        drawing=facets(layers, "condition", order=names) if many else layers,
+        panels=[
+            interval_panel(own, "at", title="per million answers", value="per_million", heading=c)
+            for c, own in list(by_name.items())[:12]
+        ],
         rows=rows,
         columns={
             "condition": "condition",
@@ -173,59 +143,58 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         },
         docs="estimators/deployment-table",
         drills=True,
+        folded=True,
     )
 
 
 def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
+    copied = ("n", "errors", "error_rate", "mean_severity", "catastrophic")
     rows: list[Row] = [
         {
             "condition": name(c["condition"]),
             "domain": name(c.get("domain") or "any"),
             "tier": c.get("tier") if c.get("tier") is not None else "–",
-            "n": c.get("n"),
-            "errors": c.get("errors"),
-            "error_rate": c.get("error_rate"),
-            "mean_severity": c.get("mean_severity"),
-            "catastrophic": c.get("catastrophic"),
+            **{key: c.get(key) for key in copied},
         }
         for c in cells
+        if c.get("n")
     ]
-    rows = [r for r in rows if r["n"]]
     if not rows:
         return
-    names = shown_names(rows)
-    enough = [r for r in rows if r["n"] >= 5 and r["mean_severity"] is not None] or rows
-    worst = max(enough, key=lambda r: r["mean_severity"] or 0.0)
+    enough = [r for r in rows if r["n"] >= FEW_A_CELL and r["mean_severity"] is not None]
+    worst = max(enough or rows, key=lambda r: r["mean_severity"] or 0.0)
     sentence = (
         f"Mean severity by domain and tier (1 easy, 5 hard); darker on white, brighter on black, is worse. The worst "
         f"cell is {worst['domain']}, tier {worst['tier']}, of {worst['condition']}: mean severity "
         f"{number(worst['mean_severity'])}, {percent(worst['error_rate'])} of {number(worst['n'])} answers wrong."
     )
     top = max((r["mean_severity"] or 0.0) for r in rows) or 1.0
-    base = chart(height=alt.Step(22)).mark_rect(stroke="var(--paper)", strokeWidth=1.5)
-    base = base.encode(
-        x=alt.X("tier:O", title="tier", axis=alt.Axis(labelAngle=0, orient="bottom", grid=False)),
-        y=alt.Y("domain:N", title=None, axis=alt.Axis(grid=False)),
-        color=alt.Color(
-            "mean_severity:Q",
-            scale=alt.Scale(type="quantize", domain=[0, top], range=RAMP),
-            legend=alt.Legend(title="mean severity", format=".1f"),
-        ),
-        tooltip=[
-            "condition:N",
-            "domain:N",
-            "tier:O",
-            alt.Tooltip("mean_severity:Q", format=".2f"),
-            alt.Tooltip("error_rate:Q", format=".1%"),
-            "errors:Q",
-            "n:Q",
-        ],
-    )
+    domains = sorted({r["domain"] for r in rows})[:40]
+    tiers = sorted({str(r["tier"]) for r in rows})
+    panels = []
+    if len(enough) * 2 < len(rows):
+        sentence = f"Most cells of domain and tier hold fewer than {FEW_A_CELL} answers: too few to compare them."
+    elif len(domains) * len(tiers) > 1:
+
+        def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+            return [
+                Mark(
+                    kind="cell",
+                    at=[(tiers.index(str(r["tier"])), domains.index(r["domain"]))],
+                    colour=RAMP[min(5, int(6 * (r["mean_severity"] or 0.0) / top))],
+                    row=k,
+                )
+                for k, r in own
+                if r["domain"] in domains
+            ]
+
+        x = Axis(title="tier", names=tuple(tiers))
+        panels = panels_by(rows, "condition", x=x, y=lanes(domains), marks=marks, cells=True)
     yield figure(
         "severity-heatmap",
         title="Where: domain by tier",
         sentence=sentence,
-        drawing=facets(base, "condition", order=names),
+        panels=panels,
         rows=rows,
         columns={
             "condition": "condition",
@@ -243,7 +212,7 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
 
 
 def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    rows = [
+    rows: list[Row] = [
         {
             "condition": name(m["condition"]),
             "mechanism": name(m.get("mechanism") or "not named"),
@@ -255,40 +224,47 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    names = shown_names(rows)
-    totals: dict[str, float] = {}
+    totals: Counter[str] = Counter()
     for row in rows:
-        totals[row["mechanism"]] = totals.get(row["mechanism"], 0) + row["count"]
-    ranked = sorted(totals, key=lambda m: -totals[m])
+        totals[row["mechanism"]] += row["count"]
+    ranked = [m for m, _ in totals.most_common()]
+    whole = totals.total()
     sentence = (
         f"Errors by what went wrong, coloured by severity: {ranked[0]} accounts for "
-        f"{percent(totals[ranked[0]] / sum(totals.values()))} of {number(sum(totals.values()))} errors"
+        f"{percent(totals[ranked[0]] / whole)} of {number(whole)} errors"
         + (f", then {among(ranked[1:])}." if len(ranked) > 1 else ".")
     )
     levels = sorted({r["severity"] for r in rows})
-    ramp = [RAMP[min(5, 1 + int(level / 4 * 4.99))] for level in levels]
-    drawing = (
-        chart(height=alt.Step(20))
-        .mark_bar()
-        .encode(
-            y=alt.Y("mechanism:N", title=None, sort=ranked, axis=alt.Axis(grid=False)),
-            x=alt.X("count:Q", title="errors", axis=alt.Axis(tickCount=4)),
-            color=alt.Color(
-                "severity:O", scale=alt.Scale(domain=levels, range=ramp), legend=alt.Legend(title="severity", columns=4)
-            ),
-            order=alt.Order("severity:Q"),
-            tooltip=["condition:N", "mechanism:N", "severity:O", "count:Q"],
-        )
-    )
+    ramp = {level: RAMP[min(5, 1 + int(level / 4 * 4.99))] for level in levels}
+    shown = ranked[:12]
+
+    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+        ends: Counter[str] = Counter()
+        made = []
+        for k, row in sorted(own, key=lambda pair: pair[1]["severity"]):
+            start, which = ends[row["mechanism"]], row["mechanism"]
+            ends[which] += row["count"]
+            if which in shown:
+                y = shown.index(which)
+                bar = [(start, y), (start + row["count"], y)]
+                made.append(Mark(kind="bar", at=bar, colour=ramp[row["severity"]], row=k))
+        return made
+
+    most: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        most[row["condition"], row["mechanism"]] += row["count"]
+    x = axis(most.values(), "errors", zero=True)
     yield figure(
         "severity-mechanisms",
         title="Mechanism by severity",
         sentence=sentence,
-        drawing=facets(drawing, "condition", order=names) if len(names) > 1 else drawing,
+        panels=panels_by(rows, "condition", x=x, y=lanes(shown), marks=marks) if len(ranked) > 1 else [],
+        legend=[Key(name=f"severity {number(level)}", colour=ramp[level], shape="square") for level in levels],
         rows=rows,
         columns={"condition": "condition", "mechanism": "mechanism", "severity": "severity", "count": "errors"},
         docs="estimators/rule-judge",
         drills=True,
+        folded=True,
     )
 
 
@@ -296,20 +272,16 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = []
     for condition, found in conditions.items():
         families = found.get("families") or {}
-        fits: Mapping[str, Any] = families.get("fits") or {}
-        bics = {f: v["bic"] for f, v in fits.items() if isinstance(v.get("bic"), int | float)}
-        if not bics:
-            continue
-        best = min(bics, key=lambda f: bics[f])
-        decisive = families.get("decisive")
+        bics = {f: v["bic"] for f, v in (families.get("fits") or {}).items() if isinstance(v.get("bic"), int | float)}
+        best = min(bics, key=lambda f: bics[f], default=None)
         rows += [
             {
                 "condition": name(condition),
                 "family": family.replace("_", " "),
                 "bic": bic,
-                "delta_bic": bic - bics[best],
+                "delta_bic": bic - bics[str(best)],
                 "best": "best" if family == best else "",
-                "decisive": bool(decisive) if family == best else None,
+                "decisive": bool(families.get("decisive")) if family == best else None,
             }
             for family, bic in bics.items()
         ]
@@ -317,43 +289,16 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         return
     best_rows = [r for r in rows if r["best"]]
     decided = [r for r in best_rows if r["decisive"]]
-    sentence = (
-        f"How much worse each law fits than the best, by BIC (0 is best, over 10 is strong). The best law is decisive, "
-        f"and describes the errors, for {len(decided)} of {len(best_rows)} "
-        + ("condition" if len(best_rows) == 1 else "conditions")
-        + f"; most often best: {Counter(r['family'] for r in best_rows).most_common(1)[0][0]}."
-    )
-    names = shown_names(rows)
-    drawing = (
-        chart(height=alt.Step(26))
-        .mark_point(filled=True, size=70, opacity=1)
-        .encode(
-            y=alt.Y("condition:N", title=None, sort=names),
-            x=alt.X(
-                "delta_bic:Q",
-                title="BIC above the best law",
-                scale=alt.Scale(type="symlog", constant=2),
-                axis=alt.Axis(values=[0, 2, 6, 10, 30, 100, 300, 1000, 3000, 10000, 100000]),
-            ),
-            color=alt.Color(
-                "family:N",
-                scale=alt.Scale(range=[f"var(--c{k})" for k in (0, 1, 2, 3, 4)]),
-                legend=alt.Legend(title=None),
-            ),
-            shape=alt.Shape("family:N", legend=alt.Legend(title=None)),
-            tooltip=[
-                "condition:N",
-                "family:N",
-                alt.Tooltip("bic:Q", format=".1f"),
-                alt.Tooltip("delta_bic:Q", format=".1f"),
-            ],
-        )
-    )
     yield figure(
         "severity-families",
         title="Which law fits",
-        sentence=sentence,
-        drawing=drawing,
+        sentence=(
+            f"How much worse each law fits than the best, by BIC (0 is best, over 10 is strong), is in the table. The "
+            f"best law is decisive, and describes the errors, for {len(decided)} of {len(best_rows)} "
+            + ("condition" if len(best_rows) == 1 else "conditions")
+            + f"; most often best: {Counter(r['family'] for r in best_rows).most_common(1)[0][0]}."
+        ),
+        panels=[],
         rows=rows,
         columns={
             "condition": "condition",
@@ -364,4 +309,5 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
             "decisive": "decisive",
         },
         docs="estimators/severity-families",
+        folded=True,
     )

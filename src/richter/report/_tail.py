@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import altair as alt
-
-from richter.report._figure import MOST_COLOURED, Figure, Row, chart, colour, facets, figure, leading, shown_names
+from richter.report._draw import Axis, Mark, Panel, axis, lanes
+from richter.report._figure import Figure, Key, Row, figure, leading, panels_by
 from richter.report._words import count, name, number
 
 GATES = {
@@ -18,9 +17,9 @@ GATES = {
     "P2": "difference worth a claim",
 }
 OUTCOMES = {
-    "passed": ("var(--good)", "circle"),
-    "failed": ("var(--bad)", "cross"),
-    "not run": ("var(--none)", "diamond"),
+    "passed": Key(name="passed", colour="var(--good)"),
+    "failed": Key(name="failed", colour="var(--bad)", shape="cross"),
+    "not run": Key(name="not run", colour="var(--none)", shape="diamond"),
 }
 
 
@@ -37,13 +36,11 @@ def _ladder(study: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = []
     for pair in pairs:
         first, second = pair["conditions"]
-        both = f"{name(first, limit=40)} / {name(second, limit=40)}"
         for outcome in pair.get("gates") or []:
-            gate = outcome["name"]
-            passed = outcome.get("passed")
+            gate, passed = outcome["name"], outcome.get("passed")
             rows.append(
                 {
-                    "pair": both,
+                    "pair": f"{name(first, limit=40)} / {name(second, limit=40)}",
                     "condition": name(first),
                     "other": name(second),
                     "gate": gate,
@@ -65,37 +62,19 @@ def _ladder(study: Mapping[str, Any]) -> Iterator[Figure]:
     if blocked:
         often = max(sorted(set(blocked)), key=blocked.count)
         sentence += f"; most often the first gate to fail is {often} ({GATES.get(often, often)})"
-    order = list(dict.fromkeys(r["pair"] for r in rows))
-    drawn, more = leading(order, "pairs")
+    drawn, more = leading(list(dict.fromkeys(r["pair"] for r in rows)), "pairs")
     gates = [g for g in GATES if any(r["gate"] == g for r in rows)]
-    meaning = "; ".join(f"{g} {GATES[g]}" for g in gates)
-    outcomes = [o for o in OUTCOMES if any(r["outcome"] == o for r in rows)]
-    base = (
-        chart(height=alt.Step(24))
-        .transform_filter(alt.FieldOneOfPredicate(field="pair", oneOf=drawn))
-        .encode(
-            x=alt.X("gate:N", sort=gates, title=None, axis=alt.Axis(orient="top", labelAngle=0, grid=False)),
-            y=alt.Y("pair:N", sort=drawn, title=None, axis=alt.Axis(grid=True)),
-            tooltip=["pair:N", "gate:N", "asks:N", "outcome:N", "detail:N"],
-        )
-    )
-    points = base.mark_point(filled=True, size=130, opacity=1).encode(
-        color=alt.Color(
-            "outcome:N",
-            scale=alt.Scale(domain=outcomes, range=[OUTCOMES[o][0] for o in outcomes]),
-            legend=alt.Legend(title=None),
-        ),
-        shape=alt.Shape(
-            "outcome:N",
-            scale=alt.Scale(domain=outcomes, range=[OUTCOMES[o][1] for o in outcomes]),
-            legend=alt.Legend(title=None),
-        ),
-    )
+    marks = []
+    for k, row in enumerate(rows):
+        if row["pair"] in drawn and row["gate"] in gates:
+            key, place = OUTCOMES[row["outcome"]], (gates.index(row["gate"]), drawn.index(row["pair"]))
+            marks.append(Mark(kind="dot", at=[place], colour=key.colour, shape=key.shape, size=5, row=k))
     yield figure(
         "tail-gates",
         title="The gates",
-        sentence=f"{sentence}. {meaning}.{more}",
-        drawing=points,
+        sentence=f"{sentence}. {'; '.join(f'{g} {GATES[g]}' for g in gates)}.{more}",
+        panels=[Panel(x=Axis(names=tuple(gates)), y=lanes(drawn), marks=marks)] if len(drawn) > 1 else [],
+        legend=[key for key in OUTCOMES.values() if any(r["outcome"] == key.name for r in rows)],
         rows=rows,
         columns={
             "condition": "condition",
@@ -122,28 +101,31 @@ def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator
     ]
     if not rows:
         return
-    names = shown_names(rows)
     q = study.get("q")
-    at = f" The protocol's threshold is at q = {number(q)}." if q else ""
-    base = chart(height=200).encode(
-        x=alt.X("q:Q", title="threshold quantile", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
-        color=colour(names, legend=len(names) <= MOST_COLOURED),
-    )
-    band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title="shape ξ"), y2="high:Q")
-    line = base.mark_line(strokeWidth=1.8, point=alt.OverlayMarkDef(size=18)).encode(
-        y=alt.Y("xi:Q", title="shape ξ"),
-        tooltip=["condition:N", alt.Tooltip("q:Q"), "n_exc:Q", alt.Tooltip("xi:Q", format=".3f")],
-    )
-    layers = alt.layer(band, line)
-    column = name(section.get("column") or "the score")
+
+    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+        band = [(r["q"], r["low"], r["high"]) for _, r in own if r["low"] is not None and r["high"] is not None]
+        return [
+            *([Mark(kind="band", at=band)] if len(band) > 1 else []),
+            Mark(kind="line", at=[(r["q"], r["xi"]) for _, r in own]),
+            *(Mark(kind="dot", at=[(r["q"], r["xi"])], size=2.5, row=k) for k, r in own),
+        ]
+
     yield figure(
         "tail-stability",
         title="Does the shape hold still?",
         sentence=(
-            f"The fitted shape ξ of {column} as the threshold rises, with its 95% interval: a tail that follows "
-            f"the law keeps its shape.{at}"
+            f"The fitted shape ξ of {name(section.get('column') or 'the score')} as the threshold rises, with its 95% "
+            "interval: a tail that follows the law keeps its shape."
+            + (f" The protocol's threshold is at q = {number(q)}." if q else "")
         ),
-        drawing=layers if len(names) == 1 else facets(layers.properties(height=140), "condition", order=names),
+        panels=panels_by(
+            rows,
+            "condition",
+            x=axis((r["q"] for r in rows), "threshold quantile"),
+            y=axis((r[k] for r in rows for k in ("xi", "low", "high")), "shape ξ"),
+            marks=marks,
+        ),
         rows=rows,
         columns={
             "condition": "condition",
@@ -155,6 +137,7 @@ def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator
             "high": "to",
         },
         docs="estimators/gpd",
+        folded=True,
     )
 
 
@@ -165,24 +148,13 @@ def _qq(section: Mapping[str, Any]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    names = shown_names(rows)
-    for row in rows:  # the line of a perfect fit runs through the same rows
-        row["perfect"] = row["model"]
-    base = chart(height=180).encode(
-        x=alt.X("model:Q", title="excess by the fitted law", axis=alt.Axis(tickCount=4)),
-    )
-    line = base.mark_line(color="var(--muted)", strokeDash=[4, 3], strokeWidth=1).encode(
-        y=alt.Y("perfect:Q", title="excess observed")
-    )
-    points = base.mark_point(filled=True, size=22, opacity=0.8).encode(
-        y=alt.Y("observed:Q", title="excess observed", axis=alt.Axis(tickCount=4)),
-        tooltip=["condition:N", alt.Tooltip("model:Q", format=".3f"), alt.Tooltip("observed:Q", format=".3f")],
-    )
-    layers = alt.layer(line, points)
-    drawing: Any = layers if len(names) == 1 else facets(layers, "condition", order=names)
-    if len(names) > 1:
-        drawing = drawing.resolve_scale(x="independent", y="independent")
     off = max(rows, key=lambda r: abs(r["observed"] - r["model"]))
+
+    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+        top = max(r["model"] for _, r in own)
+        dots = [Mark(kind="dot", at=[(r["model"], r["observed"])], size=2.5, row=k) for k, r in own]
+        return [Mark(kind="line", at=[(0, 0), (top, top)], colour="var(--muted)", dash=True, size=2), *dots]
+
     yield figure(
         "tail-qq",
         title="Is it the right law?",
@@ -191,8 +163,15 @@ def _qq(section: Mapping[str, Any]) -> Iterator[Figure]:
             f"line the law is right. The furthest from it is {off['condition']}, {number(off['observed'])} where the "
             f"law expects {number(off['model'])}."
         ),
-        drawing=drawing,
+        panels=panels_by(
+            rows,
+            "condition",
+            x=lambda own: axis((r["model"] for r in own), "excess by the fitted law", zero=True),
+            y=lambda own: axis((r[k] for r in own for k in ("observed", "model")), "observed", zero=True),
+            marks=marks,
+        ),
         rows=rows,
         columns={"condition": "condition", "model": "by the law", "observed": "observed"},
         docs="estimators/gpd-gof",
+        folded=True,
     )

@@ -14,7 +14,7 @@ def _finite(value: Any) -> float | None:
     return float(value)
 
 
-def name(value: Any, *, limit: int = 80) -> str:
+def name(value: Any, *, limit: int = 120) -> str:
     """A name from outside (a condition, a judge, a category) on one line, cut to `limit`."""
     return printable(str(value), limit=limit)
 

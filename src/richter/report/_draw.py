@@ -1,0 +1,218 @@
+"""Small drawings in SVG: points, lines, bands, bars, intervals in lanes and cells, on axes that fit a phone.
+
+A figure is made of panels of one width that flow beside each other on a wide page and under each other on a narrow
+one, so that letters keep their size. Colours are CSS variables, and every mark may carry the number of its row.
+"""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any, Literal
+
+WIDTH = 340  # of a panel, in pixels
+HEIGHT = 150  # of the room for marks where y is a number
+LANE = 30  # height of a lane with its label
+CELL = 22  # height of a row of cells
+LETTER = 6.2  # width of a letter, about
+RAMP = [f"var(--r{k})" for k in range(6)]
+SHAPES = {  # on a square of -1..1
+    "circle": "",
+    "square": "M-.85-.85H.85V.85H-.85Z",
+    "triangle": "M0-1 .95.8H-.95Z",
+    "diamond": "M0-1.1 1.1 0 0 1.1-1.1 0Z",
+    "cross": "M-.35-1h.7v.65H1v.7H.35V1h-.7V.35H-1v-.7h.65Z",
+    "down": "M0 1 .95-.8H-.95Z",
+    "bar": "M-.3-1.2H.3V1.2H-.3Z",
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A range of numbers with ticks, or names one after another (then a mark's place is the number of its name)."""
+
+    title: str = ""
+    low: float = 0.0
+    high: float = 1.0
+    log: bool = False
+    percent: bool = False
+    silent: bool = False  # neither ticks nor numbers
+    names: tuple[str, ...] = ()
+
+    def share(self, value: float) -> float:
+        """Where a value lies, 0 at the low end and 1 at the high one; what lies outside is put at the end."""
+        low, high = (math.log(self.low), math.log(self.high)) if self.log else (self.low, self.high)
+        place = math.log(max(value, 1e-300)) if self.log else value
+        return min(max((place - low) / (high - low), 0.0), 1.0)
+
+    def ticks(self) -> list[float]:
+        """A few round values in the range."""
+        if self.log:
+            first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+            steps = (1, 2, 5) if last - first <= 2 else (1,)
+            every = [float(f"{step}e{power}") for power in range(first, last + 1) for step in steps]
+            return [t for t in every if self.low <= t * 1.0001 and t <= self.high * 1.0001]
+        span = self.high - self.low
+        unit = 10 ** math.floor(math.log10(span / 4))
+        step = next(unit * k for k in (1, 2, 2.5, 5, 10) if span / (unit * k) <= 5)
+        first = math.ceil(self.low / step - 1e-9)
+        return [round((first + k) * step, 12) for k in range(int((self.high - first * step) / step + 1e-9) + 1)]
+
+    def said(self, value: float) -> str:
+        """A tick's words."""
+        if self.percent:
+            return f"{100 * value:.6g}%"
+        for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+            if abs(value) >= size * 10 or (self.log and abs(value) >= size):
+                return f"{value / size:g}{letter}"
+        return f"{value:g}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One mark. `at` holds its points: (x, y) of a dot, a line, a bar's or an interval's two ends; (x, low, high) of a
+    band. `row` is the figure's row that it shows."""
+
+    kind: Literal["dot", "line", "band", "bar", "span", "cell"]
+    at: Sequence[tuple[float, ...]]
+    colour: str = "var(--c0)"
+    row: int | None = None
+    shape: str = "circle"
+    size: float = 4.0
+    dash: bool = False
+    faint: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Marks on two axes, with a heading where there are several panels."""
+
+    x: Axis
+    y: Axis
+    marks: Sequence[Mark]
+    title: str = ""
+    cells: bool = False  # names of y stand at the left, and the lanes touch
+
+
+def axis(
+    values: Iterable[Any],
+    title: str = "",
+    *,
+    log: bool = False,
+    percent: bool = False,
+    zero: bool = False,
+    ends: tuple[float, float] | None = None,
+) -> Axis:
+    """An axis that holds the values (None among them is passed over), with a little room; `zero` takes 0 in."""
+    if ends is not None:
+        return Axis(title=title, low=ends[0], high=ends[1], log=log, percent=percent)
+    known = [float(v) for v in values if v is not None and math.isfinite(v) and (not log or v > 0)]
+    known += [0.0] if zero and not log else []
+    low, high = min(known, default=0.1), max(known, default=1.0)
+    if log:
+        return Axis(title=title, low=low / 1.4, high=high * 1.4, log=True, percent=percent)
+    size = max(abs(low), abs(high), 1e-3)
+    room = 0.05 * (high - low) if high - low > 1e-6 * size else 0.5 * size
+    low_end = 0.0 if low == 0 and zero else low - room
+    return Axis(title=title, low=low_end, high=high + room, percent=percent)
+
+
+def lanes(names: Iterable[str]) -> Axis:
+    """The axis of y for names one under another."""
+    return Axis(names=tuple(names))
+
+
+def shape_svg(shape: str, x: float, y: float, size: float, more: str = "") -> str:
+    """A point of some form."""
+    if not SHAPES[shape]:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}"{more}/>'
+    return f'<path d="{SHAPES[shape]}" transform="translate({x:.1f} {y:.1f}) scale({size:.1f})"{more}/>'
+
+
+def _cut(text: str, room: float) -> str:
+    most = max(4, int(room / LETTER))
+    return escape(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def panel_svg(panel: Panel) -> tuple[str, int]:
+    """The panel as an SVG element, and its height."""
+    x, y = panel.x, panel.y
+    top = (20 if panel.title else 4) + (17 if y.title else 0)
+    widest = max((len(n) for n in y.names), default=0) if panel.cells else 0
+    left = min(widest * LETTER + 6, 120) if panel.cells else 2 if y.names else 38
+    if y.names:
+        lane = CELL if panel.cells else LANE
+        height = lane * len(y.names)
+    else:
+        lane, height = 0, HEIGHT
+    right, bottom = WIDTH - 8, top + height
+    parts: list[str] = []
+
+    def text(at: tuple[float, float], said: str, kind: str = "t", anchor: str = "") -> None:
+        ends = f' text-anchor="{anchor}"' if anchor else ""
+        parts.append(f'<text x="{at[0]:.1f}" y="{at[1]:.1f}" class="{kind}"{ends}>{said}</text>')
+
+    def across(value: float) -> float:
+        if x.names:
+            return left + (value + 0.5) * (right - left) / len(x.names)
+        return left + x.share(value) * (right - left)
+
+    def down(value: float) -> float:
+        if y.names:
+            return top + value * lane + (lane / 2 if panel.cells else lane - 8)
+        return bottom - y.share(value) * height
+
+    if panel.title:
+        text((0, 12), _cut(panel.title, WIDTH), "h")
+    for k, name in enumerate(x.names):
+        text((across(k), bottom + 14), _cut(name, (right - left) / len(x.names)), anchor="middle")
+    for tick in [] if x.names or x.silent else x.ticks():
+        place = across(tick)
+        parts.append(f'<path d="M{place:.1f} {top}V{bottom}" class="g"/>')
+        text((place, bottom + 14), x.said(tick), anchor="end" if place > right - 14 else "middle")
+    for k, name in enumerate(y.names):
+        at = (left - 6, down(k) + 4) if panel.cells else (0, top + k * lane + 11)
+        text(at, _cut(name, left if panel.cells else WIDTH), anchor="end" if panel.cells else "")
+    for tick in [] if y.names or y.silent else y.ticks():
+        parts.append(f'<path d="M{left} {down(tick):.1f}H{right}" class="g"/>')
+        text((left - 4, down(tick) + 4), y.said(tick), anchor="end")
+    end = bottom if x.silent else bottom + 16
+    if x.title:
+        end += 15
+        text((left if not y.names else 0, end - 2), _cut(x.title, WIDTH - left))
+    if y.title:
+        text((0, top - 8), _cut(y.title, WIDTH))
+    step = (right - left) / len(x.names) if x.names else 0.0
+    parts += [_mark(mark, across, down, step, lane) for mark in panel.marks]
+    body = "".join(parts)
+    height = math.ceil(end + 3)
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height}" class="panel" aria-hidden="true" focusable="false">{body}</svg>',
+        height,
+    )
+
+
+def _mark(mark: Mark, across: Any, down: Any, step: float, lane: float) -> str:
+    row = "" if mark.row is None else f' data-row="{mark.row}"'
+    faint = ' opacity=".55"' if mark.faint else ""
+    if mark.kind == "cell":
+        x, y = across(mark.at[0][0]), down(mark.at[0][1])
+        place = f'x="{x - step / 2 + 0.7:.1f}" y="{y - lane / 2 + 0.7:.1f}"'
+        return f'<rect {place} width="{step - 1.4:.1f}" height="{lane - 1.4:.1f}" fill="{mark.colour}"{row}/>'
+    if mark.kind == "dot":
+        x, y = mark.at[0]
+        return shape_svg(mark.shape, across(x), down(y), mark.size, f' fill="{mark.colour}"{row}{faint}')
+    if mark.kind == "band":
+        upper = [f"{across(x):.1f} {down(high):.1f}" for x, _, high in mark.at]
+        lower = [f"{across(x):.1f} {down(low):.1f}" for x, low, _ in reversed(mark.at)]
+        return f'<path d="M{"L".join([*upper, *lower])}Z" fill="{mark.colour}" opacity=".18"/>'
+    if mark.kind == "bar":
+        (x0, y), (x1, _) = mark.at
+        low, high = sorted((across(x0), across(x1)))
+        place = f'x="{low:.1f}" y="{down(y) - 6:.1f}" width="{max(high - low, 0.5):.1f}" height="11"'
+        return f'<rect {place} fill="{mark.colour}"{row}{faint}/>'
+    path = "L".join(f"{across(x):.1f} {down(y):.1f}" for x, y in mark.at)
+    dash = ' stroke-dasharray="4 3"' if mark.dash else ""
+    return (
+        f'<path d="M{path}" stroke="{mark.colour}" stroke-width="{mark.size / 2:.1f}" fill="none"{dash}{row}{faint}/>'
+    )

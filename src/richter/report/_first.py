@@ -1,0 +1,369 @@
+"""The first screen: what was asked, answered from the claims by rule and never beyond them; the numbers; the claims."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from richter.claims import SIDES, measure_words
+from richter.records import GLOSSARY, Verdict, printable
+from richter.report._words import among, count, interval_words, name, number, percent
+
+EACH = 3  # claims of a group that are open; the rest unfold
+_MARKED = (
+    "catastrophic",
+    "cloze",
+    "debiased",
+    "ECE",
+    "G1",
+    "G2",
+    "G3",
+    "G4",
+    "G5",
+    "P1",
+    "P2",
+    "m_min",
+    "Sem-ECE",
+    "xi",
+)
+POPOVERS = (*_MARKED, "exploratory", *Verdict)
+_TERM = re.compile(rf"\b({'|'.join(map(re.escape, sorted(_MARKED, key=len, reverse=True)))})\b")
+
+
+def with_terms(text: str) -> Markup:
+    """The text with a button on the first use of each term that the glossary explains."""
+    seen: set[str] = set()
+
+    def button(match: re.Match[str]) -> str:
+        word = match[1]
+        if word in seen or word not in GLOSSARY:
+            return word
+        seen.add(word)
+        return f'<button type="button" class="word" popovertarget="term-{word}">{word}</button>'
+
+    return Markup(_TERM.sub(button, str(escape(text))))  # noqa: S704 (escaped before)
+
+
+def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template needs of the first screen."""
+    claims = document.get("claims") or []
+    told = claim_rows(claims)
+    conditions = document.get("conditions") or []
+    return {
+        "run": _run(document),
+        "answer": printable(document.get("answer") or "Nothing was measured.", limit=600),
+        "facts": _facts(document),
+        "warning": _warning(document),
+        "six": [(term, with_terms(text)) for term, text in _six(document)],
+        "groups": _groups(told),
+        "tally": _tally(told),
+        "conditions": _conditions(conditions),
+        "columns": [COLUMNS[key][0] for key in _columns(conditions)],
+    }
+
+
+def _six(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The questions that a reader comes with, each answered in a line; the first is the page's heading."""
+    claims = document.get("claims") or []
+    conditions = document.get("conditions") or []
+    steps = [printable(str(s), limit=300) for s in document.get("next") or []]
+    more = f" {len(steps) - 1} more below." if len(steps) > 1 else ""
+    return [
+        ("By how much, at least", _at_least(claims, len(conditions))),
+        ("How often severe", _each(conditions, "how_badly", share=True)),
+        ("Does it know", _each(conditions, "knows", share=False)),
+        ("Not shown", _not_shown(claims)),
+        ("What next", (steps[0].rstrip(".") + "." + more) if steps else "Nothing is left to do for these claims."),
+    ]
+
+
+def _at_least(claims: Sequence[Mapping[str, Any]], n_conditions: int) -> str:
+    """The near ends of the intervals of what was shown; where nothing was, how far apart two may be."""
+    pairs = [c for c in claims if len(c.get("conditions") or ()) == 2 and _ends(c) is not None]
+    said = []
+    for claim in sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary")):
+        low, high = _ends(claim) or (0.0, 0.0)
+        words = measure_words(str(claim.get("measure")))
+        word = words.better_word if claim["side"] == "better" else words.worse_word
+        near = min(abs(low), abs(high)) if low * high > 0 else 0.0
+        who = (
+            ""
+            if n_conditions == 2
+            else f"{name(claim['conditions'][1], limit=40)} against {name(claim['conditions'][0], limit=40)}: "
+        )
+        said.append(f"{who}{word} by {words.amount(near)}{words.suffix}")
+    if said:
+        return "; ".join(said[:3]) + (f"; {len(said) - 3} more below." if len(said) > 3 else ".")
+    if pairs:
+        low, high = _ends(pairs[0]) or (0.0, 0.0)
+        words = measure_words(str(pairs[0].get("measure")))
+        ends = f"{words.amount(low, sign=True)} to {words.amount(high, sign=True)}{words.suffix}"
+        return f"No difference was shown; the {words.noun} may differ by {ends}."
+    return "Nothing was compared." if n_conditions < 2 else "No two conditions could be compared."
+
+
+def _ends(claim: Mapping[str, Any]) -> tuple[float, float] | None:
+    interval = claim.get("interval") or claim.get("plain_interval")
+    if not isinstance(interval, Mapping):
+        return None
+    ends = (interval.get("low"), interval.get("high"))
+    return ends if all(isinstance(e, int | float) and math.isfinite(e) for e in ends) else None  # type: ignore[return-value]
+
+
+def _each(conditions: Sequence[Mapping[str, Any]], key: str, *, share: bool) -> str:
+    """One measure of every condition, or its range where there are many."""
+    known = [(name(c.get("name"), limit=60), c[key]) for c in conditions if _measured(c.get(key))]
+    if not known:
+        why = next((c[key].get("missing") for c in conditions if isinstance(c.get(key), Mapping)), None)
+        return f"Not measured: {printable(str(why), limit=160)}" if why else "Not measured."
+    show = percent if share else number
+    what = "severity 3 or more" if share else "calibration error, 0 is perfect"
+    if len(known) > 3:
+        known.sort(key=lambda k: float(k[1]["estimate"]))
+        low, high = known[0], known[-1]
+        return f"{what}: from {show(low[1]['estimate'])} ({low[0]}) to {show(high[1]['estimate'])} ({high[0]})."
+    said = [
+        f"{n}: {show(v['estimate'])} {interval_words(v.get('interval'), as_percent=share)}".strip() for n, v in known
+    ]
+    return f"{what}: {'; '.join(said)}."
+
+
+def _measured(value: Any) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("estimate"), int | float)
+
+
+def _not_shown(claims: Sequence[Mapping[str, Any]]) -> str:
+    """What the open claims are on, and what would settle the cheapest."""
+    still = [c for c in claims if c.get("side") not in ("better", "worse", "alike")]
+    if not claims:
+        return "No claim could be tested."
+    if not still:
+        return "Every claim was settled."
+    kinds = {"xi": "the tails", "draws": "agreement with itself"}
+    measures = [str(c.get("measure") or "a claim") for c in still]
+    nouns = Counter(kinds.get(m) or measure_words(m).noun for m in measures)
+    said = among([f"{noun} ({n} claims)" if n > 1 else noun for noun, n in nouns.items()], most=4)
+    needs = [c["needed"] for c in still if isinstance(c.get("needed"), int | float)]
+    return said + (f"; the cheapest needs {number(min(needs))} items." if needs else ".")
+
+
+def _run(document: Mapping[str, Any]) -> dict[str, str]:
+    run = document.get("run") or {}
+    conditions = document.get("conditions") or []
+    parts = [name(run.get("name") or "run")]
+    if run.get("bench"):
+        parts.append(name(run["bench"]))
+    if run.get("items"):
+        parts.append(f"{count(run['items'], 'item')}, {count(len(conditions), 'condition')}")
+    if run.get("ended_at"):
+        parts.append(name(run["ended_at"]))
+    return {"name": parts[0], "line": " · ".join(parts)}
+
+
+def _warning(document: Mapping[str, Any]) -> str:
+    state = (document.get("run") or {}).get("state")
+    simulated = [name(c.get("name")) for c in document.get("conditions") or [] if c.get("simulated")]
+    said = []
+    if state == "in progress":
+        said.append("This run is still in progress: the numbers cover what has been answered and rated so far.")
+    if state == "empty":
+        said.append("This run holds no answers yet. Ask a model with richter ask, or run richter audit.")
+    if simulated:
+        said.append(f"Simulated, and no statement about any model: {among(simulated)}.")
+    return " ".join(said)
+
+
+def _facts(document: Mapping[str, Any]) -> str:
+    """How much the answer rests on, and on whom."""
+    run, basis = document.get("run") or {}, (document.get("signature") or {}).get("basis")
+    parts = [count(run["items"], "question")] if run.get("items") else []
+    if basis:
+        parts.append(printable(str(basis), limit=200))
+    return "; ".join(parts) + "." if parts else ""
+
+
+def claim_rows(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Each claim as the template shows it."""
+    return [_claim(c, k) for k, c in enumerate(claims, start=1)]
+
+
+def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
+    interval = claim.get("interval") or claim.get("plain_interval")
+    conditions = [name(c) for c in claim.get("conditions") or ()]
+    two = len(conditions) == 2
+    parts = [count(claim["n"], "item")] if claim.get("n") else []
+    method = ""
+    if isinstance(interval, Mapping):
+        parts.append(f"{'' if claim.get('interval') else 'plain '}{number(100 * interval['level'])}% interval")
+        method = printable(str(interval.get("method") or ""), limit=80)
+    if claim.get("verdict") == "undecided":
+        if claim.get("could_show") is not None and two:
+            words = measure_words(str(claim.get("measure")))
+            parts.append(f"could have shown: {words.amount(claim['could_show'])}{words.suffix}")
+        if (claim.get("needed") or 0) > (claim.get("units") or 0):
+            parts.append(f"{number(claim['needed'])} {claim.get('unit') or 'item'}s would settle it")
+    if claim.get("blocked_by"):
+        parts.append(f"blocked by {name(claim['blocked_by'])}")
+    turned = claim.get("better") == "lower"  # right is better for the reader, whatever the measure
+    return {
+        "number": place,
+        "verdict": re.sub(r"[^a-z]", "", str(claim.get("verdict") or "untestable")),
+        "side": claim.get("side") if claim.get("side") in SIDES else "open",
+        "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
+        "numbers": with_terms("; ".join([*parts, *(printable(str(n), limit=300) for n in claim.get("notes") or [])])),
+        "method": method,
+        "bar": _bar(claim.get("estimate"), interval, signed=True, turned=turned) if two else None,
+        "pair": {"condition": conditions[0], "other": conditions[1]} if two else None,
+    }
+
+
+def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The claims by what they mean for the reader: worse, better, practically the same, and what cannot be said."""
+    found = []
+    for key in ("worse", "better", "alike", "open"):
+        own = [c for c in claims if c["side"] == key]
+        if own:
+            found.append({"side": key, "title": SIDES[key], "shown": own[:EACH], "more": own[EACH:]})
+    return found
+
+
+def _tally(claims: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims came out how, where there are more than the first screen shows."""
+    if len(claims) <= 3 * EACH:
+        return ""
+    counts = Counter(c["verdict"] for c in claims)
+    said = [f"{counts[v]:,} {v}" for v in Verdict if counts[v]]
+    return f"Of {len(claims):,} claims " + ", ".join(said) + "."
+
+
+def _bar(
+    estimate: Any, interval: Any, *, signed: bool, turned: bool = False, top: float | None = None
+) -> dict[str, Any] | None:
+    """Where an estimate and its interval stand on a rail of 0..100: from 0 to `top`, or symmetric about 0.
+
+    `turned` puts smaller values to the right, where less is better.
+    """
+    if not isinstance(interval, Mapping) or not isinstance(estimate, int | float):
+        return None
+    low, high = interval.get("low"), interval.get("high")
+    if not isinstance(low, int | float) or not isinstance(high, int | float):
+        return None
+    reach = max(abs(low), abs(high), abs(estimate)) * 1.1 if top is None else top
+    if not math.isfinite(reach) or reach <= 0:
+        return None
+
+    def place(value: float) -> float:
+        share = (value + reach) / (2 * reach) if signed else value / reach
+        return round(100 * min(max(share, 0.0), 1.0), 2)
+
+    ends = sorted((place(-high), place(-low))) if turned else [place(low), place(high)]
+    at = place(-estimate if turned else estimate)
+    return {"low": ends[0], "high": ends[1], "at": at, "zero": 50 if signed else None}
+
+
+COLUMNS = {  # of a condition's row: the question, what is measured, the end of its rail
+    "scored": ("How well does it score?", "mean score", None),
+    "how_often": ("How often is it wrong?", "answers wrong", 1.0),
+    "how_badly": ("How badly?", "severity 3 and over", 1.0),
+    "knows": ("Does it know?", "calibration error", 0.5),
+}
+
+
+def _columns(conditions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns in which some condition has a number; the three of an audit where none has."""
+    some = [key for key in COLUMNS if any(isinstance(c.get(key), Mapping) for c in conditions)]
+    return some or ["how_often", "how_badly", "knows"]
+
+
+def _conditions(conditions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    keys = _columns(conditions)
+    tops = {key: _top([c.get(key) for c in conditions], COLUMNS[key][2] or 1.0) for key in keys}
+    rows = []
+    for condition in conditions:
+        cells = [_cell(condition.get(key), *COLUMNS[key][:2], tops[key], share=key.startswith("how_")) for key in keys]
+        rows.append({"name": name(condition.get("name")), "detail": _detail(condition), "cells": cells})
+    return rows
+
+
+def _top(cells: Sequence[Any], least: float) -> float:
+    """The end of a column's rail: all of 0..1 where numbers reach that far, else a rounder, nearer end."""
+    highs = [c["interval"]["high"] for c in cells if isinstance(c, Mapping) and isinstance(c.get("interval"), Mapping)]
+    top = max((h for h in highs if isinstance(h, int | float)), default=least)
+    return next((end for end in (0.01, 0.05, 0.1, 0.25, 0.5, 1.0) if top <= end), max(top, 1.0))
+
+
+def _cell(value: Any, label: str, what: str, top: float, *, share: bool) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not isinstance(value.get("estimate"), int | float):
+        reason = value.get("missing") if isinstance(value, Mapping) else None
+        return {"label": label, "big": "", "what": printable(str(reason or "not measured"), limit=160)}
+    interval = value.get("interval")
+    said = [printable(str(value.get("what") or what), limit=120)]
+    mean = value.get("mean")
+    mean = mean.get("estimate") if isinstance(mean, Mapping) else mean
+    if isinstance(mean, int | float):
+        said.append(f"mean severity {number(mean)}")
+    if value.get("n") is not None:
+        said.append(f"n = {number(value['n'])}")
+    if isinstance(interval, Mapping) and interval.get("level") not in (None, 0.95):
+        said.append(f"{number(100 * interval['level'])}% interval")
+    return {
+        "label": label,
+        "big": percent(value["estimate"]) if share else number(value["estimate"]),
+        "interval": interval_words(interval, as_percent=share),
+        "what": ", ".join(said),
+        "bar": _bar(value["estimate"], interval, signed=False, top=top),
+    }
+
+
+def _detail(condition: Mapping[str, Any]) -> str:
+    parts = []
+    model = condition.get("model")
+    if model and model != condition.get("name"):
+        parts.append(name(model))
+    if condition.get("answered") is not None:
+        parts.append(count(condition["answered"], "answer"))
+    parts += [f"{number(condition[key])} {key}" for key in ("failed", "refused") if condition.get(key)]
+    if condition.get("simulated"):
+        parts.append("simulated")
+    worst = next(iter(condition.get("where") or []), None)
+    if worst:
+        parts.append(f"worst in {name(worst.get('group'))}: {percent(worst.get('error_rate'))} wrong")
+    return ", ".join(parts)
+
+
+def check_rows(checks: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """The checks: those that failed or were not made one by one, those that passed together."""
+    said = {False: ("failed", "failed:"), None: ("open", "not made:")}
+    rows = [
+        {"mark": said[c.get("passed")][0], "said": said[c.get("passed")][1], "text": _check_text(c)}
+        for c in sorted(checks, key=lambda c: c.get("passed") is None)
+        if c.get("passed") in said
+    ]
+    passed = [_check_text(c) for c in checks if c.get("passed") not in said]
+    return rows + ([{"mark": "passed", "said": "passed:", "text": "; ".join(passed)}] if passed else [])
+
+
+def _check_text(check: Mapping[str, Any]) -> str:
+    return printable(str(check.get("text") or check.get("name")), limit=300)
+
+
+def signature_rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    signature = document.get("signature") or {}
+    deviations = signature.get("deviations") or []
+
+    def said(value: Any, otherwise: str) -> str:
+        if isinstance(value, Mapping):
+            value = "; ".join(f"{k}: {v}" for k, v in value.items())
+        return printable(str(value), limit=600) if value not in (None, "", [], {}) else otherwise
+
+    return [
+        ("Requirement", said(signature.get("requirement"), "none was stated")),
+        ("Bound", said(signature.get("bound"), "none: nothing was required")),
+        ("Basis", said(signature.get("basis"), "no ratings")),
+        ("Population covered", said(signature.get("population"), "the items of this run only")),
+        ("Plan", said(signature.get("plan_hash"), "no plan was locked; every claim is exploratory")),
+        ("Deviations", said("; ".join(str(d) for d in deviations), "none recorded")),
+    ]

@@ -1,0 +1,266 @@
+"use strict";
+/* Answers of conditions side by side: <richter-evidence>, in the report over what is packed in it, in the app over the
+   run. `start(source, state)`; source.find(state) gives {total, counts, conditions, rows}. Everything from outside is
+   put in as text, never as markup. Keys: j and k move, n and p turn the page, / searches. */
+(() => {
+  const SHOWS = { changed: "changed", worse: "got worse", better: "got better", severe: "severe", disagree: "raters disagree", refused: "refused", wrong: "wrong", all: "all" };
+  const OF_TWO = ["changed", "worse", "better"];
+  const SORTS = { matters: "what matters most", gravest: "gravest first", item: "by name" };
+  const FIXED = ["domain", "tier", "mechanism", "severity", "item"];  // set by opening a mark of a figure
+  const PAGE = 10, LONG = 700, DIFF = 400, WORD = 32;
+
+  const make = (tag, text, attributes, ...children) => {
+    const node = document.createElement(tag);
+    if (text !== null && text !== undefined) node.textContent = String(text);
+    for (const [key, value] of Object.entries(attributes || {})) if (value !== null && value !== undefined) node.setAttribute(key, value);
+    node.append(...children.filter((c) => c !== null && c !== undefined));
+    return node;
+  };
+  const count = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+
+  /* the words of `text`, each with whether it is outside the longest common sequence with `other` */
+  const marked = (text, other) => {
+    const [a, b] = [text, other].map((t) => t.match(/\s*\S+/g) || []), [p, q] = [a, b].map((words) => words.map((w) => w.trim().toLowerCase()));
+    if (!other || text === other || a.length > DIFF || b.length > DIFF) return null;
+    const width = b.length + 1, long = new Uint16Array((a.length + 1) * width);
+    for (let i = a.length - 1; i >= 0; i--)
+      for (let j = b.length - 1; j >= 0; j--)
+        long[i * width + j] = p[i] === q[j] ? long[(i + 1) * width + j + 1] + 1 : Math.max(long[(i + 1) * width + j], long[i * width + j + 1]);
+    if (long[0] * 5 < Math.min(a.length, b.length)) return null;  // little in common: marks would cover all
+    const parts = [];
+    for (let i = 0, j = 0; i < a.length;) {
+      if (j < b.length && p[i] === q[j]) { parts.push([a[i], false]); i++; j++; }
+      else if (j < b.length && long[i * width + j + 1] >= long[(i + 1) * width + j]) j++;
+      else { parts.push([a[i], true]); i++; }
+    }
+    return parts;
+  };
+  /* a word of a thousand letters must be told where it may break */
+  const broken = (text) => {
+    const parts = [];
+    let plain = "";
+    for (const [word] of text.matchAll(/\s+|\S+/g))
+      for (let k = 0; k < word.length; k += WORD) {
+        if (k) { parts.push(plain, make("wbr")); plain = ""; }
+        plain += word.slice(k, k + WORD);
+      }
+    parts.push(plain);
+    return parts;
+  };
+  const TURN = /^(user|assistant|tool|human|ai): /m;
+  const written = (text, other) => {
+    const box = make("div", null, { class: "text", dir: "auto" });
+    const parts = marked(text, other || "");
+    if (parts) for (const [word, differs] of parts) {
+      const room = word.length - word.trimStart().length;
+      box.append(word.slice(0, room), ...(differs ? [make("mark", word.slice(room))] : broken(word.slice(room))));
+    }
+    else if ((text.match(new RegExp(TURN, "gm")) || []).length > 1) {
+      for (const turn of text.split(/\n(?=(?:user|assistant|tool|human|ai): )/)) {
+        const [role, ...rest] = turn.split(": ");
+        box.append(rest.length ? make("p", null, { class: "turn" }, make("b", role), " ", ...broken(rest.join(": "))) : make("p", turn));
+      }
+    } else box.append(...broken(text === "" ? "(empty)" : text));
+    if (text.length <= LONG) return box;
+    return make("details", null, {}, make("summary", text.slice(0, 280) + " …", { dir: "auto" }), box);
+  };
+  const graveness = (severity) => (severity >= 3 ? "3" : severity >= 2 ? "2" : severity > 0 ? "1" : "0");
+  const chip = (cell) => {
+    if (cell.state === "failed") return make("span", "failed", { class: "chip", "data-grave": "2" });
+    if (cell.severity !== null && cell.severity !== undefined)
+      return make("span", `severity ${Number(cell.severity.toFixed(2))}`, { class: "chip", "data-grave": graveness(cell.severity) });
+    if (cell.score !== undefined) return make("span", `score ${Number(cell.score.toFixed(3))}`, { class: "chip" });
+    return make("span", cell.state, { class: "chip", "data-grave": cell.state === "wrong" ? "2" : cell.state === "right" ? "0" : "1" });
+  };
+  const why = (cell) => {
+    const given = (cell.ratings || []).filter((r) => r[4] || (cell.ratings || []).length > 1 || r[3]);
+    const list = make("ul", null, { class: "why" });
+    for (const [rater, kind, severity, mechanism, reason] of given)
+      list.append(make("li", null, {}, make("b", rater), ` (${kind}) ${severity === null ? "no rating" : severity}${mechanism ? ", " + mechanism : ""}`,
+        reason ? make("bdi", ": " + reason) : null));
+    for (const [metric, value] of Object.entries(cell.scores || {})) list.append(make("li", `${metric}: ${Number(value.toFixed(3))}`));
+    return list.children.length ? make("details", null, {}, make("summary", "why"), list) : null;
+  };
+
+  class Evidence extends HTMLElement {
+    start(source, state) {
+      this.source = source;
+      this.asked = { show: "", sort: "matters", search: "", offset: 0, ...state };
+      this.addEventListener("keydown", (event) => this.key(event));
+      return this.load();
+    }
+
+    set(change) {
+      this.asked = { ...this.asked, offset: 0, ...change };
+      return this.load();
+    }
+
+    async load() {
+      const turn = (this.turn = (this.turn || 0) + 1);
+      const found = await this.source.find({ ...this.asked, limit: PAGE });
+      if (turn !== this.turn) return found;
+      this.asked = { ...this.asked, ...found.state };
+      this.conditions = found.conditions;
+      if (!this.bar) this.build();
+      this.refresh(found);
+      this.dispatchEvent(new CustomEvent("found", { detail: this.asked }));
+      return found;
+    }
+
+    build() {
+      const choose = (label, key, values, off) => {
+        const select = make("select", null, { name: key });
+        for (const value of values) select.append(make("option", value, { value }));
+        if (off) select.append(make("option", off, { value: "" }));
+        select.addEventListener("change", () => this.set({ [key]: select.value }));
+        return make("label", label, {}, select);
+      };
+      const search = make("input", null, { type: "search", name: "search", maxlength: 200, value: this.asked.search });
+      let typing = 0;
+      search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(() => this.set({ search: search.value }), 150); });
+      const sort = make("select", null, { name: "sort" });
+      for (const [value, text] of Object.entries(SORTS)) sort.append(make("option", text, { value }));
+      sort.addEventListener("change", () => this.set({ sort: sort.value }));
+      const every = make("input", null, { type: "checkbox", name: "every" });
+      every.addEventListener("change", () => this.set({ every: every.checked, offset: this.asked.offset }));
+      const two = this.conditions.length > 1;
+      this.shows = make("div", null, { class: "shows", role: "group", "aria-label": "Which items" });
+      this.fixed = make("div", null, { class: "shows" });
+      this.bar = make("form", null, { class: "filters", autocomplete: "off", role: "search" },
+        choose("First", "first", this.conditions), two ? choose("Second", "second", this.conditions, "none") : null,
+        make("label", "Search", { class: "grow" }, search), make("label", "Order", {}, sort),
+        this.conditions.length > 2 ? make("label", null, { class: "check" }, every, "every condition") : null);
+      this.bar.addEventListener("submit", (event) => event.preventDefault());
+      this.said = make("output", null, { "aria-live": "polite" });
+      this.list = make("div", null, { class: "items" });
+      this.before = make("button", "Previous", { type: "button" });
+      this.after = make("button", "Next", { type: "button" });
+      this.before.addEventListener("click", () => this.page(-1));
+      this.after.addEventListener("click", () => this.page(1));
+      const keys = make("span", "Keys: j and k move, n and p turn the page, / searches.", { class: "small" });
+      this.replaceChildren(this.bar, this.shows, this.fixed, make("div", null, { class: "found" }, this.said), this.list,
+        make("div", null, { class: "found" }, keys, this.before, this.after));
+    }
+
+    page(by) {
+      const offset = this.asked.offset + by * PAGE;
+      if (offset < 0 || offset >= this.total) return;
+      this.asked.offset = offset;
+      this.load().then(() => { this.scrollIntoView({ block: "start" }); this.focusItem(0); });
+    }
+
+    focusItem(place) {
+      const items = [...this.list.children];
+      if (items.length) items[Math.max(0, Math.min(place, items.length - 1))].focus();
+    }
+
+    key(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+      const now = [...this.list.children].indexOf(event.target.closest("article"));
+      const act = { j: () => this.focusItem(now + 1), k: () => this.focusItem(now - 1), n: () => this.page(1), p: () => this.page(-1),
+        "/": () => this.bar.elements.search.focus() }[event.key];
+      if (act) { event.preventDefault(); act(); }
+    }
+
+    refresh({ total, counts, rows, note }) {
+      this.total = total;
+      const asked = this.asked, form = this.bar.elements;
+      form.first.value = asked.first;
+      if (form.second) form.second.value = asked.second || "";
+      form.sort.value = asked.sort;
+      if (document.activeElement !== form.search) form.search.value = asked.search;
+      this.shows.replaceChildren(...Object.entries(SHOWS).filter(([key]) => asked.second || !OF_TWO.includes(key)).map(([key, text]) => {
+        const button = make("button", `${text} ${counts[key].toLocaleString("en")}`, { type: "button", "aria-pressed": String(key === asked.show), "data-show": key });
+        button.disabled = !counts[key] && key !== asked.show;
+        button.addEventListener("click", () => this.set({ show: key }));
+        return button;
+      }));
+      this.fixed.replaceChildren(...FIXED.filter((key) => asked[key]).map((key) => {
+        const button = make("button", `${key} ${asked[key]}${key === "severity" ? " and over" : ""} ×`, { type: "button", "aria-label": `Remove ${key} ${asked[key]}` });
+        button.addEventListener("click", () => this.set({ [key]: undefined }));
+        return button;
+      }));
+      const last = Math.min(asked.offset + rows.length, total);
+      this.said.textContent = (total ? `${asked.offset + 1} to ${last} of ${count(total, "item")}` : "No item matches") + (note ? `; ${note}` : "") + ".";
+      this.list.replaceChildren(...rows.map((row) => this.item(row)));
+      this.before.disabled = asked.offset === 0;
+      this.after.disabled = last >= total;
+    }
+
+    item(row) {
+      const { first, second, every } = this.asked;
+      const [a, b] = [first, second].map((name) => this.conditions.indexOf(name));
+      const cells = row.answers, x = cells[a], y = b < 0 ? null : cells[b];
+      const change = x && y && x.bad !== null && y.bad !== null ? (y.bad > x.bad ? "worse" : y.bad < x.bad ? "better" : "same") : "";
+      const where = [row.domain, row.tier === null || row.tier === undefined ? "" : `tier ${row.tier}`, row.item].filter(Boolean).join(" · ");
+      const node = make("article", null, { tabindex: "-1", "data-item": row.item, "data-change": change });
+      const said = { worse: "▼ got worse", better: "▲ got better" }[change];
+      node.append(make("div", null, { class: "asked" }, said ? make("b", said, { class: `is-${change}` }) : null,
+        written(row.question || "(no question)"), row.reference ? make("div", null, { class: "reference" }, make("span", "Right: ", { class: "small" }), make("bdi", row.reference)) : null,
+        make("span", where, { class: "small" }),
+        this.source.href ? make("a", "Open", { href: this.source.href(row, this.asked), class: "small" }) : null));
+      const sides = make("div", null, { class: "sides" });
+      const shown = every ? cells.map((_, k) => k) : [a, b].filter((k) => k >= 0);
+      for (const k of shown) {
+        const cell = cells[k], name = this.conditions[k];
+        const side = make("section", null, { class: "side", "data-condition": name });
+        const head = make("p", null, { class: "who" }, make("b", name, { class: "small" }));
+        side.append(head);
+        if (!cell) side.append(make("p", "no answer", { class: "muted" }));
+        else {
+          const other = k === a ? y : x;
+          head.append(" ", ...[chip(cell), cell.refused ? make("span", "refused", { class: "chip" }) : null, cell.disagree ? make("span", "raters disagree", { class: "chip" }) : null].filter(Boolean));
+          if (!this.source.redacted) side.append(written(cell.text, other && other.state !== "failed" && cell.state !== "failed" ? other.text : ""));
+          if (cell.length) side.append(make("p", `cut; ${cell.length.toLocaleString("en")} characters in all`, { class: "small" }));
+          side.append(...[why(cell)].filter(Boolean));
+        }
+        sides.append(side);
+      }
+      node.append(sides);
+      return node;
+    }
+  }
+  customElements.define("richter-evidence", Evidence);
+
+  /* a source over rows that are all here */
+  window.richterRows = (table, pair) => {
+    const { conditions, rows } = table;
+    const cached = new Map();
+    const hay = (row) => {
+      if (!cached.has(row)) cached.set(row, [row.item, row.question, row.reference, ...row.answers.flatMap((c) => (c ? [c.text, ...(c.ratings || []).map((r) => r[4])] : []))].join("\n").toLowerCase());
+      return cached.get(row);
+    };
+    const ask = (asked) => {
+      const first = conditions.includes(asked.first) ? asked.first : pair[0];
+      const second = asked.second === "" ? "" : conditions.includes(asked.second) ? asked.second : pair[1] || "";
+      const at = [first, second].map((name) => conditions.indexOf(name)).filter((k) => k >= 0);
+      const words = (asked.search || "").toLowerCase().split(/\s+/).filter(Boolean);
+      const own = (row) => at.map((k) => row.answers[k]).filter(Boolean);
+      const bads = (row) => own(row).map((c) => c.bad).filter((v) => v !== null);
+      const both = (row) => (second && own(row).length === 2 && bads(row).length === 2 ? bads(row) : null);
+      const tests = {
+        changed: (row) => both(row) && bads(row)[0] !== bads(row)[1], worse: (row) => both(row) && bads(row)[1] > bads(row)[0],
+        better: (row) => both(row) && bads(row)[1] < bads(row)[0], severe: (row) => own(row).some((c) => c.severe),
+        disagree: (row) => own(row).some((c) => c.disagree), refused: (row) => own(row).some((c) => c.refused),
+        wrong: (row) => own(row).some((c) => c.state === "wrong"), all: () => true,
+      };
+      const fits = rows.filter((row) => (!asked.item || row.item === asked.item) && (!asked.domain || row.domain === asked.domain)
+        && (!asked.tier || String(row.tier) === String(asked.tier)) && words.every((w) => hay(row).includes(w))
+        && (!asked.severity || own(row).some((c) => c.severity >= Number(asked.severity)))
+        && (!asked.mechanism || own(row).some((c) => (c.ratings || []).some((r) => r[3] === asked.mechanism))));
+      const counts = Object.fromEntries(Object.entries(tests).map(([key, test]) => [key, fits.filter(test).length]));
+      const show = asked.show && counts[asked.show] !== undefined ? asked.show : second && counts.changed ? "changed" : counts.wrong ? "wrong" : "all";
+      const hits = fits.filter(tests[show]);
+      const worst = (row) => Math.max(-Infinity, ...bads(row));
+      const apart = (row) => (both(row) ? Math.abs(bads(row)[1] - bads(row)[0]) : 0);
+      if (asked.sort === "item") hits.sort((p, q) => (p.item < q.item ? -1 : 1));
+      else if (asked.sort === "gravest") hits.sort((p, q) => worst(q) - worst(p));
+      else hits.sort((p, q) => apart(q) - apart(p) || worst(q) - worst(p));
+      return { total: hits.length, counts, conditions, hits, state: { first, second, show } };
+    };
+    return {
+      redacted: table.redacted, ask,
+      find: async (asked) => { const found = ask(asked); return { ...found, rows: found.hits.slice(asked.offset, asked.offset + asked.limit) }; },
+    };
+  };
+})();

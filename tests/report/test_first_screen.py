@@ -1,0 +1,130 @@
+"""The first screen answers from the claims and says nothing beyond them; what it shows agrees with itself."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from report.simulated_report import document
+from richter.claims import METRICS, answer, side
+from richter.records import Claim, Hypothesis, Interval, Verdict, plain
+from richter.report._first import claim_rows, first_screen
+
+QUESTIONS = ("By how much, at least", "How often severe", "Does it know", "Not shown", "What next")
+
+
+def said(document: dict[str, Any]) -> dict[str, str]:
+    found = first_screen(document)
+    words = {term: html.unescape(re.sub(r"<[^>]+>", "", str(text))) for term, text in found["six"]}
+    return {"Which is better": found["answer"], **words}
+
+
+def claim(measure: str, verdict: Verdict, estimate: float, half: float = 0.01, **more: Any) -> Claim:
+    metric = METRICS[measure]
+    return Claim(
+        measure=measure,
+        conditions=("old", "new"),
+        verdict=verdict,
+        sentence=f"{measure}.",
+        estimate=estimate,
+        interval=Interval(low=estimate - half, high=estimate + half, level=0.95, method="by hand"),
+        hypothesis=Hypothesis(relation="above" if estimate > 0 else "below", value=0.0),
+        better=metric.better,
+        blocked_by="G1" if verdict is Verdict.BLOCKED else None,
+        n=100,
+        **more,
+    )
+
+
+def of(*claims: Claim, conditions: tuple[str, ...] = ("old", "new"), **more: Any) -> dict[str, Any]:
+    whole = document(conditions)
+    rows = [{**plain(c), "section": "floors", "side": side(c)} for c in claims]
+    return {**whole, "claims": rows, "answer": answer(claims, conditions=conditions), **more}
+
+
+def test_the_near_end_of_what_was_shown_is_said_by_hand() -> None:
+    words = said(of(claim("accuracy", Verdict.VERIFIED, -0.07, 0.03, primary=True)))
+    assert words["Which is better"].startswith("new is worse than old")
+    assert words["By how much, at least"] == "less accurate by 4.0 points."
+    assert words["Not shown"] == "Every claim was settled."
+
+
+def test_what_was_not_shown_is_named_with_its_price_by_hand() -> None:
+    words = said(of(claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, needed=4_000)))
+    assert words["By how much, at least"] == "No difference was shown; the accuracy may differ by -2.0 to +4.0 points."
+    assert words["Not shown"] == "accuracy; the cheapest needs 4,000 items."
+
+
+KINDS = {
+    "two": document(),
+    "one": {**document(("a",)), "claims": []},
+    "many": document(tuple(f"c{k}" for k in range(9))),
+    "bare": {"run": {"name": "x", "state": "empty"}},
+    "old": {**document(), "version": 1, "answer": None, "conditions": [{"name": "a"}], "claims": [{"sentence": "x"}]},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_screen_answers_six_questions(kind: str) -> None:
+    """Each has an answer, if only that it was not measured; severe and known hold the document's own figures."""
+    words = said(KINDS[kind])
+    assert list(words) == ["Which is better", *QUESTIONS]
+    assert all(len(text) > 5 for text in words.values()), words
+    for row in (KINDS[kind].get("conditions") or [])[:3]:
+        if row.get("how_badly"):
+            assert "10.0%" in words["How often severe"]
+        if row.get("knows"):
+            assert "0.11" in words["Does it know"]
+    if kind in ("two", "many"):
+        assert "1,900" in words["What next"]
+
+
+measured = st.tuples(
+    st.sampled_from(["accuracy", "error_rate", "mean_severity", "ece", "latency"]),
+    st.sampled_from([Verdict.VERIFIED, Verdict.REFUTED, Verdict.UNDECIDED, Verdict.EQUIVALENT, Verdict.BLOCKED]),
+    st.floats(0.02, 0.4),
+    st.booleans(),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(measured, min_size=1, max_size=5))
+def test_sentence_colour_side_and_sign_agree(drawn: list[tuple[str, Verdict, float, bool]]) -> None:
+    """In any results a claim on the worse side has its bar left of zero; the answer goes no further than the claims."""
+    claims = [claim(m, v, -size if negative else size) for m, v, size, negative in drawn]
+    whole = of(*claims)
+    rows = claim_rows(whole["claims"])
+    for one, row in zip(claims, rows, strict=True):
+        estimate = one.estimate or 0.0
+        good = (estimate > 0) == (METRICS[one.measure].better == "higher")
+        bar = row["bar"]
+        assert (bar["at"] > 50) is good
+        assert bar["low"] <= bar["at"] <= bar["high"]
+        if one.verdict in (Verdict.VERIFIED, Verdict.REFUTED):
+            assert row["side"] == ("better" if good else "worse")
+            assert (bar["low"] > 50) if good else (bar["high"] < 50)
+        else:
+            assert row["side"] in ("open", "alike")
+    sides = {row["side"] for row in rows}
+    text = whole["answer"]
+    assert text.startswith("new is worse than") <= ("worse" in sides and "better" not in sides)
+    assert text.startswith("new is better than old:") <= ("better" in sides and "worse" not in sides)
+    words = said(whole)["By how much, at least"]
+    for one, row in zip(claims, rows, strict=True):
+        metric = METRICS[one.measure]
+        if row["side"] in ("open", "alike") and not any(
+            r["side"] in ("better", "worse") for c, r in zip(claims, rows, strict=True) if c.measure == one.measure
+        ):
+            assert metric.worse_word not in words
+            assert metric.better_word not in words
+
+
+def test_groups_follow_sides_and_nothing_is_lost() -> None:
+    whole = document(tuple(f"c{k}" for k in range(6)))
+    found = first_screen(whole)
+    shown = [c["number"] for g in found["groups"] for c in (*g["shown"], *g["more"])]
+    assert sorted(shown) == list(range(1, len(whole["claims"]) + 1))
+    assert all(c["side"] == g["side"] for g in found["groups"] for c in g["shown"])
