@@ -6,10 +6,10 @@ LIGHT = $(VENV)/.light
 STAMP = $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast soak mutants check bench docs prices clean
+.PHONY: help setup demo test test-fast soak mutants check bench bench-truth bench-truth-fast docs prices clean
 
 help:  ## Show the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(STAMP)  ## Create .venv with Richter and its tools
 
@@ -57,6 +57,12 @@ bench: $(BENCH_STAMP)  ## Print ratios against peers
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; \
 	RICHTER_BENCH_PYTHON=$(VENV)-bench/bin/python $(VENV)-bench/bin/python $$script || exit 1; done
 
+bench-truth: $(STAMP)  ## Run all tools on worlds with known truth (hours; goes on where it stopped)
+	$(BIN)/python benchmarks/truth/run.py
+
+bench-truth-fast: $(STAMP)  ## Ten minutes of it, before a release
+	$(BIN)/python benchmarks/truth/run.py --fast
+
 DOCS_STAMP = $(VENV)-docs/.ready
 $(DOCS_STAMP): pyproject.toml constraints.txt requirements-docs.txt
 	$(PYTHON) -m venv $(VENV)-docs
@@ -72,4 +78,4 @@ prices: $(STAMP)  ## Read the list of model prices anew from litellm's package
 	$(BIN)/python studies/build_prices.py $(VENV)/prices/litellm-*.whl
 
 clean:  ## Remove what was built
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-docs site .pytest_cache .mypy_cache .ruff_cache demo soak
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-truth $(VENV)-docs site .pytest_cache .mypy_cache .ruff_cache demo soak

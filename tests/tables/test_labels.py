@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from helpers.small_run import small_run
 from richter.audit import shared_sample
@@ -63,3 +64,23 @@ def test_without_a_known_design_labels_are_taken_as_they_come(tmp_path: Path, rn
     found = outcomes(read_tables(run), "accuracy")
     assert found.layer is None
     assert "how they were drawn is not known" in difference_evidence(found, "old", "new").notes[-1]
+
+
+def test_a_column_of_peoples_grades_corrects_the_comparison(rng: np.random.Generator) -> None:
+    right = rng.random((2, 400)) < 0.7
+    frame = pl.DataFrame(
+        {
+            "item": [f"q{k:03d}" for k in range(400)] * 2,
+            "condition": ["old"] * 400 + ["new"] * 400,
+            "correct": np.concatenate([right[0], right[1] | (rng.random(400) < 0.5)]).astype(int),  # kind to the new
+            "human": [int(x) if k % 4 == 0 else None for k, x in enumerate(right.ravel())],
+        }
+    )
+    found = outcomes(read_tables(frame), "accuracy")
+    assert found.label is not None
+    assert int((~np.isnan(found.label)).sum()) == 200
+    assert found.label[~np.isnan(found.label)].tolist() == right.ravel()[::4].astype(float).tolist()  # 1 is right
+    evidence = difference_evidence(found, "old", "new")
+    assert "human labels" in evidence.notes[-1]
+    alone = difference_evidence(outcomes(read_tables(frame.drop("human")), "accuracy"), "old", "new")
+    assert alone.estimate > 0.1 > evidence.estimate  # the judge's kindness, and what people say

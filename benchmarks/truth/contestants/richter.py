@@ -1,0 +1,56 @@
+"""Richter, by its documented Python entry points; the claims of a page are one family."""
+
+import numpy as np
+import polars as pl
+from play import Refused, claim
+
+import richter
+from richter.calibration import miscalibration
+from richter.claims import compare_outcomes
+from richter.errors import InputError
+from richter.floors import difference_sequence
+from richter.severity import discriminate
+from richter.tables import outcomes
+from richter.tail import TailPlan, compare_tails
+
+requires = "."
+sequential = ("default",)
+MEASURES = {"mean_severity": ("mean_severity",), "severity_given_error": ("severity_given_error",)}
+
+
+def answer(world, table, way):
+    frame, rng = pl.DataFrame(table), np.random.default_rng(0)
+    if world["question"] == "miscalibrated":
+        found = miscalibration(frame["confidence"].to_numpy(), frame["correct"].to_numpy(), rng=rng)
+        return [claim(found.p < 0.05, 1.0)]
+    column = next(c for c in ("correct", "score", "severity", "nll") if c in frame.columns)
+    values = {str(n): part[column].to_numpy() for (n,), part in frame.group_by("condition", maintain_order=True)}
+    first = next(iter(values.values()))
+    if world["question"] == "heavier":
+        plan = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2, n_resamples=1000)
+        return _told([compare_tails(first, values["second"], plan, rng=rng, names=("first", "second"))])
+    if world.get("measure") == "b":
+        return _told([c for c in discriminate(values, primary="b", rng=rng).claims if c.measure == "b"])
+    if "day" in table:  # limits that hold at every look
+        running = difference_sequence(first, values["second"])
+        ends = np.flatnonzero(np.diff(table["day"][: len(first)], append=0))
+        shown = [k for k in ends if running.low[k] > 0 or running.high[k] < 0]
+        k = shown[0] if shown else ends[-1]
+        return [claim(bool(shown), running.estimate[k], (running.low[k], running.high[k]))]
+    try:
+        run = richter.open(frame)
+        if world["question"] == "some-better":
+            return _told(compare_outcomes([outcomes(run.tables, "accuracy")], control="baseline", rng=rng).claims)
+        measure = world.get("measure") or run.tables.metric
+        return _told(run.compare("first", "second", on=MEASURES.get(measure, ()), n_resamples=200).of(measure))
+    except InputError as error:
+        raise Refused(str(error)) from error
+
+
+def _told(claims):
+    declined = ("blocked", "untestable")
+    if not claims or all(c.verdict in declined and c.blocked_by not in ("P1", "P2") for c in claims):
+        raise Refused(claims[0].sentence if claims else "no claim")
+    known = [(c, c.plain_interval) for c in claims if c.estimate is not None]
+    shown = ("verified", "refuted")
+    return [claim(c.verdict in shown, c.estimate, i and (i.low, i.high), name=c.conditions[-1]) for c, i in known]
