@@ -41,14 +41,14 @@ def test_subsets_and_answers_come_from_the_ledger(tmp_path):
     base = small_base(tmp_path / "kb")
     condition = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
     testee = SimulatedTestee(lambda document, _: document in (2, 3))
-    settings = SearchSettings(batch=8, neighbours=6, questions=1, phrasings=2)
+    settings = SearchSettings(strategy="sea", wordings="all", batch=8, neighbours=6, questions=1, phrasings=2)
     found = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("96calls"), model=testee)
     failing = read_subset(tmp_path / "run", failing=True)
-    assert len(failing.items) == 2 * found.sources_found
+    assert len(failing.items) == found.sources_found  # as first worded
     assert len(read_subset(tmp_path / "run").items) == found.answers
     right = read_answers([tmp_path / "run", tmp_path / "nothing"], condition)
-    assert len(right) == found.answers
-    assert sum(not r for r in right.values()) == found.errors_found
+    assert len(right) == 2 * found.answers  # in both wordings
+    assert sum(not r for r in right.values()) == 2 * found.errors_found
     assert not any(right[item.id] for item in failing.items)
 
 
@@ -59,7 +59,7 @@ def test_the_command_asks_each_model_what_the_others_were_asked(tmp_path, capsys
     def reply(prompt):
         document, paragraph = (int(word[1:]) for word in prompt.replace("?", "").split()[1:3])
         knows = document < 6 if "#one" in asked[0] else document % 2 == 0
-        return f"right {document} {paragraph} 0" if knows else "no idea"
+        return f"right {document} {paragraph} 0" if knows else "wrong 1"
 
     asked = [""]
     with FakeApi(reply=reply) as api:
@@ -75,7 +75,7 @@ def test_the_command_asks_each_model_what_the_others_were_asked(tmp_path, capsys
         asked[0] = "#two"  # of both models: the second knows the even ones, and so does the first now
         run(["search", "cross", *out, "--json", tmp_path / "j.json"])
     found = json.loads((tmp_path / "j.json").read_text())
-    assert found["conditions"] == ["one", "two"]
+    assert found["conditions"] == ["one choice", "two choice"]
     assert found["items"] == [48, 48]
     assert promised > 0
     assert sum(api.requests.values()) == 96 + promised

@@ -23,7 +23,7 @@ def searched(tmp_path_factory):
     folder = tmp_path_factory.mktemp("search")
     base = small_base(folder / "kb")
     testee = SimulatedTestee(lambda document, _: document in (2, 3, 7))
-    settings = SearchSettings(batch=20, neighbours=12, questions=2, phrasings=2)
+    settings = SearchSettings(strategy="sea", wordings="all", batch=20, neighbours=12, questions=2, phrasings=2)
     run_search(folder / "run", base, CONDITION, settings, budget=parse_budget("480calls"), model=testee)
     return folder / "run", base
 

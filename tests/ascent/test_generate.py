@@ -1,16 +1,25 @@
 """A generator's replies are untrusted: what is broken, unanswerable, leaking or repeated is dropped and counted."""
 
+import dataclasses
 import json
+from collections import Counter
 
 import pytest
 
 from helpers.small_base import SimulatedTestee, vectors_of
 from richter.ascent import SearchSettings, run_search
-from richter.ascent._generate import Dropped, generation_messages, read_questions, read_rephrasings
+from richter.ascent._generate import (
+    check_messages,
+    generation_messages,
+    read_check,
+    read_questions,
+    read_rephrasings,
+)
 from richter.errors import InputError
 from richter.knowledge import open_base, write_base
 from richter.llm import parse_budget
 from richter.records import Answer, Condition, Decoding, Document, Paragraph, Question
+from richter.store import open_ledger
 
 PARAGRAPH = Paragraph(text="The mill of Mill Hill was built by Ann Bell in 1801 of grey stone.")
 
@@ -32,30 +41,46 @@ def test_every_fault_is_dropped_under_its_own_name_by_hand():
         "text",
         row("In which year was the mill of Mill Hill built?", "1801", ("1701", "1811", "1901")),
     ]
-    dropped = Dropped()
-    kept = read_questions(
-        f"Sure!\n```json\n{json.dumps({'questions': rows})}\n```", PARAGRAPH, limit=5, dropped=dropped
-    )
-    assert [q.answer for q in kept] == ["Ann Bell", "1801"]
-    assert dropped == Dropped(broken=3, unanswerable=1, leaking=2, duplicate=2)
+    found = read_questions(f"Sure!\n```json\n{json.dumps({'questions': rows})}\n```", PARAGRAPH, limit=5)
+    assert [q.answer for q, reason in found if not reason] == ["Ann Bell", "1801"]
+    dropped = Counter(reason for _, reason in found if reason)
+    assert dropped == {"broken": 3, "unanswerable": 1, "leaking": 2, "duplicate": 2}
 
 
 @pytest.mark.parametrize("reply", ["", "no", "{", '{"questions": 3}', "[]", '{"questions": []}', '{"a": {"b": 1}'])
 def test_broken_replies_give_nothing(reply):
-    dropped = Dropped()
-    assert read_questions(reply, PARAGRAPH, limit=5, dropped=dropped) == []
-    assert dropped.broken == 1
+    assert read_questions(reply, PARAGRAPH, limit=5) == [(None, "broken")]
+
+
+@pytest.mark.parametrize(
+    ("right", "given_away", "reason"),
+    [
+        (["key"], False, ""),
+        (["key"], True, "given away"),
+        ([], False, "no option is right"),
+        (["key", "other"], False, "several options are right"),
+        (["other"], False, "another option is right"),
+        ("B", False, "check broken"),
+    ],
+)
+def test_the_second_reading_keeps_a_question_with_one_right_option_by_hand(right, given_away, reason):
+    question = Question(wordings=("Who built the mill?",), answer="Ann Bell", wrong=("Tom", "Sue", "Jim"))
+    shown = check_messages(PARAGRAPH, question)[1]["content"]
+    letter = {name: shown[shown.index(f". {name}") - 1] for name in ("Ann Bell", "Tom")}
+    letters = {"key": letter["Ann Bell"], "other": letter["Tom"]}
+    said = right if isinstance(right, str) else [letters[name] for name in right]
+    assert read_check(json.dumps({"right": said, "given_away": given_away}), question) == reason
 
 
 def test_rephrasings_are_checked_too_by_hand():
     question = Question(wordings=("Who built the mill?",), answer="Ann Bell", wrong=("a", "b", "c"))
-    dropped = Dropped()
+    dropped = Counter()
     reply = {
         "rephrasings": ["By whom was the mill built?", "who built the mill", "Was it Ann Bell?", 4, "Who made it?"]
     }
     found = read_rephrasings(json.dumps(reply), question, limit=4, dropped=dropped)
     assert found.wordings == ("Who built the mill?", "By whom was the mill built?", "Who made it?")
-    assert dropped.rephrasings == 3
+    assert dropped == {"rephrasings": 3}
     assert read_rephrasings("broken", question, limit=4, dropped=dropped) == question
 
 
@@ -80,7 +105,11 @@ class SimulatedGenerator:
     async def ask(self, messages, decoding, draw):
         self.calls += 1
         text = messages[-1]["content"]
-        if "Reword" in text:
+        if "check quiz questions" in messages[0]["content"]:
+            shown = json.loads(text.splitlines()[1])
+            key = next(line[0] for line in shown["options"].splitlines() if line[3:] in shown["text"].split())
+            body = {"right": [key], "given_away": False}
+        elif "Reword" in text:
             body = {"rephrasings": [f"Again: {json.loads(text.splitlines()[2])['question']}"]}
         else:
             number = text.split("SOURCE-")[1].split()[2]
@@ -94,11 +123,11 @@ class SimulatedGenerator:
         pass
 
 
-class SimulatedRefuser:
-    name = "simulated/refuser"
+class SimulatedLiar:
+    name = "simulated/liar"
 
     async def ask(self, messages, decoding, draw):
-        return Answer(text="I'm sorry, but I cannot answer that.", tokens_in=9, tokens_out=9, money_usd=0.0)
+        return Answer(text="It is n0.", tokens_in=9, tokens_out=9, money_usd=0.0)
 
     async def aclose(self):
         pass
@@ -119,20 +148,42 @@ def base(tmp_path):
 
 
 def test_a_search_with_a_generator_counts_its_calls_and_scores_no_dropped_question(tmp_path, base):
-    condition = Condition(name="refuser", model="simulated/refuser", decoding=Decoding(max_tokens=8))
+    condition = Condition(name="liar", model="simulated/liar", decoding=Decoding(max_tokens=8))
     settings = SearchSettings(batch=6, questions=2, phrasings=2, neighbours=4, uniform=0.5)
     generator = SimulatedGenerator()
-    options = {"model": SimulatedRefuser(), "generator": generator}
+    options = {"model": SimulatedLiar(), "generator": generator}
     found = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("80calls"), **options)
     assert found.spent.calls <= 80
-    assert found.spent.calls == generator.calls + found.answers
     asked = sum(s.paragraphs for s in found.steps)
-    assert found.answers == found.errors_found == found.refused  # it refuses everything: all wrong, and said so
+    assert found.answers == found.errors_found == found.reworded == found.confirmed  # it lies always
     assert found.dropped["unanswerable"] + found.dropped["broken"] == asked  # one fault a paragraph
-    assert found.answers == 2 * found.dropped["unanswerable"]  # its one good question in two wordings
+    assert found.answers == found.dropped["unanswerable"]  # its one good question
+    assert found.spent.calls == generator.calls + 2 * found.answers  # in two wordings
+    assert generator.calls == asked + 2 * found.answers  # written, checked, reworded
+    assert {q.row for q in open_base(base.folder).stored if not q.rejected} == {
+        row for row in range(30) if row % 3 and row in {q.row for q in base.stored}
+    }
     assert found.population.error_rate == 1.0
     again = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("80calls"), **options)
     assert again.to_dict() == found.to_dict()  # nothing is paid for twice
+    shared = SimulatedGenerator()  # another model is asked the same questions, and none is written again
+    other = dataclasses.replace(condition, name="other", model="simulated/other")
+    liar = SimulatedLiar()
+    liar.name = "simulated/other"
+    run_search(
+        tmp_path / "other",
+        open_base(base.folder),
+        other,
+        settings,
+        budget=parse_budget("60calls"),
+        model=liar,
+        generator=shared,
+        steps=1,
+    )
+    with open_ledger(tmp_path / "run") as one, open_ledger(tmp_path / "other") as two:
+        mine, theirs = ({i.id: i for i in ledger.items()} for ledger in (one, two))
+    assert all(mine[name] == theirs[name] for name in set(mine) & set(theirs))
+    assert set(theirs) <= set(mine)
     more = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("1000calls"), **options)
     assert sum(s.paragraphs for s in more.steps) == 30
 
@@ -146,9 +197,9 @@ class SimulatedBabbler(SimulatedGenerator):
 
 
 def test_a_generator_that_writes_nothing_usable_ends_at_its_budget_and_scores_nothing(tmp_path, base):
-    condition = Condition(name="refuser", model="simulated/refuser", decoding=Decoding(max_tokens=8))
+    condition = Condition(name="liar", model="simulated/liar", decoding=Decoding(max_tokens=8))
     settings = SearchSettings(batch=6, questions=2, phrasings=2, neighbours=4, uniform=0.5)
-    options = {"model": SimulatedRefuser(), "generator": SimulatedBabbler()}
+    options = {"model": SimulatedLiar(), "generator": SimulatedBabbler()}
     found = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("40calls"), **options)
     asked = sum(s.paragraphs for s in found.steps)
     assert found.dropped["broken"] == asked == found.spent.calls <= 40

@@ -44,7 +44,7 @@ def test_the_graph_is_read_back_by_networkx(tmp_path):
     base = small_base(tmp_path / "kb")
     condition = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
     testee = SimulatedTestee(lambda document, _: document in (2, 3))
-    settings = SearchSettings(batch=8, neighbours=6, questions=1, phrasings=1)
+    settings = SearchSettings(strategy="sea", wordings="all", batch=8, neighbours=6, questions=1, phrasings=1)
     run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("48calls"), model=testee)
     assert write_graphml(tmp_path / "run", tmp_path / "g.graphml") == 48
     graph = networkx.read_graphml(tmp_path / "g.graphml")

@@ -15,7 +15,7 @@ CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decod
 def searched(tmp_path):
     base = small_base(tmp_path / "kb")
     testee = SimulatedTestee(lambda document, _: document in (2, 3))
-    settings = SearchSettings(batch=8, neighbours=6, questions=2, phrasings=2)
+    settings = SearchSettings(strategy="sea", wordings="all", batch=8, neighbours=6, questions=2, phrasings=2)
     found = run_search(tmp_path / "run", base, CONDITION, settings, budget=parse_budget("128calls"), model=testee)
     return base, tmp_path / "run", found
 

@@ -15,7 +15,7 @@ from richter.records import Condition, Decoding
 from richter.store import open_ledger
 
 CONDITION = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
-SMALL = {"batch": 8, "neighbours": 6, "questions": 2, "phrasings": 2}
+SMALL = {"strategy": "sea", "batch": 8, "neighbours": 6, "questions": 2, "phrasings": 2, "wordings": "all"}
 
 
 def hard_documents(document, _paragraph):
@@ -33,9 +33,9 @@ def base(tmp_path_factory):
     return small_base(tmp_path_factory.mktemp("kb") / "small")
 
 
-@pytest.mark.parametrize("strategy", ["sea", "bayes", "random", "topics"])
+@pytest.mark.parametrize("strategy", ["modes", "sea", "bayes", "random", "topics"])
 def test_no_paragraph_twice_budget_never_exceeded_graph_acyclic(tmp_path, base, strategy):
-    settings = SearchSettings(strategy=strategy, **SMALL)
+    settings = SearchSettings(**SMALL | {"strategy": strategy})
     summary, model = go(tmp_path / "run", base, settings, "250calls")
     assert len(model.asked) == len(set(model.asked)) == summary.spent.calls <= 250
     assert 250 - summary.spent.calls < 4  # what is left would not pay for a paragraph
@@ -49,7 +49,7 @@ def test_no_paragraph_twice_budget_never_exceeded_graph_acyclic(tmp_path, base, 
 
 
 def test_a_search_is_the_same_in_a_folder_and_in_a_database(tmp_path, base, postgres):
-    settings, place = SearchSettings(strategy="sea", **SMALL), postgres.url("search")
+    settings, place = SearchSettings(**SMALL), postgres.url("search")
     go(place, base, settings, "250calls", steps=2)
     other, _ = go(place, base, settings, "250calls")  # resumed
     one, _ = go(tmp_path / "run", base, settings, "250calls")
@@ -66,7 +66,7 @@ def test_ascent_finds_more_errors_than_random_where_errors_cluster(tmp_path, bas
     for strategy in ("sea", "bayes", "random"):
         rates = []
         for seed in range(2):
-            settings = SearchSettings(strategy=strategy, seed=seed, **SMALL)
+            settings = SearchSettings(**SMALL | {"strategy": strategy, "seed": seed})
             summary, _ = go(tmp_path / f"{strategy}{seed}", base, settings, "240calls")
             rates.append(summary.errors_found / summary.answers)
         found[strategy] = np.mean(rates)
@@ -110,6 +110,10 @@ def test_a_money_budget_is_held_over_tested_model_and_generator(tmp_path):
     bare = small_base(tmp_path / "kb", questions=0)
 
     def reply(prompt):
+        if '"options":' in prompt:
+            shown = json.loads(prompt.splitlines()[1])
+            key = next(line[0] for line in shown["options"].splitlines() if line[3:] in shown["text"].split())
+            return json.dumps({"right": [key], "given_away": False})
         if "SOURCE-" not in prompt:
             return "I do not know"
         number = prompt.split("fact number ")[1].split()[0]
@@ -187,7 +191,7 @@ def test_the_sample_is_the_random_order_whoever_asked_about_its_members(tmp_path
 
 def test_a_base_smaller_than_a_batch_is_asked_about_whole(tmp_path):
     tiny = small_base(tmp_path / "kb", documents=2, paragraphs=3)
-    summary, model = go(tmp_path / "run", tiny, SearchSettings(questions=2, phrasings=2), "1000calls")
+    summary, model = go(tmp_path / "run", tiny, SearchSettings(questions=2, phrasings=2, wordings="all"), "1000calls")
     assert len(model.asked) == 6 * 4
     assert [s.paragraphs for s in summary.steps] == [6]
     # the uniform share of the only batch is 20% of 40 = 8 >= 6: a census
@@ -234,7 +238,12 @@ def test_show_of_another_run_says_so(tmp_path, capsys):
 def test_compare_gives_the_ratio_to_random(tmp_path, base, capsys):
     for strategy in ("sea", "random"):
         for seed in (0, 1):
-            go(tmp_path / f"{strategy}{seed}", base, SearchSettings(strategy=strategy, seed=seed, **SMALL), "120calls")
+            go(
+                tmp_path / f"{strategy}{seed}",
+                base,
+                SearchSettings(**SMALL | {"strategy": strategy, "seed": seed}),
+                "120calls",
+            )
     runs = [str(tmp_path / name) for name in ("sea0", "sea1", "random0", "random1")]
     with pytest.raises(SystemExit):
         main(["search", "compare", *runs, "--json", "-"])

@@ -19,7 +19,7 @@ def searched(tmp_path_factory):
     folder = tmp_path_factory.mktemp("search")
     base = small_base(folder / "kb")
     testee = SimulatedTestee(lambda document, _: document in (2, 3, 7))
-    settings = SearchSettings(batch=20, neighbours=12, questions=1, phrasings=1)
+    settings = SearchSettings(strategy="sea", wordings="all", batch=20, neighbours=12, questions=1, phrasings=1)
     summary = run_search(folder / "run", base, CONDITION, settings, budget=parse_budget("140calls"), model=testee)
     return folder / "run", base, summary
 
@@ -75,7 +75,7 @@ def test_show_writes_map_clusters_costs_and_curves(searched, tmp_path, capsys):
 def test_a_base_that_has_moved_is_said_and_another_one_is_refused(tmp_path, capsys):
     base = small_base(tmp_path / "kb")
     testee = SimulatedTestee(lambda document, _: False)
-    settings = SearchSettings(batch=8, neighbours=6, questions=1, phrasings=1)
+    settings = SearchSettings(strategy="sea", wordings="all", batch=8, neighbours=6, questions=1, phrasings=1)
     run_search(tmp_path / "run", base, CONDITION, settings, budget=parse_budget("16calls"), model=testee)
     code, out, _ = show(capsys, tmp_path / "run")
     assert code == 0

@@ -396,7 +396,7 @@ def test_a_search_beside_the_run(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, copy)
     base = small_base(tmp_path / "kb")
     condition = Condition(name="simulated", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
-    settings = SearchSettings(batch=8, neighbours=6, questions=2, phrasings=2)
+    settings = SearchSettings(strategy="sea", wordings="all", batch=8, neighbours=6, questions=2, phrasings=2)
     testee = SimulatedTestee(lambda document, _: document in (2, 3, 7))
     found = run_search(copy / "search", base, condition, settings, budget=Budget(own_calls=250), model=testee)
     document = measured(copy, only=["search"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from richter.bench import GRADERS, choose_grader, choose_graders, grade_answer, read_items
+from richter.bench import GRADERS, choose_grader, choose_graders, grade_answer, read_choice, read_items
 from richter.errors import InputError
 from richter.records import Item
 
@@ -100,3 +100,22 @@ def test_free_answers_against_labels_of_people() -> None:
     missed = sum(y and not g for g, y in zip(grades, labels, strict=True))
     granted = sum(g and not y for g, y in zip(grades, labels, strict=True))  # type: ignore[misc]
     assert (missed, granted) == (8, 12)
+
+
+@pytest.mark.parametrize(
+    ("reply", "chosen"),
+    [
+        ("B", "Sir Ernest Rutherford"),
+        ("It was Rutherford, not Bohr.\nAnswer: B", "Sir Ernest Rutherford"),
+        ("Ernest Rutherford", "Sir Ernest Rutherford"),
+        ("Answer: Niels Bohr", "Niels Bohr"),
+        ("Bohr? Rutherford?\nAnswer: B and C", None),
+        ("I cannot say.", None),
+    ],
+)
+def test_the_option_that_a_reply_chooses_by_hand(reply, chosen):
+    item = Item(
+        id="1", prompt="Who?", reference="Niels Bohr", options=("Marie Curie", "Sir Ernest Rutherford", "Niels Bohr")
+    )
+    assert read_choice(item, reply) == chosen
+    assert grade_answer(item, reply, "choice") is (chosen == "Niels Bohr")

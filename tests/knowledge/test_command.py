@@ -21,7 +21,7 @@ def test_ingest_then_show(tmp_path, capsys):
     made = capsys.readouterr()
     found = json.loads(made.out)
     assert (found["paragraphs"], found["duplicates"], found["askable"]) == (1, 1, 0)
-    assert "needs a generator model" in made.err
+    assert "richter kb questions" in made.err
     assert call("kb", "show", tmp_path / "kb") == 0
     text = capsys.readouterr().out
     assert "1 paragraphs of 1 documents in 1 categories" in text
@@ -42,7 +42,8 @@ def test_search_says_what_it_would_ask_and_refuses_an_unaskable_base(tmp_path, c
     (tmp_path / "a.jsonl").write_text('{"text": "A fact."}\n')
     assert call("kb", "ingest", tmp_path / "a.jsonl", "-o", tmp_path / "kb") == 0
     options = ("--model", "smollm2", "--kb", tmp_path / "kb", "--budget", "100calls")
-    assert call("search", "run", tmp_path / "run", *options, "--dry-run") == 0
-    assert "At most 25 calls for each of 0 paragraphs" in capsys.readouterr().out
+    assert call("search", "run", tmp_path / "run", *options, "--dry-run", "--generator", "smollm2") == 0
+    # one question in three wordings, written, checked and reworded: 1 + 1 + 1 to 3 + 1 + 1 + 1 calls
+    assert "about 1 to 1 of 1 paragraphs, 3 to 6 calls each" in capsys.readouterr().out
     assert call("search", "run", tmp_path / "run", *options) == 1
     assert "no paragraph with a question" in capsys.readouterr().err

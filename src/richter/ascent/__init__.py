@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from richter.ascent._population import *
     from richter.ascent._predict import *
     from richter.ascent._propose import *
+    from richter.ascent._questions import *
     from richter.ascent._ratio import *
     from richter.ascent._retest import *
     from richter.ascent._search import *

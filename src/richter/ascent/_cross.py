@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from richter.ascent._outcome import is_wrong, row_of
+from richter.ascent._outcome import grade, is_first, last_answers, row_of
 from richter.ascent._summary import search_note, search_outcomes
 from richter.errors import InputError
 from richter.records import Condition, Item, Result
@@ -47,7 +47,7 @@ def read_subset(run: RunLike, *, failing: bool = False) -> Subset:
         settings, condition, note = search_note(ledger)
         _, found = search_outcomes(ledger, condition)
         kept = {row for row, o in found.items() if o.error is not None and (o.error > settings.xi or not failing)}
-        items = tuple(item for item in ledger.items() if row_of(item.id) in kept)
+        items = tuple(item for item in ledger.items() if row_of(item.id) in kept and is_first(item.id))
     return Subset(run=str(run), condition=condition, base=note["base"], items=items)
 
 
@@ -63,22 +63,23 @@ def merge_items(subsets: Sequence[Subset]) -> dict[str, Item]:
             if merged.setdefault(item.id, item) != item:
                 raise InputError(
                     f"{subset.run} asked other questions about the same paragraphs.",
-                    remedy="Give searches whose questions come from the base, not from a generator.",
+                    remedy="Give searches that asked the questions of one base.",
                 )
     return merged
 
 
 def read_answers(runs: Sequence[RunLike], condition: Condition) -> dict[str, bool]:
-    """Whether the condition answered each item rightly, over the ledgers of some runs; failed calls are left out."""
+    """Whether the condition answered each item rightly, over the ledgers of some runs; what is neither is left out."""
     right: dict[str, bool] = {}
     for run in runs:
         if not has_ledger(run):
             continue
         with open_ledger(run) as ledger:
             items = {item.id: item for item in ledger.items()}
-            for answer in ledger.answers(condition.name):
-                if not answer.error and answer.item in items:
-                    right[answer.item] = not is_wrong(items[answer.item], answer.text, condition.style)
+            for name, answer in last_answers(ledger.answers(condition.name)).items():
+                verdict = grade(items[name], answer, condition.style) if name in items and not answer.error else ""
+                if verdict in ("right", "wrong"):
+                    right[name] = verdict == "right"
     return right
 
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from richter.ascent._outcome import is_wrong, row_of
+from richter.ascent._outcome import grade, is_first, last_answers, row_of
 from richter.ascent._session import check_models, replies, with_models
 from richter.ascent._summary import search_note, search_outcomes
 from richter.ascent._survey import check_base
 from richter.errors import InputError, TooFewErrors
 from richter.knowledge import KnowledgeBase
 from richter.llm import Asker, Budget, Message, Model, Price, read_prices
-from richter.records import Answer, Decoding, Item, Result, fence, last_object
+from richter.records import Decoding, Item, Result, fence, last_object
 from richter.store import RunLike, Spent, open_ledger, run_place
 
 __all__ = ["Explanation", "LackingPattern", "WrongAnswer", "explain_errors", "wrong_answers"]
@@ -98,14 +98,14 @@ def wrong_answers(run: RunLike, *, limit: int, rng: np.random.Generator) -> dict
         settings, condition, _ = search_note(ledger)
         _, found = search_outcomes(ledger, condition)
         items = {item.id: item for item in ledger.items()}
-        given: list[Answer] = [a for a in ledger.answers(condition.name) if not a.error]
+        given = [a for a in last_answers(ledger.answers(condition.name)).values() if not a.error and is_first(a.item)]
     failing = sorted(row for row, o in found.items() if o.error is not None and o.error > settings.xi)
     if not failing:
         raise TooFewErrors(f"{run} has no failing paragraph to explain.", n=0, needed=1)
     chosen: dict[int, dict[str, WrongAnswer]] = {int(row): {} for row in rng.permutation(failing)[:limit]}
     for answer in given:
         row, question = row_of(answer.item), answer.item.rsplit(".", 1)[0]
-        if row in chosen and is_wrong(items[answer.item], answer.text, condition.style):
+        if row in chosen and grade(items[answer.item], answer, condition.style) == "wrong":
             chosen[row].setdefault(question, WrongAnswer(item=items[answer.item], answer=answer.text))
     return {row: list(wrong.values()) for row, wrong in chosen.items()}
 

@@ -1,12 +1,13 @@
 """The relation graph of a search: which source led to which paragraph, cumulative error, and pruning."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Trail", "cumulative_errors", "follow"]
+__all__ = ["Trail", "Trails", "cumulative_errors", "follow"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,36 +19,75 @@ class Trail:
     pruned: tuple[int, ...]
 
 
+class Trails:
+    """Lines 8 to 11 of algorithm 1, step by step: a step costs by what it adds, not by what went before.
+
+    A paragraph of a step whose error exceeds xi becomes a source; then every source whose cumulative error lies below
+    gamma is pruned and stays so. A source without evaluated descendants has no cumulative error and is kept.
+    `gamma=None` leaves pruning out. Sources are a function of picks, edges and errors alone, so none is stored.
+
+    The cumulative error of a paragraph, eq. (5), is the mean error of **all** evaluated paragraphs that can be reached
+    from it, erring or not: with erring ones alone, as the paper's figure suggests, each error exceeds xi and pruning at
+    gamma = xi could never fire. A descendant whose questions all failed has no error and does not count.
+    """
+
+    def __init__(self, *, xi: float = 0.5, gamma: float | None = 0.5) -> None:
+        self._xi, self._gamma = xi, gamma
+        self._place: dict[int, int] = {}
+        self._above: list[NDArray[np.int64]] = []  # of each paragraph all that lead to it
+        self._total, self._count = np.zeros(64), np.zeros(64)
+        self._sources: dict[int, None] = {}
+        self.steps = 0
+
+    def add(self, batch: Sequence[int], edges: Iterable[tuple[int, int]], error: Mapping[int, float]) -> Trail:
+        """Take in a step: its paragraphs, the edges that lead to them, and their errors."""
+        parents: dict[int, list[int]] = {}
+        for source, target in edges:
+            parents.setdefault(target, []).append(source)
+        for paragraph in batch:
+            self._add(paragraph, parents.get(paragraph, ()), error.get(paragraph, math.nan))
+        self._sources.update(dict.fromkeys(p for p in batch if error.get(p, np.nan) > self._xi))  # line 8
+        pruned: list[int] = []
+        if self._gamma is not None:
+            pi = self.cumulative(self._sources)
+            pruned = [p for p in self._sources if pi.get(p, np.inf) < self._gamma]  # line 11
+            for p in pruned:
+                del self._sources[p]
+        self.steps += 1
+        return Trail(step=self.steps, sources=tuple(self._sources), pruned=tuple(pruned))
+
+    def _add(self, paragraph: int, sources: Sequence[int], error: float) -> None:
+        for source in sources:
+            if source not in self._place:
+                raise ValueError(f"the edge {source} -> {paragraph} runs backwards")
+        places = [self._place[source] for source in sources]
+        above = np.unique(np.concatenate([*(self._above[p] for p in places), np.array(places, dtype=np.int64)]))
+        above = above.astype(np.int64)
+        self._place[paragraph] = len(self._above)
+        self._above.append(above)
+        if len(self._above) > len(self._total):
+            self._total, self._count = (np.concatenate([x, np.zeros_like(x)]) for x in (self._total, self._count))
+        if not math.isnan(error):
+            self._total[above] += error
+            self._count[above] += 1
+
+    def cumulative(self, paragraphs: Iterable[int]) -> dict[int, float]:
+        """The cumulative error of those of some paragraphs that have evaluated descendants, eq. (5)."""
+        places = ((p, self._place[p]) for p in paragraphs)
+        return {p: float(self._total[i] / self._count[i]) for p, i in places if self._count[i]}
+
+
 def cumulative_errors(
     picks: Sequence[int], edges: Sequence[tuple[int, int]], error: Mapping[int, float]
 ) -> dict[int, float]:
-    """The cumulative error of every paragraph that has descendants, eq. (5): the mean error of all its descendants.
-
-    `picks` are in the order they were chosen and every edge runs from an earlier pick to a later one, so the graph
-    has no loop; an edge that does not is a fault in the data. Descendants are **all** evaluated paragraphs that can
-    be reached, erring or not: with erring ones alone, as the paper's figure suggests, each error exceeds xi and
-    pruning at gamma = xi could never fire. A descendant whose questions all failed has no error and does not count.
-    """
+    """The cumulative error of every paragraph that has descendants; `picks` are in the order they were chosen."""
     place = {paragraph: i for i, paragraph in enumerate(picks)}
-    children: dict[int, list[int]] = {}
     for source, target in edges:
         if place[source] >= place[target]:
             raise ValueError(f"the edge {source} -> {target} runs backwards")
-        children.setdefault(place[source], []).append(place[target])
-    errors = np.array([error.get(p, np.nan) for p in picks], dtype=np.float64)
-    known = ~np.isnan(errors)
-    reached: dict[int, NDArray[np.bool_]] = {}
-    found = {}
-    for source in sorted(children, reverse=True):  # later ones first: what a child reaches is known by then
-        row = np.zeros(len(picks), dtype=np.bool_)
-        for target in children[source]:
-            row[target] = True
-            if target in reached:
-                row |= reached[target]
-        reached[source] = row
-        if (row & known).any():
-            found[picks[source]] = float(errors[row & known].mean())  # eq. (5)
-    return found
+    trails = Trails(gamma=None)
+    trails.add(picks, edges, error)
+    return trails.cumulative(picks)
 
 
 def follow(
@@ -58,24 +98,9 @@ def follow(
     xi: float = 0.5,
     gamma: float | None = 0.5,
 ) -> list[Trail]:
-    """The sources after each step, lines 8 to 11 of algorithm 1.
-
-    A paragraph of the step whose error exceeds xi becomes a source; then every source whose cumulative error lies
-    below gamma is pruned and stays so. A source without evaluated descendants has no cumulative error and is kept.
-    `gamma=None` leaves pruning out. Sources are a function of picks, edges and errors alone, so none is stored.
-    """
-    position = {paragraph: t for t, batch in enumerate(steps) for paragraph in batch}
-    picks: list[int] = []
-    sources: dict[int, None] = {}
-    trails = []
-    for t, batch in enumerate(steps):
-        picks.extend(batch)
-        sources.update(dict.fromkeys(p for p in batch if error.get(p, np.nan) > xi))  # line 8
-        pruned: list[int] = []
-        if gamma is not None:
-            pi = cumulative_errors(picks, [e for e in edges if position[e[1]] <= t], error)
-            pruned = [p for p in sources if pi.get(p, np.inf) < gamma]  # line 11
-            for p in pruned:
-                del sources[p]
-        trails.append(Trail(step=t + 1, sources=tuple(sources), pruned=tuple(pruned)))
-    return trails
+    """The sources after each step of a whole search; see `Trails`."""
+    into: dict[int, list[tuple[int, int]]] = {}
+    for edge in edges:
+        into.setdefault(edge[1], []).append(edge)
+    trails = Trails(xi=xi, gamma=gamma)
+    return [trails.add(batch, [e for p in batch for e in into.get(p, ())], error) for batch in steps]

@@ -1,33 +1,41 @@
 """From a paragraph to its items, and from their answers to its error."""
 
 import dataclasses
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from richter.ascent._settings import SearchSettings
-from richter.bench import is_refusal, matches_reference, word
+from richter.bench import grade_answer, is_refusal, read_choice, word
 from richter.records import Answer, Condition, Item, Paragraph
 
-__all__ = ["Outcome", "is_wrong", "outcomes", "paragraph_items"]
+__all__ = ["Outcome", "Verdict", "grade", "last_answers", "outcomes", "paragraph_items"]
+
+Verdict = Literal["right", "wrong", "refused", "truncated", "empty"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What came of a paragraph.
 
-    `error` is T of eq. (2) for the paragraph alone: the mean over its questions of the share of their wordings that
-    were answered wrongly, so that a question whose rephrasings get different verdicts counts by its average. It is
-    None while an item is still to be asked (`missing`), and where every call failed. A refusal is a wrong answer.
+    `error` is T of eq. (2) for the paragraph alone, with one wording each: the share of its questions that were
+    answered wrongly as first worded (with `wordings` "all", the mean over its questions of the share of their wordings
+    answered wrongly). It is None while a first wording is still to be asked, and where nothing was answered. A refusal,
+    a cut-off answer and an empty one are neither right nor wrong and are counted apart. `failing` are the questions
+    that were answered wrongly, with the share of their other wordings that were (None: none was asked).
     """
 
-    category: str
-    error: float | None
-    questions: int  # with at least one answer
-    answered: int
-    wrong: int
-    refused: int
-    failed: int
-    missing: int
+    category: str = ""
+    error: float | None = None
+    questions: int = 0  # with at least one answer
+    answered: int = 0  # right or wrong
+    wrong: int = 0
+    refused: int = 0
+    truncated: int = 0
+    empty: int = 0
+    failed: int = 0
+    missing: int = 0
+    failing: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
 
 
 def paragraph_items(row: int, paragraph: Paragraph, settings: SearchSettings) -> list[Item]:
@@ -50,45 +58,92 @@ def row_of(item: str) -> int:
     return int(item.split(".", 1)[0])
 
 
-def is_wrong(item: Item, text: str, style: str) -> bool:
-    """Whether an answer is wrong: another option (cloze), or a text that does not name the reference (chat)."""
+def question_of(item: str) -> str:
+    """The question that an item words."""
+    return item.rsplit(".", 1)[0]
+
+
+def is_first(item: str) -> bool:
+    """Whether an item is its question as first worded."""
+    return item.endswith(".0")
+
+
+def grade(item: Item, answer: Answer, style: str) -> Verdict:
+    """What an answer is: an option held to (cloze) or chosen (choice), or a text by the grader of its reference.
+
+    An answer that was cut off counts as such unless it is right; one without a word is empty; one that declines, or
+    chooses none of the options it was shown, is refused.
+    """
+    text = answer.text
     if style == "cloze":
-        return text.strip() != item.reference
-    return not matches_reference(text, [item.reference, *item.aliases])
+        return "right" if text.strip() == item.reference else "wrong"
+    if not text.strip():
+        return "truncated" if answer.truncated else "empty"
+    shown = style == "choice" and bool(item.options)
+    asked = item if shown else dataclasses.replace(item, options=())
+    if grade_answer(asked, text, "choice" if shown else None):
+        return "right"
+    if answer.truncated and not (shown and read_choice(item, text)):
+        return "truncated"
+    declined = read_choice(item, text) is None if shown else is_refusal(text)
+    return "refused" if declined else "wrong"
 
 
-def outcomes(items: Sequence[Item], answers: Iterable[Answer], condition: Condition) -> dict[int, Outcome]:
-    """The outcome of every paragraph that has items, from the answers that a ledger holds."""
-    given = {answer.item: answer for answer in answers}
-    by_row: dict[int, dict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
+def last_answers(answers: Iterable[Answer]) -> dict[str, Answer]:
+    """Each item's answer: of several the last, which had the most tokens to give it; one that failed only if alone."""
+    given: dict[str, Answer] = {}
+    for answer in answers:
+        before = given.get(answer.item)
+        if before is None or before.error or (not answer.error and answer.draw >= before.draw):
+            given[answer.item] = answer
+    return given
+
+
+def outcomes(
+    items: Iterable[Item], given: Mapping[str, Answer], condition: Condition, settings: SearchSettings
+) -> dict[int, Outcome]:
+    """The outcome of every paragraph that has items, from each item's answer."""
+    by_row: dict[int, list[Item]] = defaultdict(list)
     for item in items:
-        by_row[row_of(item.id)][item.id.rsplit(".", 1)[0]].append(item)
-    found = {}
-    for row, questions in by_row.items():
-        shares, answered, wrong, refused, failed, missing = [], 0, 0, 0, 0, 0
-        for wordings in questions.values():
-            verdicts = []
-            for item in wordings:
-                answer = given.get(item.id)
-                if answer is None:
-                    missing += 1
-                elif answer.error:
-                    failed += 1
-                else:
-                    verdicts.append(is_wrong(item, answer.text, condition.style))
-                    refused += condition.style == "chat" and is_refusal(answer.text)
-            if verdicts:
-                shares.append(sum(verdicts) / len(verdicts))
-            answered += len(verdicts)
-            wrong += sum(verdicts)
-        found[row] = Outcome(
-            category=next(iter(questions.values()))[0].domain,
-            error=sum(shares) / len(shares) if shares and not missing else None,
-            questions=len(shares),
-            answered=answered,
-            wrong=wrong,
-            refused=refused,
-            failed=failed,
-            missing=missing,
-        )
-    return found
+        by_row[row_of(item.id)].append(item)
+    return {row: _outcome(own, given, condition, settings) for row, own in by_row.items()}
+
+
+def _outcome(
+    items: Sequence[Item], given: Mapping[str, Answer], condition: Condition, settings: SearchSettings
+) -> Outcome:
+    counts: Counter[str] = Counter()
+    verdicts: dict[str, dict[str, bool]] = defaultdict(dict)  # of a question: which of its wordings are wrong
+    waiting = False
+    for item in items:
+        answer = given.get(item.id)
+        if answer is None or answer.error:
+            counts["missing" if answer is None else "failed"] += 1
+            waiting = waiting or (answer is None and (is_first(item.id) or settings.wordings == "all"))
+            continue
+        verdict = grade(item, answer, condition.style)
+        counts[verdict] += 1
+        if verdict in ("right", "wrong"):
+            verdicts[question_of(item.id)][item.id] = verdict == "wrong"
+    if settings.wordings == "all":
+        shares = [sum(own.values()) / len(own) for own in verdicts.values()]
+    else:
+        shares = [float(own[f"{q}.0"]) for q, own in verdicts.items() if f"{q}.0" in own]
+    failing = {}
+    for question, own in verdicts.items():
+        if own.get(f"{question}.0"):
+            others = [wrong for name, wrong in own.items() if not is_first(name)]
+            failing[question] = sum(others) / len(others) if others else None
+    return Outcome(
+        category=items[0].domain,
+        error=sum(shares) / len(shares) if shares and not waiting else None,
+        questions=len(shares),
+        answered=counts["right"] + counts["wrong"],
+        wrong=counts["wrong"],
+        refused=counts["refused"],
+        truncated=counts["truncated"],
+        empty=counts["empty"],
+        failed=counts["failed"],
+        missing=counts["missing"],
+        failing=failing,
+    )

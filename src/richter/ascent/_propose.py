@@ -88,8 +88,8 @@ def plan_step(
 def _propose(
     field: Field, settings: SearchSettings, count: int, sources: Sequence[int], rng: np.random.Generator
 ) -> tuple[list[int], list[Edge]]:
-    if settings.strategy == "bayes":
-        return propose_bayes(field, count, rng), []
+    if settings.strategy in ("bayes", "modes"):
+        return propose_bayes(field, count, rng, cover=settings.strategy == "modes"), []
     if settings.strategy == "topics":
         return propose_topics(field, count, rng), []
     return propose_ascent(field, count, sources, settings.neighbours, rng)

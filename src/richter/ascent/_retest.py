@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from richter.ascent._outcome import is_wrong, row_of
+from richter.ascent._outcome import grade, last_answers, row_of
 from richter.ascent._summary import search_note
 from richter.ascent._survey import check_base
 from richter.errors import TooFewErrors
@@ -52,11 +52,11 @@ def prepare_retest(
     with open_ledger(run) as ledger:
         _, condition, note = search_note(ledger)
         items = {item.id: item for item in ledger.items()}
-        answers = [a for a in ledger.answers(condition.name) if not a.error]
+        answers = [a for a in last_answers(ledger.answers(condition.name)).values() if not a.error]
     check_base(note, base, run)
     by_row: dict[int, list[Item]] = {}
     for answer in answers:
-        if is_wrong(items[answer.item], answer.text, condition.style):
+        if grade(items[answer.item], answer, condition.style) == "wrong":
             by_row.setdefault(row_of(answer.item), []).append(items[answer.item])
     if not by_row:
         raise TooFewErrors(f"{run} has no wrong answer to ask again.", n=0, needed=1)
@@ -77,8 +77,9 @@ def score_retest(run: RunLike, items: list[Item], condition: Condition, *, kind:
     """Grade the answers that a run folder holds to the items of `prepare_retest`."""
     wanted = {item.id: item for item in items}
     with open_ledger(run) as ledger:
-        given = [a for a in ledger.answers(condition.name) if not a.error and a.item in wanted]
+        answers = last_answers(ledger.answers(condition.name)).values()
+        given = [a for a in answers if not a.error and a.item in wanted]
     if not given:
         raise TooFewErrors(f"{run} has no answer to these questions.", n=0, needed=1)
-    right = sum(not is_wrong(wanted[a.item], a.text, condition.style) for a in given)
+    right = sum(grade(wanted[a.item], a, condition.style) == "right" for a in given)
     return Retest(kind=kind, n=len(given), right=right, interval=wilson(right, len(given), level=level))

@@ -1,28 +1,43 @@
 """Stochastic error ascent through the ledger: choose, keep the choice, ask, learn, until the budget is used."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from richter.ascent._field import Field, Find
-from richter.ascent._generate import (
-    GENERATION,
-    REPHRASING,
-    Dropped,
-    generation_messages,
-    read_questions,
-    read_rephrasings,
-    rephrasing_messages,
+from richter.ascent._generate import GENERATION, REPHRASING, read_rephrasings, rephrasing_messages
+from richter.ascent._graph import Trails
+from richter.ascent._outcome import (
+    Outcome,
+    grade,
+    is_first,
+    last_answers,
+    outcomes,
+    paragraph_items,
+    question_of,
+    row_of,
 )
-from richter.ascent._graph import follow
-from richter.ascent._outcome import Outcome, outcomes, paragraph_items
 from richter.ascent._propose import plan_step, random_order
+from richter.ascent._questions import write_questions
 from richter.ascent._session import check_models, replies, with_models
 from richter.ascent._settings import SearchSettings
-from richter.ascent._summary import BASE_NOTE, DROPPED_NOTE, INDEX_NOTE, SearchSummary, StepSummary, summarise
+from richter.ascent._summary import (
+    BASE_NOTE,
+    DROPPED_NOTE,
+    INDEX_NOTE,
+    REWORDED_NOTE,
+    TOKENS_NOTE,
+    UNASKED,
+    SearchSummary,
+    Steps,
+    StepSummary,
+    summarise,
+)
 from richter.ascent._tasks import (
     TASKS,
     TASKS_NOTE,
@@ -37,13 +52,15 @@ from richter.ascent._tasks import (
 from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
 from richter.knowledge import Embedder, KnowledgeBase, find_similar, open_index
-from richter.llm import Asker, Budget, Job, Model, Price, messages_for, read_prices
-from richter.records import Condition, Paragraph
+from richter.llm import Asker, Budget, Job, Model, Price, messages_for, price_of, read_prices
+from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, open_ledger
 
-__all__ = ["run_search"]
+__all__ = ["SearchEstimate", "estimate_search", "run_search"]
 
 NOTE = "search"
+CHARACTERS_A_TOKEN = 4  # for estimates only
+MOST_TOKENS = 8192  # of an answer, however often it was cut off
 
 
 def make_find(base: KnowledgeBase, settings: SearchSettings) -> Find:
@@ -85,6 +102,7 @@ def run_search(
     generator: Model | str | None = None,
     embedder: Embedder | None = None,
     watch: Callable[[StepSummary], None] | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
     download: Callable[[int, int], None] | None = None,
     engine: Engine | None = None,
 ) -> SearchSummary:
@@ -94,15 +112,17 @@ def run_search(
     ledger before its first question goes out, and everything else (errors, sources, what was pruned) follows from
     the choices and the answers. The budget counts every call of the run and is held before a call goes out. `model`
     is one that is already open; otherwise it is opened by the condition's name. A `generator` (a name, or one already
-    open) writes questions for paragraphs that have none, and proposes the tasks of the strategy of that name; its calls
-    count like all others. `embedder` turns those tasks into vectors (WordLlama unless given).
+    open) writes questions for paragraphs that have none (into the base, for every other search of it), rewords those
+    that were answered wrongly, and proposes the tasks of the strategy of that name; its calls count like all others.
+    `embedder` turns those tasks into vectors (WordLlama unless given). `watch` is told each step, `progress`
+    the step, the answers so far and how many are asked for within it.
     """
     if not budget.limited and steps is None:
         raise InputError("A search without a budget would ask about the whole base.", remedy="Give --budget 3000calls.")
     if generator is None and not base.askable.any():
         raise InputError(
             f"{base.folder} has no paragraph with a question to ask.",
-            remedy="Build a base with facts or human questions, or give a generator model.",
+            remedy="Write some with `richter kb questions`, or give a generator model.",
         )
     if settings.strategy == "tasks":
         if generator is None:
@@ -120,7 +140,7 @@ def run_search(
     index = open_index(base).info if settings.retrieval == "index" else None  # refused before anything is written
     with open_ledger(run, mode="write", alone=True) as ledger:
         writer = generator if generator is None or isinstance(generator, str) else generator.name
-        _agree(ledger, base, condition, settings, writer)
+        base = _agree(ledger, base, condition, settings, writer)
         ledger.add_conditions([condition])
         ledger.set_note("search budget", {"text": str(budget)})
         ledger.set_note(BASE_NOTE, {"path": str(base.folder.resolve())})
@@ -130,7 +150,24 @@ def run_search(
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
             tested = model or opened[condition.model]
             writes = opened[generator] if isinstance(generator, str) else generator
-            await _ascend(ledger, base, condition, settings, asker, tested, writes, embedder, steps, watch)
+            now = _Ascent(
+                ledger=ledger,
+                base=base,
+                condition=condition,
+                settings=settings,
+                asker=asker,
+                model=tested,
+                generator=writes,
+                embedder=embedder,
+                progress=progress,
+                items={},
+                waiting={},
+                given=last_answers(ledger.answers(condition.name)),
+                batches=_batches(ledger.picks()),
+                level=(ledger.note(TOKENS_NOTE) or {"level": 0})["level"],
+            )
+            _take(now, ledger.items())
+            await _ascend(now, steps, watch)
 
         with_models(
             ledger,
@@ -150,25 +187,31 @@ def run_search(
 
 def _agree(
     ledger: Ledger, base: KnowledgeBase, condition: Condition, settings: SearchSettings, writer: str | None
-) -> None:
-    """Keep what defines the search, or check that a resumed one is the same."""
+) -> KnowledgeBase:
+    """Keep what defines the search, or check that a resumed one is the same.
+
+    The base comes back held to the questions that it had when the search began, unless a generator writes more.
+    """
+    found = ledger.note(NOTE)
+    if writer is None:
+        base = dataclasses.replace(base, lines=found.get("questions", 0) if found else len(base.stored))
     names, codes = base.categories
     counts = np.bincount(codes if writer else codes[base.askable], minlength=len(names))
     wanted: dict[str, Any] = {
         "settings": settings.to_dict(),
         "condition": condition.name,
         "generator": writer,
+        "questions": base.lines,
         "base": {k: v for k, v in base.info.to_dict().items() if k in ("name", "embedding", "paragraphs", "askable")},
         "categories": {name: int(count) for name, count in zip(names, counts, strict=True) if count},
     }
-    found = ledger.note(NOTE)
     if found is None:
         if ledger.spent().calls:
             raise InputError(
                 f"{ledger.name} already holds another kind of run.", remedy="Search into a folder of its own."
             )
         ledger.set_note(NOTE, wanted)
-        return
+        return base
     for part in ("settings", "condition", "generator", "base"):
         if found[part] != wanted[part]:
             before, now = _difference(found[part], wanted[part])
@@ -176,6 +219,7 @@ def _agree(
                 f"{ledger.name} was begun with another {part}: {before}, not {now}.",
                 remedy="Resume with the same, or search into another folder.",
             )
+    return base
 
 
 def _difference(before: Any, now: Any) -> tuple[str, str]:
@@ -186,74 +230,198 @@ def _difference(before: Any, now: Any) -> tuple[str, str]:
     return was, wanted
 
 
-async def _ascend(
-    ledger: Ledger,
+def _batches(picks: Sequence[tuple[int, int, str]]) -> list[list[int]]:
+    table: dict[int, list[int]] = {}
+    for row, step, _ in picks:
+        table.setdefault(step, []).append(row)
+    return list(table.values())
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SearchEstimate(Result):
+    """What a search would do within its budget: paragraphs from the dearest to the cheapest case, calls and money.
+
+    Money is at the price of the longest answers allowed, None where a price is unknown.
+    """
+
+    paragraphs: int  # of the base, that could be asked about
+    paragraphs_least: int
+    paragraphs_most: int
+    calls_most: int
+    calls_per_paragraph: tuple[int, int]
+    money_usd_most: float | None
+
+    def __str__(self) -> str:
+        low, high = self.calls_per_paragraph
+        money = "at a price that is not known" if self.money_usd_most is None else f"at most ${self.money_usd_most:.2f}"
+        return (
+            f"At most {self.calls_most:,} calls ({money}) about {self.paragraphs_least:,} to {self.paragraphs_most:,} "
+            f"of {self.paragraphs:,} paragraphs, {low} to {high} calls each."
+        )
+
+
+def estimate_search(
     base: KnowledgeBase,
     condition: Condition,
     settings: SearchSettings,
-    asker: Asker,
-    model: Model,
-    generator: Model | None,
-    embedder: Embedder | None,
-    steps: int | None,
-    watch: Callable[[StepSummary], None] | None,
-) -> None:
+    *,
+    budget: Budget,
+    prices: Mapping[str, Price] | None = None,
+    generator: str | None = None,
+) -> SearchEstimate:
+    """Price a search before it is made, from 50 paragraphs of the base. Asks nothing."""
+    prices = read_prices() if prices is None else prices
+    rows = np.arange(len(base)) if generator else np.flatnonzero(base.askable)
+    if not len(rows):
+        raise InputError(
+            f"{base.folder} has no paragraph with a question to ask.",
+            remedy="Write some with `richter kb questions`, or give a generator model.",
+        )
+    high = _calls_a_paragraph(settings, generated=generator is not None)
+    low = settings.questions * (settings.phrasings if settings.wordings == "all" else 1)
+    low += 1 + settings.questions if generator else 0
+    calls = len(rows) * high if budget.calls is None else min(budget.calls, len(rows) * high)
+    some = base.paragraphs([int(row) for row in random_order(base.askable if not generator else rows >= 0, 0)[:50]])
+    items = [item for i, p in enumerate(some) for item in paragraph_items(i, p, settings)]
+    texts = [
+        messages_for(item, condition)[0][-1]["content"] for item in items if condition.style != "cloze" or item.options
+    ]
+    asked = np.mean([len(text) for text in texts or [p.text for p in some]]) / CHARACTERS_A_TOKEN
+    price, writes = price_of(condition.model, prices), price_of(generator, prices) if generator else None
+    money = None
+    if price is not None and (generator is None or writes is not None):
+        money = price.cost(int(asked), condition.decoding.max_tokens) * settings.questions * settings.phrasings
+        if writes is not None:
+            length = int(np.mean([len(p.text) for p in some]) / CHARACTERS_A_TOKEN) + 300
+            money += writes.cost(length, GENERATION.max_tokens) + (
+                high - 1 - settings.questions * settings.phrasings
+            ) * (writes.cost(length, REPHRASING.max_tokens))
+        money *= calls / high
+        if budget.money_usd is not None:
+            money = min(money, budget.money_usd)
+    return SearchEstimate(
+        paragraphs=len(rows),
+        paragraphs_least=min(calls // high, len(rows)),
+        paragraphs_most=min(calls // low, len(rows)),
+        calls_most=calls,
+        calls_per_paragraph=(low, high),
+        money_usd_most=money,
+    )
+
+
+@dataclasses.dataclass(slots=True, kw_only=True)
+class _Ascent:
+    """A search under way: what its ledger holds, kept in memory so that a step costs by what it adds."""
+
+    ledger: Ledger
+    base: KnowledgeBase
+    condition: Condition
+    settings: SearchSettings
+    asker: Asker
+    model: Model
+    generator: Model | None
+    embedder: Embedder | None
+    progress: Callable[[int, int, int], None] | None
+    items: dict[int, list[Item]]  # by paragraph
+    waiting: dict[str, Item]  # to be asked, as far as is known
+    given: dict[str, Answer]
+    batches: list[list[int]]
+    level: int  # how many times the first limit of tokens was doubled
+    found: dict[int, Outcome] = dataclasses.field(default_factory=dict)
+    tried: set[tuple[str, int]] = dataclasses.field(default_factory=set)
+
+    def tokens(self, level: int) -> int:
+        """The most tokens of an answer after so many doublings."""
+        return int(self.condition.decoding.max_tokens * 2**level)
+
+    def learn(self, rows: Iterable[int]) -> None:
+        """Take in what came of some paragraphs."""
+        own = [item for row in rows for item in self.items.get(row, ())]
+        self.found.update(outcomes(own, self.given, self.condition, self.settings))
+
+    def errors(self) -> dict[int, float]:
+        """The error of every paragraph that was asked about; nan where it has none."""
+        return {row: math.nan if o.error is None else o.error for row, o in self.found.items()}
+
+
+async def _ascend(now: _Ascent, steps: int | None, watch: Callable[[StepSummary], None] | None) -> None:
+    base, settings, ledger = now.base, now.settings, now.ledger
     names, codes = base.categories
-    askable = base.askable.copy() if generator is None else np.ones(len(base), dtype=np.bool_)
+    askable = base.askable.copy() if now.generator is None else np.ones(len(base), dtype=np.bool_)
     order = random_order(askable, settings.seed)
     vectors = base.mapped if settings.retrieval == "index" else base.vectors
     field = Field(vectors=vectors, codes=codes, free=askable, find=make_find(base, settings))
-    field.take([row for row, _, _ in ledger.picks()])
-    per_paragraph = _calls_a_paragraph(settings, generated=generator is not None)
-    tried: set[str] = set()
+    field.take([row for batch in now.batches for row in batch])
+    per_paragraph = _calls_a_paragraph(settings, generated=now.generator is not None)
+    trails, summaries = Trails(xi=settings.xi, gamma=settings.gamma), Steps()
+    edges = ledger.retrievals()
+    sampled = len(ledger.sample())
+    trail = None
+    done = await _finish(now)
+    now.learn(row for batch in now.batches for row in batch)
     while True:
-        try:
-            await _write_items(ledger, base, settings, condition.style, asker, generator)
-            await _ask_missing(ledger, condition, asker, model, tried)
-        except BudgetExhausted:
-            if not ledger.spent().answers:
-                raise
-            return
-        picks = ledger.picks()
-        batches = _batches(picks)
-        if watch is not None and batches:
-            watch(summarise(ledger).steps[-1])
-        if steps is not None and len(batches) >= steps:
+        field.errors = now.errors()
+        for batch in now.batches[trails.steps :]:
+            own = set(batch)
+            trail = trails.add(batch, [e for e in edges if e[1] in own], field.errors)
+            step = summaries.add(trail, [now.found.get(row, UNASKED) for row in batch])
+            if watch is not None and trails.steps == len(now.batches):
+                watch(step)
+        if not done or (steps is not None and len(now.batches) >= steps):
             return
         size = settings.batch
-        left = asker.budget.left_calls
+        left = now.asker.budget.left_calls
         if left is not None:  # no paragraph is begun that the calls left cannot finish
-            size = min(size, (left - (settings.strategy == "tasks" and bool(batches))) // per_paragraph)
+            size = min(size, (left - (settings.strategy == "tasks" and bool(now.batches))) // per_paragraph)
         if size < 1:
-            if not batches:
-                raise BudgetExhausted(f"The budget ({asker.budget}) has no calls left.", remedy="Raise --budget.")
+            if not now.batches:
+                raise BudgetExhausted(f"The budget ({now.asker.budget}) has no calls left.", remedy="Raise --budget.")
             return
-        found = outcomes(ledger.items(), ledger.answers(condition.name), condition)
-        field.errors = _errors(found)
-        trails = follow(batches, ledger.retrievals(), field.errors, xi=settings.xi, gamma=settings.gamma)
-        step, tasks = len(batches) + 1, Proposed()
-        if settings.strategy == "tasks" and batches and generator is not None and embedder is not None:
-            archive = read_archive(ledger, len(batches), field.errors)
+        number, tasks = len(now.batches) + 1, Proposed()
+        if settings.strategy == "tasks" and now.batches and now.generator is not None and now.embedder is not None:
+            archive = read_archive(ledger, len(now.batches), field.errors)
             try:
-                rng = np.random.default_rng([settings.seed, step, 1])
-                tasks = await _new_tasks(rng.permutation(names).tolist(), archive, asker, generator, embedder)
+                rng = np.random.default_rng([settings.seed, number, 1])
+                tasks = await _new_tasks(
+                    rng.permutation(names).tolist(), archive, now.asker, now.generator, now.embedder
+                )
             except BudgetExhausted:
                 return
         plan = plan_step(
             field,
             settings,
-            step=step,
+            step=number,
             order=order,
-            sampled=len(ledger.sample()),
-            sources=trails[-1].sources if trails else (),
+            sampled=sampled,
+            sources=trail.sources if trail else (),
             size=size,
             tasks=tasks.vectors,
         )
         if not plan.picks:
             return
         if settings.strategy == "tasks":
-            ledger.set_note(f"{TASKS_NOTE} {step}", tasks.note(plan.tasks))
-        ledger.add_step(step, picks=plan.picks, retrievals=plan.edges, sample=plan.sample)
+            ledger.set_note(f"{TASKS_NOTE} {number}", tasks.note(plan.tasks))
+        ledger.add_step(number, picks=plan.picks, retrievals=plan.edges, sample=plan.sample)
+        now.batches.append([row for row, _ in plan.picks])
+        edges, sampled = list(plan.edges), sampled + len(plan.sample)
+        done = await _finish(now)
+        now.learn(now.batches[-1])
+
+
+async def _finish(now: _Ascent) -> bool:
+    """Ask all that is missing: the first wordings, then those of what was answered wrongly; False: no budget left."""
+    try:
+        await _write_items(now)
+        await _ask(now)
+        if now.batches:
+            now.learn(now.batches[-1])
+        await _write_rewordings(now)
+        await _ask(now)
+    except BudgetExhausted:
+        if not now.ledger.spent().answers:
+            raise
+        return False
+    return True
 
 
 async def _new_tasks(
@@ -266,100 +434,134 @@ async def _new_tasks(
 
 
 def _calls_a_paragraph(settings: SearchSettings, *, generated: bool) -> int:
-    """The most calls that one paragraph takes: its questions in all wordings, and writing them."""
+    """The most calls that one paragraph takes: its questions in all wordings, and writing, checking, rewording them."""
     asked = settings.questions * settings.phrasings
-    return asked + (1 + settings.questions * (settings.phrasings > 1) if generated else 0)
+    return asked + (1 + settings.questions * (1 + (settings.phrasings > 1)) if generated else 0)
 
 
-def _errors(found: Mapping[int, Outcome]) -> dict[int, float]:
-    return {row: np.nan if o.error is None else o.error for row, o in found.items()}
-
-
-def _batches(picks: list[tuple[int, int, str]]) -> list[list[int]]:
-    table: dict[int, list[int]] = {}
-    for row, step, _ in picks:
-        table.setdefault(step, []).append(row)
-    return list(table.values())
-
-
-async def _write_items(
-    ledger: Ledger,
-    base: KnowledgeBase,
-    settings: SearchSettings,
-    style: str,
-    asker: Asker,
-    generator: Model | None,
-) -> None:
+async def _write_items(now: _Ascent) -> None:
     """Make the items of the last step, unless they are there; a generator's replies come from the ledger if paid."""
-    batches = _batches(ledger.picks())
-    if not batches or ledger.note(f"{DROPPED_NOTE} {len(batches)}") is not None:
+    ledger, settings, style = now.ledger, now.settings, now.condition.style
+    number = len(now.batches)
+    if not number or ledger.note(f"{DROPPED_NOTE} {number}") is not None:
         return
-    rows = batches[-1]
-    paragraphs, dropped = base.paragraphs(rows), Dropped()
-    if generator is not None:
-        titles = base.titles()
-        named = [titles[base.document_of(row)] for row in rows]
-        paragraphs = await _generate(paragraphs, named, settings, asker, generator, dropped)
-    chosen = zip(rows, paragraphs, strict=True)
+    rows = now.batches[-1]
+    dropped: Counter[str] = Counter()
+    if now.generator is not None:
+        bare = [row for row, own in zip(rows, now.base.paragraphs(rows), strict=True) if not own.questions]
+        dropped += await write_questions(now.base, bare, now.asker, now.generator, per_paragraph=settings.questions)
+    chosen = zip(rows, now.base.paragraphs(rows), strict=True)
     items = [item for row, paragraph in chosen for item in paragraph_items(row, paragraph, settings)]
-    proposed = ledger.note(f"{TASKS_NOTE} {len(batches)}")
-    dropped.tasks = proposed["dropped"] if proposed else 0
+    proposed = ledger.note(f"{TASKS_NOTE} {number}")
+    dropped["tasks"] += proposed["dropped"] if proposed else 0
+    if settings.wordings == "wrong":
+        items = [item for item in items if is_first(item.id)]
     if style == "cloze":
-        dropped.optionless = sum(not item.options for item in items)
+        dropped["optionless"] += sum(not item.options for item in items)
         items = [item for item in items if item.options]
-    if not items and generator is None:
+    if not items and now.generator is None:
         raise InputError(
             f"None of {len(rows)} paragraphs has a question with options, which --style cloze needs.",
             remedy="Use --style chat, or a base whose documents have at least four different answers.",
         )
-    ledger.add_items(items)
-    ledger.set_note(f"{DROPPED_NOTE} {len(batches)}", dropped.to_dict())
+    _add(now, items)
+    ledger.set_note(f"{DROPPED_NOTE} {number}", dict(dropped))
 
 
-async def _generate(
-    paragraphs: list[Paragraph],
-    titles: list[str],
-    settings: SearchSettings,
-    asker: Asker,
-    generator: Model,
-    dropped: Dropped,
-) -> list[Paragraph]:
-    """Questions, then rephrasings, for the paragraphs that have none."""
-    bare = [i for i, paragraph in enumerate(paragraphs) if not paragraph.questions]
-    wanted = settings.questions
-    found = await replies(
-        asker,
-        generator,
-        [(generation_messages(paragraphs[i], title=titles[i], questions=wanted), GENERATION) for i in bare],
-    )
-    written = {
-        i: read_questions(text, paragraphs[i], limit=wanted, dropped=dropped)
-        for i, text in zip(bare, found, strict=True)
-    }
-    if settings.phrasings > 1:
-        places = [(i, q) for i, questions in written.items() for q in range(len(questions))]
-        more = settings.phrasings - 1
-        texts = await replies(
-            asker, generator, [(rephrasing_messages(written[i][q], rephrasings=more), REPHRASING) for i, q in places]
-        )
-        for (i, q), text in zip(places, texts, strict=True):
-            written[i][q] = read_rephrasings(text, written[i][q], limit=more, dropped=dropped)
-    return [
-        dataclasses.replace(paragraph, questions=tuple(written[i])) if i in written else paragraph
-        for i, paragraph in enumerate(paragraphs)
-    ]
+def _add(now: _Ascent, items: Sequence[Item]) -> None:
+    now.ledger.add_items(items)
+    _take(now, items)
 
 
-async def _ask_missing(ledger: Ledger, condition: Condition, asker: Asker, model: Model, tried: set[str]) -> None:
-    """Ask what the chosen paragraphs still lack: a whole new step, or the rest of one that was interrupted.
-
-    What failed for good is not asked again in the same session, only when the search is resumed.
-    """
-    done = {item for item, _ in ledger.answered(condition.name)}
-    items = [item for item in ledger.items() if item.id not in done and item.id not in tried]
-    tried.update(item.id for item in items)
-    jobs = []
+def _take(now: _Ascent, items: Iterable[Item]) -> None:
     for item in items:
-        messages, decoding = messages_for(item, condition)
-        jobs.append(Job(model=model, messages=messages, decoding=decoding, item=item.id, condition=condition.name))
-    await asker.ask_all(jobs)
+        now.items.setdefault(row_of(item.id), []).append(item)
+        now.waiting[item.id] = item
+
+
+async def _write_rewordings(now: _Ascent) -> None:
+    """Make the other wordings of the last step's questions that were answered wrongly: the base's, or a generator's."""
+    settings, number = now.settings, len(now.batches)
+    noted = f"{REWORDED_NOTE} {number}"
+    if settings.wordings == "all" or settings.phrasings == 1 or not number or now.ledger.note(noted) is not None:
+        return
+    failing = {q: row for row in now.batches[-1] if row in now.found for q in now.found[row].failing}
+    rows = sorted(set(failing.values()))
+    paragraphs = dict(zip(rows, now.base.paragraphs(rows), strict=True))
+    dropped: Counter[str] = Counter()
+    more = settings.phrasings - 1
+    if now.generator is not None:
+        places = [(row, int(q.rsplit(".", 1)[1])) for q, row in failing.items()]
+        places = [(row, q) for row, q in places if len(paragraphs[row].questions[q].wordings) == 1]
+        asks = [(rephrasing_messages(paragraphs[row].questions[q], rephrasings=more), REPHRASING) for row, q in places]
+        for (row, q), reply in zip(places, await replies(now.asker, now.generator, asks), strict=True):
+            own = list(paragraphs[row].questions)
+            own[q] = read_rephrasings(reply, own[q], limit=more, dropped=dropped)
+            paragraphs[row] = dataclasses.replace(paragraphs[row], questions=tuple(own))
+    items = [item for row, paragraph in paragraphs.items() for item in paragraph_items(row, paragraph, settings)]
+    _add(now, [item for item in items if question_of(item.id) in failing and not is_first(item.id)])
+    now.ledger.set_note(noted, dict(dropped))
+
+
+async def _ask(now: _Ascent) -> None:
+    """Ask what has no answer yet; what was cut off is asked again with twice the tokens, up to a cap.
+
+    The doublings are the answer's draw, so that each is paid for once. What failed for good is not asked again in the
+    same session, only when the search is resumed.
+    """
+    style, most = now.condition.style, 0
+    while now.tokens(most + 1) <= MOST_TOKENS and style != "cloze":
+        most += 1
+    while True:
+        wanted: list[tuple[Item, int]] = []
+        for item in now.waiting.values():
+            before = now.given.get(item.id)
+            level = min(now.level, most)
+            if before is not None and not before.error:
+                if before.draw >= most or not _cut(item, before, style):
+                    continue
+                level = max(level, before.draw + 1)
+            if (item.id, level) not in now.tried:
+                wanted.append((item, level))
+        if not wanted:
+            now.waiting.clear()
+            return
+        jobs = []
+        for item, level in wanted:
+            now.tried.add((item.id, level))
+            messages, decoding = messages_for(item, now.condition)
+            if level:
+                decoding = dataclasses.replace(decoding, max_tokens=now.tokens(level))
+            jobs.append(
+                Job(
+                    model=now.model,
+                    messages=messages,
+                    decoding=decoding,
+                    item=item.id,
+                    condition=now.condition.name,
+                    draw=level,
+                )
+            )
+
+        await now.asker.ask_all(jobs, _keeper(now, len(jobs)))
+        if any(level < most and _cut(item, now.given.get(item.id), style) for item, level in wanted):
+            now.level = min(max(level for _, level in wanted) + 1, most)
+            now.ledger.set_note(TOKENS_NOTE, {"level": now.level, "tokens": now.tokens(now.level)})
+
+
+def _keeper(now: _Ascent, asked: int) -> Callable[[Job, Answer], None]:
+    answered = 0
+
+    def keep(job: Job, answer: Answer) -> None:
+        nonlocal answered
+        answered += 1
+        if not answer.error or job.item not in now.given:
+            now.given[job.item] = answer
+        if now.progress is not None:
+            now.progress(len(now.batches), answered, asked)
+
+    return keep
+
+
+def _cut(item: Item, answer: Answer | None, style: str) -> bool:
+    return answer is not None and answer.truncated and not answer.error and grade(item, answer, style) == "truncated"

@@ -10,25 +10,29 @@ from richter.records import Result
 
 __all__ = ["STRATEGIES", "SearchSettings", "Strategy"]
 
-Strategy = Literal["sea", "bayes", "random", "topics", "tasks"]
+Strategy = Literal["modes", "sea", "bayes", "random", "topics", "tasks"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSettings(Result):
-    """The parameters of a search; the defaults are the paper's (section 3) but for the uniform share.
+    """The parameters of a search.
 
-    `uniform` is the share of each batch drawn at random from the whole base, which carries the population estimate
-    (the paper's search has none: 0). `gamma=None` leaves pruning out.
+    `strategy` "modes" looks for many kinds of failure, "sea" for the highest error (the paper's objective, with its xi,
+    gamma and neighbours); `uniform` is the share of each batch drawn at random from the whole base, which carries the
+    population estimate (the paper's search has none: 0). `gamma=None` leaves pruning out. `wordings` "wrong" asks the
+    other wordings of a question only where its first was answered wrongly, "all" asks every one, as the paper does
+    (with 5 questions in 5 wordings).
     """
 
-    strategy: Strategy = "sea"
+    strategy: Strategy = "modes"
     xi: float = 0.5
     gamma: float | None = 0.5
     neighbours: int = 50
     batch: int = 40
-    questions: int = 5
-    phrasings: int = 5
+    questions: int = 1
+    phrasings: int = 3
+    wordings: Literal["wrong", "all"] = "wrong"
     uniform: float = 0.2
     start: Literal["categories", "random"] = "categories"
     retrieval: Retrieval = "two-level"
@@ -42,6 +46,7 @@ class SearchSettings(Result):
             (0 <= self.uniform <= 1, f"uniform {self.uniform}", "Use a share from 0 to 1."),
             (min(self.neighbours, self.batch) >= 1, "batch or neighbours below 1", "Use at least 1."),
             (min(self.questions, self.phrasings) >= 1, "questions or phrasings below 1", "Use at least 1."),
+            (self.wordings in ("wrong", "all"), f"wordings {self.wordings!r}", "Use wrong or all."),
             (self.seed >= 0, f"seed {self.seed}", "Use 0 or more."),
         )
         for fine, what, remedy in checks:

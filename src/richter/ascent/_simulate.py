@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.ascent._field import Field, Find
-from richter.ascent._graph import follow
+from richter.ascent._graph import Trails
 from richter.ascent._population import PopulationRate, population_rate
 from richter.ascent._propose import plan_step, random_order
 from richter.ascent._settings import SearchSettings
@@ -55,15 +55,16 @@ def simulate_search(
     batches: list[tuple[int, ...]] = []
     edges: list[tuple[int, int]] = []
     sample: list[int] = []
+    trails = Trails(xi=settings.xi, gamma=settings.gamma)
+    sources: tuple[int, ...] = ()
     while len(field.errors) < paragraphs:
-        trails = follow(batches, edges, field.errors, xi=settings.xi, gamma=settings.gamma)
         plan = plan_step(
             field,
             settings,
             step=len(batches) + 1,
             order=order,
             sampled=len(sample),
-            sources=trails[-1].sources if trails else (),
+            sources=sources,
             size=min(settings.batch, paragraphs - len(field.errors)),
         )
         if not plan.picks:
@@ -73,5 +74,6 @@ def simulate_search(
         edges += plan.edges
         sample += plan.sample
         field.errors.update(zip(rows, error_of(np.asarray(rows)).tolist(), strict=True))
+        sources = trails.add(rows, plan.edges, field.errors).sources
     rate = population_rate([field.errors[row] for row in sample], size=len(vectors), level=level)
     return SimulatedSearch(batches=tuple(batches), edges=tuple(edges), errors=field.errors, population=rate)

@@ -2,15 +2,16 @@
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from richter.ascent._graph import follow
-from richter.ascent._outcome import Outcome, outcomes, row_of
+from richter.ascent._graph import Trail, follow
+from richter.ascent._outcome import Outcome, last_answers, outcomes, row_of
 from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
+from richter.ascent._questions import KeyCheck, read_key_check
 from richter.ascent._settings import SearchSettings
 from richter.ascent._tasks import Task, read_archive
 from richter.errors import InputError
@@ -21,7 +22,8 @@ __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_fai
 
 
 BASE_NOTE, DROPPED_NOTE, INDEX_NOTE = "search base path", "search dropped", "search index"
-UNASKED = Outcome(category="", error=None, questions=0, answered=0, wrong=0, refused=0, failed=0, missing=0)
+REWORDED_NOTE, TOKENS_NOTE = "search reworded", "search tokens"
+UNASKED = Outcome()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +58,14 @@ class CostRow:
 class SearchSummary:
     """What a search found.
 
-    `errors_found` counts wrong answers, `sources_found` paragraphs whose error exceeds xi, `distinct_categories`
-    the categories of those. `population` is the error rate of the whole base and `by_category` of its categories,
-    from the uniform share; the steps' errors say nothing of the base, being chosen for their errors.
+    `answers` counts questions answered rightly or wrongly as first worded, `errors_found` the wrong ones among them:
+    different questions, however many wordings were asked. `confirmed` of those fail in at least half of their other
+    wordings too, `reworded` had others asked. `sources_found` are paragraphs whose error exceeds xi,
+    `distinct_categories` the categories of the wrong questions and `effective_categories` their inverse Simpson number,
+    (sum n)^2 / sum n^2: how many equally large categories would be as diverse. Refused, truncated and empty answers
+    are neither right nor wrong. `keys` is what people said of generated questions. `population` is the error rate of
+    the whole base and `by_category` of its categories, from the uniform share; the steps' errors say nothing of the
+    base, being chosen for their errors.
     """
 
     strategy: str
@@ -72,11 +79,17 @@ class SearchSummary:
     asked: tuple[tuple[int, int], ...]  # answers and wrong ones after each step
     answers: int
     errors_found: int
+    reworded: int
+    confirmed: int
     refused: int
+    truncated: int
+    empty: int
     failed: int
     unfinished: int
     sources_found: int
     distinct_categories: int
+    effective_categories: float | None
+    keys: KeyCheck | None
     population: PopulationRate
     by_category: Mapping[str, PopulationRate]
     tasks: tuple[Task, ...]  # that a model proposed
@@ -105,19 +118,25 @@ class SearchSummary:
             },
             "answers": self.answers,
             "errors_found": self.errors_found,
+            "reworded": self.reworded,
+            "confirmed": self.confirmed,
             "refused": self.refused,
+            "truncated": self.truncated,
+            "empty": self.empty,
             "failed": self.failed,
             "unfinished_paragraphs": self.unfinished,
             "tasks": [task.to_dict() for task in self.tasks],
             "dropped_questions": dict(self.dropped),
             "sources_found": self.sources_found,
             "distinct_categories": self.distinct_categories,
+            "effective_categories": self.effective_categories,
+            "keys": self.keys.to_dict() if self.keys else None,
             "population": self.population.to_dict(),
             "by_category": {name: rate.to_dict() for name, rate in self.by_category.items()},
         }
 
     def _per_error(self, money: float | None) -> dict[str, float | None]:
-        """Calls, tokens and money for each wrong answer found; None where there is none, or no known price."""
+        """Calls, tokens and money for each different question answered wrongly; None: no such, or no known price."""
         found = self.errors_found
         return {
             "calls": self.spent.calls / found if found else None,
@@ -147,7 +166,8 @@ def search_outcomes(ledger: Ledger, condition: Condition) -> tuple[dict[int, lis
     A paragraph without items in a step that was written is one without a usable question: it has no error. A step
     without items, and without a note of what was dropped, is still to be written.
     """
-    found = outcomes(ledger.items(), ledger.answers(condition.name), condition)
+    settings = search_note(ledger)[0]
+    found = outcomes(ledger.items(), last_answers(ledger.answers(condition.name)), condition, settings)
     batches: dict[int, list[int]] = defaultdict(list)
     for row, step, _ in ledger.picks():
         batches[step].append(row)
@@ -165,20 +185,13 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
     batches, found = search_outcomes(ledger, condition)
     errors = {row: np.nan if o.error is None else o.error for row, o in found.items()}
     trails = follow(list(batches.values()), ledger.retrievals(), errors, xi=settings.xi, gamma=settings.gamma)
-    steps, so_far, asked = [], [], []
+    progress, steps, asked = Steps(), [], []
     for batch, trail in zip(batches.values(), trails, strict=True):
-        so_far += batch
-        asked.append((sum(found[row].answered for row in so_far), sum(found[row].wrong for row in so_far)))
-        steps.append(
-            StepSummary(
-                step=trail.step,
-                paragraphs=len(batch),
-                error=_mean_error([found[row] for row in batch]),
-                cumulative_error=_mean_error([found[row] for row in so_far]),
-                sources=len(trail.sources),
-                pruned=len(trail.pruned),
-            )
-        )
+        steps.append(progress.add(trail, [found[row] for row in batch]))
+        asked.append((progress.answers, progress.wrong))
+    failing = Counter(o.category for o in found.values() for _ in o.failing)
+    again = [share for o in found.values() for share in o.failing.values() if share is not None]
+    path = ledger.note(BASE_NOTE)
     sources = [row for row, error in errors.items() if error > settings.xi]
     population, by_category = _population(ledger.sample(), found, note["categories"], level)
     return SearchSummary(
@@ -191,13 +204,19 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         costs=_costs(ledger, condition.model, note["generator"]),
         steps=tuple(steps),
         asked=tuple(asked),
-        answers=sum(o.answered for o in found.values()),
-        errors_found=sum(o.wrong for o in found.values()),
+        answers=progress.answers,
+        errors_found=progress.wrong,
+        reworded=len(again),
+        confirmed=sum(share >= 0.5 for share in again),
+        truncated=sum(o.truncated for o in found.values()),
+        empty=sum(o.empty for o in found.values()),
         refused=sum(o.refused for o in found.values()),
         failed=sum(o.failed for o in found.values()),
         unfinished=sum(o.missing > 0 for o in found.values()),
         sources_found=len(sources),
-        distinct_categories=len({found[row].category for row in sources}),
+        distinct_categories=len(failing),
+        effective_categories=effective_number(failing.values()),
+        keys=read_key_check(path["path"]) if path else None,
         population=population,
         by_category=by_category,
         tasks=tuple(read_archive(ledger, len(batches), errors)),
@@ -227,7 +246,8 @@ def _costs(ledger: Ledger, tested: str, generator: str | None) -> tuple[CostRow,
 def _dropped(ledger: Ledger, steps: int) -> dict[str, int]:
     total: Counter[str] = Counter()
     for step in range(1, steps + 1):
-        total.update(ledger.note(f"{DROPPED_NOTE} {step}") or {})
+        for note in (DROPPED_NOTE, REWORDED_NOTE):
+            total.update(ledger.note(f"{note} {step}") or {})
     return dict(total)
 
 
@@ -257,11 +277,34 @@ def search_patterns(
     return find_patterns(errors, contrasts, level=level, rng=rng)
 
 
-def _mean_error(rows: list[Outcome]) -> float | None:
-    """T of eq. (2): every question counts alike."""
-    done = [(o.error, o.questions) for o in rows if o.error is not None]
-    total = sum(questions for _, questions in done)
-    return sum(error * questions for error, questions in done) / total if total else None
+def effective_number(counts: Iterable[int]) -> float | None:
+    """The inverse Simpson number (sum n)^2 / sum n^2 of groups of these sizes; None without any."""
+    sizes = [n for n in counts if n]
+    return sum(sizes) ** 2 / sum(n * n for n in sizes) if sizes else None
+
+
+class Steps:
+    """The summaries of steps as they come; T of eq. (2): every question counts alike."""
+
+    def __init__(self) -> None:
+        self.answers = self.wrong = 0
+        self._error, self._questions = 0.0, 0
+
+    def add(self, trail: Trail, found: Sequence[Outcome]) -> StepSummary:
+        """The summary of the next step, from what came of its paragraphs."""
+        done = [(o.error, o.questions) for o in found if o.error is not None]
+        error, questions = sum(e * q for e, q in done), sum(q for _, q in done)
+        self._error, self._questions = self._error + error, self._questions + questions
+        self.answers += sum(o.questions for o in found)
+        self.wrong += sum(len(o.failing) for o in found)
+        return StepSummary(
+            step=trail.step,
+            paragraphs=len(found),
+            error=error / questions if questions else None,
+            cumulative_error=self._error / self._questions if self._questions else None,
+            sources=len(trail.sources),
+            pruned=len(trail.pruned),
+        )
 
 
 def _population(

@@ -11,10 +11,11 @@ NOISES = (0.03, 0.1)
 SPREAD = 0.1  # prior variance of the error over the base
 LEARNT = 1500  # evaluated paragraphs the surrogate learns from, at most: its cost grows with their cube
 FAR, NEAR_SOURCES, NEAR = 20_000, 200, 50  # free paragraphs looked at: anywhere, and around the worst so far
+FAILS, FLOOR = 0.5, 0.01  # an error that counts as found; the least that is hoped for anywhere
 CANDIDATES = 1000  # of those, the ones compared by joint draws
 
 
-def propose_bayes(field: Field, count: int, rng: np.random.Generator) -> list[int]:
+def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: bool = False) -> list[int]:
     """The paragraphs that come out highest in joint draws from the posterior of the error field.
 
     The error of a paragraph is taken as m + f(x) + noise, with f a Gaussian process of covariance
@@ -24,6 +25,12 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator) -> list[in
     base; the 1,000 of the highest posterior mean are drawn jointly `count` times, and each draw gives its highest
     paragraph that is not taken yet (Thompson sampling: a region is tried in proportion to the chance that it is the
     worst).
+
+    With `cover` a draw's gain is what it adds to the sum over the field of log(1 + errors near): the error of the draw
+    over 1 + the errors found near by, where near is a share of a half by the same category and of a half by the same
+    kernel of the cosine. Found counts for 1, a place of the same batch for its own expected error, so that returns
+    within a region diminish and a batch spreads over regions. Then what is looked at is drawn anywhere, not around the
+    worst.
     """
     seen = np.array([row for row, error in field.errors.items() if not np.isnan(error)], dtype=np.int64)
     free = np.flatnonzero(field.free)
@@ -33,27 +40,61 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator) -> list[in
         seen = rng.choice(seen, LEARNT, replace=False)
     x, codes = np.asarray(field.vectors[seen], dtype=np.float64), field.codes[seen]
     y = np.array([field.errors[int(row)] for row in seen])
-    y -= y.mean()
+    level = float(y.mean())
+    y -= level
     cosine, same = x @ x.T, codes[:, None] == codes[None, :]
     scale, factor = _fit(cosine, same, y)
     weights = cho_solve((factor, True), y)
 
     worst = seen[np.argsort(-(_kernel(cosine, same, scale) @ weights), kind="stable")[:NEAR_SOURCES]]
-    around = field.neighbours([int(row) for row in worst], NEAR).values()
+    around = () if cover else field.neighbours([int(row) for row in worst], NEAR).values()
     pool = np.unique(np.concatenate([*around, rng.choice(free, min(FAR, len(free)), replace=False)]))
-    mean = _cross(field, pool, x, codes, scale) @ weights
-    best = pool[np.argsort(-mean, kind="stable")[:CANDIDATES]]
+    gain = _cross(field, pool, x, codes, scale) @ weights
+    failing = seen[y + level > FAILS] if cover else seen[:0]
+    if cover:
+        gain = np.clip(gain + level, FLOOR, 1) / (1 + _near(field, pool, failing, scale).sum(axis=1))
+    best = pool[np.argsort(-gain, kind="stable")[:CANDIDATES]]
 
     cross = _cross(field, best, x, codes, scale)
     half = solve_triangular(factor, cross.T, lower=True)
     own = _cross(field, best, np.asarray(field.vectors[best], dtype=np.float64), field.codes[best], scale)
     spread = np.linalg.cholesky(own - half.T @ half + 1e-6 * np.eye(len(best)))
     draws = (cross @ weights)[:, None] + spread @ rng.standard_normal((len(best), count))
+    if cover:
+        mean = np.clip(cross @ weights + level, FLOOR, 1)
+        return _spread(field, best, mean, np.clip(draws + level, FLOOR, 1), failing, scale)
     chosen: dict[int, None] = {}
     for draw in draws.T:
         ranked = best[np.argsort(-draw, kind="stable")[: count + 1]]  # one of count + 1 is always free
         chosen[next(int(row) for row in ranked if int(row) not in chosen)] = None
     return list(chosen)
+
+
+def _spread(
+    field: Field,
+    rows: NDArray[np.int64],
+    mean: NDArray[np.float64],
+    draws: NDArray[np.float64],
+    failing: NDArray[np.int64],
+    scale: float,
+) -> list[int]:
+    """For each draw in turn the row of the highest gain, given the errors found and those expected of rows before."""
+    covered = _near(field, rows, failing, scale).sum(axis=1)
+    between = _near(field, rows, rows, scale)
+    taken: list[int] = []
+    for draw in draws.T:
+        gain = draw / (1 + covered)
+        gain[taken] = -1
+        taken.append(int(np.argmax(gain)))
+        covered = covered + mean[taken[-1]] * between[:, taken[-1]]
+    return [int(rows[i]) for i in taken]
+
+
+def _near(field: Field, rows: NDArray[np.int64], others: NDArray[np.int64], scale: float) -> NDArray[np.float64]:
+    """How near rows are to others: 1 at the same place, a half in the same category far away."""
+    x = np.asarray(field.vectors[others], dtype=np.float64)
+    cosine = np.asarray(field.vectors[rows], dtype=np.float64) @ x.T
+    return np.asarray(0.5 * np.exp((cosine - 1) / scale) + 0.5 * (field.codes[rows][:, None] == field.codes[others]))
 
 
 def _kernel(cosine: NDArray[np.float64], same: NDArray[np.bool_], scale: float) -> NDArray[np.float64]:

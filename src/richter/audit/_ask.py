@@ -6,8 +6,10 @@ import dataclasses
 import hashlib
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
+from richter.bench import ordered
 from richter.engine import Engine
 from richter.errors import InputError
 from richter.llm import (
@@ -28,10 +30,11 @@ from richter.llm import (
 from richter.records import Condition, Decoding, Item
 from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
 
-__all__ = ["AskProgress", "Estimate", "ask_run", "estimate_run", "name_conditions"]
+__all__ = ["AskProgress", "Estimate", "ask_run", "estimate_run", "name_conditions", "usual_style"]
 
 BYTES_PER_TOKEN = 4  # a usual figure for English; for estimates only, a budget is held by bounds
 CHAT_OVERHEAD_TOKENS = 30
+_STYLES: dict[str, Literal["chat", "choice", "cloze"]] = {"chat": "chat", "choice": "choice", "cloze": "cloze"}
 BLOCK = 16  # items asked together, as many as a local model has slots
 
 
@@ -86,13 +89,16 @@ def name_conditions(
     temperatures: Sequence[float] = (0.0,),
     systems: Sequence[str] = ("",),
     decoding: Decoding | None = None,
-    style: str = "chat",
+    style: str | None = "chat",
+    items: Sequence[Item] = (),
 ) -> list[Condition]:
     """Every model at every temperature with every system prompt, each with a name that says what is particular to it.
 
     The name depends on the condition alone (not on its companions), so that resuming with one more condition finds
-    the old ones; only models that share their last name are told apart by their whole names.
+    the old ones; only models that share their last name are told apart by their whole names. With `style` None
+    questions that come with options to choose from (and no sentence to complete) are asked with them: `choice`.
     """
+    style = style or usual_style(items)
     decoding = decoding or Decoding()
     specs = [resolve(model) for model in dict.fromkeys(models)]
     for spec in specs:
@@ -120,10 +126,32 @@ def name_conditions(
                         model=spec.name,
                         decoding=dataclasses.replace(decoding, temperature=temperature),
                         system=system,
-                        style="cloze" if style == "cloze" else "chat",
+                        style=_STYLES[style],
                     )
                 )
     return conditions
+
+
+def usual_style(items: Sequence[Item]) -> str:
+    """How items are asked unless told: with their options where they have some and are no cloze, else openly."""
+    return "choice" if any(item.options and not item.stem for item in items) else "chat"
+
+
+def shown(items: Sequence[Item], known: Iterable[Item], conditions: Sequence[Condition]) -> list[Item]:
+    """The items with their options in the order that a run shows them: as it has them, or shuffled by their ids."""
+    before = {item.id: item for item in known}
+    if not any(c.style == "choice" for c in conditions) and not any(item.options for item in before.values()):
+        return list(items)
+    found = []
+    for item in items:
+        old = before.get(item.id)
+        if old is not None and set(old.options) == set(item.options):
+            found.append(dataclasses.replace(item, options=old.options))
+        elif any(c.style == "choice" for c in conditions):
+            found.append(dataclasses.replace(item, options=tuple(ordered(item.options, "options", item.id))))
+        else:
+            found.append(item)
+    return found
 
 
 def estimate_run(
@@ -204,6 +232,7 @@ def ask_run(
         most = max(c.decoding.max_tokens for c in conditions)
         context_tokens = -(-(longest // 2 + 64 + most) // 256) * 256
     with open_ledger(run, mode="write") as ledger:
+        items = shown(items, ledger.items(), conditions)
         ledger.add_items(items)
         ledger.add_conditions(conditions)
         if bench:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from richter.audit._ask import AskProgress, ask_run
-from richter.bench import matches_reference
+from richter.bench import matches_reference, read_choice
 from richter.calibration import mode_is_certain
 from richter.engine import Engine
 from richter.errors import InputError
@@ -122,9 +122,11 @@ def _draw_adaptively(
             ask(left[condition.name], [condition], size)
             with open_ledger(run) as ledger:
                 answers = [a for a in ledger.answers(condition.name) if not a.error and a.draw < size]
+                of = {item.id: item for item in ledger.items()}
             texts: dict[str, list[str]] = defaultdict(list)
             for answer in answers:
-                texts[answer.item].append(split_confidence(answer.text)[0])
+                chooses = condition.style == "choice"
+                texts[answer.item].append(_said(of[answer.item], answer.text, chooses=chooses))
             there = [i for i in left[condition.name] if i.id in texts]
             classes = cluster_questions(
                 [texts[i.id] for i in there], [i.prompt for i in there], [_names(i) for i in there]
@@ -164,7 +166,11 @@ def tabulate_draws(
         groups: dict[Key, list[Answer]] = defaultdict(list)
         for answer in given:
             groups[answer.condition, answer.item].append(answer)
-        texts = {key: [split_confidence(a.text)[0] for a in group] for key, group in groups.items()}
+        chooses = {c.name for c in ledger.conditions() if c.style == "choice"}
+        texts = {
+            key: [_said(known[key[1]], a.text, chooses=key[0] in chooses) for a in group]
+            for key, group in groups.items()
+        }
         repaired = None
         grades = {key: [_by_rule(known[key[1]], t) for t in group] for key, group in texts.items()}
         if judge is None:
@@ -181,9 +187,9 @@ def tabulate_draws(
         spent = ledger.spent()
     how = "offline" if judge is None else f"judge {judge}"
     rows = [
-        _row(known[key[1]], answer, cluster, grade, how)
+        _row(known[key[1]], answer, text, cluster, grade, how)
         for key, group in groups.items()
-        for answer, cluster, grade in zip(group, classes[key], grades[key], strict=True)
+        for answer, text, cluster, grade in zip(group, texts[key], classes[key], grades[key], strict=True)
     ]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     path = keep_file(run, DRAWS_NAME, frame.write_ndjson().encode())
@@ -199,6 +205,12 @@ def tabulate_draws(
     )
 
 
+def _said(item: Item, text: str, *, chooses: bool) -> str:
+    """What an answer says: without its stated confidence, and the option where it chooses one by letter."""
+    said = split_confidence(text)[0]
+    return (read_choice(item, said) if chooses else None) or said
+
+
 def _names(item: Item) -> list[str]:
     return [item.reference, *item.aliases]
 
@@ -207,8 +219,8 @@ def _by_rule(item: Item, text: str) -> int | None:
     return int(matches_reference(text, _names(item))) if item.reference else None
 
 
-def _row(item: Item, answer: Answer, cluster: int, grade: int | None, how: str) -> dict[str, Any]:
-    text, confidence = split_confidence(answer.text)
+def _row(item: Item, answer: Answer, text: str, cluster: int, grade: int | None, how: str) -> dict[str, Any]:
+    confidence = split_confidence(answer.text)[1]
     return {
         "item": item.id,
         "condition": answer.condition,

@@ -62,6 +62,7 @@ _NEEDS = {
     "tail": ("ask", "score"),
     "search": ("search",),
 }
+SEARCH_TOKENS = 256  # of an answer in a search; doubled where one is cut off
 CLOZE_TOKENS = 16
 SCORES, PLAN_NAME = "scores.csv", "plan.toml"
 
@@ -432,8 +433,8 @@ class _Audit:
         models = list(dict.fromkeys(c.model for c in settings.conditions))
         for model in models:
             part = run_part(self.run, f"search-{re.sub(r'[^A-Za-z0-9.]+', '-', model)}")
-            style = "cloze" if resolve(model).backend == "local" else "chat"
-            (condition,) = name_conditions([model], decoding=Decoding(max_tokens=64), style=style)
+            style = "cloze" if resolve(model).backend == "local" else "choice"
+            (condition,) = name_conditions([model], decoding=Decoding(max_tokens=SEARCH_TOKENS), style=style)
             calls = settings.search_calls
             if self.limits.calls is not None:
                 calls = min(calls, self.limits.calls - run_used(self.run).calls + _spent(part).calls)

@@ -13,7 +13,7 @@ from richter.bench._normalise import content_words, find_dates, matches_referenc
 from richter.errors import InputError
 from richter.records import Item
 
-__all__ = ["GRADERS", "Graders", "choose_grader", "choose_graders", "grade_answer"]
+__all__ = ["GRADERS", "Graders", "choose_grader", "choose_graders", "grade_answer", "read_choice"]
 
 LONGEST = 20_000  # characters of an answer that are looked at: a pattern must not be fed a novel
 LETTERS = string.ascii_uppercase[:10]
@@ -145,17 +145,29 @@ _SAID_LETTER = (
 
 
 def _choice(item: Item, text: str, tolerance: float | None) -> bool:
+    said = _said_letters(item, text)
+    return bool(said) and said == _right_letters(item)
+
+
+def _said_letters(item: Item, text: str) -> set[str]:
     """The letter that is said, else the one option whose text is said; several options are no choice."""
     for pattern in _SAID_LETTER:
         found = [next(g for g in m.groups() if g) for m in pattern.finditer(text.strip())]
         if found:
-            said = set(re.findall(r"[A-J]", found[-1].upper()))
-            return said == _right_letters(item)
-    named = [k for k, option in enumerate(item.options) if matches_reference(text, [option])]
-    longest = [k for k in named if not any(k != j and _inside(item.options[k], item.options[j]) for j in named)]
-    if item.options:
-        return {LETTERS[k] for k in longest if k < len(LETTERS)} == _right_letters(item)
-    return False
+            return set(re.findall(r"[A-J]", found[-1].upper()))
+    for said in (*re.findall(r"(?im)^[\s*]*answer\s*:\s*(.+)$", text)[-1:], text):
+        named = [k for k, option in enumerate(item.options) if matches_reference(said, [option])]
+        longest = [k for k in named if not any(k != j and _inside(item.options[k], item.options[j]) for j in named)]
+        if longest:
+            return {LETTERS[k] for k in longest if k < len(LETTERS)}
+    return set()
+
+
+def read_choice(item: Item, text: str) -> str | None:
+    """The option that a reply chooses, by letter or text; None where it chooses none, or several."""
+    said = _said_letters(item, text[:LONGEST])
+    chosen = [option for letter, option in zip(LETTERS, item.options, strict=False) if letter in said]
+    return chosen[0] if len(chosen) == 1 == len(said) else None
 
 
 def _inside(short: str, long: str) -> bool:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-__all__ = ["normalise_name"]
+__all__ = ["normalise_name", "ordered"]
 
 T = TypeVar("T")
 

@@ -36,7 +36,12 @@ The same command again resumes: only what is missing is asked.
 @click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
 @click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
 @click.option("--system", "systems", multiple=True, help="A system prompt, or @FILE; several make several conditions.")
-@click.option("--style", type=click.Choice(["chat", "cloze"]), default="chat", help="cloze: choose options by text.")
+@click.option(
+    "--style",
+    type=click.Choice(["chat", "choice", "cloze"]),
+    help="chat: the question alone; choice: with its options, shuffled; cloze: complete a sentence by an option. "
+    "Default: choice where items have options and no sentence, else chat.",
+)
 @click.option("--max-tokens", type=click.IntRange(1), default=500, show_default=True)
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
@@ -60,7 +65,7 @@ def ask(
     models: tuple[str, ...],
     temperatures: tuple[float, ...],
     systems: tuple[str, ...],
-    style: str,
+    style: str | None,
     max_tokens: int,
     top_p: float | None,
     seed: int | None,
@@ -86,6 +91,7 @@ def ask(
         systems=[read_system(text) for text in systems] or [""],
         decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=logprobs),
         style=style,
+        items=items,
     )
     budget = parse_budget(budget_text)
     out = console(json_path)

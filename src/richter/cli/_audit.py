@@ -64,6 +64,7 @@ The same command again resumes: only what is missing is asked.
 @click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
 @click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
 @click.option("--system", "systems", multiple=True, help="A system prompt, or @FILE; several make several conditions.")
+@click.option("--style", type=click.Choice(["chat", "choice"]), help="Default as in `richter ask`.")
 @click.option("--max-tokens", type=click.IntRange(1), default=200, show_default=True, help="Of an answer.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
 @click.option(
@@ -98,6 +99,7 @@ def audit(
     models: tuple[str, ...],
     temperatures: tuple[float, ...],
     systems: tuple[str, ...],
+    style: str | None,
     max_tokens: int,
     limit: int | None,
     grader: str | None,
@@ -137,6 +139,8 @@ def audit(
         temperatures=temperatures or (0.0,),
         systems=[read_system(text) for text in systems] or [""],
         decoding=Decoding(max_tokens=max_tokens, seed=seed if local else None, logprobs=local),
+        style=style,
+        items=items,
     )
     settings = AuditSettings(
         conditions=tuple(conditions),

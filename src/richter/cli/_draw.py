@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from richter.audit import draw_run, estimate_run, name_conditions
+from richter.audit import draw_run, estimate_run, name_conditions, usual_style
 from richter.bench import read_items
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, write_json
@@ -43,7 +43,9 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=0, show_default=True, help="Sampling seed; draws get seeds of their own.")
 @click.option(
-    "--style", type=click.Choice(["chat", "cloze"]), default="chat", help="cloze: choose among the item's options."
+    "--style",
+    type=click.Choice(["chat", "choice", "cloze"]),
+    help="choice: with the options listed; cloze: complete a sentence by one. Default as in `richter ask`.",
 )
 @click.option("--plain", is_flag=True, help="Ask the question alone, without asking for a confidence.")
 @click.option("--no-logprobs", is_flag=True, help="Do not ask for token log-probabilities.")
@@ -66,7 +68,7 @@ def draw(
     max_tokens: int,
     top_p: float | None,
     seed: int,
-    style: str,
+    style: str | None,
     plain: bool,
     no_logprobs: bool,
     judge: str | None,
@@ -83,7 +85,8 @@ def draw(
 ) -> None:
     """Draw repeated answers to each item, group those that say the same, and write RUN/draws.jsonl."""
     items = read_items(bench)[:limit]
-    asks_confidence = not plain and style == "chat"  # a cloze has no room for it
+    style = style or usual_style(items)
+    asks_confidence = not plain and style != "cloze"  # a cloze has no room for it
     conditions = name_conditions(
         models,
         temperatures=[temperature],

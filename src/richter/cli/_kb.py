@@ -1,4 +1,4 @@
-"""`richter kb build|ingest|add|index|show`."""
+"""`richter kb build|ingest|add|questions|index|show`."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,9 +9,11 @@ import click
 import numpy as np
 from rich.table import Table
 
+from richter.ascent import confirm_questions, generate_questions, read_key_check, report_questions
 from richter.bench import FACT_PARTS
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._prices import price_options
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
 from richter.knowledge import (
@@ -28,6 +30,7 @@ from richter.knowledge import (
     read_index_info,
     write_base,
 )
+from richter.llm import Prices, parse_budget, resolve
 from richter.records import printable
 
 SKIPPED_NAMED = 3  # files of each reason
@@ -42,6 +45,7 @@ def kb() -> None:
       richter kb build facts -o facts.kb
       richter kb ingest handbook/ -o handbook.kb
       richter kb ingest enwiki-latest-pages-articles.xml.bz2 -o wiki.kb
+      richter kb questions handbook.kb --generator openai/gpt-4o --budget 5usd
       richter kb add wiki.kb notes/
       richter kb index wiki.kb --at s3://bucket/wiki
       richter kb show facts.kb
@@ -144,7 +148,9 @@ def ingest(
         )
     _print(path, info, json_path)
     if not info.askable:
-        console(json_path).print("No paragraph has a question yet: a search of this base needs a generator model.")
+        console(json_path).print(
+            f"No paragraph has a question yet. Next: richter kb questions {path} --generator MODEL"
+        )
     _index_if_large(open_base(path), json_path)
 
 
@@ -244,6 +250,90 @@ def _index_if_large(base: KnowledgeBase, json_path: str | None) -> None:
             f"It outgrows memory: `richter kb index {base.folder}` speeds up its searches "
             "(pip install 'richter[lance]')."
         )
+
+
+@kb.command("questions")
+@click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
+@click.option("--generator", help="The model that writes the questions.")
+@click.option("--checker", help="The model that reads each a second time; the generator unless given.")
+@click.option("--per-paragraph", type=click.IntRange(1), default=2, show_default=True, help="Questions at most.")
+@click.option("--limit", type=click.IntRange(1), help="Only so many paragraphs, drawn at random.")
+@click.option("--budget", "budget_text", help="2000calls, 2Mtok or 5usd, over all that was ever written for BASE.")
+@price_options
+@click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
+@click.option("--confirm", type=click.IntRange(1), help="Draw N questions for a person to confirm (richter label).")
+@click.option("--rejects", type=click.IntRange(0), default=0, help="Show so many of the rejected questions.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
+@json_option
+def questions(
+    path: Path,
+    generator: str | None,
+    checker: str | None,
+    per_paragraph: int,
+    limit: int | None,
+    budget_text: str | None,
+    prices: Prices,
+    concurrency: int,
+    confirm: int | None,
+    rejects: int,
+    seed: int,
+    dry_run: bool,
+    json_path: str | None,
+) -> None:
+    """Write questions for a base's paragraphs, checked and kept in the base, for every search and model.
+
+    Each question has four options; a second reading with the text in view keeps those of which exactly the key is right
+    by the text and is not given away. `--confirm 60` draws a sample for a person: label it with `richter label`, level
+    0 for a key that is right; the share of bad keys is printed wherever the questions are used.
+
+    \b
+    Examples:
+      richter kb questions handbook.kb --generator openai/gpt-4o --budget 5usd
+      richter kb questions handbook.kb --confirm 60
+    """
+    base, out = open_base(path), console(json_path)
+    rng = np.random.default_rng(seed)
+    if generator is not None:
+        budget = parse_budget(budget_text)
+        if dry_run:
+            bare = min(int((~base.askable).sum()), limit or len(base))
+            calls = bare * (1 + per_paragraph)
+            out.print(f"At most {calls:,} calls for {bare:,} paragraphs that have no question, until {budget} is used.")
+            write_json({"dry_run": {"calls": calls, "paragraphs": bare, "budget": str(budget)}}, json_path)
+            return
+        told = progress_console()
+        found = generate_questions(
+            base,
+            resolve(generator).name,
+            checker=resolve(checker).name if checker else None,
+            per_paragraph=per_paragraph,
+            limit=limit,
+            budget=budget,
+            prices=prices,
+            concurrency=concurrency,
+            progress=lambda done, total: told.print(f"{done:,} of {total:,} paragraphs", soft_wrap=True),
+            rng=rng,
+        )
+    else:
+        found = report_questions(base)
+    if confirm is not None:
+        folder = confirm_questions(base, confirm, rng=rng)
+        out.print(f"Next: richter label {folder} (level 0: the key is right by the text; any other: it is bad)")
+    out.print(
+        f"{path}: {found.kept:,} questions about {found.paragraphs:,} paragraphs, of {found.written:,} written."
+        + ("" if found.complete else " The budget ended before the base did.")
+    )
+    if found.rejected:
+        out.print("Rejected: " + ", ".join(f"{count:,} {reason}" for reason, count in found.rejected.items()) + ".")
+    if found.stale:
+        out.print(f"{found.stale:,} were written for texts that the base has no longer: they are not asked.")
+    checked = read_key_check(path)
+    out.print(str(checked) if checked else "Nobody has confirmed a key yet: --confirm 60 draws a sample.")
+    for q in [q for q in base.stored if q.rejected and q.question.wordings][:rejects]:
+        said = f"{q.rejected}: {q.question.wordings[0]} -> {q.question.answer}"
+        out.print(printable(said, limit=300), soft_wrap=True)
+    write_json(found.to_dict() | {"base": str(path), "keys": checked}, json_path)
 
 
 @kb.command("show")

@@ -7,11 +7,20 @@ from typing import Any, get_args
 import click
 from rich.table import Table
 
-from richter.ascent import STRATEGIES, RateRatio, SearchSettings, StepSummary, rate_ratio, read_search, run_search
+from richter.ascent import (
+    STRATEGIES,
+    RateRatio,
+    SearchSettings,
+    StepSummary,
+    estimate_search,
+    rate_ratio,
+    read_search,
+    run_search,
+)
 from richter.audit import name_conditions
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
-from richter.cli._prices import price_options
+from richter.cli._prices import price_options, say_prices
 from richter.cli._progress import downloading, money
 from richter.cli._search_again import cross, explain, retest
 from richter.cli._search_show import print_search, show
@@ -30,11 +39,11 @@ def search() -> None:
     \b
     Examples:
       richter kb build facts -o facts.kb
-      richter search run sea1 --model smollm2 --kb facts.kb --budget 3000calls --questions 1 --phrasings 3
-      richter search run rnd1 --model smollm2 --kb facts.kb --budget 3000calls --questions 1 --phrasings 3 \\
-          --strategy random
-      richter search show sea1
-      richter search compare sea1 rnd1
+      richter search run one --model smollm2 --kb facts.kb --budget 3000calls
+      richter search run rnd --model smollm2 --kb facts.kb --budget 3000calls --strategy random
+      richter search show one
+      richter search compare one rnd
+      richter export one --failing --to promptfoo -o regressions.yaml
     The same `search run` again resumes, in the middle of a step too.
     """
 
@@ -44,15 +53,33 @@ def search() -> None:
 @click.option("--model", required=True, help="The model to test.")
 @click.option("--kb", "base_path", required=True, type=click.Path(path_type=Path), help="The base, from `richter kb`.")
 @click.option("--budget", "budget_text", required=True, help="3000calls, 2Mtok or 5usd, over the whole run.")
-@click.option("--strategy", type=click.Choice(STRATEGIES), default="sea", show_default=True)
-@click.option("--style", type=click.Choice(["chat", "cloze"]), default=None, help="Default: cloze for local models.")
+@click.option(
+    "--strategy",
+    type=click.Choice(STRATEGIES),
+    default="modes",
+    show_default=True,
+    help="modes: many kinds of failure; sea: the highest error (the paper's); random: no search.",
+)
+@click.option(
+    "--style",
+    type=click.Choice(["chat", "choice", "cloze"]),
+    help="choice: options listed; chat: the question alone; cloze. Default: cloze for local models, else choice.",
+)
+@click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True)
 @click.option("--xi", type=click.FloatRange(0, 1, max_open=True), default=0.5, show_default=True, help="Source error.")
 @click.option("--gamma", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Cumulative error to keep.")
 @click.option("--no-prune", is_flag=True, help="Keep every source.")
 @click.option("--neighbours", type=click.IntRange(1), default=50, show_default=True, help="Retrieved per source.")
 @click.option("--batch", type=click.IntRange(1), default=40, show_default=True, help="Paragraphs per step.")
-@click.option("--questions", type=click.IntRange(1), default=5, show_default=True, help="Per paragraph, at most.")
-@click.option("--phrasings", type=click.IntRange(1), default=5, show_default=True, help="Wordings of each question.")
+@click.option("--questions", type=click.IntRange(1), default=1, show_default=True, help="Per paragraph, at most.")
+@click.option("--phrasings", type=click.IntRange(1), default=3, show_default=True, help="Wordings of each question.")
+@click.option(
+    "--wordings",
+    type=click.Choice(["wrong", "all"]),
+    default="wrong",
+    show_default=True,
+    help="Other wordings: only of what was answered wrongly, or of all (the paper's).",
+)
 @click.option(
     "--uniform", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="Share drawn for the base's rate."
 )
@@ -65,7 +92,13 @@ def search() -> None:
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--steps", type=click.IntRange(1), default=None, help="Stop after this many steps.")
-@click.option("--max-tokens", type=click.IntRange(1), default=64, show_default=True, help="Of an answer.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1),
+    default=256,
+    show_default=True,
+    help="Of an answer; doubled up to 8192 where one is cut off.",
+)
 @click.option("--generator", help="A model that writes questions where the base has none, and tasks; its calls count.")
 @click.option(
     "--embedding",
@@ -86,6 +119,7 @@ def run_command(
     budget_text: str,
     strategy: str,
     style: str | None,
+    temperature: float,
     xi: float,
     gamma: float,
     no_prune: bool,
@@ -93,6 +127,7 @@ def run_command(
     batch: int,
     questions: int,
     phrasings: int,
+    wordings: str,
     uniform: float,
     start: str,
     retrieval: str | None,
@@ -120,6 +155,7 @@ def run_command(
             "batch": batch,
             "questions": questions,
             "phrasings": phrasings,
+            "wordings": wordings,
             "uniform": uniform,
             "start": start,
             "retrieval": retrieval or usual_retrieval(base),
@@ -127,23 +163,33 @@ def run_command(
         }
     )
     budget = parse_budget(budget_text)
-    style = style or ("cloze" if resolve(model).backend == "local" else "chat")
-    (condition,) = name_conditions([model], decoding=Decoding(max_tokens=max_tokens), style=style)
+    style = style or ("cloze" if resolve(model).backend == "local" else "choice")
+    decoding = Decoding(max_tokens=max_tokens)
+    (condition,) = name_conditions([model], temperatures=[temperature], decoding=decoding, style=style)
     out = console(json_path)
     if dry_run:
-        per = questions * phrasings
-        out.print(
-            f"At most {per} calls for each of {int(base.askable.sum()):,} paragraphs, {batch} paragraphs a step, "
-            f"until {budget} is used."
+        plan = estimate_search(
+            base,
+            condition,
+            settings,
+            budget=budget,
+            prices=prices,
+            generator=resolve(generator).name if generator else None,
         )
-        write_json({"dry_run": {"budget": str(budget), "calls_per_paragraph": per}}, json_path)
+        out.print(str(plan), soft_wrap=True)
+        say_prices(out, prices)
+        write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)
         return
     progress = progress_console()
+    line = progress.status("asking")
 
     def watch(step: StepSummary) -> None:
         progress.print(f"step {_step_line(step)}", soft_wrap=True)
 
-    with open_engine(engine, workers=workers) as where, downloading("fetching SmolLM2") as download:
+    def within(step: int, answered: int, asked: int) -> None:
+        line.update(f"step {step}: {answered:,} of {asked:,} answers")
+
+    with open_engine(engine, workers=workers) as where, downloading("fetching SmolLM2") as download, line:
         summary = run_search(
             run,
             base,
@@ -158,6 +204,7 @@ def run_command(
             embedder=open_embedder(embedding_path) if embedding_path else None,
             context_tokens=4096 if generator else 1024,
             watch=watch,
+            progress=within,
             download=download,
             engine=where,
         )
@@ -170,7 +217,7 @@ def run_command(
 @click.argument("runs", nargs=-1, required=True, type=run_place)
 @json_option
 def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
-    """Compare searches: errors per answer, sources, categories and cost, side by side.
+    """Compare searches: wrong questions per question asked, categories (and as if all were alike large) and cost.
 
     One run of each says nothing of chance: wordings of a question and neighbours of a paragraph fail together. Compare
     several seeds: with at least two searches of a strategy and two random ones the ratio has an interval.
@@ -179,7 +226,7 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
     out = console(json_path)
     if len({(s.model, s.base["name"]) for _, s in found}) > 1:
         out.print("These runs differ in model or base as well as in strategy: the ratios compare both.")
-    table = Table("run", "strategy", "answers", "wrong", "per answer", "sources", "categories", "cost")
+    table = Table("run", "strategy", "answers", "wrong", "per answer", "categories", "effective", "cost")
     rows = []
     for path, s in found:
         if not s.answers:
@@ -188,7 +235,7 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
         cost = money(s.spent.money_usd, s.spent.unpriced)
         table.add_row(
             *(printable(path.name, limit=24), s.strategy, f"{s.answers:,}", f"{s.errors_found:,}", f"{rate:.3f}"),
-            *(str(s.sources_found), str(s.distinct_categories), cost),
+            *(str(s.distinct_categories), f"{s.effective_categories or 0:.1f}", cost),
         )
         rows.append({"run": str(path), "errors_per_answer": rate, **s.to_dict()})
     out.print(table)

@@ -207,11 +207,18 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
     """What was found in sentences, and with `table` step by step and by cost."""
     out = console(json_path)
     s = summary
-    share = f" ({s.errors_found / s.answers:.0%} of {s.answers:,} answers)" if s.answers else ""
+    share = f" ({s.errors_found / s.answers:.0%} of {s.answers:,})" if s.answers else ""
+    effective = f", as diverse as {s.effective_categories:.1f} equally large ones" if s.effective_categories else ""
     out.print(
-        f"{s.strategy} found {s.errors_found:,} errors of {printable(s.model)}{share} in {s.sources_found:,} failing "
-        f"paragraphs of {s.distinct_categories:,} categories."
+        f"{s.strategy} found {s.errors_found:,} different questions that {printable(s.model)} answers wrongly{share}, "
+        f"in {s.distinct_categories:,} categories{effective}."
     )
+    if s.reworded:
+        out.print(
+            f"{s.confirmed:,} of {s.reworded:,} that were asked in other words fail in at least half of them too."
+        )
+    if s.keys is not None:
+        out.print(str(s.keys))
     rate, limits = _rate_cells(s.population)
     if s.population.error_rate is None:
         drawn = (
@@ -226,9 +233,17 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
     if "index" in s.base:
         out.print(IndexInfo.from_dict(s.base["index"]).sentence())
     cost = money(s.spent.money_usd, s.spent.unpriced)
-    out.print(f"Spent {s.spent.calls:,} calls, {s.spent.tokens:,} tokens, {cost} of {s.budget}.")
-    if s.failed or s.unfinished or s.refused:
-        out.print(f"{s.failed} calls failed, {s.refused} refusals, {s.unfinished} paragraphs unfinished.")
+    each = f" ({s.spent.calls / s.errors_found:.1f} calls for each wrong question)" if s.errors_found else ""
+    out.print(f"Spent {s.spent.calls:,} calls{each}, {s.spent.tokens:,} tokens, {cost} of {s.budget}.")
+    aside = {
+        "refused": s.refused,
+        "cut off": s.truncated,
+        "empty": s.empty,
+        "failed calls": s.failed,
+        "paragraphs unfinished": s.unfinished,
+    }
+    if any(aside.values()):
+        out.print(f"Neither right nor wrong: {', '.join(f'{n:,} {what}' for what, n in aside.items() if n)}.")
     dropped = {reason: count for reason, count in s.dropped.items() if count}
     if dropped:
         reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items())

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from richter.knowledge._ingest import *
     from richter.knowledge._lance import *
     from richter.knowledge._retrieve import *
+    from richter.knowledge._stored import *
     from richter.knowledge._topk import *
 
 lazy(__name__)

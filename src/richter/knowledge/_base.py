@@ -20,6 +20,7 @@ from richter.knowledge._embed import EMBEDDING, Embed, embed
 from richter.knowledge._ingest import as_documents
 from richter.knowledge._pipeline import prepared_blocks
 from richter.knowledge._prepare import Prepared, key_of
+from richter.knowledge._stored import StoredQuestion, append_stored, read_stored
 from richter.records import Document, Paragraph, Question, Result
 
 __all__ = ["BaseInfo", "KnowledgeBase", "add_documents", "open_base", "write_base"]
@@ -317,10 +318,14 @@ def open_base(path: str | Path, *, embedding: str | None = None) -> "KnowledgeBa
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KnowledgeBase:
-    """A finished base. Paragraphs are known by their row number, documents by theirs."""
+    """A finished base. Paragraphs are known by their row number, documents by theirs.
+
+    `lines` holds it to the first so many of the questions that were written for it since it was built.
+    """
 
     folder: Path
     info: BaseInfo
+    lines: int | None = None
 
     def __len__(self) -> int:
         return self.info.paragraphs
@@ -371,8 +376,32 @@ class KnowledgeBase:
 
     @cached_property
     def askable(self) -> NDArray[np.bool_]:
-        """Which paragraphs have a question."""
-        return np.asarray(self._table("paragraphs", "asks")["asks"].to_numpy() > 0)
+        """Which paragraphs have a question, their own or one that was written for them."""
+        found = np.asarray(self._table("paragraphs", "asks")["asks"].to_numpy() > 0).copy()
+        found[[q.row for q in self.stored if not q.rejected and q.row < len(found)]] = True
+        return found
+
+    @cached_property
+    def stored(self) -> list[StoredQuestion]:
+        """The questions that were written for it, rejected ones too."""
+        return read_stored(self.folder, self.lines)
+
+    @cached_property
+    def _by_row(self) -> dict[int, list[StoredQuestion]]:
+        found: dict[int, list[StoredQuestion]] = {}
+        for question in self.stored:
+            found.setdefault(question.row, []).append(question)
+        return found
+
+    def add_questions(self, questions: Sequence[StoredQuestion]) -> None:
+        """Keep questions that were written for it, for every search to come."""
+        append_stored(self.folder, questions)
+        for question in questions:
+            self.stored.append(question)
+            own = self._by_row.setdefault(question.row, [])
+            if question not in own:
+                own.append(question)
+            self.askable[question.row] |= not question.rejected
 
     def paragraphs(self, rows: Sequence[int]) -> list[Paragraph]:
         """Whole paragraphs by row number."""
@@ -380,7 +409,7 @@ class KnowledgeBase:
         wanted = pl.DataFrame({"row": list(rows)}, schema={"row": pl.UInt32})
         found = frame.with_row_index("row").join(wanted.lazy().unique(), on="row", how="semi").collect()
         table = {row["row"]: row for row in found.iter_rows(named=True)}
-        return [_paragraph(table[int(row)]) for row in rows]
+        return [_paragraph(table[int(row)], self._by_row.get(int(row), ())) for row in rows]
 
     def titles(self) -> list[str]:
         """The titles of the documents."""
@@ -391,10 +420,14 @@ class KnowledgeBase:
         return int(np.searchsorted(self.first_rows, row, side="right")) - 1
 
 
-def _paragraph(row: Mapping[str, Any]) -> Paragraph:
+def _paragraph(row: Mapping[str, Any], stored: Sequence[StoredQuestion]) -> Paragraph:
+    key = f"{key_of(row['text']):016x}" if stored else ""
     return Paragraph(
         text=row["text"],
         category=row["category"],
         attributes=json.loads(row["attributes"]),
-        questions=tuple(Question.from_dict(q) for q in json.loads(row["questions"])),
+        questions=(
+            *(Question.from_dict(q) for q in json.loads(row["questions"])),
+            *(q.question for q in stored if not q.rejected and q.key == key),
+        ),
     )

@@ -8,17 +8,20 @@ from richter.records import Condition, Decoding, Item
 
 __all__ = ["messages_for"]
 
+LETTERS = "ABCDEFGHIJ"
+
 
 def messages_for(item: Item, condition: Condition) -> tuple[list[Message], Decoding]:
     """The messages and decoding of one question.
 
-    `chat` sends the prompt (after the system prompt). `cloze` sends two solved sentences of the same relation and the
-    item's stem as raw text, and holds the answer to the item's options by their text: small models choose far better
-    so than between letters or listed options.
+    `chat` sends the prompt (after the system prompt). `choice` lists the item's options under letters, in the order
+    that the item has them; an item without options is asked as in `chat`. `cloze` sends two solved sentences of the
+    same relation and the item's stem as raw text, and holds the answer to the item's options by their text: small
+    models choose far better so than between letters or listed options.
     """
-    if condition.style == "chat":
+    if condition.style != "cloze":
         system = [{"role": "system", "content": condition.system}] if condition.system else []
-        return [*system, {"role": "user", "content": item.prompt}], condition.decoding
+        return [*system, {"role": "user", "content": _asked(item, condition.style)}], condition.decoding
     if not (item.stem and item.options):
         raise InputError(
             f"Item {item.id!r} has no cloze stem or no options, which --style cloze needs.",
@@ -27,3 +30,10 @@ def messages_for(item: Item, condition: Condition) -> tuple[list[Message], Decod
     text = "\n".join([*item.shots, item.stem])
     decoding = dataclasses.replace(condition.decoding, choices=tuple(f" {option}" for option in item.options))
     return [{"role": "text", "content": text}], decoding
+
+
+def _asked(item: Item, style: str) -> str:
+    if style == "chat" or not 2 <= len(item.options) <= len(LETTERS):
+        return item.prompt
+    listed = "\n".join(f"{letter}. {option}" for letter, option in zip(LETTERS, item.options, strict=False))
+    return f'{item.prompt}\n\n{listed}\n\nOne option is right. End your reply with a line "Answer: " and its letter.'

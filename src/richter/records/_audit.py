@@ -71,7 +71,7 @@ class Condition(Result):
     model: str
     decoding: Decoding = dataclasses.field(default_factory=Decoding)
     system: str = ""
-    style: Literal["chat", "cloze"] = "chat"
+    style: Literal["chat", "choice", "cloze"] = "chat"
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "Condition":

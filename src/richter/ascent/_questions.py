@@ -1,0 +1,227 @@
+"""Questions as part of a base: written once by a model, checked by a second reading, confirmed by people."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from richter.ascent._generate import CHECK, GENERATION, check_messages, generation_messages, read_check, read_questions
+from richter.ascent._session import check_models, replies, with_models
+from richter.errors import BudgetExhausted, TooFewErrors
+from richter.knowledge import KnowledgeBase, StoredQuestion
+from richter.knowledge._prepare import key_of
+from richter.llm import Asker, Budget, Model, Price, read_prices
+from richter.records import Answer, Condition, Interval, Item, Paragraph, Question, Result
+from richter.stats import wilson
+from richter.store import Call, Spent, has_ledger, open_ledger
+
+__all__ = [
+    "KeyCheck",
+    "QuestionReport",
+    "confirm_questions",
+    "generate_questions",
+    "read_key_check",
+    "report_questions",
+]
+
+CALLS, CONFIRM = "questions.run", "confirm.run"  # folders of a base: the calls that were paid for, people's readings
+AT_ONCE = 200  # paragraphs whose questions are on disk before the next are begun
+KEY = Condition(name="key", model="key")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionReport(Result):
+    """What came of writing questions: those that a base has now, and why others are not asked."""
+
+    paragraphs: int
+    written: int
+    kept: int
+    rejected: Mapping[str, int]
+    stale: int  # written for a text that the base has no longer
+    spent: Spent | None = None
+    complete: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class KeyCheck(Result):
+    """The share of a base's questions whose key people found bad, with Wilson's interval over the questions drawn."""
+
+    derived: ClassVar = ("share",)
+
+    n: int
+    bad: int
+    interval: Interval
+
+    @property
+    def share(self) -> float:
+        """The estimated share."""
+        return self.bad / self.n
+
+    def __str__(self) -> str:
+        limits = f"{self.interval.low:.1%} to {self.interval.high:.1%}"
+        return f"People found {self.bad} of {self.n} generated keys bad ({self.share:.1%}, 95%: {limits})."
+
+
+async def write_questions(
+    base: KnowledgeBase,
+    rows: Sequence[int],
+    asker: Asker,
+    generator: Model,
+    *,
+    per_paragraph: int,
+    checker: Model | None = None,
+) -> Counter[str]:
+    """Write questions for paragraphs of a base into it; returns how many were rejected, by reason.
+
+    Each is read a second time with the text in view, by `checker` (the generator unless given): kept are those of which
+    exactly the key is right by the text and is not given away.
+    """
+    titles = base.titles()
+    paragraphs = base.paragraphs(rows)
+    asks = [
+        (generation_messages(p, title=_title(titles[base.document_of(row)], p), questions=per_paragraph), GENERATION)
+        for row, p in zip(rows, paragraphs, strict=True)
+    ]
+    written: list[tuple[int, Paragraph, Question | None, str]] = []
+    for row, paragraph, reply in zip(rows, paragraphs, await replies(asker, generator, asks), strict=True):
+        found = read_questions(reply, paragraph, limit=per_paragraph)
+        written += [(row, paragraph, question, reason) for question, reason in found]
+    reader = checker or generator
+    good = [(p, question) for _, p, question, reason in written if question is not None and not reason]
+    checks = await replies(asker, reader, [(check_messages(p, q), CHECK) for p, q in good])
+    reasons = iter([read_check(reply, q) for (_, q), reply in zip(good, checks, strict=True)])
+    kept = []
+    for row, paragraph, question, reason in written:
+        why = reason if question is None or reason else next(reasons)
+        kept.append(
+            StoredQuestion(
+                row=row,
+                key=f"{key_of(paragraph.text):016x}",
+                question=question or Question(answer=""),
+                generator=generator.name,
+                checker=reader.name if question is not None and not reason else "",
+                rejected=why,
+            )
+        )
+    base.add_questions(kept)
+    return Counter(q.rejected for q in kept if q.rejected)
+
+
+def _title(title: str, paragraph: Paragraph) -> str:
+    section = str(paragraph.attributes.get("section") or "")
+    return f"{title} > {section}" if section and not section.startswith(title) else section or title
+
+
+def generate_questions(
+    base: KnowledgeBase,
+    generator: str,
+    *,
+    checker: str | None = None,
+    per_paragraph: int = 2,
+    limit: int | None = None,
+    budget: Budget,
+    prices: Mapping[str, Price] | None = None,
+    concurrency: int = 64,
+    progress: Callable[[int, int], None] | None = None,
+    rng: np.random.Generator,
+) -> QuestionReport:
+    """Write questions for the paragraphs of a base that have none, `limit` of them drawn at random, or all.
+
+    What was paid for is kept in the base (`questions.run`), and what was written in `questions.jsonl`: the same again
+    goes on where it stopped, at the budget too.
+    """
+    asked = {q.row for q in base.stored}
+    bare = [int(row) for row in rng.permutation(np.flatnonzero(~base.askable)) if int(row) not in asked][:limit]
+    prices = read_prices() if prices is None else prices
+    priced = check_models(list(dict.fromkeys([generator, checker or generator])), budget, prices)
+    complete = True
+
+    async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
+        nonlocal complete
+        for start in range(0, len(bare), AT_ONCE):
+            rows = bare[start : start + AT_ONCE]
+            try:
+                await write_questions(
+                    base,
+                    rows,
+                    asker,
+                    opened[generator],
+                    per_paragraph=per_paragraph,
+                    checker=opened[checker] if checker else None,
+                )
+            except BudgetExhausted:
+                complete = False
+                return
+            if progress is not None:
+                progress(start + len(rows), len(bare))
+
+    with open_ledger(base.folder / CALLS, mode="write") as ledger:
+        with_models(
+            ledger, priced, work, budget=budget, prices=prices, concurrency=concurrency, slots=4, context_tokens=4096
+        )
+        spent = ledger.spent()
+    return dataclasses.replace(report_questions(base), spent=spent, complete=complete)
+
+
+def report_questions(base: KnowledgeBase) -> QuestionReport:
+    """What a base's file of questions holds."""
+    rows = sorted({q.row for q in base.stored if q.row < len(base)})
+    keys = {row: f"{key_of(p.text):016x}" for row, p in zip(rows, base.paragraphs(rows), strict=True)}
+    stale = sum(keys.get(q.row) != q.key for q in base.stored)
+    return QuestionReport(
+        paragraphs=len(rows),
+        written=len(base.stored),
+        kept=sum(not q.rejected and keys.get(q.row) == q.key for q in base.stored),
+        rejected=dict(Counter(q.rejected for q in base.stored if q.rejected).most_common()),
+        stale=stale,
+    )
+
+
+def confirm_questions(base: KnowledgeBase, n: int, *, rng: np.random.Generator) -> Path:
+    """Draw `n` of a base's questions at random into a run that people label: is the key right by the text?
+
+    The run's only condition is the key. `richter label` on it: level 0 says that the key is right, any other that it is
+    bad. The sample grows when more are asked for; it is never drawn anew.
+    """
+    kept = [q for q in base.stored if not q.rejected]
+    if not kept:
+        raise TooFewErrors(f"{base.folder} has no questions to confirm.", n=0, needed=1)
+    folder = base.folder / CONFIRM
+    with open_ledger(folder, mode="write") as ledger:
+        there = {item.id for item in ledger.items()}
+        texts = dict(zip([q.row for q in kept], base.paragraphs([q.row for q in kept]), strict=True))
+        items: list[Item] = []
+        calls: list[Call] = []
+        for i in rng.permutation(len(kept)):
+            q = kept[int(i)]
+            name = f"{q.key}.{kept.index(q)}"
+            if len(there) + len(items) >= n or name in there:
+                continue
+            options = "\n".join(f"- {option}" for option in sorted([q.question.answer, *q.question.wrong]))
+            prompt = f"{texts[q.row].text}\n\n{q.question.wordings[0]}\n{options}"
+            items.append(Item(id=name, prompt=prompt, reference=q.question.answer, domain=texts[q.row].category))
+            answer = Answer(text=q.question.answer, item=name, condition=KEY.name, finish="stop", money_usd=0.0)
+            calls.append(Call(key=f"key {name}", model=KEY.model, request=prompt, answer=answer))
+        ledger.add_items(items)
+        ledger.add_conditions([KEY])
+        ledger.add_calls(calls)
+    return folder
+
+
+def read_key_check(folder: str | Path, *, level: float = 0.95) -> KeyCheck | None:
+    """What people said of the keys of the base in a folder; None where nobody has."""
+    run = Path(folder) / CONFIRM
+    if not run.is_dir() or not has_ledger(run):
+        return None
+    with open_ledger(run) as ledger:
+        said: dict[str, list[float]] = {}
+        for rating in ledger.ratings(kind="human"):
+            if rating.severity is not None:
+                said.setdefault(rating.item, []).append(rating.severity)
+    if not said:
+        return None
+    bad = sum(float(np.median(own)) > 0 for own in said.values())
+    return KeyCheck(n=len(said), bad=bad, interval=wilson(bad, len(said), level=level))

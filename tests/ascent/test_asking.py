@@ -1,0 +1,89 @@
+"""How a search asks: options shown, what is neither right nor wrong, tokens doubled, parameters that servers refuse."""
+
+import json
+
+import pytest
+from aiohttp import web
+
+from helpers.server import FakeApi
+from helpers.small_base import small_base
+from richter.ascent import SearchSettings, grade, run_search
+from richter.llm import parse_budget
+from richter.records import Answer, Condition, Decoding, Item
+from richter.store import open_ledger
+
+ITEM = Item(id="0.0.0", prompt="Who?", reference="Ann Bell", options=("Tom", "Ann Bell", "Sue", "Jim"))
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "style", "verdict"),
+    [
+        ("Answer: B", "stop", "choice", "right"),
+        ("Answer: A", "stop", "choice", "wrong"),
+        ("I am sorry, I cannot help with that.", "stop", "choice", "refused"),
+        ("Let me think about Tom and Sue and", "length", "choice", "truncated"),
+        ("", "length", "choice", "truncated"),
+        ("  ", "stop", "choice", "empty"),
+        ("It was Ann Bell.", "stop", "chat", "right"),
+        ("It was Tom.", "stop", "chat", "wrong"),
+        ("I do not know.", "stop", "chat", "refused"),
+        ("The history of the mill begins", "length", "chat", "truncated"),
+        ("It was Ann Bell, who in the year", "length", "chat", "right"),
+        ("Tom", "stop", "cloze", "wrong"),
+    ],
+)
+def test_what_an_answer_is_by_hand(text, finish, style, verdict):
+    assert grade(ITEM, Answer(text=text, finish=finish), style) == verdict
+
+
+class Thinking(FakeApi):
+    """A reasoning model behind a server that takes neither a temperature nor a token limit under its old name."""
+
+    needs = 700
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        self.bodies.append(body)
+        for name in ("temperature", "max_tokens"):
+            if name in body:
+                said = f"Unsupported parameter: '{name}' is not supported with this model."
+                if name == "max_tokens":
+                    said += " Use 'max_completion_tokens' instead."
+                return web.json_response({"error": {"message": said, "param": name}}, status=400)
+        prompt = body["messages"][-1]["content"]
+        done = body["max_completion_tokens"] >= self.needs
+        options = {line[3:]: line[0] for line in prompt.splitlines() if line[1:3] == ". "}
+        wrong = prompt.split()[1] in ("D2", "D3")
+        letter = next(at for text, at in options.items() if text.startswith("wrong") == wrong)
+        choice = {
+            "index": 0,
+            "finish_reason": "stop" if done else "length",
+            "message": {"role": "assistant", "content": f"Answer: {letter}" if done else ""},
+        }
+        usage = {"prompt_tokens": 20, "completion_tokens": min(self.needs, body["max_completion_tokens"])}
+        return web.json_response({"id": str(len(self.bodies)), "choices": [choice], "usage": usage})
+
+
+def test_a_reasoning_model_gets_the_tokens_it_needs_and_is_graded_by_its_choice(tmp_path):
+    base = small_base(tmp_path / "kb", questions=1)
+    with Thinking() as api:
+        condition = Condition(name="thinks", model=api.model, decoding=Decoding(max_tokens=256), style="choice")
+        settings = SearchSettings(batch=20, phrasings=2)
+        found = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("400calls"), steps=3)
+        again = run_search(tmp_path / "run", base, condition, settings, budget=parse_budget("400calls"), steps=3)
+    assert found.to_dict() == again.to_dict()
+    assert found.answers == 60  # every question has an answer: at 256 and 512 tokens it was cut off, at 1024 it ends
+    assert (found.truncated, found.empty, found.refused, found.failed) == (0, 0, 0, 0)
+    with open_ledger(tmp_path / "run") as ledger:
+        rows = {item.id for item in ledger.items()}
+        wrong = [item for item in ledger.items() if item.id.endswith(".0") and item.prompt.split()[1] in ("D2", "D3")]
+        said = ledger.note("servers")["said"]
+    assert found.errors_found == len(wrong) > 0
+    assert found.reworded == found.confirmed == found.errors_found  # the other wording of those alone was asked
+    assert len(rows) == 60 + found.errors_found
+    first = 20  # of the first step, each of which was cut off twice; after that the limit is known
+    assert found.spent.calls <= len(rows) + 2 * first + 70  # and attempts that the server refused, once each in flight
+    assert any("temperature" in line for line in said)
+    shown = json.dumps(api.bodies[-1])
+    assert "A. " in shown
+    assert "D. " in shown
