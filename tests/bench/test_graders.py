@@ -35,6 +35,7 @@ def item(reference: str, *, prompt: str = "Q?", **fields: object) -> Item:
         ("Paris", "says", ["It is Paris.", "PARIS"], ["Rome", "I do not know whether it is Paris."]),
         ("R. H. Thomson", "says", ["by R.H. Thomson"], ["by Thompson"]),
         ("Dr. Jesse Bennett", "says", ["Jesse Bennett did"], ["Jesse Owens"]),
+        ("the mid-10th century BCE", "says", ["in the 10th century BC"], ["in the 11th century BC", "mid-century"]),
         ("Rachel Sarah Bilson", "says", ["Rachel Bilson"], ["Rachel Green"]),
         ("attack on Pearl Harbor", "says", ["the attack on the naval base at Pearl Harbor"], ["an attack on Hawaii"]),
     ],
@@ -99,7 +100,7 @@ def test_free_answers_against_labels_of_people() -> None:
     labels = [r["label"] == "True" for r in rows]
     missed = sum(y and not g for g, y in zip(grades, labels, strict=True))
     granted = sum(g and not y for g, y in zip(grades, labels, strict=True))  # type: ignore[misc]
-    assert (missed, granted) == (8, 12)
+    assert (missed, granted) == (7, 12)
 
 
 @pytest.mark.parametrize(

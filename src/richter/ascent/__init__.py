@@ -5,15 +5,18 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.ascent._categories import *
     from richter.ascent._clusters import *
     from richter.ascent._cross import *
     from richter.ascent._explain import *
     from richter.ascent._export import *
+    from richter.ascent._failing import *
     from richter.ascent._field import *
     from richter.ascent._graph import *
     from richter.ascent._map import *
     from richter.ascent._outcome import *
     from richter.ascent._patterns import *
+    from richter.ascent._pilot import *
     from richter.ascent._population import *
     from richter.ascent._predict import *
     from richter.ascent._propose import *

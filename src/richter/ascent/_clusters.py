@@ -22,23 +22,27 @@ MOST = 12
 COMPONENTS = 20  # distances in hundreds of dimensions are all alike
 TRIED = 400  # points by which the number of clusters is chosen, at most
 RESTARTS = 3
+NEIGHBOURS = 10
+LOOKED_AT = 2000  # points asked about by which nearness is tested, at most
 PRIOR = 10.0  # paragraphs' worth of prior in a term's log-odds
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering(Result):
-    """The cluster of each vector (from 0, the largest first), and what speaks for there being several.
+    """The cluster of each failing vector (from 0, the largest first), and what speaks for there being any.
 
-    `silhouette` is the best mean silhouette over 2 to 12 clusters; `p_value` compares it with clouds of the same
-    covariance and no clusters. Where it exceeds 1 - level all labels are 0: one cloud. None where every point
-    is alike.
+    `near` is the share of failing ones among the ten nearest neighbours, of those asked about, of a failing one;
+    `near_at_random` what it is on average where errors fall at random on the same asked points, and `p_value` how often
+    it is then at least as high. Where that exceeds 1 - level all labels are 0. `silhouette` is the best mean silhouette
+    over 2 to 12 clusters, by which their number is chosen. None where every point is alike.
     """
 
     labels: tuple[int, ...]
     clusters: int
     silhouette: float | None
-    silhouettes_of_one_cloud: tuple[float, ...]
+    near: float | None
+    near_at_random: float | None
     p_value: float | None
 
 
@@ -53,30 +57,30 @@ class Term(Result):
 
 
 def cluster_vectors(
-    vectors: ArrayLike, *, level: float = 0.95, n_resamples: int = 39, rng: np.random.Generator
+    vectors: ArrayLike, fails: ArrayLike, *, level: float = 0.95, n_resamples: int = 199, rng: np.random.Generator
 ) -> Clustering:
-    """k-means on the first 20 principal components, the number of clusters being that of the highest silhouette.
+    """Clusters of the failing ones of the points that were asked about, where they lie closer than chance.
 
-    k-means cuts any cloud into pieces, so the same is done to `n_resamples` Gaussian clouds with the same variances
-    along the components: p = (1 + those with a silhouette at least as high) / (1 + n_resamples). Clusters are told
-    only where p is at most 1 - level. The reference is one shape of structureless cloud; a bent or skewed cloud can
-    pass for several.
+    The test is on the points that were asked about, which the search chose: it puts the errors on them at random,
+    `n_resamples` times, and compares the share of failing neighbours of a failing point,
+    p = (1 + those with a share at least as high) / (1 + n_resamples). Under errors at random an answer does not depend
+    on the answers before it, whatever the search made of those, so that p holds its level. Clusters are told only where
+    p is at most 1 - level: k-means on the first 20 principal components of the failing ones, their number being that
+    of the highest silhouette. How many there are is a description, not a test.
     """
-    x = np.asarray(vectors, dtype=np.float64)
-    n = len(x)
+    x, failing = np.asarray(vectors, dtype=np.float64), np.asarray(fails, dtype=np.bool_)
+    n = int(failing.sum())
     if n < SMALLEST:
         raise TooFewErrors(f"{n} failing paragraphs are too few to look for clusters in.", n=n, needed=SMALLEST)
-    scores, shares = principal_components(x, COMPONENTS)
+    own = x[failing]
+    scores, shares = principal_components(own, COMPONENTS)
     scores = scores[:, shares > 1e-9]
-    if not scores.shape[1]:
-        return Clustering(labels=(0,) * n, clusters=1, silhouette=None, silhouettes_of_one_cloud=(), p_value=None)
-    tried = scores[rng.choice(n, min(n, TRIED), replace=False)]
-    most = min(MOST, len(tried) // 5)
-    seen, count = _best(tried, most, rng)
-    spread = tried.std(axis=0)
-    clouds = tuple(_best(rng.standard_normal(tried.shape) * spread, most, rng)[0] for _ in range(n_resamples))
-    p_value = (1 + sum(cloud >= seen for cloud in clouds)) / (1 + n_resamples)
     labels = np.zeros(n, dtype=np.int64)
+    if not scores.shape[1]:
+        return Clustering(labels=(0,) * n, clusters=1, silhouette=None, near=None, near_at_random=None, p_value=None)
+    near, at_random, p_value = _nearness(x, failing, n_resamples, rng)
+    tried = scores[rng.choice(n, min(n, TRIED), replace=False)]
+    seen, count = _best(tried, min(MOST, len(tried) // 5), rng)
     if p_value <= 1 - level:
         found = _kmeans(scores, count, rng)
         labels = _largest_first(labels if found is None else found)
@@ -84,9 +88,30 @@ def cluster_vectors(
         labels=tuple(int(label) for label in labels),
         clusters=int(labels.max()) + 1,
         silhouette=seen,
-        silhouettes_of_one_cloud=clouds,
+        near=near,
+        near_at_random=at_random,
         p_value=p_value,
     )
+
+
+def _nearness(
+    x: NDArray[np.float64], failing: NDArray[np.bool_], n_resamples: int, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """The share of failing neighbours of failing points, its mean with the errors put at random, and the p-value."""
+    if len(x) > LOOKED_AT:
+        some = rng.choice(len(x), LOOKED_AT, replace=False)
+        x, failing = x[some], failing[some]
+    k = min(NEIGHBOURS, len(x) - 1)
+    product = x @ x.T
+    np.fill_diagonal(product, -np.inf)
+    nearest = np.argpartition(-product, k - 1, axis=1)[:, :k]
+
+    def share(labels: NDArray[np.bool_]) -> float:
+        return float(labels[nearest[labels]].mean()) if labels.any() else 0.0
+
+    seen = share(failing)
+    others = np.array([share(rng.permutation(failing)) for _ in range(n_resamples)])
+    return seen, float(others.mean()), float((1 + (others >= seen - 1e-12).sum()) / (1 + n_resamples))
 
 
 def _best(x: NDArray[np.float64], most: int, rng: np.random.Generator) -> tuple[float, int]:

@@ -26,11 +26,11 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     paragraph that is not taken yet (Thompson sampling: a region is tried in proportion to the chance that it is the
     worst).
 
-    With `cover` a draw's gain is what it adds to the sum over the field of log(1 + errors near): the error of the draw
-    over 1 + the errors found near by, where near is a share of a half by the same category and of a half by the same
-    kernel of the cosine. Found counts for 1, a place of the same batch for its own expected error, so that returns
-    within a region diminish and a batch spreads over regions. Then what is looked at is drawn anywhere, not around the
-    worst.
+    With `cover` a paragraph's gain is what it adds to the sum over the field of 2 sqrt(1 + errors near): its expected
+    error over the root of 1 + the errors found near by, where near is a share of a half by the same category and of a
+    half by the same kernel of the cosine. Found counts for 1, a place of the same batch for its own expected error, so
+    that returns within a region diminish and a batch spreads over regions. Then what is looked at is drawn anywhere,
+    not around the worst, and the expected error is used, not a draw: spreading explores.
     """
     seen = np.array([row for row, error in field.errors.items() if not np.isnan(error)], dtype=np.int64)
     free = np.flatnonzero(field.free)
@@ -52,17 +52,17 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     gain = _cross(field, pool, x, codes, scale) @ weights
     failing = seen[y + level > FAILS] if cover else seen[:0]
     if cover:
-        gain = np.clip(gain + level, FLOOR, 1) / (1 + _near(field, pool, failing, scale).sum(axis=1))
+        gain = np.clip(gain + level, FLOOR, 1) / np.sqrt(1 + _near(field, pool, failing, scale).sum(axis=1))
     best = pool[np.argsort(-gain, kind="stable")[:CANDIDATES]]
 
     cross = _cross(field, best, x, codes, scale)
+    if cover:
+        mean = np.clip(cross @ weights + level, FLOOR, 1)
+        return _spread(field, best, mean, count, failing, scale)
     half = solve_triangular(factor, cross.T, lower=True)
     own = _cross(field, best, np.asarray(field.vectors[best], dtype=np.float64), field.codes[best], scale)
     spread = np.linalg.cholesky(own - half.T @ half + 1e-6 * np.eye(len(best)))
     draws = (cross @ weights)[:, None] + spread @ rng.standard_normal((len(best), count))
-    if cover:
-        mean = np.clip(cross @ weights + level, FLOOR, 1)
-        return _spread(field, best, mean, np.clip(draws + level, FLOOR, 1), failing, scale)
     chosen: dict[int, None] = {}
     for draw in draws.T:
         ranked = best[np.argsort(-draw, kind="stable")[: count + 1]]  # one of count + 1 is always free
@@ -74,16 +74,16 @@ def _spread(
     field: Field,
     rows: NDArray[np.int64],
     mean: NDArray[np.float64],
-    draws: NDArray[np.float64],
+    count: int,
     failing: NDArray[np.int64],
     scale: float,
 ) -> list[int]:
-    """For each draw in turn the row of the highest gain, given the errors found and those expected of rows before."""
+    """One after another the row of the highest gain, given the errors found and those expected of rows before."""
     covered = _near(field, rows, failing, scale).sum(axis=1)
     between = _near(field, rows, rows, scale)
     taken: list[int] = []
-    for draw in draws.T:
-        gain = draw / (1 + covered)
+    for _ in range(min(count, len(rows))):
+        gain = mean / np.sqrt(1 + covered)
         gain[taken] = -1
         taken.append(int(np.argmax(gain)))
         covered = covered + mean[taken[-1]] * between[:, taken[-1]]

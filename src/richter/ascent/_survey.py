@@ -87,9 +87,12 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
     step = {row: t for t, batch in batches.items() for row in batch}
     done = {row: outcome for row, outcome in found.items() if outcome.error is not None}
     failing = [row for row, outcome in done.items() if (outcome.error or 0.0) > settings.xi]
-    vectors = np.asarray(base.vectors[failing], dtype=np.float64)
+    asked = list(done)
+    fails = np.isin(asked, failing)
+    everything = np.asarray(base.vectors[asked], dtype=np.float64)
+    vectors = everything[fails]
     placed = map_vectors(vectors, rng=rng)
-    clustering = cluster_vectors(vectors, rng=rng)
+    clustering = cluster_vectors(everything, fails, rng=rng)
     texts = dict(zip(done, (p.text for p in base.paragraphs(list(done))), strict=True))
     of = dict(zip(failing, clustering.labels, strict=True))
     points = tuple(

@@ -206,6 +206,7 @@ def find_dates(text: str) -> list[Date]:
 _TITLES = frozenset(
     ["sir", "dr", "hon", "mr", "mrs", "ms", "prof", "professor", "king", "queen", "president", "saint", "lady", "lord"]
 )
+_ABOUT = frozenset(["mid", "early", "late", "circa", "around", "about"])  # before a century, a decade, a year
 _BETWEEN = frozenset(["and", "in", "of", "on", "at", "by", "to", "between", "from"])
 _DRESS = (
     (re.compile(r"&"), " and "),
@@ -267,6 +268,8 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
         if "".join(words) == "".join(wanted):  # "George Town" and "Georgetown"
             return True
         name = wanted[1:] if wanted[0] in _TITLES and len(wanted) > 2 else wanted
+        if len(name) > 2 and name[0] in _ABOUT and name[1].isdigit():  # "the mid-10th century BC"
+            name = name[1:]
         # Rachel Sarah Bilson: three words that are a name, of which people say the first and the last
         short = [name[0], name[2]] if len(name) == 3 and len(re.findall(r"\b[A-Z][a-z]+", reference)) == 3 else None
         if _holds(words, name) or (short is not None and _holds(words, short)):

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.errors import StorageError
+from richter.interop._sets import SETS
 from richter.records import Item, printable
 
 
@@ -171,25 +172,45 @@ def card(
 
 @bench.command("export")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--lm-eval", "lm_eval", required=True, type=click.Path(path_type=Path), help="The folder to write.")
+@click.option("--lm-eval", "lm_eval", type=click.Path(path_type=Path), help="The same as --to lm-eval -o FOLDER.")
+@click.option("--to", type=click.Choice(SETS), help="For whom.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The file or folder to write.")
 @click.option("--name", help="What tasks are called; richter_ and the file's name unless given.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 @json_option
-def export(file: Path, lm_eval: Path, name: str | None, force: bool, json_path: str | None) -> None:
-    """Write an item set as tasks for lm-evaluation-harness.
+def export(
+    file: Path,
+    lm_eval: Path | None,
+    to: str | None,
+    output: Path | None,
+    name: str | None,
+    force: bool,
+    json_path: str | None,
+) -> None:
+    """Write an item set for promptfoo, Inspect, pytest or lm-evaluation-harness.
 
-    One group scores the options by likelihood after the cloze stem, one grades free answers by name; each has a task
-    a domain.
+    For the latter one group scores the options by likelihood after the cloze stem, one grades free answers by name;
+    each has a task a domain.
 
     \b
     Examples:
+      richter bench export facts.jsonl --to promptfoo -o facts.yaml
       richter bench export facts.jsonl --lm-eval tasks/facts
       lm_eval --include_path tasks/facts --tasks richter_facts_cloze --model hf --model_args pretrained=gpt2
     """
     from richter.bench import read_items
-    from richter.interop import write_lm_eval_tasks
+    from richter.interop import write_lm_eval_tasks, write_set
 
     items = read_items(file)
+    if lm_eval is None:
+        if to is None or output is None:
+            raise click.UsageError("Give --to and -o, or --lm-eval.")
+        if to != "lm-eval":
+            written = write_set(items, output, to=to, name=name or file.name.split(".")[0], force=force)
+            console(json_path).print(f"{len(items):,} items for {to}: {', '.join(map(str, written))}.")
+            write_json({"files": [str(path) for path in written], "items": len(items)}, json_path, inputs=[file])
+            return
+        lm_eval = output
     groups = write_lm_eval_tasks(items, lm_eval, name=name or f"richter_{file.name.split('.')[0]}", force=force)
     console(json_path).print(f"{lm_eval}: {len(items):,} items as {' and '.join(groups)}.")
     write_json({"folder": str(lm_eval), "items": len(items), "groups": groups}, json_path, inputs=[file])

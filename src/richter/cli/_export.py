@@ -6,8 +6,8 @@ import click
 import polars as pl
 
 from richter.cli._output import console
-from richter.errors import InputError
-from richter.interop import EXPORTS, export_dataset, export_table
+from richter.errors import InputError, TooFewErrors
+from richter.interop import EXPORTS, SETS, export_dataset, export_table, write_set
 from richter.store import DatabaseRun, Place, is_run, open_ledger, run_place
 from richter.tables import Tables, read_tables
 
@@ -15,6 +15,11 @@ from richter.tables import Tables, read_tables
 @click.command()
 @click.argument("source", metavar="RUN|FILE", type=run_place)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
+@click.option("--failing", is_flag=True, help="Of a search: the questions answered wrongly, as a set of items.")
+@click.option("--to", type=click.Choice(SETS), default="items", show_default=True, help="With --failing: for whom.")
+@click.option("--again", type=click.IntRange(0), default=0, help="With --failing: ask each N times again first.")
+@click.option("--budget", "budget_text", help="With --again: 200calls or 1usd.")
+@click.option("--kb", "base_path", type=click.Path(path_type=Path), help="With --failing: the base, if it moved.")
 @click.option("--table", type=click.Choice(sorted(EXPORTS)), default="answers", show_default=True)
 @click.option("--force", is_flag=True, help="Overwrite the output if it exists.")
 @click.option("--evidence", type=click.Path(path_type=Path), help="Write everything that a reviewer needs to this zip.")
@@ -29,6 +34,11 @@ from richter.tables import Tables, read_tables
 def export(
     source: Place,
     output: Path | None,
+    failing: bool,
+    to: str,
+    again: int,
+    budget_text: str | None,
+    base_path: Path | None,
     table: str,
     force: bool,
     evidence: Path | None,
@@ -51,6 +61,8 @@ def export(
       richter export run1 -o answers.parquet
       richter export run1 --table ratings -o ratings.csv
       richter export run1 --evidence run1.zip
+      richter export search1 --failing --to promptfoo -o regressions.yaml
+      richter export search1 --failing --to pytest --again 2 --budget 500calls -o tests/regressions
       richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
       richter export run1 --mlflow audits
       richter export scores.csv --paper paper/ --plan plan.toml
@@ -63,6 +75,9 @@ def export(
     if target is not None and target.exists() and not force:
         raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
     say = console().print
+    if output is not None and failing:
+        export_failing(source, output, to=to, again=again, budget_text=budget_text, base_path=base_path, force=force)
+        return
     if output is not None:
         if isinstance(source, DatabaseRun) or is_run(source):
             with open_ledger(source) as ledger:
@@ -94,6 +109,40 @@ def export(
 
         made = log_to_wandb(source, project=project) if project else log_to_mlflow(source, experiment=str(experiment))
         say(f"{made.tracker} {made.id}: {len(made.metrics)} metrics, {' and '.join(made.artifacts)}.")
+
+
+def export_failing(
+    source: Place,
+    output: Path,
+    *,
+    to: str,
+    again: int,
+    budget_text: str | None,
+    base_path: Path | None,
+    force: bool,
+) -> None:
+    """Write the questions that a search found answered wrongly, each once, asked again first where told."""
+    from richter.ascent import base_of, failing_questions, keep_stable
+    from richter.audit import ask_run
+    from richter.knowledge import open_base
+    from richter.llm import parse_budget
+
+    say, folder = console().print, base_path or base_of(source)
+    found = failing_questions(source, open_base(folder) if folder else None)
+    if again and found.questions:
+        beside = output.with_name(f"{output.name}.again")
+        items = [q.item for q in found.questions]
+        ask_run(beside, items, [found.condition], draws=again, budget=parse_budget(budget_text))
+        with open_ledger(beside) as ledger:
+            found = keep_stable(found, ledger.items(), ledger.answers(found.condition.name))
+    if not found.questions:
+        left = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
+        raise TooFewErrors(f"{source} has no failing question to write{f' ({left})' if left else ''}.", n=0, needed=1)
+    written = write_set(found.items(), output, to=to, name=output.stem, force=force)
+    modes = len({q.mode for q in found.questions})
+    say(f"{len(found.questions):,} failing questions of {modes:,} modes for {to}: {', '.join(map(str, written))}.")
+    for why, count in found.left_out.items():
+        say(f"Left out: {count:,} {why}.")
 
 
 def _of_tables(tables: Tables, table: str) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._prices import price_options, say_prices
 from richter.cli._progress import downloading, money
-from richter.cli._search_again import cross, explain, retest
+from richter.cli._search_again import cross, explain, pilot, retest
 from richter.cli._search_show import print_search, show
 from richter.engine import open_engine
 from richter.errors import InputError
@@ -274,5 +274,5 @@ def _step_line(step: StepSummary) -> str:
     return ", ".join([*cells, f"{step.sources} sources, {step.pruned} pruned"])
 
 
-for command in (show, retest, cross, explain):
+for command in (show, pilot, retest, cross, explain):
     search.add_command(command)

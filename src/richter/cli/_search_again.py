@@ -1,4 +1,4 @@
-"""`richter search retest|cross|explain`: ask again what was answered wrongly, ask others, ask why."""
+"""`richter search pilot|retest|cross|explain`: ask again what was answered wrongly, ask others, ask why."""
 
 from pathlib import Path
 from typing import Literal
@@ -9,24 +9,27 @@ from rich.table import Table
 
 from richter.ascent import (
     CrossMatrix,
+    SearchSettings,
     base_of,
     cross_matrix,
     explain_errors,
     merge_items,
+    plan_pilot,
     prepare_retest,
     read_answers,
     read_subset,
+    score_pilot,
     score_retest,
     wrong_answers,
 )
-from richter.audit import ask_run
+from richter.audit import ask_run, name_conditions
 from richter.cli._output import console, json_option, write_json
 from richter.cli._prices import price_options
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
-from richter.knowledge import KnowledgeBase, open_base
+from richter.knowledge import KnowledgeBase, open_base, usual_retrieval
 from richter.llm import Prices, parse_budget, resolve
-from richter.records import printable
+from richter.records import Decoding, printable
 from richter.store import Place, run_place
 
 KB_HELP = "The base that was searched, if it lies elsewhere now."
@@ -75,6 +78,49 @@ def retest(
     out = console(json_path)
     out.print(f"{what.capitalize()}, {found.share:.0%} (95%: {limits}) of {found.n} wrong answers become right.")
     write_json(found, json_path)
+
+
+@click.command("pilot")
+@click.argument("run", type=run_place)
+@click.option("--model", required=True, help="The model to test.")
+@click.option("--kb", "base_path", required=True, type=click.Path(path_type=Path), help="The base, from `richter kb`.")
+@click.option("--paragraphs", type=click.IntRange(40), default=400, show_default=True, help="Of the search to come.")
+@click.option("--strategy", type=click.Choice(["modes", "sea", "bayes"]), default="modes", show_default=True)
+@click.option("--style", type=click.Choice(["chat", "choice", "cloze"]), help="Default as in `search run`.")
+@click.option("--max-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Of an answer.")
+@click.option("--budget", "budget_text", default="110calls", show_default=True, help="Over all that RUN asks.")
+@price_options
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@json_option
+def pilot(
+    run: Place,
+    model: str,
+    base_path: Path,
+    paragraphs: int,
+    strategy: str,
+    style: str | None,
+    max_tokens: int,
+    budget_text: str,
+    prices: Prices,
+    seed: int,
+    json_path: str | None,
+) -> None:
+    """Ask 100 questions, 4 in each of 25 neighbourhoods: would a search find more than asking at random?
+
+    A search gains where neighbours fail alike. The pilot says how far they do (the intraclass correlation), whether
+    that is more than chance, and what a search would gain by it, with an interval.
+    """
+    base, rng = open_base(base_path), np.random.default_rng(seed)
+    settings = SearchSettings.from_dict({"strategy": strategy, "seed": seed, "retrieval": usual_retrieval(base)})
+    planned = plan_pilot(base, settings, rng=rng)
+    style = style or ("cloze" if resolve(model).backend == "local" else "choice")
+    (condition,) = name_conditions([model], decoding=Decoding(max_tokens=max_tokens), style=style)
+    with downloading("fetching SmolLM2") as download, asking() as watch:
+        budget = parse_budget(budget_text)
+        ask_run(run, planned.items(), [condition], budget=budget, prices=prices, watch=watch, download=download)
+    found = score_pilot(run, planned, base, condition, settings, paragraphs=paragraphs, rng=rng)
+    console(json_path).print(str(found), soft_wrap=True)
+    write_json(found.to_dict() | {"worthwhile": found.worthwhile}, json_path)
 
 
 @click.command("cross")

@@ -1,5 +1,6 @@
 """`richter search show`: what a search found, from its ledger, and from its base where that is at hand."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -11,18 +12,22 @@ from rich.table import Table
 
 from richter.ascent import (
     ErrorSurvey,
+    FailingSet,
     FailurePrediction,
     Pattern,
     PopulationRate,
     SearchSummary,
     base_of,
+    failing_questions,
     predict_failures,
     read_search,
+    search_categories,
     search_failing,
     search_patterns,
     survey_errors,
     write_graphml,
 )
+from richter.bench import read_choice
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, TooFewErrors
@@ -38,6 +43,7 @@ TASKS_SHOWN = 8
 @click.command("show")
 @click.argument("run", type=run_place)
 @click.option("--categories", type=click.IntRange(0), default=10, show_default=True, help="Category rates shown.")
+@click.option("--failing", type=click.IntRange(0), default=12, show_default=True, help="Failing questions shown.")
 @click.option("--patterns", type=click.IntRange(0), default=8, show_default=True, help="Contrasts shown.")
 @click.option(
     "--over", type=click.Choice(["asked", "sample"]), default="asked", show_default=True, help="What contrasts cover."
@@ -56,6 +62,7 @@ TASKS_SHOWN = 8
 def show(
     run: Place,
     categories: int,
+    failing: int,
     base_path: Path | None,
     patterns: int,
     over: Literal["asked", "sample"],
@@ -69,12 +76,16 @@ def show(
     """
     summary = read_search(run)
     print_search(summary, json_path, table=True)
-    rows = sorted(summary.by_category.items(), key=lambda kv: -kv[1].n)[:categories]
+    folder = base_path or base_of(run)
+    rates = search_categories(run, open_base(folder)) if folder else summary.by_category
+    rows = sorted(rates.items(), key=lambda kv: -kv[1].n)[:categories]
     if rows:
-        table = Table("category", "drawn", "paragraphs", "error rate", "95% interval")
+        table = Table("category", "asked", "paragraphs", "error rate", "95% interval")
         for name, rate in rows:
             table.add_row(printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate))
         console(json_path).print(table)
+    shown = failing_questions(run, open_base(folder) if folder else None, confirmed=False)
+    _print_failing(shown, failing, json_path)
     found = search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
     _print_patterns(found[:patterns], over, json_path)
     survey, prediction, missing = _from_base(run, base_path, map_path, summary, json_path)
@@ -83,11 +94,38 @@ def show(
         console(json_path).print(f"{graphml}: {nodes:,} paragraphs.")
     write_json(
         summary.to_dict()
+        | {"by_category": {name: rate.to_dict() for name, rate in rates.items()}}
+        | {"failing": [q.to_dict() for q in shown.questions]}
         | {"patterns": {"over": over, "found": found}, "prediction": prediction}
         | (survey.to_dict() if survey else {"map": None, "clusters": None})
         | {"not_computed": missing},
         json_path,
     )
+
+
+def _print_failing(found: FailingSet, most: int, json_path: str | None) -> None:
+    """Failing questions by mode: some of each, the modes with the most first."""
+    if not found.questions or not most:
+        return
+    out, modes = console(json_path), Counter(q.mode for q in found.questions)
+    out.print(
+        f"{len(found.questions):,} failing questions of {len(modes):,} modes; `richter export --failing` writes all:"
+    )
+    table = Table("mode", "question", "right", "answered", "in other words")
+    each = max(1, most // len(modes))
+    told: Counter[str] = Counter()
+    for q in found.questions:
+        if told[q.mode] < each and sum(told.values()) < most:
+            told[q.mode] += 1
+            again = "" if q.reworded is None else f"{q.reworded:.0%} wrong"
+            table.add_row(
+                printable(f"{q.mode} ({modes[q.mode]})", limit=28),
+                printable(q.item.prompt, limit=80),
+                printable(q.item.reference, limit=28),
+                printable(read_choice(q.item, q.answer) or q.answer, limit=36),
+                again,
+            )
+    out.print(table)
 
 
 def _from_base(
@@ -150,18 +188,17 @@ def _write_map(survey: ErrorSurvey, base: KnowledgeBase, path: Path) -> None:
 def _print_clusters(survey: ErrorSurvey, json_path: str | None) -> None:
     out, found = console(json_path), survey.clustering
     placed = survey.placed
-    if found.silhouette is None or found.p_value is None:
+    if found.near is None or found.p_value is None or found.near_at_random is None:
         out.print("The vectors of the failing paragraphs are all alike.")
-    elif found.clusters == 1:
-        out.print(
-            f"The failing paragraphs form no clusters that one cloud would not show too (silhouette "
-            f"{found.silhouette:.2f}, p {found.p_value:.3f})."
-        )
     else:
-        out.print(
-            f"The failing paragraphs form {found.clusters} clusters (silhouette {found.silhouette:.2f}; a cloud "
-            f"without clusters reaches {max(found.silhouettes_of_one_cloud):.2f}; p {found.p_value:.3f}):"
+        said = (
+            f"{found.near:.0%} of the ten nearest that were asked about fail too, {found.near_at_random:.0%} with "
+            f"errors at random, p {found.p_value:.3f}"
         )
+        if found.clusters == 1 and found.p_value > 0.05:
+            out.print(f"The failing paragraphs lie no closer together than errors at random would ({said}).")
+        else:
+            out.print(f"The failing paragraphs form {found.clusters} clusters ({said}):")
     table = Table("cluster", "paragraphs", "wrong", "commonest categories", "words that set it apart")
     for cluster in survey.clusters:
         names = ", ".join(f"{name or 'none'} {count}" for name, count in cluster.categories)

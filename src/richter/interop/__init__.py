@@ -16,5 +16,6 @@ if TYPE_CHECKING:
     from richter.interop._problems import *
     from richter.interop._record import *
     from richter.interop._run import *
+    from richter.interop._sets import *
 
 lazy(__name__)

@@ -1,0 +1,112 @@
+"""The error rate of each category of a base from every answer: a model predicts, the random sample corrects."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from richter.ascent._population import PopulationRate
+from richter.ascent._summary import search_note, search_outcomes
+from richter.ascent._survey import check_base
+from richter.knowledge import KnowledgeBase
+from richter.records import Interval
+from richter.store import RunLike, open_ledger
+
+__all__ = ["category_rates", "search_categories"]
+
+SCALE = 0.1  # of (1 - cosine)
+PRIOR = 2.0  # answers' worth of the base's rate in a prediction
+TRUST = 10.0  # answers' worth of the variance without a model
+BLOCK = 4096
+
+
+def category_rates(
+    errors: Mapping[int, float],
+    sample: Sequence[int],
+    vectors: NDArray[np.floating],
+    codes: NDArray[np.int64],
+    *,
+    among: NDArray[np.bool_] | None = None,
+    level: float = 0.95,
+) -> dict[int, PopulationRate]:
+    """The mean error of each category that the random sample met, model-assisted (Sarndal, Swensson and Wretman 1992).
+
+    rate = mean of m over the category + mean of (y - m) over its part of the random sample: m predicts a paragraph's
+    error from all answers near it but its own (a kernel mean over cosine and category, with two answers' worth of the
+    base's rate), so that what the search chose is used and its bias is taken out by the sample. The interval is
+    Wilson's on the effective size n p (1 - p) / s^2 with s^2 the residual variance, held towards p (1 - p) by ten
+    answers' worth, and without the share f of the category that was drawn.
+    """
+    known = np.array([row for row, error in errors.items() if not math.isnan(error)], dtype=np.int64)
+    y = np.array([errors[int(row)] for row in known])
+    drawn = [row for row in sample if not math.isnan(errors.get(row, math.nan))]
+    asked = np.ones(len(codes), dtype=np.bool_) if among is None else among
+    base_rate = float(np.mean([errors[row] for row in drawn])) if drawn else 0.0
+    total, count = np.zeros(int(codes.max()) + 1), np.zeros(int(codes.max()) + 1)
+    own: dict[int, float] = {}
+    wanted = np.flatnonzero(asked & np.isin(codes, codes[drawn]))
+    x = np.asarray(vectors[known], dtype=np.float32)
+    place = {int(row): i for i, row in enumerate(known)}
+    for start in range(0, len(wanted), BLOCK):
+        rows = wanted[start : start + BLOCK]
+        near = np.exp((np.asarray(vectors[rows], dtype=np.float32) @ x.T - 1) / SCALE)
+        near += 0.1 * (codes[rows][:, None] == codes[known][None, :])
+        for i, row in enumerate(rows):
+            if int(row) in place:
+                near[i, place[int(row)]] = 0.0  # not by its own answer
+        predicted = (near @ y + PRIOR * base_rate) / (near.sum(axis=1) + PRIOR)
+        np.add.at(total, codes[rows], predicted)
+        np.add.at(count, codes[rows], 1)
+        own.update(zip((int(r) for r in rows), (float(p) for p in predicted), strict=True))
+    found = {}
+    asked_of = np.bincount(codes[known], minlength=len(total))
+    for code in np.unique(codes[drawn]):
+        mine = [row for row in drawn if codes[row] == code]
+        residual = np.array([errors[row] - own[row] for row in mine])
+        rate = float(np.clip(total[code] / count[code] + residual.mean(), 0, 1))
+        found[int(code)] = PopulationRate(
+            error_rate=rate,
+            interval=_interval(rate, residual, len(mine), int(count[code]), level),
+            n=int(asked_of[code]),
+            size=int(count[code]),
+        )
+    return found
+
+
+def _interval(rate: float, residual: NDArray[np.float64], n: int, size: int, level: float) -> Interval:
+    p = (rate * n + 0.5) / (n + 1)  # a rate of 0 or 1 by few answers is not known to be one
+    spread = float(np.square(residual - residual.mean()).sum()) if n > 1 else 0.0
+    variance = (spread + TRUST * p * (1 - p)) / (max(n - 1, 0) + TRUST)
+    effective = n * p * (1 - p) / max(variance * (1 - n / size), 1e-9) if size > n else math.inf
+    if math.isinf(effective):
+        return Interval(low=rate, high=rate, level=level, method="census")
+    z = float(ndtri(0.5 + level / 2))
+    centre = (rate + z * z / (2 * effective)) / (1 + z * z / effective)
+    half = z * math.sqrt(rate * (1 - rate) / effective + (z / (2 * effective)) ** 2) / (1 + z * z / effective)
+    return Interval(
+        low=max(0.0, centre - half),
+        high=min(1.0, centre + half),
+        level=level,
+        method="wilson, model-assisted effective size",
+    )
+
+
+def search_categories(run: RunLike, base: KnowledgeBase, *, level: float = 0.95) -> dict[str, PopulationRate]:
+    """`category_rates` of a search, by name."""
+    with open_ledger(run) as ledger:
+        _, condition, note = search_note(ledger)
+        check_base(note, base, run)
+        _, found = search_outcomes(ledger, condition)
+        sample = ledger.sample()
+    finished = 0
+    while finished < len(sample) and not found[sample[finished]].missing:
+        finished += 1
+    errors = {row: math.nan if o.error is None else o.error for row, o in found.items()}
+    if not any(not math.isnan(errors.get(row, math.nan)) for row in sample[:finished]):
+        return {}
+    names, codes = base.categories
+    among = None if note["generator"] else base.askable
+    rates = category_rates(errors, sample[:finished], base.vectors, codes, among=among, level=level)
+    return {names[code]: rate for code, rate in rates.items()}

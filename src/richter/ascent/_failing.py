@@ -1,0 +1,153 @@
+"""The questions that a search found answered wrongly, each once, with the evidence: what comes out of a search."""
+
+import asyncio
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from richter.ascent._outcome import Verdict, grade, last_answers, row_of
+from richter.ascent._summary import TOKENS_NOTE, search_note, search_outcomes
+from richter.ascent._survey import check_base
+from richter.bench import normalise
+from richter.errors import TooFewErrors
+from richter.knowledge import KnowledgeBase
+from richter.llm import Direct, Job, messages_for, open_model, resolve
+from richter.records import Answer, Condition, Decoding, Item, Result
+from richter.store import RunLike, open_ledger
+
+__all__ = ["FailingQuestion", "FailingSet", "ask_item", "failing_questions", "keep_stable"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FailingQuestion(Result):
+    """A question answered wrongly: as asked, what was answered, and what speaks for it.
+
+    `mode` is the category it stands in; `reworded` the share of its other wordings answered wrongly (None: none was
+    asked), `again` of how often it was asked again in the same words (None: not asked); `text` and `place` are the
+    paragraph behind it and where that stands.
+    """
+
+    item: Item
+    answer: str
+    mode: str
+    reworded: float | None
+    again: float | None = None
+    text: str = ""
+    place: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FailingSet(Result):
+    """Failing questions, the modes with the most first, and how many were left out, by reason."""
+
+    condition: Condition
+    questions: tuple[FailingQuestion, ...]
+    left_out: Mapping[str, int]
+
+    def items(self) -> list[Item]:
+        """As items of a set of their own: the paragraph and the wrong answer go along."""
+        return [
+            dataclasses.replace(
+                q.item,
+                id=f"q{q.item.id}",
+                source=q.place or q.item.source,
+                truth={"answered": q.answer[:500], "source_text": q.text},
+            )
+            for q in self.questions
+        ]
+
+
+def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confirmed: bool = True) -> FailingSet:
+    """The questions that a search's model answered wrongly, each once.
+
+    Left out are those whose other wordings were mostly answered rightly (with `confirmed`), and those that say the
+    same as another (the same words, or the same answer to nearly the same words). With the base come the paragraphs.
+    """
+    with open_ledger(run) as ledger:
+        _, condition, note = search_note(ledger)
+        _, found = search_outcomes(ledger, condition)
+        items = {item.id: item for item in ledger.items()}
+        given = last_answers(ledger.answers(condition.name))
+        level = ledger.note(TOKENS_NOTE)
+    if base is not None:
+        check_base(note, base, run)
+    if level:
+        decoding = dataclasses.replace(condition.decoding, max_tokens=level["tokens"])
+        condition = dataclasses.replace(condition, decoding=decoding)
+    wrong = [(row, q, share) for row, o in found.items() for q, share in o.failing.items()]
+    rows = sorted({row for row, _, _ in wrong})
+    paragraphs = dict(zip(rows, base.paragraphs(rows), strict=True)) if base is not None else {}
+    left: Counter[str] = Counter()
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for row, question, share in wrong:
+        item = items[f"{question}.0"]
+        same = (" ".join(sorted(set(normalise(item.prompt).split()))), normalise(item.reference))
+        if confirmed and share is not None and share < 0.5:
+            left["right in other words"] += 1
+        elif same in seen:
+            left["the same as another"] += 1
+        else:
+            seen.add(same)
+            paragraph = paragraphs.get(row)
+            kept.append(
+                FailingQuestion(
+                    item=item,
+                    answer=given[item.id].text,
+                    mode=item.domain,
+                    reworded=share,
+                    text=paragraph.text if paragraph else "",
+                    place=str(paragraph.attributes.get("source") or "") if paragraph else "",
+                )
+            )
+    sizes = Counter(q.mode for q in kept)
+    kept.sort(key=lambda q: (-sizes[q.mode], q.mode, row_of(q.item.id)))
+    return FailingSet(condition=condition, questions=tuple(kept), left_out=dict(left))
+
+
+def keep_stable(found: FailingSet, asked: Iterable[Item], answers: Iterable[Answer]) -> FailingSet:
+    """Only the questions that were answered wrongly every time they were asked again in the same words.
+
+    `asked` are the items as they were asked again: their options may stand in another order.
+    """
+    shown = {item.id: item for item in asked}
+    by_item: dict[str, list[Answer]] = {}
+    for answer in answers:
+        if not answer.error:
+            by_item.setdefault(answer.item, []).append(answer)
+    kept, left = [], Counter(found.left_out)
+    for q in found.questions:
+        again = by_item.get(q.item.id, ())
+        verdicts = [grade(shown[q.item.id], answer, found.condition.style) for answer in again]
+        share = verdicts.count("wrong") / len(verdicts) if verdicts else None
+        if share == 1:
+            kept.append(dataclasses.replace(q, again=share))
+        else:
+            left["not asked again" if share is None else "right when asked again"] += 1
+    return dataclasses.replace(found, questions=tuple(kept), left_out=dict(left))
+
+
+def ask_item(model: str, item: Item, *, style: str | None = None, max_tokens: int = 2048) -> tuple[Verdict, str]:
+    """Ask a model one item, once, and grade what it says: for tests that are made of questions."""
+    name = resolve(model).name
+    local = resolve(model).backend == "local"
+    asked = style or ("cloze" if local and item.stem and item.options else "choice")
+    condition = Condition(
+        name=name,
+        model=name,
+        decoding=Decoding(max_tokens=max_tokens),
+        style="cloze" if asked == "cloze" else "chat" if asked == "chat" else "choice",
+    )
+
+    async def ask() -> Answer:
+        opened = open_model(name)
+        try:
+            messages, decoding = messages_for(item, condition)
+            return await Direct().ask(Job(model=opened, messages=messages, decoding=decoding, item=item.id))
+        finally:
+            await opened.aclose()
+
+    answer = asyncio.run(ask())
+    if answer.error:
+        raise TooFewErrors(f"{name} gave no answer: {answer.error}", n=0, needed=1)
+    return grade(item, answer, condition.style), answer.text

@@ -1,0 +1,131 @@
+"""An item set in the forms that others run: promptfoo, Inspect, lm-evaluation-harness, pytest, and Richter's own."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from richter.errors import InputError, StorageError
+from richter.interop._lm_eval_task import write_lm_eval_tasks
+from richter.records import Item
+
+__all__ = ["SETS", "write_set"]
+
+LETTERS = "ABCDEFGHIJ"
+_LAST_LINE = 'One option is right. End your reply with a line "Answer: " and its letter.'
+SETS = ("items", "promptfoo", "inspect", "lm-eval", "pytest")
+
+_INSPECT = '''"""Questions as an Inspect task: inspect eval task.py --model openai/gpt-4o-mini"""
+
+from pathlib import Path
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import json_dataset
+from inspect_ai.scorer import choice, includes
+from inspect_ai.solver import generate, multiple_choice
+
+HERE = Path(__file__).parent
+
+
+@task
+def chosen():
+    """Those with options."""
+    return Task(dataset=json_dataset(str(HERE / "chosen.jsonl")), solver=multiple_choice(), scorer=choice())
+
+
+@task
+def opened():
+    """Those without."""
+    return Task(dataset=json_dataset(str(HERE / "opened.jsonl")), solver=generate(), scorer=includes())
+'''
+_PYTEST = '''"""Questions as tests, one each: RICHTER_MODEL=openai/gpt-4o-mini pytest {name}"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from richter.ascent import ask_item
+from richter.bench import read_items
+
+ITEMS = read_items(Path(__file__).with_name("items.jsonl"))
+MODEL = os.environ.get("RICHTER_MODEL")
+
+
+@pytest.mark.skipif(not MODEL, reason="RICHTER_MODEL names no model")
+@pytest.mark.parametrize("item", ITEMS, ids=[item.id for item in ITEMS])
+def test_it_is_answered_rightly(item):
+    verdict, answer = ask_item(MODEL, item)
+    assert verdict == "right", f"{{verdict}}: {{answer[:200]}} (the answer is {{item.reference}})"
+'''
+
+
+def write_set(items: Sequence[Item], path: str | Path, *, to: str, name: str, force: bool = False) -> list[Path]:
+    """Write items in one of the forms of `SETS`; returns the files. Forms of several files make a folder."""
+    target = Path(path)
+    if to == "lm-eval":
+        write_lm_eval_tasks(items, target, name=name, force=force)
+        return sorted(target.iterdir())
+    lines = _lines(item.to_dict() for item in items)
+    files: dict[Path, str]
+    if to == "items":
+        files = {target: lines}
+    elif to == "promptfoo":
+        files = {target: json.dumps(_promptfoo(items, name), indent=2, ensure_ascii=False) + "\n"}
+    elif to == "inspect":
+        chosen = [i for i in items if i.options]
+        opened = [i for i in items if not i.options]
+        files = {target / "task.py": _INSPECT}
+        files |= {target / f"{kind}.jsonl": _lines(map(_sample, own)) for kind, own in
+                  (("chosen", chosen), ("opened", opened)) if own}  # fmt: skip
+    elif to == "pytest":
+        test = f"test_{re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_') or 'questions'}.py"
+        files = {target / test: _PYTEST.format(name=test), target / "items.jsonl": lines}
+    else:
+        raise InputError(f"There is no form {to!r}.", remedy=f"Use one of {', '.join(SETS)}.")
+    taken = [file for file in files if file.exists()]
+    if taken and not force:
+        raise InputError(f"{taken[0]} exists.", remedy="Choose another name, or add --force.")
+    try:
+        for file, text in files.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+    return list(files)
+
+
+def _lines(rows: Any) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _right(item: Item) -> str:
+    return LETTERS[item.options.index(item.reference)]
+
+
+def _meta(item: Item) -> Mapping[str, Any]:
+    found = {"domain": item.domain, "source": item.source, "reference": item.reference}
+    return {key: value for key, value in (found | dict(item.truth)).items() if value}
+
+
+def _promptfoo(items: Sequence[Item], name: str) -> dict[str, Any]:
+    """A promptfoo configuration (JSON is YAML); the provider is the user's to name."""
+    tests = []
+    for item in items:
+        if item.options:
+            listed = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=False))
+            asked = f"{item.prompt}\n\n{listed}\n\n{_LAST_LINE}"
+            wanted: dict[str, Any] = {"type": "regex", "value": rf"[Aa]nswer:\W*{_right(item)}\b"}
+        else:
+            asked, wanted = item.prompt, {"type": "icontains-any", "value": [item.reference, *item.aliases]}
+        tests.append({"description": item.id, "vars": {"question": asked}, "assert": [wanted], "metadata": _meta(item)})
+    return {"description": name, "prompts": ["{{question}}"], "providers": ["openai:gpt-4o-mini"], "tests": tests}
+
+
+def _sample(item: Item) -> dict[str, Any]:
+    """An Inspect sample."""
+    found: dict[str, Any] = {"id": item.id, "input": item.prompt, "metadata": _meta(item)}
+    if item.options:
+        return found | {"choices": list(item.options), "target": _right(item)}
+    return found | {"target": [item.reference, *item.aliases]}
