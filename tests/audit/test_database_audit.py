@@ -17,11 +17,11 @@ from helpers.small_base import small_base
 from richter import open as open_any
 from richter.audit import (
     adopt_plan,
+    gate_status,
     lock_plan,
     measure_run,
     new_plan,
     open_data,
-    open_gate_data,
     read_plan,
     run_gate,
     run_stages,
@@ -70,6 +70,7 @@ def move_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     there = tmp_path / f"machine-{uuid.uuid4().hex[:4]}"
     there.mkdir()
     monkeypatch.chdir(there)
+    monkeypatch.setenv("RICHTER_STATE", str(there / "state"))
     return there
 
 
@@ -203,14 +204,14 @@ def test_a_database_knows_on_which_machines_a_plan_was_used(
     there = move_on(tmp_path, monkeypatch)
     copies = [shutil.copytree(plan.parent, there / name, ignore=shutil.ignore_patterns("[!p]*")) for name in "ab"]
     first, second = (copy / "plan.toml" for copy in copies)
-    status = open_gate_data(first, [url])
+    status = gate_status(first, read_tables(url))
     assert (status.confirmatory, status.uses) == (True, 1)
-    assert open_gate_data(first, [url]).uses == 1  # the same data again
+    assert gate_status(first, read_tables(url)).uses == 1  # the same data again
     assert run_place(url).password not in Path(f"{first}.lock").read_text()
-    assert open_gate_data(second, [f"fake={url}"]).uses == 1  # ... on another machine, too
+    assert gate_status(second, read_tables(f"fake={url}")).uses == 1  # ... on another machine, too
     rate_again(url)
-    assert open_gate_data(first, [url]).uses == 2
-    report = run_gate(read_plan(second), read_tables(url), status=open_gate_data(second, [url]))
+    assert gate_status(first, read_tables(url)).uses == 2
+    report = run_gate(read_plan(second), read_tables(url), status=gate_status(second, read_tables(url)))
     assert (report.uses, report.confirmatory, report.exit_code) == (2, True, 0)
     found = open_any(run_place(url)).gate(first)  # the place itself, with its password
     assert (found.uses, found.confirmatory) == (2, True)
@@ -220,15 +221,15 @@ def test_data_that_another_machine_has_opened_before_the_lock_confirm_nothing(
     url: str, plan: Path, tmp_path: Path
 ) -> None:
     small(url)
-    assert not open_gate_data(plan, [url]).confirmatory
+    assert not gate_status(plan, read_tables(url)).confirmatory
     copy = tmp_path / "copy.toml"
     copy.write_text(plan.read_text().replace("0.5", "0.25"))  # another plan, made after a look at the data
     lock_plan(copy)
-    status = open_gate_data(copy, [url])
+    status = gate_status(copy, read_tables(url))
     assert not status.confirmatory
     assert "before the plan was locked" in status.reasons[0]
     rate_again(url)
-    assert not open_gate_data(copy, [url]).confirmatory  # what was seen is still among them
+    assert not gate_status(copy, read_tables(url)).confirmatory  # what was seen is still among them
 
 
 def test_a_lock_by_a_clock_that_is_wrong_confirms_nothing(
@@ -239,7 +240,7 @@ def test_a_lock_by_a_clock_that_is_wrong_confirms_nothing(
     lock_plan(plan, now=late)  # after the answers, by a clock that is three hours behind
     right = time.time
     monkeypatch.setattr(time, "time", lambda: right() - 3 * 3600)
-    status = open_data(plan, url)
+    status = open_data(plan, read_tables(url))
     assert not status.confirmatory
     assert "3.0 h behind the database's" in status.reasons[0]
     keep_file(url, "plan.toml.lock", Path(f"{plan}.lock").read_bytes())
@@ -249,7 +250,7 @@ def test_a_lock_by_a_clock_that_is_wrong_confirms_nothing(
     assert "3.0 h behind" in document["methods"]["deviations"][0]
     monkeypatch.setattr(time, "time", right)
     with pytest.raises(PlanError, match="no such plan"):
-        open_data(tmp_path / "none.toml", url)
+        open_data(tmp_path / "none.toml", read_tables(url))
 
 
 def test_the_gazetteer_is_found_beside_the_run(url: str) -> None:

@@ -65,7 +65,8 @@ class PairNote:
 class CompareReport(Result):
     """What `richter compare` says: claims in one family, refusals, and the figures that stand beside them.
 
-    `groups` are sets of conditions of which no pair is told apart by the first measure.
+    `groups` are sets of conditions of which no pair is told apart by the first measure. `tried` attempts are allowed
+    for; `attempts` is how many this machine's log of looks knows of, and changes nothing by itself.
     """
 
     schema: ClassVar = "richter/compare"
@@ -89,6 +90,7 @@ class CompareReport(Result):
     seed: int
     notes: tuple[str, ...]
     subgroups: tuple[Subgroups, ...] = ()
+    attempts: int | None = None
 
     def _repr_html_(self) -> str:
         return compare_picture(self)
@@ -117,6 +119,7 @@ def compare_tables(
     directed: bool | None = None,
     plan: str | None = None,
     tried: int = 1,
+    attempts: int | None = None,
     min_shared: float = 0.5,
     level: float = 0.95,
     n_resamples: int = 2000,
@@ -238,6 +241,7 @@ def compare_tables(
         level=level,
         margin=margin,
         tried=tried,
+        attempts=attempts,
         n_items=len(tables.item_ids),
         n_resamples=n_resamples,
         understood=tables.understood,

@@ -1,7 +1,7 @@
 """A plan's requirements against tables: met, violated, or not shown either way."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from richter.audit._compare import calibration_questions, graded_rows
 from richter.audit._pictures import gate_picture
-from richter.audit._plan import Plan, PlanStatus, open_data
+from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
 from richter.claims import (
     METRICS,
     Evidence,
@@ -29,12 +29,10 @@ from richter.claims import (
     unjudged,
 )
 from richter.errors import InputError, PlanError
-from richter.interop import log_files, named_source
 from richter.records import Claim, Result, Verdict
-from richter.store import LEDGER_NAME, Place, RunLike
 from richter.tables import Tables, chance_of, outcomes, question_codes
 
-__all__ = ["GateReport", "open_gate_data", "run_gate"]
+__all__ = ["GateReport", "gate_status", "run_gate"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,22 +53,20 @@ class GateReport(Result):
     uses: int
     confirmatory: bool
     reasons: tuple[str, ...]
+    vouched: str = ""
+    tried: int = 1
+    attempts: int | None = None
     notes: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         return gate_picture(self)
 
 
-def open_gate_data(plan_path: str | Path, sources: Sequence[RunLike]) -> PlanStatus:
-    """Record that these files, a run's ledger or a run in a database are opened with the plan, as one set of data."""
-    return open_data(plan_path, *(file for source in sources for file in _data_files(named_source(source)[1])))
-
-
-def _data_files(path: Place) -> list[Place]:
-    """A table, a run in a database, a run's ledger, or the logs of a folder."""
-    if not isinstance(path, Path) or not path.is_dir():
-        return [path]
-    return [path / LEDGER_NAME] if (path / LEDGER_NAME).exists() else [*log_files(path)]
+def gate_status(plan_path: str | Path, tables: Tables) -> PlanStatus:
+    """Where a gate plan stands towards these data, whose use with it is noted as one set."""
+    values = read_plan(plan_path, kind="gate").values
+    wanted = [name for name in (values["baseline"], values["candidate"]) if name in tables.conditions]
+    return open_data(plan_path, tables.select(wanted) if wanted else tables, candidates=[values["candidate"]])
 
 
 def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) -> GateReport:
@@ -100,7 +96,9 @@ def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) ->
     confirmed = plan.hash if status is not None and status.confirmatory else None
     rules = [_rule(rule, chosen, blocked, confirmed) for rule in values["require"]]
     asked = [r for r in rules if isinstance(r, Question)]
-    judged = iter(require(asked, level=values["level"], plan=confirmed, data_hash=tables.data_hash))
+    known = None if status is None else status.attempts
+    tried = values.get("tried", 1) or known or 1
+    judged = iter(require(asked, level=1 - (1 - values["level"]) / tried, plan=confirmed, data_hash=tables.data_hash))
     claims = tuple(next(judged) if isinstance(r, Question) else r for r in rules)
     names = tuple(requirement_name(METRICS[c.measure], c) for c in claims)
     verdicts = [c.verdict for c in claims]
@@ -125,6 +123,9 @@ def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) ->
         uses=0 if status is None else status.uses,
         confirmatory=status is not None and status.confirmatory,
         reasons=() if status is None else status.reasons,
+        tried=tried,
+        attempts=known,
+        vouched="" if status is None else status.vouched,
         notes=notes,
     )
 

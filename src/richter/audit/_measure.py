@@ -144,6 +144,7 @@ def _plan_row(plan: Plan | None, status: PlanStatus | None) -> dict[str, Any] | 
         "fields": dict(plan.values),
         "kind": plan.kind,
         "state": status.state,
+        "vouched": status.vouched or "; ".join(status.reasons),
     }
 
 

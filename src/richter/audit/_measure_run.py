@@ -12,12 +12,12 @@ from typing import Any, Literal
 import polars as pl
 
 from richter.audit._judging import NOTE
-from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, check_plan, clocks_disagree, read_plan
+from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, clocks_disagree, open_data, read_plan
 from richter.audit._sequential import STOP_NOTE
 from richter.interop import Source, is_frame, named_source
 from richter.records import Condition, Item, Rating
 from richter.store import DatabaseRun, Place, Spent, find_parts, is_run, kept_at, open_ledger, run_file, run_folder
-from richter.tables import RatingsFile, ReadOptions, Tables, ratings_of, read_tables, tables_of
+from richter.tables import RatingsFile, ReadOptions, Tables, ratings_of, read_tables, record_look, tables_of
 
 Basis = Literal["given", "human", "rule", "judge", "grader"]
 BASES: dict[Basis, str] = {
@@ -175,6 +175,7 @@ class RunRecords:
 def read_run(*sources: Source, options: ReadOptions | None = None, conditions: Sequence[str] = ()) -> RunRecords:
     """Read a run, or whatever else `read_tables` takes, of some `conditions` if so. Nothing is asked or written."""
     records = _read(sources, options)
+    record_look(records.tables, shown=conditions or None)
     if not conditions:
         return records
     kept = {c.name: c for c in records.conditions}
@@ -187,7 +188,7 @@ def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
         name, place = named_source(sources[0])  # type: ignore[arg-type]
         if name is None and (isinstance(place, DatabaseRun) or is_run(place)):
             return _read_ledger(place, options or ReadOptions())
-    tables = read_tables(*sources, options=options)
+    tables = read_tables(*sources, options=options, shown=())
     first = sources[0]
     calls = len(tables.answers)
     priced = tables.answers["money_usd"].null_count() < calls
@@ -243,8 +244,8 @@ def _sum(parts: list[Spent]) -> dict[str, Any]:
 def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None, PlanStatus | None]:
     """The run's plan (as given, else its plan.toml) and where it stands.
 
-    It is confirmatory when it was locked before the first answer came and is unchanged since: that can be told from
-    the lock and the ledger alone, so nothing is written here. A database that was given the locked plan before the
+    It is confirmatory when it was locked before the first answer came and before the first look, and is unchanged
+    since. A database that was given the locked plan before the
     first answer came vouches for it by its own clock; else this machine's clock must agree with the database's.
     """
     adopted = None
@@ -254,7 +255,9 @@ def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None,
             return None, None
         run_file(records.place, f"{PLAN_NAME}.lock")
         path, adopted = own, kept_at(records.place, f"{PLAN_NAME}.lock")
-    plan, status = read_plan(path), check_plan(path)
+    plan = read_plan(path)
+    candidates = [plan.values["candidate"]] if plan.kind == "gate" else []
+    status = open_data(path, records.tables, candidates=candidates)
     if status.locked_at is not None and records.times is not None and (adopted is None or adopted > records.times[0]):
         why = []
         if datetime.datetime.fromisoformat(status.locked_at).timestamp() > records.times[0]:
@@ -262,5 +265,5 @@ def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None,
         if abs(records.clock_ahead_s) > CLOCKS_AGREE_S:
             why.append(clocks_disagree(records.clock_ahead_s))
         if why:
-            status = dataclasses.replace(status, confirmatory=False, reasons=(*status.reasons, *why))
+            status = dataclasses.replace(status, confirmatory=False, reasons=(*why, *status.reasons))
     return plan, status

@@ -179,7 +179,9 @@ def _planned(status: PlanStatus | None) -> dict[str, Any]:
     if status is None:
         return _check("plan locked before asking", None, "there is no plan: every finding is exploratory")
     if status.confirmatory:
-        return _check("plan locked before asking", True, f"locked {status.locked_at}, unchanged since")
+        return _check(
+            "plan locked before asking", True, f"locked {status.locked_at}, unchanged since; {status.vouched}"
+        )
     return _check("plan locked before asking", False, "; ".join(status.reasons) or "the plan is not locked")
 
 

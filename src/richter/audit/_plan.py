@@ -4,9 +4,8 @@ A kind of plan is a module with a table `FIELDS` (name -> PlanField), a line `HE
 other, a function `faults(values)` that yields sentences. The machinery here knows nothing of any kind.
 
 Beside `plan.toml` lies `plan.toml.lock` (JSON). It holds the hash and the values as they were locked, so that every
-later change can be listed, the time and the versions, and which data were opened with the plan and when. A result is
-confirmatory when the plan is locked, unchanged since, and its data were not opened before the lock. A run in a database
-keeps a list of its own of the plans that it was opened with, which all machines see.
+later change can be listed, the time and the versions, and the lock's line in the log of looks (`tables/_looks.py`). A
+result is confirmatory when the plan is locked, unchanged since, and no outcomes of its candidate were shown before.
 """
 
 import dataclasses
@@ -17,20 +16,25 @@ import json
 import math
 import platform
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from richter import __version__
-from richter.errors import InputError, PlanError, StorageError
-from richter.store import DatabaseRun, Place, add_plan_use, digest, open_ledger, run_place
+from richter.errors import PlanError, StorageError
+from richter.records import Result
+from richter.store import DatabaseRun, is_run, looks_of, open_ledger
+from richter.tables import Log, Look, Tables, attempts, log_lock, log_use, looks_at, read_log
 
 __all__ = [
     "Plan",
     "PlanField",
     "PlanStatus",
+    "ReceiptCheck",
     "check_plan",
+    "check_receipt",
+    "is_receipt",
     "lock_plan",
     "new_plan",
     "open_data",
@@ -46,6 +50,8 @@ KINDS = {
 }
 
 MANDATORY: Any = object()  # the default of a field that has none
+OPTIONAL: Any = object()  # ... of one that is left out of the values, and of their hash, unless given
+RECEIPT = "richter/receipt"
 CLOCKS_AGREE_S = 60.0  # a machine whose clock is further off cannot say what came before what
 
 
@@ -89,11 +95,13 @@ class Plan:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PlanStatus:
+class PlanStatus(Result):
     """Where a plan stands: `unlocked`, `locked` or `changed` since its lock, and each deviation in words.
 
-    `confirmatory` says whether a result on the data just opened may be called so, `reasons` why not. `uses` counts the
-    sets of data that the plan was used on: what is compared with each other is one set, however many files it is in.
+    `confirmatory` says whether a result on the data at hand may be called so, `reasons` why not, `vouched` what speaks
+    for it; `looks` are those at these data that came before the lock, `earlier` the times of former locks, `attempts`
+    how many ways this machine knows to have been tried on the data. `uses` counts the sets of data that the plan was
+    used on: what is compared with each other is one set.
     """
 
     kind: str
@@ -103,15 +111,26 @@ class PlanStatus:
     locked_at: str | None = None
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     deviations: tuple[str, ...] = ()
-    opened: tuple[Mapping[str, str], ...] = ()
+    looks: tuple[str, ...] = ()
+    vouched: str = ""
+    earlier: tuple[str, ...] = ()
+    attempts: int | None = None
     uses: int = 0
     confirmatory: bool = False
     reasons: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return row | {"opened": [dict(o) for o in self.opened], "versions": dict(self.versions)}
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiptCheck(Result):
+    """A receipt held against its plan: what it was given for, where the lock is known, and what does not fit."""
+
+    schema: ClassVar = "richter/receipt-check"
+
+    plan: str
+    hash: str
+    locked_at: str
+    where: str
+    faults: tuple[str, ...]
 
 
 def new_plan(kind: str, given: Mapping[str, Any]) -> str:
@@ -137,9 +156,12 @@ def new_plan(kind: str, given: Mapping[str, Any]) -> str:
             continue
         rule = _rule(field)
         lines += ["", f"# {field.help}" + (f" ({rule})" if rule else "")]
-        lines.append(
-            f"# {name} =   # mandatory: there is no default" if value is MANDATORY else f"{name} = {_toml(value)}"
-        )
+        if value is MANDATORY or value is OPTIONAL:
+            lines.append(
+                f"# {name} =   # {'mandatory: there is no default' if value is MANDATORY else 'may be left out'}"
+            )
+        else:
+            lines.append(f"{name} = {_toml(value)}")
     return "\n".join([*lines, *tables]) + "\n"
 
 
@@ -171,48 +193,31 @@ def read_plan(path: str | Path, *, kind: str | None = None) -> Plan:
 
 
 def lock_plan(path: str | Path, *, now: datetime.datetime | None = None) -> PlanStatus:
-    """Lock a plan: write its hash, values, the time and the versions beside it.
+    """Lock a plan: write its hash, values, the time and the versions beside it, and a receipt to keep elsewhere.
 
-    A locked plan may be locked anew after a change as long as no data were opened with it; afterwards this is
-    refused, since the change may have been made for what the data showed.
+    A changed plan may be locked anew: outcomes that were shown before the new lock are then exploratory.
     """
     plan, lock = read_plan(path), _read_lock(path)
-    if lock.get("hash") not in (None, plan.hash) and lock.get("opened"):
-        opened = lock["opened"][0]
-        raise PlanError(
-            f"{path} was changed after data were opened with it ({opened['data']}, {opened['at']}): "
-            + "; ".join(_deviations(lock["values"], plan.values))
-            + ".",
-            remedy="Results with the changed plan are exploratory. Write a new plan for new data.",
-        )
     if lock.get("hash") != plan.hash:
-        _write_lock(
-            path,
-            {
-                "kind": plan.kind,
-                "hash": plan.hash,
-                "locked_at": _stamp(now),
-                "versions": versions(),
-                "values": plan.values,
-                "opened": lock.get("opened", []),
-                "sets": _sets(lock),
-            },
-        )
+        at = _stamp(now)
+        logged = log_lock(plan.hash, at)
+        earlier = [*lock.get("earlier", []), *([{k: lock[k] for k in ("hash", "locked_at")}] if lock else [])]
+        lock = {"kind": plan.kind, "hash": plan.hash, "locked_at": at, "log": logged, "earlier": earlier}
+        _write_json(_lock_path(path), lock | {"versions": versions(), "values": plan.values})
+    receipt = {"schema": RECEIPT, "plan": Path(path).name} | {
+        k: lock.get(k, {}) for k in ("kind", "hash", "locked_at", "log")
+    }
+    _write_json(Path(f"{path}.receipt"), receipt | {"seal": _seal(receipt)})
     return check_plan(path)
 
 
 def check_plan(path: str | Path) -> PlanStatus:
     """Where a plan stands, with every deviation from what was locked."""
     plan, lock = read_plan(path), _read_lock(path)
-    opened = tuple(lock.get("opened", ()))
+    uses = len(_sets(read_log(), plan.hash))
     if "hash" not in lock:
         return PlanStatus(
-            kind=plan.kind,
-            hash=plan.hash,
-            state="unlocked",
-            opened=opened,
-            uses=len(_sets(lock)),
-            reasons=("the plan is not locked",),
+            kind=plan.kind, hash=plan.hash, state="unlocked", uses=uses, reasons=("the plan is not locked",)
         )
     changed = lock["hash"] != plan.hash
     return PlanStatus(
@@ -223,78 +228,121 @@ def check_plan(path: str | Path) -> PlanStatus:
         locked_at=lock["locked_at"],
         versions=lock.get("versions", {}),
         deviations=tuple(_deviations(lock.get("values", {}), plan.values)) if changed else (),
-        opened=opened,
-        uses=len(_sets(lock)),
+        earlier=tuple(e["locked_at"] for e in lock.get("earlier", [])),
+        uses=uses,
         confirmatory=not changed,
         reasons=("the plan was changed after it was locked",) if changed else (),
     )
 
 
-def open_data(
-    path: str | Path, *data: str | Place, now: datetime.datetime | None = None, extra: Iterable[str] = ()
-) -> PlanStatus:
-    """Record that data, one set of them, are opened with a plan; says whether a result on them is confirmatory.
+def check_receipt(path: str | Path, plan: str | Path | None = None) -> ReceiptCheck:
+    """Hold a receipt against the plan (beside it unless given), its lock and this machine's log of looks."""
+    path = Path(path)
+    try:
+        receipt = json.loads(path.read_text(encoding="utf-8"))
+        sealed = receipt.pop("seal")
+        sound = receipt["schema"] == RECEIPT and sealed == _seal(receipt)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise PlanError(f"{path} is no receipt.", remedy="Give a file that `richter plan lock` wrote.") from error
+    if not sound:
+        raise PlanError(f"{path} was edited: it does not fit its own seal.", remedy="Use the receipt as written.")
+    target = Path(plan) if plan is not None else path.with_name(receipt["plan"])
+    found, lock, log = read_plan(target), _read_lock(target), read_log()
+    faults = []
+    if found.hash != receipt["hash"]:
+        faults.append("the plan is not the one that the receipt was given for")
+    if (lock.get("hash"), lock.get("locked_at")) != (receipt["hash"], receipt["locked_at"]):
+        faults.append("the lock is not the one that the receipt was given for")
+    known = any(line["~"] == receipt["log"].get("chain") for line in log.lines)
+    if not known and receipt["log"].get("machine") == log.machine:
+        faults.append("the log of looks no longer holds the lock: it was deleted, cut or edited")
+    where = "this machine's log of looks has it" if known else "it was locked on another machine"
+    return ReceiptCheck(
+        plan=str(target), hash=receipt["hash"], locked_at=receipt["locked_at"], where=where, faults=tuple(faults)
+    )
 
-    `data` are files or runs in a database. Three things take it away: no lock, a change since the lock, and data that
-    were opened before the lock; a run in a database also says whether it was opened before with another plan or by
-    another machine. `extra` are deviations the caller knows of (a command-line option against the plan); they take it
-    away too.
+
+def is_receipt(path: str | Path) -> bool:
+    """Whether a file is a receipt of a lock."""
+    try:
+        return f'"{RECEIPT}"' in Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def open_data(
+    path: str | Path, tables: Tables, *, candidates: Sequence[str] = (), extra: Iterable[str] = ()
+) -> PlanStatus:
+    """Where a plan stands towards these data, whose use is noted; says whether a result on them is confirmatory.
+
+    Four things take it away: no lock, a change since the lock, options against the plan (`extra`), and outcomes that
+    were shown before the lock: of one of the `candidates`, or, where none is named, of two conditions (of the one,
+    where there is one). A baseline may be known. What came before what is told by the order of this machine's log of
+    looks, and by times only for a lock or a look of another machine; without a log nothing is confirmed.
     """
-    status, lock, stamp = check_plan(path), _read_lock(path), _stamp(now)
-    places = [run_place(d) for d in data]
-    shas = [_digest(place) for place in places]
-    sets, opened, reasons = _sets(lock), list(status.opened), list(status.reasons)
-    together = sorted(set(shas))
-    uses = [*sets, together]
-    for place, sha in zip(places, shas, strict=True):
-        at, before = stamp, [o["at"] for o in opened if o["sha256"] == sha]
-        if isinstance(place, DatabaseRun):
-            at, earlier, used, ahead_s = _use_database(place, {"plan": status.hash, "sha256": sha, "set": together})
-            before, uses = before + earlier, uses + used
-            if status.locked_at is not None and abs(ahead_s) > CLOCKS_AGREE_S:
+    status, lock, log = check_plan(path), _read_lock(path), read_log()
+    reasons, runs = list(status.reasons), [p for p in tables.places if isinstance(p, DatabaseRun) or is_run(p)]
+    vouched, before = "", list[Look]()
+    kept = [look for run in runs for look in looks_of(run) if look.get("plan") == status.hash]
+    if status.locked_at is not None:
+        vouched, why, before = _before(lock, log, looks_at(tables, log))
+        reasons += why
+        for run in runs:
+            with open_ledger(run) as ledger:
+                times, ahead_s = ledger.times(), ledger.clock_ahead_s()
+            if abs(ahead_s) > CLOCKS_AGREE_S:
                 reasons.append(clocks_disagree(ahead_s))
-        if status.locked_at is not None and (early := [b for b in before if b < status.locked_at]):
-            why = f"these data were opened on {min(early)}, before the plan was locked"
-            reasons += [] if why in reasons else [why]
-        if all(o["sha256"] != sha for o in opened):
-            opened.append({"data": place.name if isinstance(place, Path) else str(place), "sha256": sha, "at": at})
+            elif times is not None:
+                first = _stamp(datetime.datetime.fromtimestamp(times[0], datetime.UTC))
+                vouched += f"; its answers came {'after' if first > status.locked_at else 'before'} the lock"
+    seen = [name for name in tables.conditions if any(name in look.conditions for look in before)]
+    if candidates:
+        seen = [name for name in seen if name in candidates]
+    if len(seen) >= (1 if candidates else min(2, len(tables.conditions))):
+        shown = [str(look) for look in before if set(look.conditions) & set(seen)]
+        more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+        reasons.append(f"outcomes were shown before the plan was locked: {'; '.join(shown[:3])}{more}")
     further = tuple(extra)
     if further:
         reasons.append("options were given against the plan")
-    if together not in sets or len(opened) > len(status.opened):
-        sets = sets if together in sets else [*sets, together]
-        _write_lock(path, lock | {"opened": opened, "sets": sets})
+    log_use(status.hash, tables)
+    sets = _sets(read_log(), status.hash) | {look["set"] for look in kept}
     return dataclasses.replace(
         status,
-        opened=tuple(opened),
-        uses=len({tuple(use) for use in uses}),
+        looks=tuple(str(look) for look in before),
+        vouched="" if reasons else vouched,
+        uses=max(len(sets), 1),
+        attempts=attempts(tables),
         confirmatory=not reasons,
         reasons=tuple(reasons),
         deviations=status.deviations + further,
     )
 
 
-def _sets(lock: Mapping[str, Any]) -> list[list[str]]:
-    """The sets of data that a plan was used on, as hashes; in a lock without them every file was one."""
-    return list(lock.get("sets", [[o["sha256"]] for o in lock.get("opened", [])]))
+def _before(lock: Mapping[str, Any], log: Log, looks: Sequence[Look]) -> tuple[str, list[str], list[Look]]:
+    """In words what vouches for a lock, the reasons why nothing does, and the looks that came before it."""
+    if log.missing:
+        return "", [f"{log.missing}, so nothing shows what was seen before the lock"], []
+    if lock.get("log") == {}:
+        return "", ["no log of looks was kept when the plan was locked"], []
+    edited = [fault for fault in log.faults if "edited" in fault]
+    own = lock.get("log", {})
+    line = next((k for k, x in enumerate(log.lines) if x["~"] == own.get("chain")), None)
+    if own.get("machine") != log.machine:
+        early = [look for look in looks if look.at < lock["locked_at"]]
+        said = "locked on another machine, of whose looks nothing is known here; on this one none came before"
+        return said, edited, early
+    if line is None and not edited:
+        edited = ["the log of looks no longer holds this lock: it was deleted or cut"]
+    early = [
+        look for look in looks if (look.at < lock["locked_at"] if look.place < 0 or line is None else look.place < line)
+    ]
+    return "locked before the first look on this machine", edited, early
 
 
-def _digest(place: Place) -> str:
-    if isinstance(place, Path):
-        return _file_hash(place)
-    with open_ledger(place) as ledger:
-        return digest(ledger)
-
-
-def _use_database(place: DatabaseRun, use: dict[str, Any]) -> tuple[str, list[str], list[list[str]], float]:
-    """Have a database note the use of its run: when that was, when it was opened at all, on which sets this plan was
-    used, and how far the database's clock is ahead of this machine's.
-    """
-    with open_ledger(place, mode="write") as ledger:
-        uses = add_plan_use(ledger, use)
-        ahead_s = ledger.clock_ahead_s()
-    times = [_stamp(datetime.datetime.fromtimestamp(u["at"], datetime.UTC)) for u in uses]
-    return times[-1], times, [u["set"] for u in uses if u["plan"] == use["plan"]], ahead_s
+def _sets(log: Log, plan: str) -> set[str]:
+    """The sets of data that a plan was used on."""
+    return {line["set"] for line in log.lines if line["what"] == "use" and line["plan"] == plan}
 
 
 def clocks_disagree(ahead_s: float) -> str:
@@ -302,17 +350,6 @@ def clocks_disagree(ahead_s: float) -> str:
     how = f"{abs(ahead_s) / 3600:.1f} h" if abs(ahead_s) >= 3600 else f"{abs(ahead_s) / 60:.0f} min"
     where = "behind" if ahead_s > 0 else "ahead of"
     return f"this machine's clock is {how} {where} the database's, so its times prove nothing about what came first"
-
-
-def plan_file(source: object, opened: str | Place | None = None) -> str | Place:
-    """What a plan records as opened: the source itself, or the file or run that a frame was made from."""
-    file = source if isinstance(source, str | Path | DatabaseRun) else opened
-    if file is None:
-        raise PlanError(
-            "A plan records which file was opened, and a frame in memory is none.",
-            remedy="Write it to a file first, or leave the plan out: the finding is then exploratory.",
-        )
-    return file
 
 
 def parse_value(kind: str, name: str, text: str) -> Any:
@@ -340,6 +377,8 @@ def _checked(raw: Mapping[str, Any], fields: Mapping[str, PlanField], where: str
     values: dict[str, Any] = {}
     for name, field in fields.items():
         if name not in raw:
+            if field.default is OPTIONAL:
+                continue
             if field.default is MANDATORY:
                 faults.append(f"{where}{name} is missing and has no default ({field.help})")
             else:
@@ -450,20 +489,23 @@ def _read_lock(path: str | Path) -> dict[str, Any]:
         raise PlanError(
             f"{target} is damaged: {error}.", remedy="Restore it; without it nothing is confirmed."
         ) from error
-    sound = isinstance(lock, dict) and isinstance(lock.get("opened", []), list)
+    sound = isinstance(lock, dict) and isinstance(lock.get("log", {}), dict)
     if not sound or ("hash" in lock and _hash(lock.get("kind", ""), lock.get("values", {})) != lock["hash"]):
         raise PlanError(f"{target} does not fit its own hash: it was edited.", remedy="Restore it as it was written.")
     return dict(lock)
 
 
-def _write_lock(path: str | Path, lock: Mapping[str, Any]) -> None:
-    target = _lock_path(path)
+def _write_json(target: Path, row: Mapping[str, Any]) -> None:
     partial = target.with_name(target.name + ".part")
     try:
-        partial.write_text(json.dumps(lock, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        partial.write_text(json.dumps(row, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         partial.replace(target)
     except OSError as error:
         raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
+
+
+def _seal(receipt: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(receipt, sort_keys=True).encode()).hexdigest()
 
 
 def _stamp(now: datetime.datetime | None) -> str:
@@ -476,11 +518,3 @@ def versions() -> dict[str, str]:
     for package in ("numba", "numpy", "polars", "scipy"):
         versions[package] = importlib.metadata.version(package)
     return versions
-
-
-def _file_hash(path: str | Path) -> str:
-    try:
-        with Path(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from error

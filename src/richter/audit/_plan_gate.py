@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from richter.audit._plan import PlanField
+from richter.audit._plan import OPTIONAL, PlanField
 
 HELP = "A gate plan: requirements that a candidate must meet, for continuous integration (richter gate)."
 
@@ -29,6 +29,12 @@ FIELDS = {
     ),
     "level": PlanField(
         type="number", above=0.5, below=1, default=0.95, help="Each requirement is shown met at this level, one-sided."
+    ),
+    "tried": PlanField(
+        type="whole",
+        low=0,
+        default=OPTIONAL,
+        help="Attempts of which this one is to stand: the level is shared. 0: as many as the log of looks knows.",
     ),
     "min_shared": PlanField(
         type="number", low=0, high=1, default=0.5, help="Share of items that both must have been graded on."

@@ -5,7 +5,7 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ import polars as pl
 from richter.audit._calibration import CalibrationReport, measure_calibration, read_draws
 from richter.audit._compare import CompareReport, compare_tables
 from richter.audit._floors import FloorsReport, measure_grades
-from richter.audit._gate import GateReport, open_gate_data, run_gate
+from richter.audit._gate import GateReport, gate_status, run_gate
 from richter.audit._measure import RunResults, measure_run
 from richter.audit._plan import read_plan
 from richter.audit._plan_tail import tail_plan
@@ -23,8 +23,8 @@ from richter.claims import About
 from richter.errors import InputError, TooFewErrors
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
 from richter.records import Claim, picture
-from richter.store import LEDGER_NAME, DatabaseRun, Place, is_run, open_ledger
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.store import DatabaseRun, Place, is_run, open_ledger
+from richter.tables import ReadOptions, Tables, attempts, read_tables
 
 __all__ = ["Run", "open_run"]
 
@@ -100,13 +100,6 @@ class Run:
         """The severity of every rated answer (draw 0), one row each."""
         return self.tables.rows.filter(pl.col("draw") == 0, pl.col("severity").is_not_null())
 
-    @property
-    def _opened(self) -> Place | None:
-        if isinstance(self.place, Path):
-            return self.place / LEDGER_NAME
-        first = self.sources[0]
-        return self.place if self.place is not None or is_frame(first) else Path(str(first))
-
     # ---- questions -----------------------------------------------------------------------------------------------
 
     def compare(
@@ -119,7 +112,7 @@ class Run:
         control: str | None = None,
         trust_ids: bool = False,
         plan: str | Path | None = None,
-        tried: int = 1,
+        tried: int | Literal["auto"] = 1,
         level: float = 0.95,
         n_resamples: int = 2000,
         seed: int = 0,
@@ -129,6 +122,7 @@ class Run:
         `margin` is the gap that would matter (0.02 is two points), `on` the measures that come first, `control` the
         condition that all others are compared with, `plan` a tail plan for a claim on the tail's shape.
         """
+        known = attempts(self.tables.select(conditions) if conditions else self.tables)
         return compare_tables(
             self.tables,
             conditions=conditions,
@@ -139,7 +133,8 @@ class Run:
             control=control,
             trust_ids=trust_ids,
             tail_plan=None if plan is None else tail_plan(read_plan(plan, kind="tail")),
-            tried=tried,
+            tried=(known or 1) if tried == "auto" else tried,
+            attempts=known,
             level=level,
             n_resamples=n_resamples,
             seed=seed,
@@ -147,7 +142,7 @@ class Run:
 
     def severity(self, **options: Any) -> SeverityReport:
         """How bad are the errors? Options are those of `richter.audit.weigh_scores`: `require`, `plan`, `seed`, ..."""
-        return weigh_scores(self.tables, opened=self._opened, **options)
+        return weigh_scores(self.tables, **options)
 
     def calibration(
         self, *, bins: int = 10, binning: str = "width", level: float = 0.95, splits: int | None = None, seed: int = 0
@@ -163,10 +158,8 @@ class Run:
         """Is one tail heavier? The gates on a column of severities; `fields` are a tail plan's (`q`, ...)."""
         column = column or (None if plan is not None else "severity")
         if column == "severity":
-            return study_column(self.tables, opened=self._opened, column=column, overrides=fields, seed=seed)
-        return study_column(
-            self.sources[0], opened=self._opened, column=column, plan_path=plan, overrides=fields, seed=seed
-        )
+            return study_column(self.tables, column=column, overrides=fields, seed=seed)
+        return study_column(self.sources[0], column=column, plan_path=plan, overrides=fields, seed=seed)
 
     def measure(self, *, seed: int = 0, **options: Any) -> RunResults:
         """All of it as one document, as `richter report` has it; options are those of `richter.audit.measure_run`."""
@@ -180,9 +173,7 @@ class Run:
 
     def gate(self, plan: str | Path) -> GateReport:
         """A gate plan's requirements: met, violated, or not shown either way."""
-        named = [source for source in self.sources if isinstance(source, str | Path | DatabaseRun)]
-        status = open_gate_data(plan, named) if len(named) == len(self.sources) else None
-        return run_gate(read_plan(plan, kind="gate"), self.tables, status=status)
+        return run_gate(read_plan(plan, kind="gate"), self.tables, status=gate_status(plan, self.tables))
 
     @functools.cached_property
     def findings(self) -> tuple[Claim, ...]:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.audit._pictures import severity_picture
-from richter.audit._plan import PlanStatus, open_data, plan_file, read_plan
+from richter.audit._plan import PlanStatus, open_data, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
 from richter.interop import Source, read_frame
@@ -39,7 +39,6 @@ from richter.severity import (
     study_severity,
 )
 from richter.stats import Mapper, in_threads, overcall_rate
-from richter.store import Place
 from richter.tables import RatingsFile, ReadOptions, Tables, read_ratings, read_tables, severity_of, severity_scores
 
 __all__ = ["SeverityReport", "weigh_scores"]
@@ -104,7 +103,6 @@ class SeverityReport(Result):
 def weigh_scores(
     source: Source | Tables,
     *,
-    opened: str | Place | None = None,
     paper: bool = False,
     any_scale: bool = False,
     control: str | None = None,
@@ -130,8 +128,8 @@ def weigh_scores(
     With a plan its values hold, its hash is the seed, and options given against it are listed as deviations. The
     judges' errors are allowed for where they are known: from `human` labels, from three or more ratings an answer with
     `judge_errors="independent"`, or from a table `judge_errors` (`true`, `judged`, `share`); else every claim is about
-    the severities as judged, and says so. `opened` is the file that a frame came from, for the plan's record; with
-    `status` it is already known where the plan stands. Pairs have seeds of their own: `mapper` says where they run.
+    the severities as judged, and says so. With `status` it
+    is already known where the plan stands. Pairs have seeds of their own: `mapper` says where they run.
     """
     values: dict[str, Any] = {
         "max_error_gap": 0.05, "min_gap": 0.15, "margin": margin, "primary": primary or "severity_given_error",
@@ -151,7 +149,10 @@ def weigh_scores(
             if value is not None and value != found.values.get(name)
         ]
         against += [f"--require {rule!r} is not in the plan" for rule in rules if rule not in found.values["require"]]
-        status = status or open_data(plan, plan_file(source, opened), extra=against)
+        tables = _severities(source, found.values["conditions"])
+        control = found.values["control"]
+        others = [name for name in tables.conditions if name != control] if control else []
+        status = status or open_data(plan, tables, candidates=others, extra=against)
         planned = {name: found.values[name] or None for name in values}
         values = {name: planned[name] if given.get(name) is None else given[name] for name in values}
         recipe = plan_recipe(found.values)
@@ -162,8 +163,8 @@ def weigh_scores(
         seed = found.seed
     n_resamples, level = n_resamples or 2000, level or 0.95
     requirements = [parse_requirement(rule) for rule in rules]
-    tables = source if isinstance(source, Tables) else read_tables(source, options=ReadOptions(any_scale=True))
-    scores = severity_scores(tables.select(keep) if keep else tables)
+    tables = _severities(source, keep)
+    scores = severity_scores(tables)
     mix = read_traffic(traffic, scores) if traffic is not None else None
     confirmed = status is not None and status.confirmatory
     stamp: dict[str, Any] = {"plan": status.hash if status is not None and confirmed else None, "seed": seed}
@@ -258,6 +259,11 @@ class _Labels:
     severity: NDArray[np.float64] | None = None
     strata: NDArray[np.str_] | None = None
     ratings: Sequence[Rating] = ()
+
+
+def _severities(source: Source | Tables, conditions: Sequence[str]) -> Tables:
+    tables = source if isinstance(source, Tables) else read_tables(source, options=ReadOptions(any_scale=True))
+    return tables.select(conditions) if conditions else tables
 
 
 def _labels(source: str | Path | RatingsFile | None, scores: Scores) -> _Labels:

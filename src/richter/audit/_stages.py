@@ -498,7 +498,7 @@ def drawn_items(items: Sequence[Item], settings: AuditSettings) -> list[Item]:
 def _write_scores(run: Place, *, source: RatingKind, nll: pl.DataFrame | None = None) -> None:
     """The run's scores.csv: severities as far as there are ratings, and `nll`, new or as it was."""
     path, keys = run_file(run, SCORES), ["item", "condition"]
-    tables = read_tables(run)
+    tables = read_tables(run, shown=())
     rated = tables.ratings.filter(pl.col("kind") == source, pl.col("severity").is_not_null()).height > 0
     if nll is None and path is not None:
         old = read_frame(path)

@@ -10,13 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.audit._pictures import tail_picture
-from richter.audit._plan import Plan, PlanStatus, open_data, plan_file, read_plan
+from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError
 from richter.interop import Source, is_frame, read_frame, source_name
 from richter.records import Result
 from richter.stats import Mapper
-from richter.store import Place
 from richter.tables import ReadOptions, Tables, read_tables
 from richter.tail import (
     StabilityScan,
@@ -85,7 +84,6 @@ class TailReport(Result):
 def study_column(
     path: Source | Tables,
     *,
-    opened: str | Place | None = None,
     column: str | None = None,
     plan_path: str | Path | None = None,
     item_column: str = "item",
@@ -101,7 +99,7 @@ def study_column(
 
     Without a plan the tolerances default to a tenth and a fifth of the pooled standard deviation on the scale of the
     comparison, which is a convention and not a judgement; the finding is exploratory either way. `path` may be a frame;
-    `opened` is then the file it came from, for the plan's record; with `status` it is already known where the plan
+    with `status` it is already known where the plan
     stands. `mapper` says where items are resampled and changes no number.
     """
     given = {k: v for k, v in (overrides or {}).items() if v is not None}
@@ -115,13 +113,14 @@ def study_column(
     if planned and planned != column:
         extra.append(f"column: plan {planned!r}, option {column!r}")
     values |= given
-    frame = _rows(path, column, item_column, condition_column)
+    tables = _read(path, column, item_column, condition_column)
+    frame = _rows(tables, column if isinstance(path, Tables) else "score")
     name = path.name if isinstance(path, Tables) else source_name(path)
     n_missing = int(frame["value"].null_count())
     frame = frame.drop_nulls("value")
     severities, items = _by_condition(frame, values, plan, name)
     if plan_path is not None:
-        status = status or open_data(plan_path, plan_file(path, opened), extra=extra)
+        status = status or open_data(plan_path, tables.select([*severities]), extra=extra)
     if plan is None:
         chosen = _plan_without(severities, values)
         seed_used = seed
@@ -151,20 +150,23 @@ def study_column(
     )
 
 
-def _rows(source: Source | Tables, column: str, item_column: str, condition_column: str) -> pl.DataFrame:
-    """`item`, `condition` and the `value` of every answer; rows without a column of items are items of their own."""
+def _read(source: Source | Tables, column: str, item_column: str, condition_column: str) -> Tables:
+    """The tables with the column as their score; rows without a column of items are items of their own."""
     if isinstance(source, Tables):
-        value = "severity" if column == "severity" else "score"
-        frame = source.rows.select("item", "condition", "draw", pl.col(value).alias("value"))
-    else:
-        named = {"score": column}
-        if is_frame(source) or (isinstance(source, str | Path) and Path(source).is_file()):
-            columns = read_frame(source).columns
-            wanted = {"item": item_column, "condition": condition_column}
-            named |= {field: name for field, name in wanted.items() if name in columns}
-            named.setdefault("item", "order")
-        tables = read_tables(source, options=ReadOptions(map=named))
-        frame = tables.rows.select("item", "condition", "draw", pl.col("score").alias("value"))
+        return source
+    named = {"score": column}
+    if is_frame(source) or (isinstance(source, str | Path) and Path(source).is_file()):
+        columns = read_frame(source).columns
+        wanted = {"item": item_column, "condition": condition_column}
+        named |= {field: name for field, name in wanted.items() if name in columns}
+        named.setdefault("item", "order")
+    return read_tables(source, options=ReadOptions(map=named))
+
+
+def _rows(tables: Tables, column: str) -> pl.DataFrame:
+    """`item`, `condition` and the `value` of every answer: its severity, or its score."""
+    value = "severity" if column == "severity" else "score"
+    frame = tables.rows.select("item", "condition", "draw", pl.col(value).alias("value"))
     infinite = int(frame["value"].is_infinite().sum())
     if infinite:
         raise InputError(

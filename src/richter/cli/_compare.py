@@ -12,7 +12,7 @@ from richter.cli._compare_text import markdown, show
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import read_given, reading_options, split_sources
 from richter.errors import StorageError
-from richter.tables import ReadOptions
+from richter.tables import ReadOptions, attempts
 
 
 def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -31,6 +31,19 @@ def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) 
         raise click.BadParameter(f"{value!r} is not a margin; write 2pt or 0.02.") from error
     if not number > 0:
         raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
+    return number
+
+
+def parse_tried(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
+    """A number of attempts, or None for as many as the log of looks knows."""
+    if value == "auto":
+        return None
+    try:
+        number = int(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is neither a number nor auto.") from error
+    if number < 1:
+        raise click.BadParameter(f"{value} is not at least 1.")
     return number
 
 
@@ -77,7 +90,11 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 @click.option("--trust-ids", is_flag=True, help="Compare conditions even where their items seem to be in other orders.")
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
-    "--tried", type=click.IntRange(min=1), default=1, help="Attempts of which the shown one is the best; corrected for."
+    "--tried",
+    callback=parse_tried,
+    default="1",
+    metavar="N|auto",
+    help="Attempts of which the shown one is the best; corrected for. auto: as many as the log of looks knows.",
 )
 @click.option(
     "--min-shared",
@@ -105,7 +122,7 @@ def compare(
     chance: float | None,
     trust_ids: bool,
     tail_path: str | None,
-    tried: int,
+    tried: int | None,
     min_shared: float,
     reading: ReadOptions,
     level: float,
@@ -134,7 +151,8 @@ def compare(
     files, names = split_sources(sources)
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
-    tables = read_given(files, reading)
+    tables = read_given(files, reading, names)
+    known = attempts(tables.select(names) if names else tables)
     report = compare_tables(
         tables,
         conditions=names,
@@ -149,7 +167,8 @@ def compare(
         chance=chance,
         trust_ids=trust_ids,
         tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
-        tried=tried,
+        tried=tried or known or 1,
+        attempts=known,
         min_shared=min_shared,
         level=level,
         n_resamples=resamples,

@@ -85,6 +85,8 @@ def small_print(report: CompareReport) -> str:
     )
     if report.tried > 1:
         text += f", the best of {report.tried} attempts allowed for"
+    if report.attempts is not None and report.attempts > report.tried:
+        text += f"; {report.attempts} ways were tried on these data here (--tried auto allows for them)"
     about = {
         "such-items": "items like these, this checkpoint and this prompt",
         "these-items": "these very items: only draws vary",

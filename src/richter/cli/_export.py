@@ -9,7 +9,7 @@ from richter.cli._output import console
 from richter.errors import InputError, TooFewErrors
 from richter.interop import EXPORTS, SETS, export_dataset, export_table, write_set
 from richter.store import DatabaseRun, Place, is_run, open_ledger, run_place
-from richter.tables import Tables, read_tables
+from richter.tables import Tables, read_tables, record_look, tables_of
 
 
 @click.command()
@@ -81,6 +81,7 @@ def export(
     if output is not None:
         if isinstance(source, DatabaseRun) or is_run(source):
             with open_ledger(source) as ledger:
+                record_look(tables_of(ledger))
                 frame = EXPORTS[table](ledger)
         else:
             frame = _of_tables(read_tables(source), table)
@@ -90,6 +91,7 @@ def export(
     if hub is not None:
         name = source.resolve().name if isinstance(source, Path) else source.name
         with open_ledger(source) as ledger:
+            record_look(tables_of(ledger))
             rows = export_dataset(ledger, hub, name=name, license_name=license_name, creator=creator, force=force)
         say(f"{hub}: " + ", ".join(f"{n:,} {kind}" for kind, n in rows.items()) + ".")
         return

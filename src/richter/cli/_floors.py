@@ -371,7 +371,7 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
     from richter.cli._floors_text import show_floors
 
     files, names = split_sources(sources)
-    tables = read_tables(*files, options=reading)
+    tables = read_tables(*files, options=reading, shown=names or None)
     tables = tables.select(names) if names else tables
     report = measure_grades(tables, rng=np.random.default_rng(seed), level=level)
     write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from richter.audit import GateReport, open_gate_data, read_plan, run_gate
+from richter.audit import GateReport, gate_status, read_plan, run_gate
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
 from richter.errors import StorageError
@@ -42,8 +42,8 @@ def gate(
     """
     plan = read_plan(plan_path, kind="gate")
     files, _ = split_sources(sources)
-    tables = read_tables(*files, options=reading)
-    report = run_gate(plan, tables, status=open_gate_data(plan_path, files))
+    tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
+    report = run_gate(plan, tables, status=gate_status(plan_path, tables))
     inputs = [plan_path, *(f.partition("=")[2] or f for f in files)]
     write_json(report, json_path, inputs=inputs)
     for path, text in ((junit_path, junit), (md_path, markdown)):
@@ -69,7 +69,12 @@ def gate(
 
 def small_print(report: GateReport) -> str:
     """Whether this counts as planned, and how often the plan has been used."""
-    text = "planned" if report.confirmatory else "exploratory: " + "; ".join(map(printable, report.reasons))
+    why = "; ".join(map(printable, report.reasons))
+    text = f"planned: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
+    if report.tried > 1:
+        text += f"; the level is shared by {report.tried} attempts"
+    elif report.attempts is not None and report.attempts > 1:
+        text += f"; {report.attempts} ways were tried on these data here (tried = 0 in the plan allows for them)"
     if report.uses > 1:
         text += f"; the plan has been used on {report.uses} sets of data: the more, the more a pass may be luck"
     return text

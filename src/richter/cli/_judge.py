@@ -124,6 +124,7 @@ def judge(
             download=download,
             engine=where,
         )
+    read_tables(run)  # its outcomes are shown now
     _print(out, result)
     silent = result.failures is not None and result.failures.failed == result.failures.asked
     if output is not None and not (judges and silent):

@@ -24,7 +24,7 @@ def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     files, names = split_sources(sources)
     reading = ReadOptions(**{name: inner.params[name] for name in READING})
     with inner:
-        tables = read_given(files, reading)
+        tables = read_given(files, reading, names)
         out = console(inner.params.get("json_path"))
         if len(names or tables.conditions) > 1:
             compare.invoke(inner)

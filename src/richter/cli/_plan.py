@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from richter.audit import PlanStatus, check_plan, lock_plan, new_plan, parse_value
+from richter.audit import PlanStatus, check_plan, check_receipt, is_receipt, lock_plan, new_plan, parse_value
 from richter.audit._plan import KINDS
 from richter.cli._output import console, json_option, write_json
 from richter.errors import InputError, StorageError
@@ -15,7 +15,7 @@ from richter.records import printable
 def plan() -> None:
     """Write, lock and check a plan before looking at data.
 
-    A result is confirmatory when its plan was locked before the data were opened and not changed since.
+    A result is confirmatory when its plan was locked before outcomes of its candidate were shown, and not changed.
     """
 
 
@@ -62,24 +62,38 @@ def new(kind: str, settings: tuple[str, ...], output: str) -> None:
 @click.argument("file", metavar="PLAN")
 @json_option
 def lock(file: str, json_path: str | None) -> None:
-    """Lock PLAN: write its hash, values, time and versions to PLAN.lock. Refused once data were opened with another.
+    """Lock PLAN: write its hash, values, time and versions to PLAN.lock, and a receipt to keep elsewhere.
 
     \b
     richter plan lock plan.toml
     """
     _show(file, lock_plan(file), json_path)
+    console(json_path).print(printable(f"  receipt     {file}.receipt: keep it where others can date it"))
 
 
 @plan.command()
-@click.argument("file", metavar="PLAN")
+@click.argument("file", metavar="PLAN|RECEIPT")
+@click.argument("plan_path", metavar="[PLAN]", required=False)
 @json_option
 @click.pass_context
-def check(ctx: click.Context, file: str, json_path: str | None) -> None:
+def check(ctx: click.Context, file: str, plan_path: str | None, json_path: str | None) -> None:
     """Say whether PLAN is sound, locked, and unchanged since; list every deviation. Exit 3 if it was changed.
+
+    A receipt is held against the plan beside it, or the one named after it, and against this machine's log of looks.
 
     \b
     richter plan check plan.toml
+    richter plan check kept/plan.toml.receipt plan.toml
     """
+    if is_receipt(file):
+        found = check_receipt(file, plan_path)
+        write_json(found, json_path, inputs=[file])
+        out = console(json_path)
+        said = "does not fit the receipt" if found.faults else "is the plan of the receipt, unchanged"
+        out.print(printable(f"{found.plan} {said}: locked {found.locked_at}, hash {found.hash[:16]}…; {found.where}."))
+        for fault in found.faults:
+            out.print(f"  fault       {printable(fault)}")
+        ctx.exit(3 if found.faults else 0)
     status = check_plan(file)
     _show(file, status, json_path)
     if status.state == "changed":
@@ -98,7 +112,9 @@ def _show(file: str, status: PlanStatus, json_path: str | None) -> None:
     out.print(f"  hash        {status.hash}")
     for deviation in status.deviations:
         out.print(f"  deviation   {printable(deviation)}")
-    for opened in status.opened:
-        out.print(f"  opened      {printable(opened['data'])} at {opened['at']}  (sha256 {opened['sha256'][:16]}…)")
+    for at in status.earlier:
+        out.print(f"  earlier     another plan was locked here on {at}; what was seen since is exploratory")
+    if status.uses:
+        out.print(f"  used on     {status.uses} sets of data, as far as this machine knows")
     if status.versions:
         out.print("  versions    " + ", ".join(f"{k} {v}" for k, v in sorted(status.versions.items())))

@@ -69,13 +69,13 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_reading
 
 
-def read_given(files: Sequence[str], reading: ReadOptions) -> Tables:
-    """`read_tables`, once in a command even if two parts of it ask."""
+def read_given(files: Sequence[str], reading: ReadOptions, shown: Sequence[str] = ()) -> Tables:
+    """`read_tables`, once in a command even if two parts of it ask; all conditions are shown, if not some."""
     context = click.get_current_context(silent=True)
     memory: dict[str, Any] = {} if context is None else context.find_root().ensure_object(dict)
     known = memory.get("read")
     if known is None or known[:2] != (list(files), reading):
-        known = memory["read"] = (list(files), reading, read_tables(*files, options=reading))
+        known = memory["read"] = (list(files), reading, read_tables(*files, options=reading, shown=shown or None))
     tables: Tables = known[2]
     return tables
 

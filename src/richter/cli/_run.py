@@ -13,6 +13,7 @@ from richter.cli._progress import money
 from richter.errors import InputError, RichterError
 from richter.records import plain, printable
 from richter.store import Place, find_runs, open_ledger, run_place, settle_run, unsettled_run
+from richter.tables import record_look, tables_of
 
 
 @click.group()
@@ -74,6 +75,9 @@ def list_runs(folder: Place, json_path: str | None) -> None:
 @json_option
 def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_path: str | None) -> None:
     """Show what a run holds: conditions, counts, cost, and some answers."""
+    if head or item_id is not None:
+        with open_ledger(place) as ledger:
+            record_look(tables_of(ledger))
     out = console(json_path)
     with open_ledger(place) as ledger:
         items = {item.id: item for item in ledger.items()}

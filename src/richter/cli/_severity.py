@@ -105,7 +105,6 @@ def severity(
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
         report = weigh_scores(
             read_tables(file, options=dataclasses.replace(reading, any_scale=True)),
-            opened=file,
             paper=paper,
             any_scale=any_scale,
             control=control,
@@ -239,7 +238,9 @@ def _small_print(report: SeverityReport) -> list[str]:
     if report.plan is None or not report.plan.confirmatory:
         lines.append(f"exploratory: {'no plan' if report.plan is None else '; '.join(report.plan.reasons)}")
     else:
-        lines.append(f"confirmatory: plan {report.plan.hash[:16]} locked {report.plan.locked_at}")
+        lines.append(
+            f"confirmatory: plan {report.plan.hash[:16]} locked {report.plan.locked_at}, {report.plan.vouched}"
+        )
     if report.plan is not None:
         lines += [f"deviation from the plan: {deviation}" for deviation in report.plan.deviations]
     return lines

@@ -179,7 +179,7 @@ def _gap_from_data(
 ) -> None:
     """Items and draws from a pilot: an error of margin / (z_a/2 + z_power) shows a true gap of the margin."""
     files, names = split_sources(sources)
-    tables = read_tables(*files, options=reading)
+    tables = read_tables(*files, options=reading, shown=names or None)
     chosen = list(names) or list(tables.conditions)
     if len(chosen) != 2:
         raise InputError(

@@ -237,7 +237,8 @@ def _show(report: TailReport, json_path: str | None) -> None:
         out.print(f"exploratory ({printable(why)})", style="dim")
     else:
         assert report.status is not None
-        out.print(f"confirmatory: plan {report.status.hash[:16]} locked {report.status.locked_at}", style="dim")
+        vouched = f"plan {report.status.hash[:16]} locked {report.status.locked_at}, {report.status.vouched}"
+        out.print(f"confirmatory: {printable(vouched)}", style="dim")
     for deviation in report.deviations:
         out.print(f"deviation from the plan: {printable(deviation)}")
     if len(study.path) > 1:

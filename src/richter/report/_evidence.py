@@ -17,7 +17,7 @@ import polars as pl
 from richter.records import Item, printable
 from richter.report._words import name
 from richter.store import RunLike, open_ledger
-from richter.tables import Tables, tables_of
+from richter.tables import Tables, record_look, tables_of
 
 __all__ = ["Evidence", "read_evidence"]
 
@@ -73,7 +73,10 @@ def read_evidence(source: Tables | RunLike, *, most_bytes: int = MOST_BYTES, red
 def read_run_tables(run: RunLike, *, item: str | None = None) -> Tables:
     """A run's tables, also where it holds no answers yet; or what it holds of one item."""
     with open_ledger(run, item=item, checked=item is None) as ledger:
-        return tables_of(ledger)
+        tables = tables_of(ledger)
+    if item is None:
+        record_look(tables)
+    return tables
 
 
 def judged_answers(tables: Tables) -> pl.DataFrame:

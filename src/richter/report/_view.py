@@ -255,6 +255,7 @@ def _download(body: bytes, name: str, kind: str) -> web.Response:
 
 
 def _table(run: str, table: str, ending: str) -> bytes:
+    read_run_tables(run)  # its outcomes are shown now
     with open_ledger(run) as ledger:
         frame = EXPORTS[table](ledger)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,27 +1,27 @@
-"""What a run keeps beside its records: small files, and which plans its data were opened with.
+"""What a run keeps beside its records: small files, and when its outcomes were shown.
 
 In a folder they are files. A run in a database keeps them there as notes, where every machine sees the same, and what
 is read is copied into the folder that `run_folder` names.
 """
 
 import base64
+import contextlib
+import datetime
 import gzip
-import hashlib
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError, StorageError
 from richter.store._database import Transaction
-from richter.store._ledger import Ledger, open_ledger
+from richter.store._ledger import open_ledger
 from richter.store._place import RunLike, run_folder, run_place
 
-__all__ = ["add_plan_use", "digest", "keep_file", "kept_at", "run_file"]
+__all__ = ["LOOKS", "add_look", "keep_file", "kept_at", "looks_of", "run_file"]
 
 _READ = "SELECT body FROM notes WHERE name = ?1"
 _WRITE = "INSERT INTO notes VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET body = excluded.body"
-_USES = "plan uses"
+LOOKS = "looks.jsonl"
 
 
 def keep_file(run: RunLike, name: str, content: bytes) -> Path:
@@ -78,40 +78,41 @@ def _write(path: Path, content: bytes) -> None:
         raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
 
 
-def digest(ledger: Ledger) -> str:
-    """SHA-256 of what a result can depend on: answers, failed calls, ratings, grades and confidences."""
-    found = hashlib.sha256()
-
-    def add(*values: object) -> None:
-        found.update(json.dumps(values).encode() + b"\n")
-
-    for a in ledger.answers():
-        add("answer", a.condition, a.item, a.draw, a.text, a.error, a.logprobs)
-    for r in ledger.ratings():
-        add("rating", r.condition, r.item, r.draw, r.rater, r.kind, r.severity, r.mechanism)
-    for g in ledger.grades():
-        add("grade", g.condition, g.item, g.draw, g.scorer, g.value, g.correct, g.main)
-    for c in ledger.confidences():
-        add("confidence", c.condition, c.item, c.draw, c.source, c.value)
-    return found.hexdigest()
-
-
-def add_plan_use(ledger: Ledger, use: dict[str, Any]) -> Sequence[dict[str, Any]]:
-    """Note that a run's data are opened with a plan, at the database's own time; all such uses, this one the last.
-
-    A use that says the same as an earlier one is that one: it keeps its time.
+def add_look(run: RunLike, look: dict[str, Any]) -> None:
+    """Have a run keep that its outcomes are shown, or that a plan is used on them: in its folder, or in its database
+    by the database's own time. A look that says the same as an earlier one is that one: it keeps its time.
     """
+    place = run_place(run)
+    if isinstance(place, Path):
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+        with (place / LOOKS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(look | {"at": now}, sort_keys=True) + "\n")
+        return
 
-    def add(transaction: Transaction) -> list[dict[str, Any]]:
+    def add(transaction: Transaction) -> None:
         transaction.alone()
-        rows = transaction.rows(_READ, (_USES,))
-        uses: list[dict[str, Any]] = json.loads(rows[0][0])["uses"] if rows else []
-        same = [u for u in uses if {k: v for k, v in u.items() if k != "at"} == use]
-        if same:
-            return [*(u for u in uses if u is not same[0]), same[0]]
-        (at,) = transaction.rows("SELECT clock()")[0]
-        uses.append(use | {"at": at})
-        transaction.many(_WRITE, [(_USES, json.dumps({"uses": uses}))])
-        return uses
+        rows = transaction.rows(_READ, (LOOKS,))
+        looks: list[dict[str, Any]] = json.loads(rows[0][0])["looks"] if rows else []
+        if all({k: v for k, v in there.items() if k != "at"} != look for there in looks):
+            (at,) = transaction.rows("SELECT clock()")[0]
+            transaction.many(_WRITE, [(LOOKS, json.dumps({"looks": [*looks, look | {"at": at}]}))])
 
-    return ledger._database.write(add)
+    with open_ledger(place, mode="write") as ledger:
+        ledger._database.write(add)
+
+
+def looks_of(run: RunLike) -> list[dict[str, Any]]:
+    """All looks that a run has kept, `at` as ISO text; lines that cannot be read are passed over."""
+    place = run_place(run)
+    if isinstance(place, Path):
+        path = place / LOOKS
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+        found = []
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                found.append(json.loads(line))
+        return [look for look in found if isinstance(look, dict) and isinstance(look.get("at"), str)]
+    with open_ledger(place) as ledger:
+        kept = (ledger.note(LOOKS) or {}).get("looks", [])
+    stamp = datetime.datetime.fromtimestamp
+    return [look | {"at": stamp(look["at"], datetime.UTC).isoformat(timespec="microseconds")} for look in kept]

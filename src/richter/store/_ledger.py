@@ -336,7 +336,7 @@ class Ledger:
         self._item = item
         self.name = database.name
         self._database = database
-        self._place = place
+        self.place = place
         self._spender = spender
         self._worker = spender if isinstance(spender, Worker) else None
         self._lock: int | None = None
@@ -464,10 +464,10 @@ class Ledger:
 
         In a folder nobody else may spend on the run until this closes.
         """
-        root = whole_run(self._place)
+        root = whole_run(self.place)
         if isinstance(root, Path) and self._lock is None:
             self._lock = take_lock(root, SPENDING_LOCK)
-            here = Path(str(self._place)).absolute()
+            here = Path(str(self.place)).absolute()
             self._spending().elsewhere = _used(p for p in _family(root) if Path(str(p)).absolute() != here)
         return self._spending().used()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.tables._looks import *
     from richter.tables._outcomes import *
     from richter.tables._ratings import *
     from richter.tables._read import *

@@ -1,6 +1,7 @@
 """Any source into tables: a run, logs of any known tool, files of rows, a folder of them, or a frame."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -21,6 +22,7 @@ from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._columns import part_of_frame
 from richter.tables._logs import part_of_logs
+from richter.tables._looks import record_look
 from richter.tables._part import Part, assemble
 from richter.tables._run import part_of_ledger
 from richter.tables._tables import ReadOptions, Tables
@@ -30,11 +32,12 @@ __all__ = ["holds_logs", "read_tables", "tables_of"]
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
 
 
-def read_tables(*sources: Source, options: ReadOptions | None = None) -> Tables:
+def read_tables(*sources: Source, options: ReadOptions | None = None, shown: Sequence[str] | None = None) -> Tables:
     """Read one or several sources into one set of tables, each perhaps as `NAME=PATH`, which names its one condition.
 
     Conditions stand in the order given: of a run as it was asked, of a table as they appear, of a folder by the names
-    of its files. What cannot be known is asked for by the option that settles it.
+    of its files. What cannot be known is asked for by the option that settles it. Whoever reads is taken to show the
+    outcomes, which goes into the log of looks; `shown` names the conditions if not all are, none if it is empty.
     """
     options = options or ReadOptions()
     if not sources:
@@ -48,12 +51,24 @@ def read_tables(*sources: Source, options: ReadOptions | None = None) -> Tables:
                 parts.append(part_of_logs([str(s) for s in logs], options))
             continue
         parts += _parts(source, options, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
-    return assemble(parts, options, what=what)
+    tables = dataclasses.replace(assemble(parts, options, what=what), places=tuple(_places(sources)))
+    record_look(tables, shown=shown)
+    return tables
+
+
+def _places(sources: Sequence[Source]) -> Iterator[Place]:
+    """The files and runs among the sources; of a folder its files."""
+    for source in sources:
+        if not is_frame(source):
+            place = named_source(source)[1]  # type: ignore[arg-type]
+            inside = isinstance(place, Path) and place.is_dir() and not is_run(place)
+            yield from [f for f in sorted(place.rglob("*")) if f.is_file()] if inside else [place]  # type: ignore[union-attr]
 
 
 def tables_of(ledger: Ledger, options: ReadOptions | None = None) -> Tables:
     """The tables of an open ledger; those of a run that was not asked yet are empty."""
-    return assemble([part_of_ledger(ledger)], options or ReadOptions(), what=ledger.name, empty=True)
+    tables = assemble([part_of_ledger(ledger)], options or ReadOptions(), what=ledger.name, empty=True)
+    return dataclasses.replace(tables, places=(ledger.place,))
 
 
 def holds_logs(path: Place) -> bool:

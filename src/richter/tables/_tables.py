@@ -12,6 +12,7 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop import RatingKind
 from richter.records import Better, Item, printable
+from richter.store import Place
 
 __all__ = ["KEY", "ReadOptions", "Tables", "severity_of"]
 
@@ -67,6 +68,7 @@ class Tables:
     given. `understood` says in one line what was read, `basis` who graded, `scored_by` what the scores are
     of (nothing where right and wrong follow from severities), `counting` the kind of rating that counts.
     `asked` are the items as the source of each condition has them: two sources may have one id for two questions.
+    `places` are the files and runs that were read.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Tables:
     basis: str = ""
     scored_by: tuple[str, ...] = ()
     counting: Literal["given", "human", "judge", "rule"] | None = None
+    places: tuple[Place, ...] = ()
 
     @property
     def metric(self) -> str | None:

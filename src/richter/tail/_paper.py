@@ -213,7 +213,7 @@ def _methods(
 def _deviations(study: TailStudy, deviations: Sequence[str], reasons: Sequence[str]) -> str:
     lines = [f"The analysis is exploratory: {_tex('; '.join(reasons) or 'there was no plan')}."]
     if not study.claim.exploratory:
-        lines = ["The plan was locked before the data were opened and not changed since."]
+        lines = ["The plan was locked before outcomes were shown (as far as this machine knows) and not changed since."]
     if not deviations:
         return "\n".join([*lines, "There are no deviations from it." if not study.claim.exploratory else ""]) + "\n"
     items = [rf"\item {_tex(d)}" for d in deviations]
