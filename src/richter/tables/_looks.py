@@ -78,7 +78,7 @@ def _folder() -> Path | None:
         return None
     given = os.environ.get("RICHTER_STATE")
     base = os.environ.get("XDG_STATE_HOME")
-    return Path(given) if given else (Path(base) if base else Path.home() / ".local" / "state") / "richter"
+    return Path(given) if given else (Path(base) if base else Path(os.path.expanduser("~/.local/state"))) / "richter"
 
 
 def _key(folder: Path) -> bytes:
