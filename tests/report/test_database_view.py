@@ -111,13 +111,13 @@ def test_every_page_of_every_run(database: str, tmp_path: Path) -> None:
             for path in ("/", "/view.js", "/view.css", "/api/runs"):
                 await get(path)
             for run in (0, 1):
-                await get(f"/api/runs/{run}/items")
+                await get(f"/api/runs/{run}/evidence")
                 for k in range(len(HOSTILE)):
                     await get(f"/api/runs/{run}/item?item=item-{k:03d}")
             for name in ("results.json", "evidence.zip", "answers.csv", "ratings.parquet"):
                 await get(f"/runs/0/export/{name}")
             await get("/runs/0/report")
-            await get("/api/runs/2/items", 400)  # written by a newer Richter: said, not served
+            await get("/api/runs/2/evidence", 400)  # written by a newer Richter: said, not served
             headers = {"X-Richter": "1", "Origin": base}
             async with client.post(f"{base}/api/runs/1/rate", json={"rater": "anna"}, headers=headers) as reply:
                 assert reply.status == 200
@@ -185,7 +185,7 @@ def test_in_a_browser(database: str, tmp_path: Path) -> None:
         browser.script("document.querySelector('form').requestSubmit()")
         browser.wait("document.querySelectorAll('#levels button').length === 9")
         browser.wait("!document.getElementById('task').hidden")
-        browser.press("6")
+        browser.press("3")
         browser.press(ENTER)
         browser.wait("document.getElementById('progress').textContent.startsWith('1 of')")
         assert [line for line in browser.logged() if "favicon" not in line] == []

@@ -1,7 +1,9 @@
 """The app over runs: who may ask it, what it answers, and that nothing in an answer runs in a real Chromium."""
 
 import asyncio
+import base64
 import contextlib
+import gzip
 import html
 import io
 import json
@@ -20,7 +22,8 @@ from report.simulated_report import HOSTILE, NAMES, build_run, document
 from richter.audit import open_rating
 from richter.errors import InputError
 from richter.interop import evidence_of, write_evidence
-from richter.report import RunsApp, find_runs
+from richter.report import RunsApp, find_runs, read_evidence, write_report
+from richter.report._index import EvidenceIndex
 from richter.store import LEDGER_NAME, Ledger, open_ledger
 
 ENTER = "\ue007"
@@ -94,7 +97,8 @@ PATHS = (
     "/",
     "/view.js",
     "/api/runs",
-    "/api/runs/0/items",
+    "/evidence.js",
+    "/api/runs/0/evidence",
     "/api/runs/0/item?item=item-000",
     "/runs/0/report",
     "/runs/0/export/answers.csv",
@@ -201,26 +205,92 @@ def test_the_list_tells_progress_and_survives_a_broken_run(run: Path, tmp_path: 
     ask(app_of(run, broken, other), act)
 
 
-def test_items_are_filtered_by_hand(run: Path) -> None:
-    async def act(client: aiohttp.ClientSession, base: str) -> None:
-        async def found(query: str) -> list[str]:
-            return [row["item"] for row in (await get(client, f"{base}/api/runs/0/items?{query}"))["rows"]]
+def test_evidence_is_filtered_and_paged_by_hand(run: Path) -> None:
+    """Beyond the hostile ones (severity 4 for old), item k is wrong for condition c where (k + c) % 3 is 0."""
 
-        assert len(await found("")) == 40
-        assert await found("search=QUESTION+ITEM-007") == ["item-007"]
-        assert await found("domain=money&tier=2&search=item-0") == [f"item-{k:03d}" for k in (1, 11, 21, 31)]
-        # beyond the hostile ones, item k is wrong for condition c where (k + c) % 3 is 0
-        old, new = (name.replace(" ", "+") for name in NAMES[:2])
-        differ = await found(f"condition={old}&other={new}&different=1")
-        wrong_old = {k for k in range(40) if k < len(HOSTILE) or k % 3 == 0}
-        wrong_new = {k for k in range(40) if (k + 1) % 3 == 0}
-        assert differ == [f"item-{k:03d}" for k in sorted(wrong_old ^ wrong_new)]
-        grave = await found(f"condition={old}&severity=4")
-        assert grave == [f"item-{k:03d}" for k in range(40) if k < len(HOSTILE) or (k % 3 == 0 and k % 8 == 7)]
-        async with client.get(f"{base}/api/runs/0/items?severity=much") as reply:
+    def bad(c: int, k: int) -> float:
+        return 4.0 if c == 0 and k < len(HOSTILE) else ((k + c) % 8 + 1) / 2 if (k + c) % 3 == 0 else 0.0
+
+    async def act(client: aiohttp.ClientSession, base: str) -> None:
+        async def found(query: str) -> dict:
+            return await get(client, f"{base}/api/runs/0/evidence?limit=100&{query}")
+
+        async def ids(query: str) -> set[int]:
+            return {int(row["item"][5:]) for row in (await found(query))["rows"]}
+
+        whole = await found("show=all")
+        assert whole["total"] == 40
+        assert whole["state"] == {"first": NAMES[0], "second": NAMES[1], "show": "all"}
+        assert await ids("show=all&search=QUESTION+ITEM-007") == {7}
+        assert await ids("show=all&domain=money&tier=2&search=item-0") == {1, 11, 21, 31}
+        worse = {k for k in range(40) if bad(1, k) > bad(0, k)}
+        better = {k for k in range(40) if bad(1, k) < bad(0, k)}
+        assert await ids("show=worse") == worse
+        assert await ids("show=better") == better
+        assert whole["counts"]["changed"] == len(worse | better)
+        assert await ids("show=severe") == {k for k in range(40) if bad(0, k) >= 3 or bad(1, k) >= 3}
+        alone = f"first={NAMES[0].replace(' ', '+')}&second="
+        assert await ids(f"{alone}&show=all&severity=4") == {k for k in range(40) if bad(0, k) >= 4}
+        assert await ids(f"{alone}&show=wrong") == {k for k in range(40) if bad(0, k) > 0}
+        first = await found("")  # what matters most: the largest differences first
+        apart = [abs(row["answers"][1]["bad"] - row["answers"][0]["bad"]) for row in first["rows"]]
+        assert (first["state"]["show"], apart) == ("changed", sorted(apart, reverse=True))
+        pages = [
+            await get(client, f"{base}/api/runs/0/evidence?show=all&sort=item&limit=15&offset={o}") for o in (0, 15, 30)
+        ]
+        assert [int(row["item"][5:]) for page in pages for row in page["rows"]] == list(range(40))
+        async with client.get(f"{base}/api/runs/0/evidence?severity=much") as reply:
             assert reply.status == 400
 
     ask(app_of(run), act)
+
+
+def test_app_and_page_find_the_same_items(run: Path) -> None:
+    """One rule in two places: SQL over the run, and the script over what a page carries (here as Python reads it)."""
+    index = EvidenceIndex(run)
+    try:
+        table = json.loads(gzip.decompress(base64.b64decode(read_evidence(run).packed)))
+        rows = {row["item"]: row for row in table["rows"]}
+        for row in index.find({"show": "all", "limit": "100"})["rows"]:
+            assert row == rows[row["item"]]
+    finally:
+        index.close()
+
+
+def test_a_list_of_runs_says_what_each_found_with_its_history(tmp_path: Path) -> None:
+    runs = [build_run(tmp_path / f"run{k}", items=3, hostile=False) for k in range(3)]
+    for k, run in enumerate(runs):
+        found = document(NAMES[:2])
+        found["answer"] = f"Answer <b>{k}</b> & more."
+        found["conditions"][-1]["how_often"]["estimate"] = 0.5 - k / 10
+        write_report(found, run, run / "report.html")
+
+    async def act(client: aiohttp.ClientSession, base: str) -> None:
+        rows = (await get(client, f"{base}/api/runs"))["runs"]
+        assert [row["answer"] for row in rows] == [f"Answer <b>{k}</b> & more." for k in range(3)]
+        assert [row.get("history") for row in rows] == [[0.5], [0.5, 0.4], [0.5, 0.4, 0.3]]
+        assert not any(row["stale"] for row in rows)
+
+    ask(app_of(*runs), act)
+
+
+def test_two_runs_are_compared_in_one_page(run: Path, tmp_path: Path) -> None:
+    other = build_run(tmp_path / "other", items=4, hostile=False)
+    asked: list[tuple[str, ...]] = []
+
+    def measure(*runs: str) -> dict:
+        asked.append(runs)
+        return document()
+
+    app = RunsApp([str(run), str(other)], measure=measure, rating=open_rating, archive=archive)
+
+    async def act(client: aiohttp.ClientSession, base: str) -> None:
+        async with client.get(f"{base}/runs/0/report/1") as reply:
+            assert reply.status == 200
+            assert "richter-evidence" in await reply.text()
+
+    ask(app, act)
+    assert asked == [(f"run={run}", f"other={other}")]
 
 
 def test_an_item_comes_whole_and_visible(run: Path) -> None:
@@ -274,7 +344,7 @@ def test_no_barriers(run: Path, tmp_path: Path, width: int, dark: bool) -> None:
     app = app_of(run)
     pages = {
         "#/": ".card",
-        "#/run/0/items": "tbody tr",
+        "#/run/0/items": ".items article",
         "#/run/0/item?item=item-014": ".side + .side",
         "#/run/0/rate": "input[name=rater]",
     }
@@ -301,7 +371,9 @@ def test_in_a_browser(tmp_path: Path) -> None:
         browser.wait("document.querySelectorAll('.card').length === 1")
         assert browser.script("return location.search") == ""
         browser.script("location.hash = '#/run/0'")
-        browser.wait("(document.querySelector('[role=status]') || {textContent: ''}).textContent.startsWith('Choose')")
+        browser.wait(
+            "(document.querySelector('[role=status]') || {textContent: ''}).textContent.startsWith('Choose a mark')"
+        )
         # the report cannot reach the app it is shown in
         assert browser.script("return document.querySelector('iframe').contentDocument") is None
         # what its marks send opens the answers behind them; a message from anywhere else does nothing
@@ -311,7 +383,9 @@ def test_in_a_browser(tmp_path: Path) -> None:
         send = "setTimeout(() => parent.postMessage({type: 'richter:open', detail}, '*'), 300)"
         browser.script(f"const detail = arguments[0]; {send}", detail)
         browser.call("POST", "/frame", {"id": None})
-        browser.wait("document.querySelectorAll('tbody tr').length === 20")
+        # 20 items are of money; the first condition has the hostile odd ones and every third wrong
+        wrong = len([k for k in range(1, 40, 2) if k < len(HOSTILE) or k % 3 == 0])
+        browser.wait(f"(document.querySelector('[data-show=wrong]') || {{}}).textContent === 'wrong {wrong}'")
         assert "domain=money" in browser.script("return location.hash")
         for width in (360, 1440):
             browser.size(width, 800)
@@ -331,7 +405,7 @@ def test_in_a_browser(tmp_path: Path) -> None:
         browser.script("document.querySelector('form').requestSubmit()")
         browser.wait("document.querySelectorAll('#levels button').length === 9")
         browser.wait("!document.getElementById('task').hidden")
-        browser.press("6")
+        browser.press("3")
         browser.press(ENTER)
         browser.wait("document.getElementById('progress').textContent.startsWith('1 of')")
         assert [line for line in browser.logged() if "favicon" not in line] == []

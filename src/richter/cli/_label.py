@@ -49,8 +49,8 @@ def label(
     The claim is on two CONDITIONS (by default the run's first two). The sample is drawn by condition and severity
     band and shared by all raters, each in their own order; every further batch goes where labels narrow the claim
     most, and it ends when the claim is decided or --most is reached. The page shows where the claim stands; on it: 0
-    to 8 for the level, a letter for the mechanism, Enter to save, U to go back, ? for the scale. Every label is kept at
-    once; close the page whenever you like and start the command again to go on.
+    to 4 for the level and a full stop for the half step above it, a letter for the mechanism, Enter to save, U to go
+    back, ? for the scale. Every label is kept at once; close the page whenever you like and start again to go on.
 
     \b
     Examples:

@@ -35,8 +35,8 @@ def view(runs: tuple[str, ...], port: int, no_browser: bool) -> None:
     if not found:
         raise InputError("There is no run here.", remedy="Make one (`richter demo`), or name a folder of runs.")
 
-    def measure(run: str) -> dict[str, Any]:
-        return measure_run(run).to_dict()
+    def measure(*runs: str) -> dict[str, Any]:
+        return measure_run(*runs).to_dict()
 
     out = console()
 

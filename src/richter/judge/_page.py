@@ -95,7 +95,7 @@ class RatingPage:
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(self.order):
             raise InputError("That task does not exist.", remedy="Load the page again.")
         if isinstance(severity, bool) or not isinstance(severity, int | float) or not 0 <= severity <= 4:
-            raise InputError("A rating needs a severity.", remedy="Choose a level from 0 to 8.")
+            raise InputError("A rating needs a severity.", remedy="Choose a level from 0 to 4.")
         mechanism = check_mechanism(str(body.get("mechanism") or ""))
         if severity == 0:
             mechanism = ""

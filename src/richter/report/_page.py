@@ -76,7 +76,7 @@ def render_report(
     """
     drawn = figures(document)
     evidence = read_evidence(run, redact=redact)
-    css = Markup(_colours() + _part("report.css"))  # noqa: S704 (packaged text)
+    css = Markup(colours() + _part("report.css"))  # noqa: S704 (packaged text)
     scripts = [_script(_part("evidence.js")), _script(_part("report.js"))]
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     claims = document.get("claims") or []
@@ -86,6 +86,7 @@ def render_report(
     return environment.from_string(_part("report.html.j2")).render(
         first_screen(document),
         version=name(document.get("richter") or ""),
+        summary=json.dumps(summary_of(document), ensure_ascii=False),
         built_at=built_at,
         policy=_policy(css, *scripts),
         css=css,
@@ -110,6 +111,17 @@ def render_report(
         figures_json=_data({n: _in_page(f) for n, f in drawn.items()}),
         settings_json=_data({"pair": _pair(document)}),
     )
+
+
+def summary_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What a list of runs says of one: its answer, its questions, and how often each condition is wrong."""
+    rates = {}
+    for row in (document.get("conditions") or [])[:10]:
+        found = row.get("how_often")
+        if isinstance(found, Mapping) and isinstance(found.get("estimate"), int | float):
+            rates[name(row.get("name"))] = round(float(found["estimate"]), 4)
+    answer = printable(document.get("answer") or "", limit=600)
+    return {"answer": answer, "bench": name((document.get("run") or {}).get("bench") or ""), "rates": rates}
 
 
 def _pair(document: Mapping[str, Any]) -> list[str]:
@@ -154,7 +166,7 @@ def _policy(css: str, *scripts: str) -> str:
     )
 
 
-def _colours() -> str:
+def colours() -> str:
     """The palette as CSS variables: light, dark by preference or by choice, and light on paper."""
 
     def block(place: int) -> str:

@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
-import dataclasses
+import html
 import json
+import re
 import tempfile
 import time
 from collections import defaultdict
@@ -18,21 +19,25 @@ from aiohttp import web
 from richter.errors import InputError, RichterError
 from richter.interop import EXPORTS, export_table
 from richter.judge import LoopbackGuard, RatingPage, error_reply, serve_loopback
-from richter.records import Item, printable
+from richter.records import printable
 from richter.report._evidence import read_run_tables, visible
-from richter.report._page import render_report
+from richter.report._index import EvidenceIndex
+from richter.report._page import colours, render_report, summary_of
 from richter.store import LEDGER_NAME, DatabaseRun, Ledger, has_ledger, open_ledger, run_part, run_place
 from richter.store import find_runs as find_runs_in
-from richter.tables import Tables
+from richter.tables import read_tables
 
 __all__ = ["RunsApp", "find_runs", "serve_runs"]
 
 FILES = {
-    "/": ("index.html", "text/html"),
-    "/view.js": ("view.js", "text/javascript"),
-    "/view.css": ("view.css", "text/css"),
+    "/": ("view/index.html", "text/html"),
+    "/view.js": ("view/view.js", "text/javascript"),
+    "/view.css": ("view/view.css", "text/css"),
+    "/evidence.js": ("page/evidence.js", "text/javascript"),
+    "/report.css": ("page/report.css", "text/css"),
 }
-PAGE = 100  # items in one reply of the list
+HEAD = 8192  # characters in which a page says what it found
+SUMMARY = re.compile(r'<meta name="richter-summary" content="([^"]*)">')
 LONGEST_BODY = 10_000
 # The report brings its own policy; here it is kept from reading anything of the app and from being framed by others.
 REPORT_HEADERS = {
@@ -62,49 +67,26 @@ def find_runs(places: Sequence[str]) -> list[str]:
     return list(found)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class _Index:
-    """A run's items with the severity of each condition's answer, to list and to filter."""
-
-    tables: Tables
-    severity: Mapping[tuple[str, str], float | None]  # of (item, condition) answered at draw 0
-    mechanism: Mapping[tuple[str, str], str]
-
-    @property
-    def items(self) -> Mapping[str, Item]:
-        """Every item."""
-        return self.tables.items
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """The conditions' names."""
-        return self.tables.conditions
-
-    @property
-    def kind(self) -> str | None:
-        """Whose ratings the severities are."""
-        return self.tables.counting
-
-
 class RunsApp:
     """The app over some runs.
 
-    `measure` makes a run's results document (`audit.measure_run`), `rating` opens a rating page on a run; both are
-    handed in, since this room may not import the one that makes them.
+    `measure` makes the results document of a run or of several together (`audit.measure_run`), `rating` opens a rating
+    page on a run; both are handed in, since this room may not import the one that makes them.
     """
 
     def __init__(
         self,
         runs: Sequence[str],
         *,
-        measure: Callable[[str], Mapping[str, Any]],
+        measure: Callable[..., Mapping[str, Any]],
         rating: Callable[[Ledger, str], RatingPage],
         archive: Callable[[str, Path], None],
     ) -> None:
         self.runs, self.measure, self.rating, self.archive = list(runs), measure, rating, archive
         self.guard = LoopbackGuard(cookie="richter-view", command="richter view")
         self._documents: dict[str, tuple[object, Mapping[str, Any]]] = {}
-        self._indexes: dict[str, tuple[object, _Index]] = {}
+        self._indexes: dict[str, tuple[object, EvidenceIndex]] = {}
+        self._indexing = asyncio.Lock()
         self._rating: dict[str, tuple[Ledger, RatingPage]] = {}
         self._measuring, self._rendering = asyncio.Lock(), asyncio.Lock()
         self._pages: tuple[str, object, str] | None = None  # the last page: a run, the document it shows, its text
@@ -115,18 +97,19 @@ class RunsApp:
         for path in FILES:
             app.router.add_get(path, self._file)
         app.router.add_get("/api/runs", self._list)
-        app.router.add_get(r"/api/runs/{run:\d+}/items", self._items)
+        app.router.add_get(r"/api/runs/{run:\d+}/evidence", self._evidence)
         app.router.add_get(r"/api/runs/{run:\d+}/item", self._item)
         app.router.add_post(r"/api/runs/{run:\d+}/rate", self._open_rating)
         app.router.add_post(r"/api/runs/{run:\d+}/rate/close", self._close_rating)
         app.router.add_get(r"/runs/{run:\d+}/report", self._report)
+        app.router.add_get(r"/runs/{run:\d+}/report/{other:\d+}", self._report)
         app.router.add_get(r"/runs/{run:\d+}/export/{name}", self._export)
         app.router.add_route("*", r"/runs/{run:\d+}/rate/{name:.*}", self._rate)
         app.on_cleanup.append(self._close)
         return app
 
-    def _run(self, request: web.Request) -> str:
-        number = int(request.match_info["run"][:9])
+    def _run(self, request: web.Request, key: str = "run") -> str:
+        number = int(request.match_info[key][:9])
         if number >= len(self.runs):
             raise web.HTTPNotFound(reason="There is no such run.")
         return self.runs[number]
@@ -134,44 +117,57 @@ class RunsApp:
     async def _close(self, _: web.Application) -> None:
         for ledger, _page in self._rating.values():
             ledger.close()
+        for _stamp_of, index in self._indexes.values():
+            index.close()
 
     async def _file(self, request: web.Request) -> web.Response:
         name, kind = FILES[request.path]
-        text = resources.files("richter.report").joinpath("view").joinpath(name).read_text(encoding="utf-8")
-        return web.Response(text=text, content_type=kind)
+        text = resources.files("richter.report").joinpath(*name.split("/")).read_text(encoding="utf-8")
+        return web.Response(text=colours() + text if name == "page/report.css" else text, content_type=kind)
 
     # ---- runs, and how far one has come --------------------------------------------------------------------------
 
     async def _list(self, _: web.Request) -> web.Response:
         # a few at once: a database far away takes its time for each
-        rows = await asyncio.gather(*(asyncio.to_thread(_state, n, run) for n, run in enumerate(self.runs)))
-        return web.json_response({"runs": list(rows), "now": time.time()})
+        rows = await asyncio.gather(*(asyncio.to_thread(self._state, n, run) for n, run in enumerate(self.runs)))
+        return web.json_response({"runs": _with_history(rows), "now": time.time()})
+
+    def _state(self, number: int, run: str) -> dict[str, Any]:
+        """One line of the list: what is known of it now, with what its last measurement said."""
+        row = _state(number, run)
+        known = self._documents.get(run)
+        return row if known is None else {**row, **summary_of(known[1]), "stale": False}
 
     # ---- items and answers ---------------------------------------------------------------------------------------
 
-    async def _items(self, request: web.Request) -> web.Response:
-        index = await asyncio.to_thread(self._index, self._run(request))
-        return web.json_response(_listed(index, request.query))
+    async def _evidence(self, request: web.Request) -> web.Response:
+        index = await self._index(self._run(request))
+        return web.json_response(await asyncio.to_thread(index.find, request.query))
 
     async def _item(self, request: web.Request) -> web.Response:
         found = await asyncio.to_thread(_one_item, self._run(request), request.query.get("item", ""))
         return web.json_response(found)
 
-    def _index(self, run: str) -> _Index:
-        stamp = _stamp(run)
-        known = self._indexes.get(run)
-        if known is None or known[0] != stamp:
-            known = self._indexes[run] = (stamp, _read_index(run))
-        return known[1]
+    async def _index(self, run: str) -> EvidenceIndex:
+        async with self._indexing:  # one at a time: a large run is read whole for it, once
+            stamp = await asyncio.to_thread(_stamp, run)
+            known = self._indexes.get(run)
+            if known is None or known[0] != stamp:
+                if known is not None:
+                    known[1].close()
+                known = self._indexes[run] = (stamp, await asyncio.to_thread(EvidenceIndex, run))
+            return known[1]
 
     # ---- the report ----------------------------------------------------------------------------------------------
 
-    async def _document(self, run: str) -> Mapping[str, Any]:
+    async def _document(self, *runs: str) -> Mapping[str, Any]:
         async with self._measuring:  # one at a time: it takes both cores of a small machine
-            stamp = await asyncio.to_thread(_stamp, run)
-            known = self._documents.get(run)
+            stamp = [await asyncio.to_thread(_stamp, run) for run in runs]
+            key = "\n".join(runs)
+            known = self._documents.get(key)
             if known is None or known[0] != stamp:
-                known = self._documents[run] = (stamp, await asyncio.to_thread(self.measure, run))
+                named = runs if len(runs) == 1 else [f"{run_place(run).name}={run}" for run in runs]
+                known = self._documents[key] = (stamp, await asyncio.to_thread(self.measure, *named))
             return known[1]
 
     async def _report(self, request: web.Request) -> web.Response:
@@ -179,15 +175,16 @@ class RunsApp:
         return web.Response(text=text, content_type="text/html", headers=REPORT_HEADERS)
 
     async def _rendered(self, request: web.Request) -> str:
-        """The run's page: made one at a time, kept until the run changes, and not made for a reader who has gone."""
-        run = self._run(request)
-        document = await self._document(run)
+        """The page of a run or of two: one is made at a time, kept until a run changes, only for who still waits."""
+        runs = [self._run(request, key) for key in ("run", "other") if key in request.match_info]
+        document = await self._document(*runs)
         async with self._rendering:
             if request.transport is None or request.transport.is_closing():
                 raise web.HTTPServiceUnavailable(reason="Nobody waits for the page any more.")
-            known = self._pages
-            if known is None or known[0] != run or known[1] is not document:
-                known = self._pages = (run, document, await asyncio.to_thread(render_report, document, run))
+            known, key = self._pages, "\n".join(runs)
+            if known is None or known[0] != key or known[1] is not document:
+                source = runs[0] if len(runs) == 1 else [f"{run_place(run).name}={run}" for run in runs]
+                known = self._pages = (key, document, await asyncio.to_thread(_render, document, source))
             return known[2]
 
     async def _export(self, request: web.Request) -> web.Response:
@@ -270,108 +267,76 @@ def _stamp(run: str) -> object:
         return ledger.state()
 
 
+def _render(document: Mapping[str, Any], source: str | list[str]) -> str:
+    return render_report(document, read_tables(*source) if isinstance(source, list) else source)
+
+
 def _state(number: int, run: str) -> dict[str, Any]:
     """One line of the list. A run that cannot be read says why and does not hide the others."""
-    row: dict[str, Any] = {"run": number, "name": run_place(run).name}
+    place = run_place(run)
+    row: dict[str, Any] = {"run": number, "name": place.name}
     try:
         with open_ledger(run, checked=False) as ledger:  # what reads all of it is what holds it against its hashes
-            items = len(ledger.items())
-            counts = ledger.counts()
-            spent = ledger.spent()
+            items, counts, spent, times = ledger.n_items(), ledger.counts(), ledger.spent(), ledger.times()
             writing = ledger.being_written()
-            conditions = [
-                {
-                    "name": visible(c.name),
-                    "expected": items,
-                    "answered": counts.get(c.name, (0, 0))[0],
-                    "failed": counts.get(c.name, (0, 0))[1],
-                }
-                for c in ledger.conditions()
-            ]
+            names = [c.name for c in ledger.conditions()]
     except RichterError as error:
         return {**row, "error": str(error)}
+    conditions = [
+        {
+            "name": visible(name),
+            "expected": items,
+            "answered": counts.get(name, (0, 0))[0],
+            "failed": counts.get(name, (0, 0))[1],
+        }
+        for name in names
+    ]
     return {
         **row,
         "items": items,
         "conditions": conditions,
         "writing": writing,
+        "ended_at": None if times is None else times[1],
         "calls": spent.calls,
         "tokens": spent.tokens,
         "money_usd": spent.money_usd,
+        **_page_summary(place, None if times is None else times[1]),
     }
 
 
-def _read_index(run: str) -> _Index:
-    tables = read_run_tables(run)
-    first = tables.rows.filter(pl.col("draw") == 0, pl.col("error").fill_null("") == "")
-    graded = (
-        pl.when(pl.col("correct") == 0).then(1.0).when(pl.col("correct") == 1).then(0.0)
-    )  # wrong, how badly unknown
-    shown = pl.col("severity") if tables.counting else graded
-    severity = {(i, c): s for i, c, s in first.select("item", "condition", shown.alias("shown")).iter_rows()}
-    named = tables.ratings.filter(pl.col("draw") == 0, pl.col("kind") == (tables.counting or ""))
-    mechanism: dict[tuple[str, str], str] = {}
-    for item, condition, text in named.select("item", "condition", "mechanism").iter_rows():
-        mechanism.setdefault((item, condition), text or "")
-    return _Index(tables=tables, severity=severity, mechanism=mechanism)
-
-
-def _listed(index: _Index, query: Mapping[str, str]) -> dict[str, Any]:
-    """A page of the items that match a query: words, domain, tier, mechanism, least severity, different only."""
-    words = query.get("search", "").casefold().split()
-    named = (query.get("condition"), query.get("other"))
-    wanted = [c for c in index.conditions if visible(c) in named] or list(index.conditions)
-    least = _number(query, "severity")
-    found = [
-        item
-        for item in index.items.values()
-        if all(w in f"{item.id} {item.prompt} {item.reference}".casefold() for w in words)
-        and query.get("domain") in (None, visible(item.domain))
-        and query.get("tier") in (None, str(item.tier))
-        and (least is None or any((index.severity.get((item.id, c)) or 0.0) >= least for c in wanted))
-        and ("mechanism" not in query or any(index.mechanism.get((item.id, c)) == query["mechanism"] for c in wanted))
-        and ("different" not in query or _differ(index, item.id, wanted))
-    ]
-    start = min(int(_number(query, "offset") or 0), len(found))
-    rows = [
-        {
-            "item": item.id,
-            "question": visible(item.prompt[:300]),
-            "domain": visible(item.domain),
-            "tier": item.tier,
-            "severity": [index.severity.get((item.id, c)) for c in index.conditions],
-        }
-        for item in found[max(start, 0) : max(start, 0) + PAGE]
-    ]
-    names = [visible(c) for c in index.conditions]
-    domains = sorted({visible(i.domain) for i in index.items.values() if i.domain})
-    return {
-        "total": len(found),
-        "offset": start,
-        "page": PAGE,
-        "conditions": names,
-        "kind": index.kind,
-        "domains": domains,
-        "rows": rows,
-    }
-
-
-def _number(query: Mapping[str, str], name: str) -> float | None:
-    if query.get(name, "") == "":
-        return None
+def _page_summary(place: object, ended_at: float | None) -> dict[str, Any]:
+    """What the page in the run's folder says that it found, and whether answers have come since."""
+    page = place / "report.html" if isinstance(place, Path) else None
+    if page is None or not page.is_file():
+        return {}
+    with page.open(encoding="utf-8", errors="replace") as file:
+        found = SUMMARY.search(file.read(HEAD))
+    if found is None:
+        return {}
     try:
-        value = float(query[name])
-    except ValueError as error:
-        raise InputError(f"{name} is {query[name][:40]!r}, no number.") from error
-    if not 0 <= value < 1e9:
-        raise InputError(f"{name} is out of range.")
-    return value
+        said = json.loads(html.unescape(found[1]))
+    except ValueError:
+        return {}
+    known = said if isinstance(said, dict) else {}
+    rates = known.get("rates")
+    return {
+        "answer": visible(str(known.get("answer") or ""))[:600],
+        "bench": str(known.get("bench") or "")[:200],
+        "rates": {str(k): float(v) for k, v in rates.items() if isinstance(v, int | float)}
+        if isinstance(rates, dict)
+        else {},
+        "stale": ended_at is not None and page.stat().st_mtime < ended_at,
+    }
 
 
-def _differ(index: _Index, item: str, conditions: Sequence[str]) -> bool:
-    """Whether some of these conditions got the item right and some wrong."""
-    wrong = {s > 0 for c in conditions if (s := index.severity.get((item, c))) is not None}
-    return len(wrong) == 2
+def _with_history(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each run with the error rates of its last condition in the runs of the same questions up to it, oldest first."""
+    dated = sorted((r for r in rows if r.get("rates") and r.get("ended_at")), key=lambda r: float(r["ended_at"]))
+    for row in dated:
+        name = next(reversed(row["rates"]))
+        before = [r for r in dated if r.get("bench") == row.get("bench") and name in r["rates"]]
+        row["history"] = [r["rates"][name] for r in before if r["ended_at"] <= row["ended_at"]][-30:]
+    return [{k: v for k, v in row.items() if k != "rates"} for row in rows]
 
 
 def _one_item(run: str, item_id: str) -> dict[str, Any]:

@@ -417,6 +417,10 @@ class Ledger:
         bodies = self._rows(one, (self._item,))
         return [Item.from_dict(json.loads(body)) for (body,) in bodies]
 
+    def n_items(self) -> int:
+        """How many items the run has."""
+        return int(self._rows("SELECT count(*) FROM items")[0][0])
+
     def conditions(self) -> list[Condition]:
         """The run's conditions in the order they were added."""
         bodies = self._rows("SELECT body FROM conditions ORDER BY position")

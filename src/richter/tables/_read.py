@@ -35,6 +35,8 @@ ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".x
 def read_tables(*sources: Source, options: ReadOptions | None = None, shown: Sequence[str] | None = None) -> Tables:
     """Read one or several sources into one set of tables, each perhaps as `NAME=PATH`, which names its one condition.
 
+    The conditions of a run that has several are then called `NAME: condition`, so that two runs can be compared.
+
     Conditions stand in the order given: of a run as it was asked, of a table as they appear, of a folder by the names
     of its files. What cannot be known is asked for by the option that settles it. Whoever reads is taken to show the
     outcomes, which goes into the log of looks; `shown` names the conditions if not all are, none if it is empty.
@@ -85,6 +87,8 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
     if isinstance(path, DatabaseRun) or is_run(path):
         with open_ledger(path) as ledger:
             parts = [part_of_ledger(ledger)]
+        if name and len(parts[0].conditions) > 1:
+            return [_prefixed(parts[0], name)]
     elif path.is_dir():
         files = sorted(f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
         if not files:
@@ -114,6 +118,13 @@ def _sheets(path: Path, options: ReadOptions) -> list[Part]:
         raise next(iter(faults.values()))
     parts[0].notes += [f"sheet {printable(name, limit=40)} is not read: {fault.what}" for name, fault in faults.items()]
     return parts
+
+
+def _prefixed(part: Part, name: str) -> Part:
+    own = pl.concat_str(pl.lit(f"{name}: "), pl.col("condition")).alias("condition")
+    part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
+    part.others, part.conditions = part.others.with_columns(own), [f"{name}: {c}" for c in part.conditions]
+    return part
 
 
 def _renamed(part: Part, name: str) -> Part:

@@ -22,8 +22,8 @@ function button(text, title, act) {
 }
 
 function build() {
-  scale.levels.forEach((level, i) => {
-    at("levels").append(button(`${i}: ${level.severity.toFixed(1)} ${level.name}`, level.meaning, () => choose(level.severity)));
+  scale.levels.forEach((level) => {
+    at("levels").append(button(`${level.severity.toFixed(1)} ${level.name}`, level.meaning, () => choose(level.severity)));
     const head = document.createElement("h2"); head.textContent = `${level.severity.toFixed(1)} ${level.name}`;
     const text = document.createElement("p"); text.textContent = level.meaning;
     at("scale").append(head, text);
@@ -58,7 +58,7 @@ function draw() {
     b.setAttribute("aria-checked", String(b.dataset.name === mechanism)); b.disabled = severity === 0;
   });
   const level = scale.levels.find((l) => l.severity === severity);
-  at("meaning").textContent = level ? level.meaning : "Press 0 to 8 for a level (0 is 0.0, 8 is 4.0).";
+  at("meaning").textContent = level ? level.meaning : "Press 0 to 4 for a level, then a full stop for the half step above it: 2 and . is 2.5.";
   at("save").disabled = severity === null;
 }
 
@@ -92,7 +92,8 @@ const help = () => { at("scale").hidden = !at("scale").hidden; at("help").setAtt
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || !scale) return;
   const key = event.key.toLowerCase();
-  if (key >= "0" && key <= "8" && key.length === 1) choose(Number(key) / 2);
+  if (key >= "0" && key <= "4" && key.length === 1) choose(Number(key));
+  else if ((key === "." || key === ",") && severity !== null && severity < 4) choose(Math.floor(severity) + (severity % 1 ? 0 : 0.5));
   else if (key === "enter") { event.preventDefault(); save(); }
   else if (key === "u" || key === "backspace") { event.preventDefault(); undo(); }
   else if (key === "?") help();

@@ -1,6 +1,6 @@
 "use strict";
 /* The app over runs. Everything that comes from a run is put in as text, never as markup. Addresses:
-   #/  #/run/N  #/run/N/items?search=...  #/run/N/item?item=ID&condition=A&other=B  #/run/N/rate */
+   #/  #/run/N  #/two/N/M  #/run/N/items?search=...  #/run/N/item?item=ID&condition=A&other=B  #/run/N/rate */
 const at = (id) => document.getElementById(id);
 let timer = null, turn = 0;
 
@@ -41,36 +41,67 @@ function place(...steps) {
 }
 
 /* ---- the list of runs, live ---- */
+const SVG = "http://www.w3.org/2000/svg";
+function spark(values) {
+  const svg = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path"), dot = document.createElementNS(SVG, "circle");
+  const top = Math.max(...values, 1e-9), place = (v, k) => [(100 * k) / (values.length - 1), 18 - (16 * v) / top];
+  svg.setAttribute("viewBox", "0 0 100 20"); svg.setAttribute("class", "spark"); svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", `Share of wrong answers in runs of these questions: ${values.map((v) => (100 * v).toFixed(1) + "%").join(", ")}`);
+  path.setAttribute("d", "M" + values.map(place).map((p) => p.map((x) => x.toFixed(1)).join(" ")).join("L"));
+  const [x, y] = place(values[values.length - 1], values.length - 1);
+  dot.setAttribute("cx", x); dot.setAttribute("cy", y); dot.setAttribute("r", 1.6);
+  svg.append(path, dot);
+  return svg;
+}
+
+const chosen = new Set();
 function card(run) {
-  const node = make("li", null, { class: "card", "data-run": run.run }, make("h2", run.name));
-  if (run.error) { node.append(make("p", run.error, { class: "bad" })); return node; }
+  const pick = make("input", null, { type: "checkbox", "aria-label": `Choose ${run.name} to compare`, value: run.run });
+  pick.checked = chosen.has(run.run);
+  pick.addEventListener("change", () => { if (pick.checked) chosen.add(run.run); else chosen.delete(run.run); offer(); });
+  const text = make("div", null, {}, make("h2", null, {}, link(run.name, `#/run/${run.run}`)));
+  const node = make("li", null, { class: "card", "data-run": run.run }, pick, text);
+  if (run.error) { text.append(make("p", run.error, { class: "bad" })); return node; }
+  const when = run.ended_at ? new Date(run.ended_at * 1000).toISOString().slice(0, 16).replace("T", " ") + ", " : "";
   const cost = run.money_usd ? `, $${run.money_usd.toFixed(2)}` : "";
-  node.append(make("p", `${counted(run.items, "item")}, ${counted(run.calls, "call")}, ${counted(run.tokens, "token")}${cost}`, { class: "quiet" }));
-  if (run.writing) node.append(make("p", "In progress: figures are of this moment.", { class: "good" }));
+  text.append(make("p", run.answer || "Not measured yet: open it."));
+  if (run.stale) text.append(make("p", "Answers have come since; open it to measure again.", { class: "small" }));
+  text.append(make("p", `${when}${run.conditions.map((c) => c.name).join(", ")}; ${counted(run.items, "item")}, ${counted(run.calls, "call")}, ${counted(run.tokens, "token")}${cost}`, { class: "small" }));
+  if (run.writing) text.append(make("p", "In progress: figures are of this moment.", { class: "good" }));
   for (const c of run.conditions) {
-    const failed = c.failed ? `, ${c.failed.toLocaleString("en")} failed` : "";
-    node.append(make("p", `${c.name}: ${c.answered.toLocaleString("en")} of ${c.expected.toLocaleString("en")}${failed}`));
-    if (run.writing && c.answered + c.failed < c.expected) {
+    const missing = c.expected - c.answered - c.failed;
+    if (!run.writing && !c.failed && missing <= 0) continue;
+    text.append(make("p", `${c.name}: ${c.answered.toLocaleString("en")} of ${c.expected.toLocaleString("en")} answered${c.failed ? `, ${c.failed.toLocaleString("en")} failed` : ""}`));
+    if (run.writing && missing > 0) {
       const bar = make("progress", null, { max: c.expected, "aria-label": `answers of ${c.name}` });
       bar.value = c.answered + c.failed;
-      node.append(bar);
+      text.append(bar);
     }
   }
   const files = { "Evidence (zip)": "evidence.zip", "Answers (CSV)": "answers.csv", "Ratings (CSV)": "ratings.csv", "Results (JSON)": "results.json" };
-  node.append(make("p", null, { class: "row" }, link("Report", `#/run/${run.run}`), link("Answers", `#/run/${run.run}/items`),
-    link("Rate", `#/run/${run.run}/rate`), ...Object.entries(files).map(([text, file]) => link(text, `/runs/${run.run}/export/${file}`))));
+  text.append(make("p", null, { class: "row small" }, link("Report", `#/run/${run.run}`), link("Answers", `#/run/${run.run}/items`),
+    link("Label", `#/run/${run.run}/rate`), ...Object.entries(files).map(([word, file]) => link(word, `/runs/${run.run}/export/${file}`))));
+  if (run.history && run.history.length > 1) node.append(spark(run.history));
   return node;
+}
+
+function offer() {
+  const two = [...chosen].sort((a, b) => a - b);
+  at("compare").replaceChildren(two.length === 2 ? link("Compare the two", `#/two/${two[0]}/${two[1]}`) : make("span", `Choose two runs to compare them${two.length ? ` (${two.length} chosen)` : ""}.`, { class: "small" }));
 }
 
 async function showRuns(mine) {
   place(["Runs", "#/"]);
-  const list = make("ul", null, { class: "cards" });
-  at("main").replaceChildren(make("h1", "Runs"), list);
+  const list = make("ul", null, { class: "runs" });
+  chosen.clear();
+  at("main").replaceChildren(make("h1", "Runs"), make("p", null, { id: "compare", role: "status" }), list);
+  offer();
   let before = "";
   const refresh = async () => {
     const { runs } = await call("/api/runs");
     if (mine !== turn) return;
     const now = JSON.stringify(runs);
+    runs.sort((a, b) => (b.ended_at || 0) - (a.ended_at || 0));
     if (now !== before) list.replaceChildren(...runs.map(card));
     before = now;
     if (!runs.length) list.replaceChildren(make("li", "There is no run here yet. Make one: richter demo"));
@@ -80,13 +111,23 @@ async function showRuns(mine) {
 }
 
 /* ---- the report, and what lies behind its marks ---- */
+function framed(title, path, ...above) {
+  const frame = make("iframe", null, { title, sandbox: "allow-scripts allow-downloads allow-modals", src: path });
+  const status = make("p", "Measuring and building the report …", { role: "status", class: "small" });
+  frame.addEventListener("load", () => { status.textContent = "Choose a mark or a finding in the report to see the answers behind it."; });
+  at("main").replaceChildren(...above, status, frame);
+}
+
 async function showReport(run, name) {
   place(["Runs", "#/"], [name, `#/run/${run}`]);
-  const frame = make("iframe", null, { title: `Report of ${name}`, sandbox: "allow-scripts allow-downloads", src: `/runs/${run}/report` });
-  const status = make("p", "Measuring the run and building its report …", { role: "status" });
-  frame.addEventListener("load", () => { status.textContent = "Choose a mark or a row in the report to see the answers behind it."; });
-  at("main").replaceChildren(make("h1", name), make("p", null, { class: "row" }, link("All answers", `#/run/${run}/items`),
-    link("Rate", `#/run/${run}/rate`), link("Save this report", `/runs/${run}/export/report.html`)), status, frame);
+  framed(`Report of ${name}`, `/runs/${run}/report`, make("p", null, { class: "row" }, link("All answers", `#/run/${run}/items`),
+    link("Label", `#/run/${run}/rate`), link("Save this report", `/runs/${run}/export/report.html`)));
+}
+
+async function showTwo(runs, a, b) {
+  const [one, two] = [a, b].map((n) => (runs.find((r) => String(r.run) === n) || { name: "run" }).name);
+  place(["Runs", "#/"], [`${one} and ${two}`, `#/two/${a}/${b}`]);
+  framed(`${one} and ${two}`, `/runs/${a}/report/${b}`);
 }
 
 const KNOWN = ["item", "condition", "other", "domain", "tier", "severity", "mechanism"];
@@ -98,60 +139,35 @@ window.addEventListener("message", (event) => {
   location.hash = hash(`/run/${location.hash.split("/")[2]}/${query.has("item") ? "item" : "items"}`, query);
 });
 
-/* ---- answers: filter, page, open ---- */
+/* ---- answers: the report's own component over the whole run ---- */
 async function showItems(run, name, query, mine) {
   place(["Runs", "#/"], [name, `#/run/${run}`], ["Answers", `#/run/${run}/items`]);
-  const data = await call(`/api/runs/${run}/items?${query}`);
-  if (mine !== turn) return;
-  const form = make("form", null, { class: "row", role: "search" });
-  const choose = (label, key, values) =>
-    form.append(make("label", label, {}, make("select", null, { name: key }, ...options(values, query.get(key) || ""))));
-  const names = data.conditions.map((c) => [c, c]);
-  const search = make("input", null, { type: "search", name: "search", value: query.get("search") || "" });
-  form.append(make("label", "Words", {}, search));
-  choose("Condition", "condition", [["", "any"], ...names]);
-  choose("Beside", "other", [["", "none"], ...names]);
-  choose("Domain", "domain", [["", "any"], ...data.domains.map((d) => [d, d])]);
-  choose("Severity at least", "severity", [["", "any"], ...[0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4].map((s) => [String(s), s.toFixed(1)])]);
-  choose("Show", "different", [["", "all"], ["1", "different only"]]);
-  form.append(make("button", "Filter", { type: "submit" }));
-  const kept = ["tier", "mechanism"].filter((key) => query.get(key));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const next = new URLSearchParams();
-    for (const [key, value] of new FormData(form)) if (value) next.set(key, value);
-    for (const key of kept) next.set(key, query.get(key));
-    location.hash = hash(`/run/${run}/items`, next);
-  });
-  const only = kept.length ? " with " + kept.map((key) => `${key} ${query.get(key)}`).join(" and ") : "";
-  const first = data.rows.length ? data.offset + 1 : 0;
-  const whose = { rule: "rules", human: "people", judge: "judges" }[data.kind];
-  const words = `${counted(data.total, "item")}${only}; ${first} to ${data.offset + data.rows.length} shown. ` +
-    (whose ? `Severity as rated by ${whose}.` : "Nothing is rated yet.");
-  const body = make("tbody");
-  for (const row of data.rows) {
-    const to = new URLSearchParams({ item: row.item });
-    for (const key of ["condition", "other"]) if (query.get(key)) to.set(key, query.get(key));
-    body.append(make("tr", null, { "data-item": row.item }, make("td", null, {}, link(row.question, hash(`/run/${run}/item`, to))),
-      make("td", row.domain), make("td", row.tier ?? ""), ...row.severity.map((s) => make("td", severity(s), { class: "number" }))));
-  }
-  const table = make("table", null, {}, make("caption", words), heads(["Question", "Domain", "Tier", ...data.conditions]), body);
-  const pages = make("p", null, { class: "row" });
-  const go = (text, offset) => {
-    const next = new URLSearchParams(query);
-    next.set("offset", offset);
-    pages.append(link(text, hash(`/run/${run}/items`, next)));
+  const view = make("richter-evidence", "Reading the run …");
+  at("main").replaceChildren(make("h1", `Answers of ${name}`), view);
+  const asked = Object.fromEntries(query);
+  for (const [from, to] of [["condition", "first"], ["other", "second"]]) if (asked[from] !== undefined) { asked[to] = asked[from]; delete asked[from]; }
+  if (asked.first !== undefined && asked.second === undefined) asked.second = "";
+  asked.offset = Number(asked.offset || 0);
+  const source = {
+    find: async (state) => {
+      const next = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== undefined && value !== null && typeof value !== "boolean"));
+      return call(`/api/runs/${run}/evidence?${next}`);
+    },
+    href: (row, state) => hash(`/run/${run}/item`, new URLSearchParams({ item: row.item, condition: state.first, other: state.second || "" })),
   };
-  if (data.offset > 0) go("Previous", Math.max(0, data.offset - data.page));
-  if (data.offset + data.rows.length < data.total) go("Next", data.offset + data.page);
-  at("main").replaceChildren(make("h1", `Answers of ${name}`), form, wide("Items", table), pages);
+  view.addEventListener("found", ({ detail }) => {
+    if (mine !== turn) return;
+    const kept = Object.entries(detail).filter(([key, value]) => value && key !== "limit" && typeof value !== "boolean");
+    history.replaceState(null, "", hash(`/run/${run}/items`, new URLSearchParams(kept)));
+  });
+  await view.start(source, asked);
 }
 
 /* ---- one item, conditions side by side ---- */
 // a word of a megabyte takes a browser minutes to break, unless it is told where it may
 const WORD = 32;
 function written(text) {
-  const node = make("blockquote", null, { class: "text", tabindex: "0" });
+  const node = make("blockquote", null, { class: "text", tabindex: "0", dir: "auto" });
   let plain = "";
   for (const [word] of text.matchAll(/\s+|\S+/g)) {
     for (let k = 0; k < word.length; k += WORD) {
@@ -184,7 +200,7 @@ async function showItem(run, name, query, mine) {
   const facts = make("dl", null, {}, make("dt", "Reference"), make("dd", data.reference));
   if (data.aliases.length) facts.append(make("dt", "Also right"), make("dd", data.aliases.join("; ")));
   if (data.domain) facts.append(make("dt", "Domain"), make("dd", data.domain + (data.tier ? `, tier ${data.tier}` : "")));
-  const sides = make("div", null, { class: "sides" });
+  const sides = make("div", null, { class: "whole" });
   for (const condition of [left, right].filter((c) => c !== undefined)) {
     const side = make("section", null, { class: "side", "data-condition": condition, "aria-label": condition }, make("h2", condition));
     for (const answer of data.answers.filter((a) => a.condition === condition)) {
@@ -209,14 +225,14 @@ async function showItem(run, name, query, mine) {
 
 /* ---- rating ---- */
 async function showRate(run, name) {
-  place(["Runs", "#/"], [name, `#/run/${run}`], ["Rate", `#/run/${run}/rate`]);
+  place(["Runs", "#/"], [name, `#/run/${run}`], ["Label", `#/run/${run}/rate`]);
   const who = make("input", null, { name: "rater", required: "", autocomplete: "off", maxlength: "80" });
-  const form = make("form", null, { class: "row" }, make("label", "Who rates?", {}, who), make("button", "Begin", { type: "submit" }));
+  const form = make("form", null, { class: "row" }, make("label", "Who labels?", {}, who), make("button", "Begin", { type: "submit" }));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     call(`/api/runs/${run}/rate`, { rater: who.value }).then(({ path }) => { location.href = path; }).catch(complain);
   });
-  at("main").replaceChildren(make("h1", `Rate answers of ${name}`), make("p", "Blind: who answered, what judges and other people " +
+  at("main").replaceChildren(make("h1", `Label answers of ${name}`), make("p", "Blind: who answered, what judges and other people " +
     "said is hidden. Every rating is kept at once. While you rate, no other command can write to the run."), form);
 }
 
@@ -230,9 +246,10 @@ async function show() {
   const query = new URLSearchParams(text || "");
   const [, word, run, page] = path.split("/");
   try {
-    if (word !== "run") { await showRuns(mine); return; }
+    if (word !== "run" && word !== "two") { await showRuns(mine); return; }
     const { runs } = await call("/api/runs");
     if (mine !== turn) return;
+    if (word === "two") { await showTwo(runs, run, page); return; }
     const name = (runs.find((r) => String(r.run) === run) || { name: "Run" }).name;
     if (page === "items") await showItems(run, name, query, mine);
     else if (page === "item") await showItem(run, name, query, mine);

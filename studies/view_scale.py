@@ -1,0 +1,83 @@
+"""How fast the app is on a large run and on many runs, measured in Chromium.
+
+    python studies/view_scale.py [--items 100000] [--runs 200]
+
+The runs are simulated. Needs chromium and chromium-driver; times are wall clock on the machine that runs it.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from simulated_run import build_run
+
+from richter.report import RunsApp, render_report
+from richter.report._index import EvidenceIndex
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--items", type=int, default=100_000)
+    parser.add_argument("--runs", type=int, default=200)
+    asked = parser.parse_args()
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    from helpers.browser import open_browser
+    from report.simulated_report import document
+    from report.test_view import archive, served
+    from richter.audit import open_rating
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        large = build_run(folder / "large", conditions=2, items=asked.items)
+        few = build_run(folder / "few", conditions=2, items=20)
+        (few / "report.html").write_text(render_report(document(), few), encoding="utf-8")
+        start = time.perf_counter()
+        index = EvidenceIndex(large)
+        print(f"index of {asked.items:,} items: {time.perf_counter() - start:.1f} s, once a state of the run")
+        for said, query in {
+            "open": {},
+            "next page": {"offset": "10"},
+            "page 5,000": {"show": "all", "offset": "50000"},
+            "worse": {"show": "worse"},
+            "search": {"search": "item 77"},
+            "sort": {"show": "all", "sort": "gravest"},
+        }.items():
+            start = time.perf_counter()
+            found = index.find({"limit": "10", **query})
+            print(f"  {said}: {1000 * (time.perf_counter() - start):.0f} ms, {found['total']:,} items")
+        index.close()
+
+        def app_of(*runs: Path) -> RunsApp:
+            return RunsApp([str(r) for r in runs], measure=lambda *_: document(), rating=open_rating, archive=archive)
+
+        with open_browser(folder) as browser:
+            app = app_of(large)
+            with served(app) as base:
+                browser.go(f"{base}/?token={app.guard.token}")
+                browser.script("location.hash = '#/run/0/items'")
+                browser.wait("document.querySelector('.items article')", seconds=600)
+                for said, act in {
+                    "got worse": "document.querySelector('[data-show=worse]').click()",
+                    "next page": "document.querySelector('richter-evidence').page(1)",
+                    "search": "document.querySelector('richter-evidence').set({search: 'item 77'})",
+                }.items():
+                    ms = browser.promise(
+                        "new Promise((done) => { const start = performance.now(); "
+                        "document.querySelector('richter-evidence').addEventListener('found', () => "
+                        "requestAnimationFrame(() => setTimeout(() => done(performance.now() - start))),"
+                        "{once: true}); "
+                        f"{act}; }})"
+                    )
+                    print(f"  in Chromium, {said}: {ms:.0f} ms")
+            app = app_of(*[few] * asked.runs)
+            with served(app) as base:
+                start = time.perf_counter()
+                browser.go(f"{base}/?token={app.guard.token}")
+                browser.wait(f"document.querySelectorAll('.card').length === {asked.runs}")
+                print(f"list of {asked.runs} runs: {time.perf_counter() - start:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
