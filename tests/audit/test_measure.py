@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import fastjsonschema
+import jsonschema_rs
 import numpy as np
 import polars as pl
 import pytest
@@ -45,7 +45,7 @@ from richter.store import LEDGER_NAME, LOOKS, Call, open_ledger
 from richter.tables import RatingsFile, ReadOptions, read_tables
 
 RESAMPLES = 200
-valid = fastjsonschema.compile(results_schema())
+valid = jsonschema_rs.Draft202012Validator(results_schema()).validate
 
 
 def measured(run: Path, **options: Any) -> dict[str, Any]:

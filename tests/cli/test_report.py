@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import fastjsonschema
+import jsonschema_rs
 import pytest
 from click.testing import CliRunner, Result
 
@@ -42,7 +42,7 @@ def test_json_fits_the_schema_and_writes_no_page(run: Path, tmp_path: Path) -> N
     done = call(run, "--json", "-", "--only", "floors,judges")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    fastjsonschema.compile(results_schema())(found)
+    jsonschema_rs.Draft202012Validator(results_schema()).validate(found)
     assert found == measure_run(run, only=["floors", "judges"]).to_dict()
     assert not (run / "report.html").exists()
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from richter.audit._judging import *
     from richter.audit._labelling import *
     from richter.audit._measure import *
-    from richter.audit._measure_calibration import *
     from richter.audit._plan import *
     from richter.audit._rating import *
     from richter.audit._run import *

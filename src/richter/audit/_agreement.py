@@ -6,9 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from richter import judge
+from richter.audit._judging import NOTE
+from richter.audit._measure_run import RunRecords
 from richter.errors import InputError
-from richter.judge import Agreement, Correction, JudgeReport, Tabulated, agreement, corrections, judge_report, tabulate
-from richter.records import Result
+from richter.records import Condition, Result
 from richter.tables import RatingsFile
 
 __all__ = ["AgreementReport", "LoneRater", "measure_agreement"]
@@ -30,11 +32,11 @@ class AgreementReport:
     """Agreement by kind of rating, judges and rules against a reference, and what people's labels correct them to."""
 
     file: str
-    kinds: Mapping[Kind, Agreement | LoneRater]
-    groups: Mapping[Kind, Mapping[str, Agreement]]  # by condition or domain, where asked for
+    kinds: Mapping[Kind, judge.Agreement | LoneRater]
+    groups: Mapping[Kind, Mapping[str, judge.Agreement]]  # by condition or domain, where asked for
     by: str | None
-    references: Mapping[Kind, JudgeReport]
-    corrected: Mapping[Kind, tuple[Correction, ...]]
+    references: Mapping[Kind, judge.JudgeReport]
+    corrected: Mapping[Kind, tuple[judge.Correction, ...]]
     stratified: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,28 +65,28 @@ def measure_agreement(
     """
     present = [k for k in KINDS if any(r.kind == k for r in source.ratings)]
     wanted = [kind] if kind else present
-    tables = {k: tabulate(source.ratings, k, any_scale=any_scale) for k in dict.fromkeys([*wanted, *present])}
-    kinds: dict[Kind, Agreement | LoneRater] = {}
-    groups: dict[Kind, Mapping[str, Agreement]] = {}
+    tables = {k: judge.tabulate(source.ratings, k, any_scale=any_scale) for k in dict.fromkeys([*wanted, *present])}
+    kinds: dict[Kind, judge.Agreement | LoneRater] = {}
+    groups: dict[Kind, Mapping[str, judge.Agreement]] = {}
     for name in wanted:
         table = tables[name]
         if len(table.raters) < 2 and kind is None:
             kinds[name] = LoneRater(raters=table.raters, n_answers=len(table.keys))
             continue
-        kinds[name] = agreement(table, rng=rng)
+        kinds[name] = judge.agreement(table, rng=rng)
         if by:
             groups[name] = _by(table, source, by, rng)
-    references: dict[Kind, JudgeReport] = {}
-    corrected: dict[Kind, tuple[Correction, ...]] = {}
+    references: dict[Kind, judge.JudgeReport] = {}
+    corrected: dict[Kind, tuple[judge.Correction, ...]] = {}
     judged: tuple[Kind, ...] = ("judge", "rule")
     for name in (k for k in judged if k in wanted):
         basis = _reference(tables, reference) if name == "judge" else tables.get("human")
         if name == "rule" and basis is None:
             continue
         drawn = source.strata if source.strata and basis is not None and basis.kind == "human" else None
-        references[name] = judge_report(tables[name], basis, strata=drawn, rng=rng)
+        references[name] = judge.judge_report(tables[name], basis, strata=drawn, rng=rng)
         if "human" in tables and not any_scale:
-            corrected[name] = corrections(tables["human"], tables[name], strata=source.strata or None)
+            corrected[name] = judge.corrections(tables["human"], tables[name], strata=source.strata or None)
     return AgreementReport(
         file=file,
         kinds=kinds,
@@ -96,14 +98,38 @@ def measure_agreement(
     )
 
 
-def _reference(tables: Mapping[Kind, Tabulated], wanted: Kind | None) -> Tabulated | None:
+def _reference(tables: Mapping[Kind, judge.Tabulated], wanted: Kind | None) -> judge.Tabulated | None:
     if wanted and wanted not in tables:
         raise InputError(f"There are no {wanted} ratings to hold the judges against.", remedy="Leave --reference out.")
     return tables.get(wanted or ("human" if "human" in tables else "rule"))
 
 
-def _by(table: Tabulated, source: RatingsFile, by: str, rng: np.random.Generator) -> dict[str, Agreement]:
+def _by(table: judge.Tabulated, source: RatingsFile, by: str, rng: np.random.Generator) -> dict[str, judge.Agreement]:
     if by == "domain" and not source.domains:
         raise InputError("The ratings have no `domain` column.", remedy="Add one, or use --by condition.")
     names = np.array([key[1] if by == "condition" else source.domains.get(key[0], "") for key in table.keys])
-    return {name: agreement(table, names == name, rng=rng) for name in sorted(set(names.tolist()))}
+    return {name: judge.agreement(table, names == name, rng=rng) for name in sorted(set(names.tolist()))}
+
+
+def agree_on_run(records: RunRecords, *, seed: int) -> AgreementReport:
+    """`richter agreement` on the run's ratings."""
+    return measure_agreement(records.ratings_file(), rng=np.random.default_rng(seed), file=records.name)
+
+
+def self_judging(records: RunRecords) -> judge.SelfJudging | None:
+    """Who judged their own answers; None where no judge model rated."""
+    judges = [Condition.from_dict(row) for row in records.notes[NOTE].get("judges", [])]
+    if not judges or not any(r.kind == "judge" for r in records.ratings):
+        return None
+    return judge.audit_self_judging(records.ratings, records.conditions, judges)
+
+
+def judges_section(records: RunRecords, report: AgreementReport) -> dict[str, Any]:
+    """Agreement as `richter agreement --json` prints it, with leniency and overcall by judge."""
+    held = report.references.get("judge")
+    row = report.to_dict() | {"leniency": {}, "overcall": {}, "self_judging": self_judging(records)}
+    if held is not None:
+        if not isinstance(held.leniency, judge.Undefined):
+            row["leniency"] = {held.judges[effect.judge]: effect.to_dict() for effect in held.leniency.effects}
+        row["overcall"] = dict(held.overcall)
+    return row

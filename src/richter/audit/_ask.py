@@ -9,24 +9,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from richter import llm
 from richter.bench import ordered
 from richter.engine import Engine
 from richter.errors import InputError
-from richter.llm import (
-    WEIGHTS,
-    Asker,
-    Budget,
-    Job,
-    Model,
-    Price,
-    check_model,
-    check_price,
-    messages_for,
-    open_model,
-    price_of,
-    read_prices,
-    resolve,
-)
 from richter.records import Condition, Decoding, Item
 from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
 
@@ -100,9 +86,9 @@ def name_conditions(
     """
     style = style or usual_style(items)
     decoding = decoding or Decoding()
-    specs = [resolve(model) for model in dict.fromkeys(models)]
+    specs = [llm.resolve(model) for model in dict.fromkeys(models)]
     for spec in specs:
-        if style == "chat" and spec.model in WEIGHTS and not WEIGHTS[spec.model].chat:
+        if style == "chat" and spec.model in llm.WEIGHTS and not llm.WEIGHTS[spec.model].chat:
             raise InputError(
                 f"{spec.model} is pretrained: it continues a text and does not answer a question.",
                 remedy="Let it complete sentences: --style cloze.",
@@ -160,10 +146,10 @@ def estimate_run(
     conditions: Sequence[Condition],
     *,
     draws: int = 1,
-    prices: Mapping[str, Price] | None = None,
+    prices: Mapping[str, llm.Price] | None = None,
 ) -> list[Estimate]:
     """Price a run before it is made: only the calls that the run folder does not hold yet. Asks nothing."""
-    prices = read_prices() if prices is None else prices
+    prices = llm.read_prices() if prices is None else prices
     done: dict[str, set[tuple[str, int]]] = {}
     if has_ledger(run):
         with open_ledger(run) as ledger:
@@ -171,13 +157,13 @@ def estimate_run(
     rows = []
     for condition in conditions:
         missing = [(i, d) for d in range(draws) for i in items if (i.id, d) not in done.get(condition.name, set())]
-        texts = (messages_for(item, condition)[0] for item, _ in missing)
+        texts = (llm.messages_for(item, condition)[0] for item, _ in missing)
         tokens_in = sum(
             CHAT_OVERHEAD_TOKENS + sum(len(m["content"].encode()) for m in messages) // BYTES_PER_TOKEN
             for messages in texts
         )
         tokens_out = len(missing) * condition.decoding.max_tokens
-        price = price_of(condition.model, prices)
+        price = llm.price_of(condition.model, prices)
         rows.append(
             Estimate(
                 condition=condition.name,
@@ -198,8 +184,8 @@ def ask_run(
     conditions: Sequence[Condition],
     *,
     draws: int = 1,
-    budget: Budget | None = None,
-    prices: Mapping[str, Price] | None = None,
+    budget: llm.Budget | None = None,
+    prices: Mapping[str, llm.Price] | None = None,
     concurrency: int = 64,
     slots: int = 16,
     context_tokens: int | None = None,
@@ -221,13 +207,13 @@ def ask_run(
             f"There is nothing to ask: {len(items)} items, {len(conditions)} conditions, {draws} draws.",
             remedy="Give a benchmark with items, at least one --model and --draws of 1 or more.",
         )
-    prices = read_prices() if prices is None else prices
-    budget = budget or Budget()
+    prices = llm.read_prices() if prices is None else prices
+    budget = budget or llm.Budget()
     names = dict.fromkeys(c.model for c in conditions)
     for name in names:
-        check_model(name, engine=engine)
-        check_price(name, budget, prices)
-    longest = max(len(messages_for(i, c)[0][-1]["content"]) + len(c.system) for i in items for c in conditions)
+        llm.check_model(name, engine=engine)
+        llm.check_price(name, budget, prices)
+    longest = max(len(llm.messages_for(i, c)[0][-1]["content"]) + len(c.system) for i in items for c in conditions)
     if context_tokens is None:  # two characters a token is a cautious figure for any language's own tokenizer
         most = max(c.decoding.max_tokens for c in conditions)
         context_tokens = -(-(longest // 2 + 64 + most) // 256) * 256
@@ -237,12 +223,12 @@ def ask_run(
         ledger.add_conditions(conditions)
         if bench:
             ledger.set_note("bench", {"path": bench})
-        opened: dict[str, Model] = {}
+        opened: dict[str, llm.Model] = {}
 
         async def session() -> None:
             try:
                 for name in names:
-                    opened[name] = open_model(
+                    opened[name] = llm.open_model(
                         name,
                         slots=min(slots, concurrency),
                         context_tokens=context_tokens,
@@ -251,10 +237,10 @@ def ask_run(
                         progress=download,
                         engine=engine,
                     )
-                asker = Asker(
+                asker = llm.Asker(
                     ledger,
                     budget=budget,
-                    prices={name: price_of(name, prices) for name in names},
+                    prices={name: llm.price_of(name, prices) for name in names},
                     concurrency=concurrency,
                     max_attempts=max_attempts,
                 )
@@ -268,12 +254,12 @@ def ask_run(
 
 
 async def _ask_all(
-    asker: Asker,
+    asker: llm.Asker,
     ledger: Ledger,
     items: Sequence[Item],
     conditions: Sequence[Condition],
     draws: int,
-    models: Mapping[str, Model],
+    models: Mapping[str, llm.Model],
     watch: Callable[[AskProgress], None] | None,
 ) -> None:
     done = {c.name: ledger.answered(c.name) for c in conditions}
@@ -282,15 +268,15 @@ async def _ask_all(
     before = sum(1 for pairs in done.values() for item, draw in pairs if item in wanted and draw < draws)
     started = time.monotonic()
 
-    def jobs() -> Iterator[Job]:
+    def jobs() -> Iterator[llm.Job]:
         # all draws of some items before the next: a local model has the prompts of these still in memory
         order = itertools.chain.from_iterable(
             itertools.product(range(draws), items[i : i + BLOCK], conditions) for i in range(0, len(items), BLOCK)
         )
         for draw, item, condition in order:
             if (item.id, draw) not in done[condition.name]:
-                messages, decoding = messages_for(item, condition)
-                yield Job(
+                messages, decoding = llm.messages_for(item, condition)
+                yield llm.Job(
                     model=models[condition.model],
                     messages=messages,
                     decoding=decoding,

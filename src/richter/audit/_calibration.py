@@ -8,50 +8,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from richter import calibration as cal
 from richter.audit._draw import DRAWS_NAME
 from richter.audit._pictures import calibration_picture
 from richter.bench import is_refusal, matches_reference, normalise
-from richter.calibration import (
-    AnswerPool,
-    Bound,
-    ConfidenceStudy,
-    Convergence,
-    DrawsNeeded,
-    EarlyStopping,
-    EceResult,
-    GraderError,
-    PhasePoint,
-    RecalibrationAdvice,
-    Regimes,
-    SemEce,
-    SemGap,
-    Stratum,
-    Verbalised,
-    answer_pool,
-    as_probability,
-    calibration_claims,
-    convergence,
-    draws_needed,
-    ece,
-    ece_bounds,
-    grader_error,
-    margin_strata,
-    phase_transition,
-    regimes,
-    sem_ece,
-    sem_gap,
-    stop_early,
-    study_confidence,
-    verbalised_ece,
-)
+from richter.calibration import convergence, draws_needed
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
 from richter.records import Claim, Result, plain, printable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
-from richter.stats import Mapper, in_threads, run_tasks
+from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
 from richter.tables import ReadOptions, Tables, read_tables
 
@@ -64,7 +32,6 @@ __all__ = [
     "read_draws",
 ]
 
-Floats = NDArray[np.float64]
 Kind = Literal["grades", "draws"]
 _KEY = ("item", "condition", "draw")
 
@@ -87,8 +54,8 @@ class Refusals(Result):
     empty: int
     of: int
     used: Literal["kept", "left out"]
-    kept: EceResult | None = None
-    left_out: EceResult | None = None
+    kept: cal.EceResult | None = None
+    left_out: cal.EceResult | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,19 +67,19 @@ class GradesCondition(Result):
     derived: ClassVar[tuple[str, ...]] = ("said",)
 
     name: str
-    study: ConfidenceStudy | None
+    study: cal.ConfidenceStudy | None
     ungraded: int
     without_confidence: int
     failed: int
     refusals: Refusals | None = None
-    grader: GraderError | None = None
+    grader: cal.GraderError | None = None
     floor: float | None = None
     claim: Claim | None = None
     reason: str = ""
     notes: tuple[str, ...] = ()
 
     @property
-    def result(self) -> EceResult | None:
+    def result(self) -> cal.EceResult | None:
         """The figure that speaks for the condition."""
         return None if self.study is None else self.study.result
 
@@ -138,19 +105,19 @@ class DrawsCondition(Result):
     questions: int
     lengths: tuple[int, int]  # the fewest and the most draws of a question
     classes: str  # how answers were grouped
-    margins: Regimes
-    sem: SemEce | None = None
-    study: ConfidenceStudy | None = None
-    stated: Verbalised | None = None
-    token: EceResult | None = None
-    gap: SemGap | None = None
-    strata: tuple[Stratum, ...] = ()
-    convergence: Convergence | None = None
-    bounds: tuple[Bound, ...] = ()
-    draws_needed: DrawsNeeded | None = None
-    early_stopping: EarlyStopping | None = None
+    margins: cal.Regimes
+    sem: cal.SemEce | None = None
+    study: cal.ConfidenceStudy | None = None
+    stated: cal.Verbalised | None = None
+    token: cal.EceResult | None = None
+    gap: cal.SemGap | None = None
+    strata: tuple[cal.Stratum, ...] = ()
+    convergence: cal.Convergence | None = None
+    bounds: tuple[cal.Bound, ...] = ()
+    draws_needed: cal.DrawsNeeded | None = None
+    early_stopping: cal.EarlyStopping | None = None
     refusals: Refusals | None = None
-    grader: GraderError | None = None
+    grader: cal.GraderError | None = None
     floor: float | None = None
     sensitivity: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     grouping_quality: PairQuality | None = None  # offline classes against the given ones
@@ -161,12 +128,12 @@ class DrawsCondition(Result):
     notes: tuple[str, ...] = ()
 
     @property
-    def result(self) -> EceResult | None:
+    def result(self) -> cal.EceResult | None:
         """The figure that speaks for the condition: Sem2 (on held-out halves), else Sem1."""
         return None if self.study is None else self.study.result
 
     @property
-    def recalibration(self) -> RecalibrationAdvice | None:
+    def recalibration(self) -> cal.RecalibrationAdvice | None:
         """What recalibrating that confidence would gain."""
         return None if self.study is None else self.study.recalibration
 
@@ -189,7 +156,7 @@ class DrawsCondition(Result):
         }
 
 
-def _stated_row(stated: Verbalised) -> dict[str, Any]:
+def _stated_row(stated: cal.Verbalised) -> dict[str, Any]:
     more = {"parse_rate": stated.parse_rate, "dropped": stated.dropped, "questions_dropped": stated.questions_dropped}
     return {**plain(stated.imputed), **more}
 
@@ -273,7 +240,7 @@ def measure_calibration(
     }  # fmt: skip
     tasks = [(kind, name, part, settings) for name, part in _parts(frame).items()]
     found = run_tasks(_condition, tasks, rng=rng, mapper=mapper)
-    claims = calibration_claims(
+    claims = cal.calibration_claims(
         {c.name: c.study for c in found},
         level=level,
         what="confidence" if kind == "grades" else "agreement with itself",
@@ -325,7 +292,7 @@ def calibration_rows(tables: Tables) -> pl.DataFrame:
 
 def measure_phase(
     source: Source | Tables, *, rng: np.random.Generator, runs: int = 100, level: float = 0.95
-) -> dict[str, tuple[PhasePoint, ...]]:
+) -> dict[str, tuple[cal.PhasePoint, ...]]:
     """`phase_transition` of every condition that has graded answers with a confidence."""
     frame = calibration_rows(source if isinstance(source, Tables) else read_draws(source))
     if "confidence" not in frame.columns:
@@ -333,7 +300,7 @@ def measure_phase(
     out = {}
     for name, part in _parts(frame).items():
         part = _probabilities(part)[0].filter(pl.col("confidence").is_not_nan() & pl.col("correct").is_not_null())
-        out[name] = phase_transition(part["confidence"], part["correct"], rng=rng, runs=runs, level=level)
+        out[name] = cal.phase_transition(part["confidence"], part["correct"], rng=rng, runs=runs, level=level)
     return out
 
 
@@ -345,7 +312,7 @@ def _probabilities(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """One condition's confidences as probabilities: another condition may well state percentages."""
     if "confidence" not in part.columns:
         return part, []
-    values, note = as_probability(part["confidence"].fill_null(float("nan")).to_numpy())
+    values, note = cal.as_probability(part["confidence"].fill_null(float("nan")).to_numpy())
     return part.with_columns(pl.Series("confidence", values)), [note] if note else []
 
 
@@ -361,7 +328,7 @@ def _floor(c: Floats, a: Floats) -> float | None:
     return passive_floor(len(a), wrong, lipschitz=smooth.estimate).value
 
 
-def _column(part: pl.DataFrame, name: str | None, use: NDArray[np.bool_]) -> list[str] | None:
+def _column(part: pl.DataFrame, name: str | None, use: Bools) -> list[str] | None:
     """A column of the rows in use as texts; None where it is missing or empty throughout.
 
     An item without a group is one of its own.
@@ -373,7 +340,7 @@ def _column(part: pl.DataFrame, name: str | None, use: NDArray[np.bool_]) -> lis
     return [values[i] for i in np.flatnonzero(use)]
 
 
-def _declined(part: pl.DataFrame) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+def _declined(part: pl.DataFrame) -> tuple[Bools, Bools] | None:
     """Which rows decline, and which are empty; None where the table says nothing of either."""
     told = np.zeros(len(part), dtype=bool)
     if "refused" in part.columns:
@@ -427,20 +394,20 @@ def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> Grade
     )
 
 
-def _study(c: Floats, a: Floats, part: pl.DataFrame, use: NDArray[np.bool_], options: _Options) -> ConfidenceStudy:
-    return study_confidence(
+def _study(c: Floats, a: Floats, part: pl.DataFrame, use: Bools, options: _Options) -> cal.ConfidenceStudy:
+    return cal.study_confidence(
         c, a, rng=options.rng, item=_column(part, "item", use), group=_column(part, "group", use),
         weight=None if "weight" not in part.columns else part["weight"].fill_null(1.0).to_numpy()[use],
         by=_column(part, options.by, use), target=options.target, **options.ece,
     )  # fmt: skip
 
 
-def _grader(c: Floats, a: Floats, labels: Floats | None, options: _Options) -> tuple[GraderError | None, list[str]]:
+def _grader(c: Floats, a: Floats, labels: Floats | None, options: _Options) -> tuple[cal.GraderError | None, list[str]]:
     """What people's labels say of the grades, where there are some."""
     if labels is None or np.isnan(labels).all():
         return None, []
     try:
-        return grader_error(c, a, labels, bins=options.bins, level=options.level), []
+        return cal.grader_error(c, a, labels, bins=options.bins, level=options.level), []
     except TooFewErrors as e:
         return None, [str(e)]
 
@@ -456,12 +423,8 @@ def _labels(part: pl.DataFrame) -> Floats | None:
 
 
 def _refusals(
-    c: Floats,
-    a: Floats,
-    use: NDArray[np.bool_],
-    silence: tuple[NDArray[np.bool_], NDArray[np.bool_]],
-    options: _Options,
-) -> tuple[Refusals | None, NDArray[np.bool_]]:
+    c: Floats, a: Floats, use: Bools, silence: tuple[Bools, Bools], options: _Options
+) -> tuple[Refusals | None, Bools]:
     """The count of declined and empty answers, ECE with and without them, and the rows to use."""
     refused, empty = silence
     silent = use & (refused | empty)
@@ -474,8 +437,8 @@ def _refusals(
         empty=int(np.sum(use & empty)),
         of=int(np.sum(use)),
         used="left out" if leave else "kept",
-        kept=ece(c[use], a[use], **options.ece),
-        left_out=ece(c[answered], a[answered], **options.ece) if answered.any() else None,
+        kept=cal.ece(c[use], a[use], **options.ece),
+        left_out=cal.ece(c[answered], a[answered], **options.ece) if answered.any() else None,
     )
     return found, answered if leave else use
 
@@ -541,9 +504,9 @@ def _offline(part: pl.DataFrame) -> pl.Series:
     return pl.Series(flat)
 
 
-def _pool(part: pl.DataFrame, labels: pl.Series) -> AnswerPool:
+def _pool(part: pl.DataFrame, labels: pl.Series) -> cal.AnswerPool:
     grades = _wide(part, part["correct"], np.nan) if "correct" in part.columns else None
-    return answer_pool(_wide(part, labels, -1.0).astype(np.int64), grades)
+    return cal.answer_pool(_wide(part, labels, -1.0).astype(np.int64), grades)
 
 
 def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsCondition:
@@ -566,15 +529,15 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         questions=pool.questions,
         lengths=(int(pool.draws.min()), int(pool.draws.max())),
         classes=how,
-        margins=regimes(pool),
+        margins=cal.regimes(pool),
         notes=tuple(notes),
-        early_stopping=stop_early(pool) if pool.draws.max() > 1 else None,
+        early_stopping=cal.stop_early(pool) if pool.draws.max() > 1 else None,
         draws_needed=_needed(pool, part, options),
     )
     if np.isnan(pool.correct).all():
         return dataclasses.replace(base, reason=UNTESTABLE)
     graded = ~np.isnan(pool.correct)
-    sem = sem_ece(pool, rng=options.rng, splits=options.splits, **options.ece)
+    sem = cal.sem_ece(pool, rng=options.rng, splits=options.splits, **options.ece)
     best = sem.confidence_1 if sem.sem2 is None else sem.confidence_2
     usable = graded & ~np.isnan(best)
     first = part.unique("question_number", keep="first", maintain_order=True).sort("question_number")
@@ -598,10 +561,10 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         grader=grader,
         stated=_stated(part, pool, options),
         token=_token(part, pool, options),
-        gap=None if sem.sem2 is None else sem_gap(sem, base.margins, rng=options.rng, bins=options.bins),
-        strata=() if sem.sem2 is None else margin_strata(sem, base.margins, bins=options.bins),
+        gap=None if sem.sem2 is None else cal.sem_gap(sem, base.margins, rng=options.rng, bins=options.bins),
+        strata=() if sem.sem2 is None else cal.margin_strata(sem, base.margins, bins=options.bins),
         convergence=_convergence(pool, options),
-        bounds=ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
+        bounds=cal.ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
         floor=_floor(best[use], pool.correct[use]),
         sensitivity=_sensitivity(pools, options),
         grouping_quality=_grouping_quality(pools, how),
@@ -609,14 +572,14 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
     )
 
 
-def _deployed(part: pl.DataFrame, pool: AnswerPool, mark: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _deployed(part: pl.DataFrame, pool: cal.AnswerPool, mark: Bools) -> Bools:
     """Of every question whether most draws of its deployed class carry the mark."""
     wide = _wide(part, pl.Series(mark.astype(np.float64)), 0.0)
     inside = pool.labels == pool.mode[:, None]
     return np.asarray(2 * np.sum(wide * inside, axis=1) > np.sum(inside, axis=1))
 
 
-def _grouping_quality(pools: Mapping[str, AnswerPool], how: str) -> PairQuality | None:
+def _grouping_quality(pools: Mapping[str, cal.AnswerPool], how: str) -> PairQuality | None:
     """Offline classes against those that were given by someone else."""
     if how in ("offline", "normal form") or "offline" not in pools:
         return None
@@ -624,25 +587,25 @@ def _grouping_quality(pools: Mapping[str, AnswerPool], how: str) -> PairQuality 
     return grouping_quality(*rows) if max(len(row) for row in rows[0]) > 1 else None
 
 
-def _difficulty(items: Sequence[str], sem: SemEce, usable: NDArray[np.bool_]) -> dict[str, Any]:
+def _difficulty(items: Sequence[str], sem: cal.SemEce, usable: Bools) -> dict[str, Any]:
     """The Sem1-Sem2 gap of each question as a sign of difficulty (section 5 of the paper)."""
     if sem.sem2 is None:
         return {}
     gap = sem.confidence_1 - sem.confidence_2
     order = np.argsort(-np.nan_to_num(gap, nan=-1.0), kind="stable")[:10]
     return {
-        "difficulty_auroc": ece(np.clip(gap[usable], 0, 1), 1 - sem.correct[usable]).auroc,
+        "difficulty_auroc": cal.ece(np.clip(gap[usable], 0, 1), 1 - sem.correct[usable]).auroc,
         "hardest": tuple(items[i] for i in order if gap[i] > 0),
     }
 
 
-def _sensitivity(pools: Mapping[str, AnswerPool], options: _Options) -> dict[str, Any]:
+def _sensitivity(pools: Mapping[str, cal.AnswerPool], options: _Options) -> dict[str, Any]:
     """What each grouping of the same answers reports."""
     out = {}
     for key, pool in pools.items():
         if np.isnan(pool.correct).all():
             continue
-        result = sem_ece(pool, rng=np.random.default_rng(0), splits=options.splits, **options.ece)
+        result = cal.sem_ece(pool, rng=np.random.default_rng(0), splits=options.splits, **options.ece)
         out[key] = {
             "sem1": result.sem1.ece,
             "sem2": None if result.sem2 is None else result.sem2.ece,
@@ -653,14 +616,14 @@ def _sensitivity(pools: Mapping[str, AnswerPool], options: _Options) -> dict[str
     return out
 
 
-def _convergence(pool: AnswerPool, options: _Options) -> Convergence | None:
+def _convergence(pool: cal.AnswerPool, options: _Options) -> cal.Convergence | None:
     try:
         return convergence(pool, rng=options.rng, bins=options.bins, level=options.level)
     except TooFewErrors:
         return None
 
 
-def _needed(pool: AnswerPool, part: pl.DataFrame, options: _Options) -> DrawsNeeded | None:
+def _needed(pool: cal.AnswerPool, part: pl.DataFrame, options: _Options) -> cal.DrawsNeeded | None:
     price = None
     if "money_usd" in part.columns and part["money_usd"].null_count() == 0:
         price = float(part["money_usd"].cast(pl.Float64).mean())  # type: ignore[arg-type]  # a mean of numbers is one
@@ -689,17 +652,17 @@ def _graded(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     return part.with_columns(pl.Series("correct", grades, dtype=pl.Float64)), notes
 
 
-def _stated(part: pl.DataFrame, pool: AnswerPool, options: _Options) -> Verbalised | None:
+def _stated(part: pl.DataFrame, pool: cal.AnswerPool, options: _Options) -> cal.Verbalised | None:
     if "confidence" not in part.columns:
         return None
     graded = ~np.isnan(pool.correct)
     matrix = _wide(part, part["confidence"], -1.0)
     if np.isnan(matrix[matrix != -1]).all():
         return None
-    return verbalised_ece(matrix[graded], pool.correct[graded], **options.ece)
+    return cal.verbalised_ece(matrix[graded], pool.correct[graded], **options.ece)
 
 
-def _token(part: pl.DataFrame, pool: AnswerPool, options: _Options) -> EceResult | None:
+def _token(part: pl.DataFrame, pool: cal.AnswerPool, options: _Options) -> cal.EceResult | None:
     """Token probability as confidence: its mean over the draws of the deployed class."""
     if "token_probability" not in part.columns or part["token_probability"].null_count() == len(part):
         return None
@@ -710,4 +673,4 @@ def _token(part: pl.DataFrame, pool: AnswerPool, options: _Options) -> EceResult
     if not use.any():
         return None
     mean = np.where(deployed, matrix, 0.0).sum(axis=1)[use] / count[use]
-    return ece(mean, pool.correct[use], **options.ece)
+    return cal.ece(mean, pool.correct[use], **options.ece)

@@ -7,17 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from richter.calibration import EceResult, as_probability, calibration_claims, study_confidence
 from richter.errors import InputError, TooFewErrors
 from richter.floors import lipschitz
 from richter.interop import read_frame
 from richter.records import Claim, Result, printable
+from richter.stats import Floats
 
 __all__ = ["PipelineReport", "measure_pipeline"]
 
-Floats = NDArray[np.float64]
 _STAGE = re.compile(r"correct_(\d{1,3})")
 
 

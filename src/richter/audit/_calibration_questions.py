@@ -1,12 +1,16 @@
 """One row a question: margins, regime, both confidences and their gap, for `richter calibration --questions`."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
-from richter.audit._calibration import CalibrationReport, DrawsCondition
+from richter.audit._calibration import CalibrationReport, DrawsCondition, draws_table, measure_calibration
+from richter.audit._measure_run import RunRecords
 from richter.errors import InputError
+from richter.stats import Mapper
 
-__all__ = ["question_table"]
+__all__ = ["question_table", "report_section"]
 
 
 def question_table(report: CalibrationReport) -> pl.DataFrame:
@@ -43,3 +47,58 @@ def _one(condition: DrawsCondition) -> pl.DataFrame:
     ).fill_nan(None)
     gap = (pl.col("sem1") - pl.col("sem2")).alias("gap")
     return frame.with_columns(gap).sort("gap", descending=True, nulls_last=True, maintain_order=True)
+
+
+def measure_draws(records: RunRecords, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
+    """`richter calibration` on the run's draws; None where there are none."""
+    path = None if records.place is None else draws_table(records.place)
+    if path is None and int(records.rows["draw"].to_numpy().max()) == 0:
+        return None
+    return measure_calibration(path or records.tables, rng=np.random.default_rng(seed), level=level, mapper=mapper)
+
+
+def measure_run_grades(records: RunRecords, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
+    """`richter calibration` on first answers; None where no graded one carries a confidence."""
+    first = records.tables.first_draws()
+    if first.rows.filter(pl.col("confidence").is_not_null() & pl.col("correct").is_not_null()).is_empty():
+        return None
+    return measure_calibration(first, rng=np.random.default_rng(seed), level=level, mapper=mapper)
+
+
+def report_section(report: CalibrationReport) -> dict[str, Any]:
+    """A report by itself as the section that figures are drawn from."""
+    found: dict[str, Any] = {"draws": None, "grades": None, "confidence": {}} | {report.kind: report.to_dict()}
+    return found | {"questions": [row for c in report.conditions for row in _questions(c)]}
+
+
+def calibration_section(
+    records: RunRecords, draws: CalibrationReport | None, grades: CalibrationReport | None
+) -> dict[str, Any]:
+    """Both reports as `richter calibration --json` prints them, and a row for each drawn question."""
+    return {
+        "draws": None if draws is None else draws.to_dict(),
+        "grades": None if grades is None else grades.to_dict(),
+        "confidence": {name: records.asked[name].confidence for name in records.names},
+        "questions": [row for c in (() if draws is None else draws.conditions) for row in _questions(c)],
+    }
+
+
+def _questions(condition: Any) -> list[dict[str, Any]]:
+    """The margin between the two most frequent answers, the share of the first, the regime, and whether it is right."""
+    if not isinstance(condition, DrawsCondition):
+        return []
+    found, sem = condition.margins, condition.sem
+    regime = np.where(found.is_jensen, "jensen", np.where(found.is_low, "low", "large"))
+    correct = np.full(condition.questions, np.nan) if sem is None else sem.correct
+    top = (found.top_two + found.margin) / 2
+    return [
+        {
+            "condition": condition.name,
+            "item": item,
+            "margin": float(margin),
+            "top_share": float(share),
+            "regime": str(kind),
+            "correct": None if np.isnan(right) else bool(right),
+        }
+        for item, margin, share, kind, right in zip(condition.items, found.margin, top, regime, correct, strict=True)
+    ]

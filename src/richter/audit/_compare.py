@@ -8,10 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from richter.audit._compare_options import COSTS, evidence_maker, subgroups_of, trades
-from richter.audit._compare_shapes import shape_claims
+from richter.audit._compare_options import COSTS, evidence_maker, shape_claims, subgroups_of, trades
 from richter.audit._pictures import compare_picture
 from richter.claims import (
     METRICS,
@@ -36,14 +34,12 @@ from richter.errors import InputError
 from richter.floors import ConditionSummary, summarise_condition
 from richter.records import Claim, Refused, Result
 from richter.severity import severity_given_error
-from richter.stats import wilson
+from richter.stats import Floats, Indices, wilson
 from richter.tables import Tables, chance_of, outcomes, question_codes
 from richter.tail import TailPlan
 
 __all__ = ["CompareReport", "compare_tables"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
 
 SEVERITIES = ("mean_severity", "severity_given_error")
 
@@ -266,14 +262,14 @@ def _measured(tables: Tables, on: Sequence[str]) -> list[Sample]:
 class GradedRows:
     """Every answer graded right or wrong: codes of its item and condition, its grade, and its confidence or NaN."""
 
-    item: Codes
-    condition: Codes
+    item: Indices
+    condition: Indices
     correct: Floats
     confidence: Floats
-    group: Codes | None
+    group: Indices | None
     weight: Floats | None
 
-    def of(self, condition: int) -> tuple[Floats, Floats, Codes]:
+    def of(self, condition: int) -> tuple[Floats, Floats, Indices]:
         """One condition's confidence, grade and item, row by row."""
         use = self.condition == condition
         return self.confidence[use], self.correct[use], self.item[use]

@@ -14,7 +14,7 @@ from richter.calibration import mode_is_certain
 from richter.engine import Engine
 from richter.errors import InputError
 from richter.llm import Asker, Budget, Price, check_model, check_price, open_model, price_of, read_prices
-from richter.records import Answer, Condition, Item, plain
+from richter.records import Answer, Condition, Item, Result
 from richter.sampling import (
     Partition,
     cluster_questions,
@@ -33,7 +33,7 @@ Key = tuple[str, str]  # condition, item
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class DrawsResult:
+class DrawsResult(Result):
     """What was drawn: where the table is, how many answers it holds, and how well they could be read.
 
     `parse_rate` is the share of answers that state a confidence, by condition. `repaired` counts the questions whose
@@ -47,10 +47,6 @@ class DrawsResult:
     classes: str
     repaired: int | None
     spent: Spent
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
 def draw_run(

@@ -1,47 +1,35 @@
 """`richter floors data`: what a grades file shows of each condition, measured first, floors beside it."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from richter.audit._compare import graded_rows, summaries_of
+from richter import floors
+from richter.audit._compare import CompareReport, compare_tables, graded_rows, summaries_of
 from richter.audit._pictures import floors_picture
 from richter.claims import as_sample
 from richter.errors import InputError, TooFewErrors
-from richter.floors import (
-    ConditionSummary,
-    SelfEvaluation,
-    SubjectNoise,
-    Temperature,
-    accuracy_floor,
-    self_evaluation,
-    subject_noise,
-    temperature_rate,
-)
-from richter.records import plain
+from richter.floors import accuracy_floor, self_evaluation
+from richter.records import Claim, Result, plain
 from richter.tables import Tables, outcomes
+from richter.tail import TailPlan
 
 __all__ = ["FloorsReport", "measure_grades"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measured(Result):
     """One condition: its summary, the accuracy floor, and whether confidence knows its own error."""
 
-    summary: ConditionSummary
-    accuracy_floor: float | None
-    self_evaluation: SelfEvaluation | None
-    temperature: Temperature | None
+    flat: ClassVar[tuple[str, ...]] = ("summary",)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values in one row."""
-        return self.summary.to_dict() | {
-            "accuracy_floor": self.accuracy_floor,
-            "self_evaluation": plain(self.self_evaluation),
-            "temperature": plain(self.temperature),
-        }
+    summary: floors.ConditionSummary
+    accuracy_floor: float | None
+    self_evaluation: floors.SelfEvaluation | None
+    temperature: floors.Temperature | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +37,13 @@ class FloorsReport:
     """All conditions of a grades file, and the noise of their ranking by subject where there are subjects."""
 
     conditions: tuple[Measured, ...]
-    subjects: SubjectNoise | None
+    subjects: floors.SubjectNoise | None
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "conditions": {m.summary.name: m.to_dict() for m in self.conditions},
+            "conditions": {m.summary.name: plain(m) for m in self.conditions},
             "subjects": plain(self.subjects),
             "notes": list(self.notes),
         }
@@ -80,7 +68,7 @@ def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0
             except TooFewErrors as few:
                 notes.append(f"{summary.name}: {few.what}")
             try:
-                temperature = temperature_rate(c)
+                temperature = floors.temperature_rate(c)
             except InputError as fault:
                 notes.append(f"{summary.name}: {fault.what}")
         measured.append(
@@ -92,13 +80,15 @@ def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0
     domains = tables.answers.unique("item", keep="first").sort("item")["domain"]
     if domains.null_count() < len(domains) and len(tables.conditions) > 1:
         try:
-            subjects = subject_noise(right.mean, domains.cast(pl.String).fill_null("").to_numpy().astype(str), rng=rng)
+            subjects = floors.subject_noise(
+                right.mean, domains.cast(pl.String).fill_null("").to_numpy().astype(str), rng=rng
+            )
         except InputError as fault:
             notes.append(fault.what)
     return FloorsReport(conditions=tuple(measured), subjects=subjects, notes=tuple(notes))
 
 
-def _accuracy_floor(summary: ConditionSummary) -> float | None:
+def _accuracy_floor(summary: floors.ConditionSummary) -> float | None:
     """The floor at the error rate; where that is 0 or 1, at the limit of what it may be: a floor of 0 is false."""
     if summary.error_rate is None or summary.error_rate_interval is None:
         return None
@@ -106,3 +96,68 @@ def _accuracy_floor(summary: ConditionSummary) -> float | None:
         summary.error_rate, summary.error_rate
     )
     return accuracy_floor(summary.n, rate)
+
+
+def compare_run(
+    tables: Tables,
+    *,
+    margin: float | None,
+    severity_margin: float | None,
+    tail_plan: TailPlan | None,
+    slopes: Sequence[Claim] | None,
+    plan: str | None,
+    n_resamples: int,
+    level: float,
+    seed: int,
+) -> CompareReport:
+    """`compare_tables` on all conditions; no direction is fixed beforehand: a claim is what its sentence states."""
+    return compare_tables(
+        tables,
+        margin=margin,
+        severity_margin=severity_margin,
+        tail_plan=tail_plan,
+        slopes=slopes,
+        plan=plan,
+        level=level,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def floors_section(report: CompareReport) -> dict[str, Any]:
+    """The comparison as `richter compare --json` prints it, and the rows that its figures draw."""
+    return {
+        "comparison": report.to_dict(),
+        "gaps": [_gap(claim) for claim in gap_claims(report)],
+        "sets": [list(names) for names in report.groups],
+        "flips": [
+            {"a": pair.conditions[0], "b": pair.conditions[1], "fixed": pair.fixed, "broken": pair.broken}
+            for pair in report.pairs
+            if pair.fixed is not None
+        ],
+    }
+
+
+def gap_claims(report: CompareReport) -> list[Claim]:
+    """The differences of means, pair by pair: shapes have sections of their own."""
+    order = {pair.conditions: k for k, pair in enumerate(report.pairs)}
+    found = [c for c in report.claims if c.measure not in ("b", "xi") and c.conditions in order]
+    return sorted(found, key=lambda c: order[c.conditions])  # type: ignore[index]
+
+
+def _gap(claim: Claim) -> dict[str, Any]:
+    interval = claim.interval or claim.plain_interval
+    return {
+        "a": claim.conditions[0],
+        "b": claim.conditions[1],
+        "measure": claim.measure,
+        "delta": claim.estimate,
+        "interval": None if interval is None else interval.to_dict(),
+        "floor": None,
+        "smallest_visible": claim.could_show,
+        "margin": claim.margin,
+        "verdict": claim.verdict.value,
+        "n": claim.n,
+        "labels_needed": claim.needed,
+        "labels_needed_for": claim.needed_for,
+    }

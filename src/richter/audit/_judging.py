@@ -10,29 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from richter import judge as judging
 from richter.audit._ask import BYTES_PER_TOKEN, AskProgress
 from richter.bench import read_gazetteer
 from richter.engine import Engine
 from richter.errors import InputError
-from richter.judge import (
-    REPLY_TOKENS,
-    Agreement,
-    JudgeReport,
-    PanelFailures,
-    RuleJudge,
-    SelfJudging,
-    agreement,
-    audit_self_judging,
-    deal,
-    judge_detail,
-    judge_messages,
-    judge_report,
-    panel_failures,
-    rate_answer,
-    rubric,
-    rule_label,
-    tabulate,
-)
 from richter.llm import Asker, Budget, Model, Price, check_model, check_price, open_model, price_of, read_prices
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, open_ledger, run_folder
@@ -54,10 +36,10 @@ class JudgingResult(Result):
     n_missing: int
     rule_labels: dict[str, dict[str, int]]  # condition -> label -> answers
     mean_severity: dict[str, dict[str, float]]  # kind -> condition -> mean
-    panel: Agreement | None
-    judges: JudgeReport | None
-    self_judging: SelfJudging | None
-    failures: PanelFailures | None
+    panel: judging.Agreement | None
+    judges: judging.JudgeReport | None
+    self_judging: judging.SelfJudging | None
+    failures: judging.PanelFailures | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +70,16 @@ def estimate_judging(
         conditions = {c.name: c for c in ledger.conditions()}
         chosen = _spread([a for a in ledger.answers() if not a.error], limit)
     for turn, answer in enumerate(chosen):
-        order = deal(judges, conditions[answer.condition], turn, allow_self=allow_self)[:3]
+        order = judging.deal(judges, conditions[answer.condition], turn, allow_self=allow_self)[:3]
         calls_least, calls_most = calls_least + min(2, len(order)), calls_most + len(order)
         for judge in order:
-            messages = judge_messages(items[answer.item], answer.text, detail=judge_detail(judge), system=judge.system)
+            messages = judging.judge_messages(
+                items[answer.item], answer.text, detail=judging.judge_detail(judge), system=judge.system
+            )
             length = sum(len(m["content"]) for m in messages) // BYTES_PER_TOKEN
-            tokens += length + REPLY_TOKENS
+            tokens += length + judging.REPLY_TOKENS
             price = price_of(judge.model, prices)
-            money = None if price is None or money is None else money + price.cost(length, REPLY_TOKENS)
+            money = None if price is None or money is None else money + price.cost(length, judging.REPLY_TOKENS)
     return JudgingEstimate(
         n_answers=len(chosen), calls_least=calls_least, calls_most=calls_most, tokens_most=tokens, money_usd_most=money
     )
@@ -139,7 +123,9 @@ def judge_run(
         if not answers:
             raise InputError(f"{ledger.name} holds no answers.", remedy="Run `richter ask` on it first.")
         if rules:
-            rate_by_rules(ledger, RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer))))
+            rate_by_rules(
+                ledger, judging.RuleJudge(read_gazetteer(_gazetteer_path(ledger, run_folder(run), gazetteer)))
+            )
         if judges:
             note = ledger.note(NOTE) or {}
             known = {row["name"]: row for row in note.get("judges", [])} | {j.name: j.to_dict() for j in judges}
@@ -147,10 +133,10 @@ def judge_run(
             dealt = []
             for answer in _spread([a for a in answers if not a.error], limit):
                 turn = places[answer.item] + answer.draw
-                dealt.append((answer, deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
+                dealt.append((answer, judging.deal(judges, conditions[answer.condition], turn, allow_self=allow_self)))
             pool = [j.name for j in judges]
             facts = {"judges": list(known.values()), "pool": pool, "self_allowed": allow_self}
-            ledger.set_note(NOTE, {**facts, "rubric": rubric().version})
+            ledger.set_note(NOTE, {**facts, "rubric": judging.rubric().version})
             budget = budget or Budget()
             options = {
                 "concurrency": concurrency,
@@ -164,7 +150,7 @@ def judge_run(
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
 
 
-def rate_by_rules(ledger: Ledger, judge: RuleJudge, *, items: Collection[str] | None = None) -> None:
+def rate_by_rules(ledger: Ledger, judge: judging.RuleJudge, *, items: Collection[str] | None = None) -> None:
     """Rate every answer in the ledger by rules, or those to some items."""
     known = {item.id: item for item in ledger.items()}
     ledger.add_ratings([judge.rate(known[a.item], a) for a in ledger.answers() if items is None or a.item in items])
@@ -215,11 +201,11 @@ async def _ask_panel(
     known = {judge.model: price_of(judge.model, prices) for judge in judges}
     asker = Asker(ledger, budget=budget, prices=known, concurrency=options["concurrency"])
     longest = max(
-        sum(len(m["content"]) for m in judge_messages(items[a.item], a.text, detail="brief", system=j.system))
+        sum(len(m["content"]) for m in judging.judge_messages(items[a.item], a.text, detail="brief", system=j.system))
         for a, order in dealt
         for j in order
     )
-    context = -(-(longest // 3 + REPLY_TOKENS + 64) // 256) * 256
+    context = -(-(longest // 3 + judging.REPLY_TOKENS + 64) // 256) * 256
     models: dict[str, Model] = {}
     started = time.monotonic()
     done = 0
@@ -230,7 +216,7 @@ async def _ask_panel(
     async def work() -> None:
         nonlocal done
         for answer, order in queue:
-            ledger.add_ratings(await rate_answer(asker, models, order, items[answer.item], answer))
+            ledger.add_ratings(await judging.rate_answer(asker, models, order, items[answer.item], answer))
             done += 1
             if watch:
                 tally = asker.tally
@@ -277,7 +263,7 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
     given = {kind: [r for r in ratings if r.kind == kind] for kind in ("human", "judge", "rule")}
     labels: dict[str, dict[str, int]] = {}
     for r in given["rule"]:
-        label = rule_label(r)
+        label = judging.rule_label(r)
         own = labels.setdefault(r.condition, {})
         own[label] = own.get(label, 0) + 1
     means: dict[str, dict[str, float]] = {}
@@ -288,13 +274,13 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
             means.setdefault(kind, {})[condition] = float(np.mean(own_scores))
     panel = judged = audit = None
     if given["judge"]:
-        table = tabulate(ratings, "judge")
-        reference = next((tabulate(ratings, kind) for kind in ("human", "rule") if given[kind]), None)
-        panel = agreement(table, rng=rng)
-        judged = judge_report(table, reference, rng=rng)
+        table = judging.tabulate(ratings, "judge")
+        reference = next((judging.tabulate(ratings, kind) for kind in ("human", "rule") if given[kind]), None)
+        panel = judging.agreement(table, rng=rng)
+        judged = judging.judge_report(table, reference, rng=rng)
         note = ledger.note(NOTE) or {}
         judges = [Condition.from_dict(row) for row in note.get("judges", [])]
-        audit = audit_self_judging(ratings, ledger.conditions(), judges)
+        audit = judging.audit_self_judging(ratings, ledger.conditions(), judges)
     return JudgingResult(
         run=run,
         n_answers=n_answers,
@@ -306,5 +292,5 @@ def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generato
         panel=panel,
         judges=judged,
         self_judging=audit,
-        failures=panel_failures(ratings),
+        failures=judging.panel_failures(ratings),
     )

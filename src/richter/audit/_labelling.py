@@ -11,14 +11,13 @@ from richter.claims import METRICS, Metric
 from richter.errors import InputError
 from richter.judge import SAMPLE_NOTE, Sample, extend_sample
 from richter.records import Interval, Rating, Result, printable
-from richter.stats import LabelledPool, labelled_pool, more_labels, pool_difference, pool_interval
+from richter.stats import Floats, LabelledPool, labelled_pool, more_labels, pool_difference, pool_interval
 from richter.store import Ledger
 from richter.tables import Tables, outcomes
 
 __all__ = ["LabelState", "Labelling", "labelling_of"]
 
 Key = tuple[str, str, int]
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

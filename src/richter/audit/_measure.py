@@ -14,20 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from richter import __version__
+from richter.audit._agreement import agree_on_run, judges_section
+from richter.audit._calibration_questions import calibration_section, measure_draws, measure_run_grades
+from richter.audit._floors import compare_run, floors_section
 from richter.audit._gate import run_gate
-from richter.audit._measure_calibration import calibration_section, measure_draws, measure_run_grades
-from richter.audit._measure_claims import Measured, claims_of
+from richter.audit._measure_claims import Measured, claims_of, search_section, searches_of
 from richter.audit._measure_conditions import measure_conditions
-from richter.audit._measure_floors import compare_run, floors_section
-from richter.audit._measure_judges import agree_on_run, judges_section
 from richter.audit._measure_run import RunRecords, read_run, run_plan
-from richter.audit._measure_search import search_section, searches_of
 from richter.audit._measure_severity import severity_section, weigh_run
-from richter.audit._measure_tail import SCORES, study_tail, tail_column, tail_section
 from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
 from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
 from richter.audit._sequential import STOP_NOTE
+from richter.audit._tail import SCORES, study_tail, tail_column, tail_section
 from richter.errors import InputError
 from richter.interop import Source
 from richter.records import plain
@@ -53,7 +52,7 @@ class RunResults:
 
 
 def results_schema() -> dict[str, Any]:
-    """The JSON schema (draft 7) of the document."""
+    """The JSON schema (draft 2020-12) of the document."""
     text = resources.files("richter.audit").joinpath("results.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.stats import hypergeom
 from scipy.stats import t as student
 
@@ -17,14 +16,12 @@ from richter.audit._measure_run import RunRecords
 from richter.claims import as_sample, mean_evidence
 from richter.errors import InputError
 from richter.records import Interval
-from richter.stats import benjamini_hochberg, clopper_pearson, wilson
+from richter.stats import Bools, Floats, Indices, benjamini_hochberg, clopper_pearson, wilson
 from richter.tables import CATASTROPHIC, outcomes
 
 SIMULATED = "simulated/"  # models of this provider are no models
 LEAST = 10  # items in a pattern, inside and outside
 PATTERNS = 10
-
-Floats = NDArray[np.float64]
 
 
 def measure_conditions(
@@ -111,7 +108,7 @@ def _corrected(row: dict[str, Any], people: dict[str, Any] | None) -> dict[str, 
     return row | {"estimate": people["estimate"], "interval": people["interval"].to_dict(), "what": what, "graded": own}
 
 
-def _often(wrong: NDArray[np.bool_], people: dict[str, Any] | None, level: float) -> dict[str, Any]:
+def _often(wrong: Bools, people: dict[str, Any] | None, level: float) -> dict[str, Any]:
     if people is not None:  # what is wrong is what is not right
         span = people["interval"]
         span = dataclasses.replace(span, low=1 - span.high, high=1 - span.low)
@@ -162,7 +159,7 @@ class _Attribute:
 
     name: str
     values: tuple[str, ...]
-    code: NDArray[np.intp]
+    code: Indices
 
 
 def _attributes(records: RunRecords) -> list[_Attribute]:
@@ -181,9 +178,7 @@ def _attributes(records: RunRecords) -> list[_Attribute]:
     return found
 
 
-def _where(
-    wrong: NDArray[np.bool_], rows: NDArray[np.intp], attributes: Sequence[_Attribute], level: float
-) -> list[dict[str, Any]]:
+def _where(wrong: Bools, rows: Indices, attributes: Sequence[_Attribute], level: float) -> list[dict[str, Any]]:
     """Error rates by domain and tier, and pairs of attributes that fail more than the rest; surely worst first.
 
     `rows` are the items' places. Ordered by the lower end of the interval: a rate of 100% in two items is not the
@@ -202,7 +197,7 @@ def _where(
     return sorted(found, key=lambda row: (-row["interval"]["low"], -row["n"], row["kind"], row["group"]))
 
 
-def _tally(code: NDArray[np.intp], wrong: NDArray[np.bool_], groups: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _tally(code: Indices, wrong: Bools, groups: int) -> tuple[Indices, Indices]:
     """Items and errors in each group; items without a value (-1) in none."""
     known = code >= 0
     return (np.bincount(code[known], minlength=groups), np.bincount(code[known & wrong], minlength=groups))
@@ -213,9 +208,7 @@ def _group(name: str, kind: str, errors: int, n: int, level: float) -> dict[str,
     return {"group": name, "kind": kind, "error_rate": rate["estimate"], "interval": rate["interval"], "n": n}
 
 
-def _patterns(
-    wrong: NDArray[np.bool_], rows: NDArray[np.intp], attributes: Sequence[_Attribute], level: float
-) -> list[dict[str, Any]]:
+def _patterns(wrong: Bools, rows: Indices, attributes: Sequence[_Attribute], level: float) -> list[dict[str, Any]]:
     """Two attributes together whose items fail more than all others.
 
     The hypergeometric test is the exact form of permuting the errors over the items; all groups are judged together by

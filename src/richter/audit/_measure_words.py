@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from richter.audit._agreement import self_judging
+from richter.audit._floors import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
 from richter.audit._measure_conditions import SIMULATED
-from richter.audit._measure_floors import gap_claims
-from richter.audit._measure_judges import self_judging
 from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan import Plan, PlanStatus
 from richter.claims import METRICS, answer

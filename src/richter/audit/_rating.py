@@ -10,19 +10,10 @@ from typing import Any
 
 import polars as pl
 
+from richter import judge
 from richter.audit._labelling import Labelling, keep_sample, labelling_of, labels_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
-from richter.judge import (
-    SAMPLE_NOTE,
-    RatingPage,
-    Sample,
-    check_mechanism,
-    check_severity,
-    draw_sample,
-    serve_loopback,
-    tabulate,
-)
 from richter.records import Rating, Result
 from richter.store import Ledger, RunLike, open_ledger
 from richter.tables import read_ratings, read_tables
@@ -32,19 +23,19 @@ __all__ = ["ImportedRatings", "import_ratings", "open_rating", "serve_rating", "
 SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
 
 
-def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
+def shared_sample(ledger: Ledger, *, n: int, seed: int) -> judge.Sample:
     """The run's sample for people: drawn once, then the same for every rater, so that raters can be compared.
 
     Strata are condition and band of severity by judges, else by rules, else right or wrong by grades, else none.
     """
-    note = ledger.note(SAMPLE_NOTE)
+    note = ledger.note(judge.SAMPLE_NOTE)
     if note is not None:
-        return Sample.from_dict(note)
+        return judge.Sample.from_dict(note)
     ratings = ledger.ratings()
     scores: dict[tuple[str, str, int], float | None] = {}
     for kind in ("judge", "rule"):
         if any(r.kind == kind for r in ratings):
-            table = tabulate(ratings, kind)
+            table = judge.tabulate(ratings, kind)
             scores = {
                 key: None if mean != mean else float(mean) for key, mean in zip(table.keys, table.mean, strict=True)
             }
@@ -52,8 +43,8 @@ def shared_sample(ledger: Ledger, *, n: int, seed: int) -> Sample:
     if not scores:  # graded right or wrong
         scores = {(g.item, g.condition, g.draw): None if g.correct is None else 4.0 * (not g.correct)
                   for g in ledger.grades() if g.main}  # fmt: skip
-    sample = draw_sample(list(ledger.answers()), scores, n, seed=seed)
-    ledger.set_note(SAMPLE_NOTE, sample.to_dict())
+    sample = judge.draw_sample(list(ledger.answers()), scores, n, seed=seed)
+    ledger.set_note(judge.SAMPLE_NOTE, sample.to_dict())
     return sample
 
 
@@ -63,8 +54,8 @@ def open_rating(
     *,
     n: int = 60,
     seed: int = 0,
-    labelling: Callable[[Sample], Labelling | None] | None = None,
-) -> RatingPage:
+    labelling: Callable[[judge.Sample], Labelling | None] | None = None,
+) -> judge.RatingPage:
     """A rater's page on the run's sample, over a ledger that is open for writing.
 
     With `labelling` the page shows where its claim stands, and the sample grows batch by batch until it is decided.
@@ -74,18 +65,18 @@ def open_rating(
     answers = {(a.item, a.condition, a.draw): a for a in ledger.answers()}
     plan = None if labelling is None else labelling(sample)
     if plan is None:
-        return RatingPage(ledger, sample, rater, items, answers)
+        return judge.RatingPage(ledger, sample, rater, items, answers)
 
-    def labels(of: Sample) -> dict[tuple[str, str, int], float]:
+    def labels(of: judge.Sample) -> dict[tuple[str, str, int], float]:
         return labels_of(ledger.ratings(kind="human"), of)
 
-    def more(now: Sample) -> Sample | None:
+    def more(now: judge.Sample) -> judge.Sample | None:
         larger = plan.grow(now, labels(now))
         if larger is not None:
             keep_sample(ledger, larger)
         return larger
 
-    page = RatingPage(
+    page = judge.RatingPage(
         ledger, sample, rater, items, answers, claim=lambda: plan.state(labels(page.sample)).sentence, more=more
     )
     return page
@@ -119,7 +110,7 @@ def serve_rating(
                 tables, sample, conditions=conditions, on=on, batch=batch, most=max(most, n)
             ),
         )
-        serving = serve_loopback(
+        serving = judge.serve_loopback(
             page.app(),
             port=port,
             ready=lambda base: ready(f"{base}/?token={page.guard.token}", len(page.order)),
@@ -131,7 +122,7 @@ def serve_rating(
         return int(state["done"]), str(state["claim"])
 
 
-def _code(sample: Sample, position: int) -> str:
+def _code(sample: judge.Sample, position: int) -> str:
     """A name for an answer that says nothing of its condition."""
     return hashlib.sha256(f"{sample.seed}|{sample.chosen[position]}".encode()).hexdigest()[:8]
 
@@ -228,8 +219,8 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
             ratings = [r for r in ratings if r.severity is not None]
         for r in ratings:
             where = f"{path}: {r.rater} on {r.item}"
-            check_severity(r.severity if r.severity is not None else -1.0, where=where)
-            check_mechanism(r.mechanism, where=where)
+            judge.check_severity(r.severity if r.severity is not None else -1.0, where=where)
+            judge.check_mechanism(r.mechanism, where=where)
         if not ratings:
             rest = f" {changed:,} rate an answer that has changed since." if changed else ""
             raise InputError(f"{path} holds no rating.{rest}", remedy="Fill in the severity column of a new sheet.")
@@ -237,10 +228,10 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
         keys = [(r.item, r.condition, r.draw, r.rater) for r in ratings]
         twice = len(keys) - len(set(keys))
         ledger.add_ratings(ratings)
-        note = ledger.note(SAMPLE_NOTE)
+        note = ledger.note(judge.SAMPLE_NOTE)
         claim = ""
         if note is not None:
-            sample = Sample.from_dict(note)
+            sample = judge.Sample.from_dict(note)
             plan = labelling_of(tables, sample)
             claim = "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample)).sentence
     replaced = twice + sum(key in before for key in set(keys))
@@ -252,10 +243,10 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
         raise InputError("A sheet does not say who filled it in.", remedy="Give --rater NAME.")
     if "severity" not in frame.columns:
         raise InputError(f"{path} has no severity column.", remedy="Use the sheet that `richter label --sheet` wrote.")
-    note = ledger.note(SAMPLE_NOTE)
+    note = ledger.note(judge.SAMPLE_NOTE)
     if note is None:
         raise InputError("The run has no rating sample.", remedy="Write the sheet from this run with --sheet first.")
-    sample = Sample.from_dict(note)
+    sample = judge.Sample.from_dict(note)
     position = {_code(sample, i): i for i in range(len(sample.chosen))}
     texts = {(a.item, a.condition, a.draw): a.text for a in ledger.answers()}
     ratings: dict[int, Rating] = {}

@@ -10,35 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from richter import severity as sev
 from richter.audit._pictures import severity_picture
 from richter.audit._plan import PlanStatus, open_data, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
 from richter.interop import Source, read_frame
 from richter.records import Claim, Rating, Result
-from richter.severity import (
-    DEFAULT,
-    PAPER,
-    DeploymentTable,
-    ExpectedLoss,
-    Labelled,
-    Scores,
-    SeverityStudy,
-    Traffic,
-    TrueSeverity,
-    check_requirements,
-    deployment_table,
-    expected_loss,
-    human_corrected_table,
-    parse_requirement,
-    run_analyses,
-    severity_by_confusion,
-    severity_by_labels,
-    severity_by_ratings,
-    snap,
-    study_severity,
-)
-from richter.stats import Mapper, in_threads, overcall_rate
+from richter.stats import Floats, Mapper, in_threads, overcall_rate
 from richter.tables import RatingsFile, ReadOptions, Tables, read_ratings, read_tables, severity_of, severity_scores
 
 __all__ = ["SeverityReport", "weigh_scores"]
@@ -56,14 +35,14 @@ class SeverityReport(Result):
     unless all of the paper's analyses were asked for. In JSON the study's own keys stand at the top.
     """
 
-    study: SeverityStudy
+    study: sev.SeverityStudy
     paper: bool
     seed: int
     basis: str
     requirements: tuple[Claim, ...]
-    losses: Mapping[str, ExpectedLoss]
-    corrected: Mapping[str, TrueSeverity]
-    human: Mapping[str, DeploymentTable]
+    losses: Mapping[str, sev.ExpectedLoss]
+    corrected: Mapping[str, sev.TrueSeverity]
+    human: Mapping[str, sev.DeploymentTable]
     human_skipped: Mapping[str, str]
     analyses: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -135,7 +114,7 @@ def weigh_scores(
         "max_error_gap": 0.05, "min_gap": 0.15, "margin": margin, "primary": primary or "severity_given_error",
         "control": control,
     }  # fmt: skip
-    recipe = DEFAULT
+    recipe = sev.DEFAULT
     rules = list(require)
     keep: Sequence[str] = ()
     if plan is not None:
@@ -162,7 +141,7 @@ def weigh_scores(
         keep = found.values["conditions"]
         seed = found.seed
     n_resamples, level = n_resamples or 2000, level or 0.95
-    requirements = [parse_requirement(rule) for rule in rules]
+    requirements = [sev.parse_requirement(rule) for rule in rules]
     tables = _severities(source, keep)
     scores = severity_scores(tables)
     mix = read_traffic(traffic, scores) if traffic is not None else None
@@ -172,7 +151,7 @@ def weigh_scores(
     labels = _labels(human, scores)
     corrected, skipped = _corrected(labels, judge_errors, scores, level, rng)
     basis = JUDGED if tables.counting in ("judge", "given", None) else tables.basis
-    study = study_severity(
+    study = sev.study_severity(
         scores, recipe=recipe, traffic=mix, corrected=corrected, n_resamples=n_resamples, level=level, basis=basis,
         rng=rng, mapper=mapper, **values, **stamp,
     )  # fmt: skip
@@ -181,9 +160,9 @@ def weigh_scores(
     analyses: Mapping[str, Any] = {}
     if everything or pairs:
         overcalls = _overcalls(labels, scores)
-        analyses = run_analyses(
+        analyses = sev.run_analyses(
             scores,
-            recipe=PAPER if paper else recipe,
+            recipe=sev.PAPER if paper else recipe,
             active_params=_active_params(conditions),
             pairs=pairs,
             labelled=_mechanisms(labels.ratings) or _named(tables),
@@ -201,7 +180,9 @@ def weigh_scores(
         seed=seed,
         basis=basis,
         requirements=checks,
-        losses={n: expected_loss(columns[n], costs, traffic=mix, level=level) for n in study.rates} if costs else {},
+        losses={n: sev.expected_loss(columns[n], costs, traffic=mix, level=level) for n in study.rates}
+        if costs
+        else {},
         corrected=corrected,
         human=rates,
         human_skipped=skipped,
@@ -212,11 +193,11 @@ def weigh_scores(
 
 
 def _notes(
-    study: SeverityStudy,
+    study: sev.SeverityStudy,
     tables: Tables,
-    scores: Scores,
-    rates: Mapping[str, DeploymentTable],
-    corrected: Mapping[str, TrueSeverity],
+    scores: sev.Scores,
+    rates: Mapping[str, sev.DeploymentTable],
+    corrected: Mapping[str, sev.TrueSeverity],
     *,
     any_scale: bool,
 ) -> Iterator[str]:
@@ -256,7 +237,7 @@ def _correct_with_severity(tables: Tables) -> Iterator[str]:
 class _Labels:
     """Mean human severity of each (item, condition), NaN where none; the stratum it was drawn from; the ratings."""
 
-    severity: NDArray[np.float64] | None = None
+    severity: Floats | None = None
     strata: NDArray[np.str_] | None = None
     ratings: Sequence[Rating] = ()
 
@@ -266,7 +247,7 @@ def _severities(source: Source | Tables, conditions: Sequence[str]) -> Tables:
     return tables.select(conditions) if conditions else tables
 
 
-def _labels(source: str | Path | RatingsFile | None, scores: Scores) -> _Labels:
+def _labels(source: str | Path | RatingsFile | None, scores: sev.Scores) -> _Labels:
     if source is None:
         return _Labels()
     file = source if isinstance(source, RatingsFile) else read_ratings(source)
@@ -289,8 +270,8 @@ def _labels(source: str | Path | RatingsFile | None, scores: Scores) -> _Labels:
 
 
 def _corrected(
-    labels: _Labels, errors: str | Path | None, scores: Scores, level: float, rng: np.random.Generator
-) -> tuple[dict[str, TrueSeverity], dict[str, str]]:
+    labels: _Labels, errors: str | Path | None, scores: sev.Scores, level: float, rng: np.random.Generator
+) -> tuple[dict[str, sev.TrueSeverity], dict[str, str]]:
     """Severities with the judges' errors allowed for, by whatever identifies them, and why others have none."""
     if errors is not None and str(errors) == INDEPENDENT:
         if scores.judges is None or len(scores.judges) < 3:
@@ -299,8 +280,8 @@ def _corrected(
                 remedy="Give a third rating, human labels (--human), or a table of errors.",
             )
         own = {name: scores.judges[:, :, j].T for j, name in enumerate(scores.conditions)}
-        return severity_by_ratings(own, groups=scores.groups, level=level, rng=rng), {}
-    found: dict[str, TrueSeverity] = {}
+        return sev.severity_by_ratings(own, groups=scores.groups, level=level, rng=rng), {}
+    found: dict[str, sev.TrueSeverity] = {}
     skipped: dict[str, str] = {}
     if errors is not None:
         if scores.groups is not None:
@@ -310,13 +291,13 @@ def _corrected(
         table = _read_errors(errors)
         for name, severity in scores.columns().items():
             if not np.isnan(severity).all():
-                found[name] = severity_by_confusion(severity, table, level=level, rng=rng)
+                found[name] = sev.severity_by_confusion(severity, table, level=level, rng=rng)
         return found, skipped
     if labels.severity is None:
         return found, skipped
     for j, name in enumerate(scores.conditions):
         try:
-            found[name] = severity_by_labels(
+            found[name] = sev.severity_by_labels(
                 scores.severity[:, j], labels.severity[:, j], groups=scores.groups, level=level, rng=rng
             )
         except InputError as error:
@@ -324,7 +305,7 @@ def _corrected(
     return found, skipped
 
 
-def _read_errors(path: str | Path) -> NDArray[np.float64]:
+def _read_errors(path: str | Path) -> Floats:
     """A stated table of judges' errors: `true`, `judged`, `share`; levels that it leaves out are judged rightly."""
     frame = read_frame(path)
     missing = [c for c in ("true", "judged", "share") if c not in frame.columns]
@@ -336,7 +317,7 @@ def _read_errors(path: str | Path) -> NDArray[np.float64]:
     columns = [frame[c].cast(pl.Float64, strict=False).to_numpy() for c in ("true", "judged", "share")]
     if any(np.isnan(c).any() for c in columns):
         raise InputError(f"{path}: a value is empty or not a number.", remedy="Levels are 0, 0.5, .. 4, shares 0..1.")
-    true, judged = snap(columns[0], name="true"), snap(columns[1], name="judged")
+    true, judged = sev.snap(columns[0], name="true"), sev.snap(columns[1], name="judged")
     table = np.zeros((9, 9))
     np.add.at(table, (true, judged), columns[2])
     silent = table.sum(axis=1) == 0
@@ -345,24 +326,24 @@ def _read_errors(path: str | Path) -> NDArray[np.float64]:
 
 
 def _rates_and_checks(
-    study: SeverityStudy,
-    scores: Scores,
+    study: sev.SeverityStudy,
+    scores: sev.Scores,
     labels: _Labels,
-    mix: Traffic | None,
+    mix: sev.Traffic | None,
     requirements: Sequence[Any],
     level: float,
     stamp: Mapping[str, Any],
-) -> tuple[dict[str, DeploymentTable], tuple[Claim, ...]]:
+) -> tuple[dict[str, sev.DeploymentTable], tuple[Claim, ...]]:
     """Rates as people would rate, where labels suffice, and what is required of the rates that count."""
     place = {name: j for j, name in enumerate(scores.conditions)}
 
-    def by_people(name: str, at: float) -> DeploymentTable:
+    def by_people(name: str, at: float) -> sev.DeploymentTable:
         assert labels.severity is not None
         j = place[name]
         strata = None if labels.strata is None else labels.strata[:, j]
-        return human_corrected_table(scores.severity[:, j], labels.severity[:, j], strata=strata, level=at)
+        return sev.human_corrected_table(scores.severity[:, j], labels.severity[:, j], strata=strata, level=at)
 
-    rates: dict[str, DeploymentTable] = {}
+    rates: dict[str, sev.DeploymentTable] = {}
     if labels.severity is not None:
         for name in study.rates:
             try:
@@ -370,29 +351,29 @@ def _rates_and_checks(
             except InputError:  # said where the labels are used for means
                 continue
 
-    def table(name: str, at: float) -> DeploymentTable:
+    def table(name: str, at: float) -> sev.DeploymentTable:
         if name in rates and mix is None:
             return by_people(name, at)
-        return deployment_table(scores.severity[:, place[name]], traffic=mix, level=at)
+        return sev.deployment_table(scores.severity[:, place[name]], traffic=mix, level=at)
 
     if requirements and not study.rates:
         raise InputError(
             "Requirements need severities from 0 to 4.", remedy="Map the scale with --as-severity RIGHT:WORST."
         )
-    return rates, check_requirements(requirements, table, list(study.rates), level=level, **stamp)
+    return rates, sev.check_requirements(requirements, table, list(study.rates), level=level, **stamp)
 
 
-def _overcalls(labels: _Labels, scores: Scores) -> float | None:
+def _overcalls(labels: _Labels, scores: sev.Scores) -> float | None:
     """The share of judged 2.0s that people call harmless; None without labels on any."""
     if labels.severity is None:
         return None
     both = ~np.isnan(labels.severity) & ~np.isnan(scores.severity)
     if not both.any():
         return None
-    return overcall_rate(snap(scores.severity[both]) / 2, labels.severity[both]).estimate
+    return overcall_rate(sev.snap(scores.severity[both]) / 2, labels.severity[both]).estimate
 
 
-def _named(tables: Tables) -> Labelled | None:
+def _named(tables: Tables) -> sev.Labelled | None:
     """The mechanisms that the source's own raters named."""
     rows = tables.ratings.filter(pl.col("mechanism").is_not_null(), pl.col("draw") == 0)
     return _mechanisms(
@@ -405,7 +386,7 @@ def _named(tables: Tables) -> Labelled | None:
     )
 
 
-def _mechanisms(ratings: Sequence[Rating]) -> Labelled | None:
+def _mechanisms(ratings: Sequence[Rating]) -> sev.Labelled | None:
     """One mechanism an answer: the one most raters named, ties left out; from human ratings if there are any."""
     kinds = {r.kind for r in ratings if r.mechanism}
     kind = "human" if "human" in kinds else min(kinds, default="")
@@ -420,7 +401,7 @@ def _mechanisms(ratings: Sequence[Rating]) -> Labelled | None:
             mechanism.append(ranked[0][0])
             severity.append(float(np.mean([r.severity for r in given if r.severity is not None])))
             condition.append(name)
-    return Labelled(mechanism=mechanism, severity=severity, condition=condition) if mechanism else None
+    return sev.Labelled(mechanism=mechanism, severity=severity, condition=condition) if mechanism else None
 
 
 def _active_params(path: str | Path | None) -> dict[str, float] | None:
@@ -444,7 +425,7 @@ def _active_params(path: str | Path | None) -> dict[str, float] | None:
     return {n: s for n, s, k in zip(names, sizes.to_list(), keep.to_list(), strict=True) if k and s is not None}
 
 
-def read_traffic(path: str | Path, scores: Scores) -> Traffic:
+def read_traffic(path: str | Path, scores: sev.Scores) -> sev.Traffic:
     """Read a mix: `share` per `domain`, per `tier`, or per both; matched to the items by these columns."""
     frame = read_frame(path)
     keys = [c for c in ("domain", "tier") if c in frame.columns]
@@ -467,4 +448,4 @@ def read_traffic(path: str | Path, scores: Scores) -> Traffic:
     labels = names.to_series().fill_null("").to_list()
     if len(set(labels)) < len(labels):
         raise InputError(f"{path}: a stratum has two rows.", remedy="Give each stratum one share.")
-    return Traffic(shares=dict(zip(labels, shares.to_list(), strict=True)), strata=strata)
+    return sev.Traffic(shares=dict(zip(labels, shares.to_list(), strict=True)), strata=strata)

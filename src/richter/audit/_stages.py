@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from richter import store
 from richter.ascent import SearchSettings, StepSummary, run_search
 from richter.audit._ask import AskProgress, ask_run, name_conditions
 from richter.audit._draw import draw_run
@@ -33,20 +34,6 @@ from richter.judge import RuleJudge, deal
 from richter.knowledge import open_base
 from richter.llm import Budget, Price, check_model, check_price, read_prices, resolve
 from richter.records import Claim, Condition, Decoding, Item
-from richter.store import (
-    Place,
-    RunLike,
-    Spent,
-    has_ledger,
-    hold_run,
-    keep_file,
-    open_ledger,
-    run_file,
-    run_folder,
-    run_part,
-    run_place,
-    run_used,
-)
 from richter.tables import read_tables, scores_table
 from richter.tables._confidence import confidences
 
@@ -151,24 +138,24 @@ def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> t
     return tuple(found.values())
 
 
-def adopt_plan(run: RunLike, plan: str | Path) -> str | None:
+def adopt_plan(run: store.RunLike, plan: str | Path) -> str | None:
     """Copy a plan and its lock into the run before anything is asked; says what keeps it from confirming anything."""
     read_plan(plan)
-    own = run_file(run, PLAN_NAME)
+    own = store.run_file(run, PLAN_NAME)
     if own is not None:
-        run_file(run, f"{PLAN_NAME}.lock")  # of a database: beside its plan
+        store.run_file(run, f"{PLAN_NAME}.lock")  # of a database: beside its plan
         if read_plan(own).hash != read_plan(plan).hash:
             raise InputError(f"{own} is another plan than {plan}.", remedy="Audit into a new run, or leave --plan out.")
     else:
         if Path(f"{plan}.lock").exists():
-            keep_file(run, f"{PLAN_NAME}.lock", Path(f"{plan}.lock").read_bytes())
-        own = keep_file(run, PLAN_NAME, Path(plan).read_bytes())
+            store.keep_file(run, f"{PLAN_NAME}.lock", Path(f"{plan}.lock").read_bytes())
+        own = store.keep_file(run, PLAN_NAME, Path(plan).read_bytes())
     status = check_plan(own)
     return None if status.state == "locked" else "; ".join(status.reasons)
 
 
 def run_stages(
-    run: RunLike,
+    run: store.RunLike,
     items: Sequence[Item],
     settings: AuditSettings,
     *,
@@ -189,11 +176,11 @@ def run_stages(
     """
     wanted = stages_for(settings, only=only)
     prices = read_prices() if prices is None else prices
-    audit = _Audit(run_place(run), list(items), settings, budget or Budget(), prices, watch, download, engine)
+    audit = _Audit(store.run_place(run), list(items), settings, budget or Budget(), prices, watch, download, engine)
     audit.check(wanted)
     sequential, stopped = None, None
-    with hold_run(run, "audit"):
-        open_ledger(run, mode="write").close()  # the parts' spending is counted with it
+    with store.hold_run(run, "audit"):
+        store.open_ledger(run, mode="write").close()  # the parts' spending is counted with it
         try:
             if stop_when is not None and "ask" in wanted:
                 sequential = audit.ask_until(stop_when, on_batch)
@@ -213,7 +200,7 @@ class _Audit:
 
     def __init__(
         self,
-        run: Place,
+        run: store.Place,
         items: list[Item],
         settings: AuditSettings,
         budget: Budget,
@@ -226,7 +213,7 @@ class _Audit:
         self.download, self.engine = download, engine
         self.limits = budget
         self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
-        self.gazetteer = settings.gazetteer or find_gazetteer(run_folder(run), settings.bench)
+        self.gazetteer = settings.gazetteer or find_gazetteer(store.run_folder(run), settings.bench)
         self.grading: GradingResult | None = None
 
     @property
@@ -300,9 +287,9 @@ class _Audit:
 
     def _kept(self) -> set[str] | None:
         """The items that were asked before a claim was decided; None where nothing was stopped."""
-        if not has_ledger(self.run):
+        if not store.has_ledger(self.run):
             return None
-        with open_ledger(self.run) as ledger:
+        with store.open_ledger(self.run) as ledger:
             note = ledger.note(STOP_NOTE)
         return None if note is None else set(note["items"])
 
@@ -326,14 +313,14 @@ class _Audit:
             groups = {item.id: item.group for item in self.items}
             found = ask_until(claim, list(by_id), batch, conditions=names, rng=rng, groups=groups, on_batch=on_batch)
         kept = sorted(found.items)
-        with open_ledger(self.run, mode="write") as ledger:
+        with store.open_ledger(self.run, mode="write") as ledger:
             ledger.set_note(STOP_NOTE, found.to_dict() | {"items": kept, "ratings": kind})
         return found
 
     def _outcomes(self, items: set[str], conditions: set[str], kind: str) -> Iterator[Outcome]:
         """What came of a batch: failures, refusals, grades, severities, and confidences stated or of the tokens."""
         severities: dict[tuple[str, str], list[float]] = {}
-        with open_ledger(self.run) as ledger:
+        with store.open_ledger(self.run) as ledger:
             answers = [a for a in ledger.answers() if a.draw == 0 and a.item in items and a.condition in conditions]
             grades = {(g.item, g.condition): g for g in ledger.grades() if g.main and g.draw == 0 and kind == "grader"}
             for r in ledger.ratings():
@@ -363,7 +350,7 @@ class _Audit:
 
     def judge_without_model(self, items: Collection[str] | None = None) -> None:
         """Rate every answer, or those to some items, from the facts behind the question, or grade by the reference."""
-        with open_ledger(self.run, mode="write") as ledger:
+        with store.open_ledger(self.run, mode="write") as ledger:
             if self.rules:
                 rate_by_rules(ledger, self._rule_judge, items=items)
             if self.grader is not None:
@@ -393,7 +380,7 @@ class _Audit:
 
     def draw(self) -> None:
         """Draw repeated answers to some of the items."""
-        settings, part = self.settings, run_part(self.run, "draws")
+        settings, part = self.settings, store.run_part(self.run, "draws")
         with self.watch("draw") as tell:
             draw_run(
                 part,
@@ -432,12 +419,12 @@ class _Audit:
         base = open_base(str(settings.base))
         models = list(dict.fromkeys(c.model for c in settings.conditions))
         for model in models:
-            part = run_part(self.run, f"search-{re.sub(r'[^A-Za-z0-9.]+', '-', model)}")
+            part = store.run_part(self.run, f"search-{re.sub(r'[^A-Za-z0-9.]+', '-', model)}")
             style = "cloze" if resolve(model).backend == "local" else "choice"
             (condition,) = name_conditions([model], decoding=Decoding(max_tokens=SEARCH_TOKENS), style=style)
             calls = settings.search_calls
             if self.limits.calls is not None:
-                calls = min(calls, self.limits.calls - run_used(self.run).calls + _spent(part).calls)
+                calls = min(calls, self.limits.calls - store.run_used(self.run).calls + _spent(part).calls)
             if calls < settings.search.questions * settings.search.phrasings:
                 raise BudgetExhausted("The budget has no calls left for a search.", remedy="Raise --budget.")
             with self.watch("search") as tell:
@@ -457,7 +444,7 @@ class _Audit:
                 )
 
 
-def _steps(part: Place, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
+def _steps(part: store.Place, calls: int, tell: Progress) -> Callable[[StepSummary], None]:
     """Steps of a search as progress in calls."""
     before, started = _spent(part).answers, time.monotonic()
 
@@ -480,10 +467,10 @@ def _steps(part: Place, calls: int, tell: Progress) -> Callable[[StepSummary], N
     return watch
 
 
-def _spent(place: Place) -> Spent:
-    if not has_ledger(place):
-        return Spent(calls=0, answers=0, tokens=0, money_usd=0.0, unpriced=0)
-    with open_ledger(place) as ledger:
+def _spent(place: store.Place) -> store.Spent:
+    if not store.has_ledger(place):
+        return store.Spent(calls=0, answers=0, tokens=0, money_usd=0.0, unpriced=0)
+    with store.open_ledger(place) as ledger:
         return ledger.spent()
 
 
@@ -495,9 +482,9 @@ def drawn_items(items: Sequence[Item], settings: AuditSettings) -> list[Item]:
     return [able[i] for i in places]
 
 
-def _write_scores(run: Place, *, source: RatingKind, nll: pl.DataFrame | None = None) -> None:
+def _write_scores(run: store.Place, *, source: RatingKind, nll: pl.DataFrame | None = None) -> None:
     """The run's scores.csv: severities as far as there are ratings, and `nll`, new or as it was."""
-    path, keys = run_file(run, SCORES), ["item", "condition"]
+    path, keys = store.run_file(run, SCORES), ["item", "condition"]
     tables = read_tables(run, shown=())
     rated = tables.ratings.filter(pl.col("kind") == source, pl.col("severity").is_not_null()).height > 0
     if nll is None and path is not None:
@@ -511,4 +498,4 @@ def _write_scores(run: Place, *, source: RatingKind, nll: pl.DataFrame | None = 
         with tempfile.TemporaryDirectory() as scratch:
             made = Path(scratch) / SCORES
             export_table(table, made)
-            keep_file(run, SCORES, made.read_bytes())
+            store.keep_file(run, SCORES, made.read_bytes())

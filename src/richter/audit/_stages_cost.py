@@ -2,20 +2,19 @@
 
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from richter.audit._ask import BYTES_PER_TOKEN, CHAT_OVERHEAD_TOKENS, estimate_run
 from richter.audit._stages import AuditSettings, drawn_items, stages_for
 from richter.judge import REPLY_TOKENS, deal, judge_detail, judge_messages
 from richter.llm import Price, price_of, read_prices
-from richter.records import Item
+from richter.records import Item, Result
 from richter.store import RunLike, run_part, run_place
 
 __all__ = ["StageEstimate", "estimate_stages"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class StageEstimate:
+class StageEstimate(Result):
     """What a stage would still cost at most. Money is None where a price is unknown."""
 
     stage: str
@@ -23,10 +22,6 @@ class StageEstimate:
     calls: int
     tokens: int
     money_usd: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 def estimate_stages(

@@ -95,22 +95,16 @@ class _Facts:
             table[zone.split("/")[0]].append(zone)
         return table
 
-    def _country(self, code: str, number: int, **slots: str) -> Question:
+    def _country(self, relation: str, code: str, number: int, **slots: str) -> Question:
         country = self.world.countries[code]
-        return Question(
-            relation="place-country",
-            slots=slots,
-            answer=country.the_name,
-            aliases=country.aliases,
-            wrong=tuple(self._wrong_lands(code, number)),
-        )
+        return _question(relation, country.the_name, self._wrong_lands(code, number), country.aliases, **slots)
 
     def _zone(self, zone: str, code: str, number: int, subject: str) -> Question | None:
         own = self.world.country_zones.get(code, ())  # another zone of the same land may keep the same time
         wrong = _some(self._zones_of_area.get(zone.split("/")[0], []), 3, number, but=(zone, *own))
         if len(wrong) < 3:
             return None
-        return Question(relation="place-zone", slots={"subject": subject}, answer=zone, wrong=tuple(wrong))
+        return _question("place-zone", zone, wrong, subject=subject)
 
     # ---- places -----------------------------------------------------------------------------------------------------
 
@@ -178,7 +172,7 @@ class _Facts:
             f"The nearest other city of over 100,000 people is {nearest.name}, {_round(round(km))} km away."
         )
         questions = [
-            self._country(city.country, number, subject=called, kind=kind),
+            self._country("place-country", city.country, number, subject=called, kind=kind),
             self._region(city, called, number >> 8),
             self._zone(city.zone, city.country, number >> 16, called),
             self._nearest(called, near),
@@ -187,12 +181,8 @@ class _Facts:
         return Paragraph(
             text=text,
             category=country.name,
-            attributes={
-                "domain": "places",
-                "continent": country.continent,
-                "size": _band(city.population),
-                "country": country.name,
-            },
+            attributes={"domain": "places", "continent": country.continent, "size": _band(city.population)}
+            | {"country": country.name},
             questions=_sound(questions),
         )
 
@@ -202,10 +192,8 @@ class _Facts:
         wrong = _some(pool, 3, number, but=(region.name, *region.aliases))
         if region.mixed or len(wrong) < 3:
             return None
-        slots = {"subject": called, "land": self.world.countries[city.country].the_name}
-        return Question(
-            relation="place-region", slots=slots, answer=region.name, aliases=region.aliases, wrong=tuple(wrong)
-        )
+        land = self.world.countries[city.country].the_name
+        return _question("place-region", region.name, wrong, region.aliases, subject=called, land=land)
 
     @staticmethod
     def _nearest(called: str, near: list[tuple[City, float]]) -> Question | None:
@@ -214,7 +202,7 @@ class _Facts:
         others = list(dict.fromkeys(c.name for c, d in near[1:] if d > 1.5 * km and c.name != first.name))[:3]
         if len(others) < 3 or km < 1:
             return None
-        return Question(relation="place-near", slots={"subject": called}, answer=first.name, wrong=tuple(others))
+        return _question("place-near", first.name, others, subject=called)
 
     # ---- airfields --------------------------------------------------------------------------------------------------
 
@@ -236,21 +224,10 @@ class _Facts:
                 continue
             number = _number(r["icao"])
             prefix = [c for c in _some(codes, 60, number) if c[:1] == r["icao"][:1]]
-            lands = Question(
-                relation="airport-country",
-                slots={"subject": name},
-                answer=land.the_name,
-                aliases=land.aliases,
-                wrong=tuple(self._wrong_lands(r["country"], number)),
-            )
-            code = Question(relation="airport-code", slots={"subject": name}, answer=r["icao"], wrong=tuple(prefix[:3]))
+            lands = self._country("airport-country", r["country"], number, subject=name)
+            code = _question("airport-code", r["icao"], prefix[:3], subject=name)
             parts = _some(divisions[r["country"]], 3, number >> 8, but=(r["subd"],)) if r["subd"] else []
-            region = Question(
-                relation="airport-region",
-                slots={"subject": name, "land": land.the_name},
-                answer=r["subd"],
-                wrong=tuple(parts),
-            )
+            region = _question("airport-region", r["subd"], parts, subject=name, land=land.the_name)
             zone = self._zone(r["tz"], r["country"], number >> 16, name) if r["tz"] in world.zones else None
             where = ", ".join(dict.fromkeys(filter(None, (r["city"], r["subd"], land.the_name))))
             groups[r["country"], r["subd"]].append(
@@ -280,13 +257,7 @@ class _Facts:
             if land is None or not land.asked or names[normalise_name(s.name)] > 1:
                 continue
             kind = s.type.lower().split(" (")[0]
-            question = Question(
-                relation="division-country",
-                slots={"subject": name, "kind": kind},
-                answer=land.the_name,
-                aliases=land.aliases,
-                wrong=tuple(self._wrong_lands(land.code, _number(s.code))),
-            )
+            question = self._country("division-country", land.code, _number(s.code), subject=name, kind=kind)
             groups[land.code].append(
                 Paragraph(
                     text=f"{name} is a {kind} of {land.the_name}; its ISO 3166-2 code is {s.code}.",
@@ -311,18 +282,8 @@ class _Facts:
             number = _number(code)
             near = codes[max(0, i - 12) : i] + codes[i + 1 : i + 13]
             questions = [
-                Question(
-                    relation="code-language",
-                    slots={"subject": code},
-                    answer=name,
-                    wrong=tuple(_some(names, 3, number, but=(name,))),
-                ),
-                Question(
-                    relation="language-code",
-                    slots={"subject": name},
-                    answer=code,
-                    wrong=tuple(_some(near, 3, number >> 8)),
-                ),
+                _question("code-language", name, _some(names, 3, number, but=(name,)), subject=code),
+                _question("language-code", code, _some(near, 3, number >> 8), subject=name),
             ]
             groups[code[:2]].append(
                 Paragraph(
@@ -351,12 +312,7 @@ class _Facts:
                 questions = [
                     _count("isotope-protons", name, e.number),
                     _count("isotope-neutrons", name, neutrons),
-                    Question(
-                        relation="isotope-symbol",
-                        slots={"subject": name},
-                        answer=e.symbol,
-                        wrong=tuple(_some(symbols, 3, number, but=(e.symbol,))),
-                    ),
+                    _question("isotope-symbol", e.symbol, _some(symbols, 3, number, but=(e.symbol,)), subject=name),
                 ]
                 paragraphs.append(
                     Paragraph(
@@ -375,6 +331,10 @@ class _Facts:
                 )
 
 
+def _question(relation: str, answer: str, wrong: Sequence[str], aliases: Sequence[str] = (), **slots: str) -> Question:
+    return Question(relation=relation, slots=slots, answer=answer, aliases=tuple(aliases), wrong=tuple(wrong))
+
+
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -391,12 +351,12 @@ def _people(called: str, population: int, number: int) -> Question | None:
         return None
     first = number % (len(PEOPLE_STEPS) - 2)
     wrong = [_round(max(1, round(population * step))) for step in PEOPLE_STEPS[first : first + 3]]
-    return Question(relation="place-people", slots={"subject": called}, answer=_round(population), wrong=tuple(wrong))
+    return _question("place-people", _round(population), wrong, subject=called)
 
 
 def _count(relation: str, name: str, right: int) -> Question | None:
     wrong = [str(n) for n in (right + 1, right - 2, right + 3, right + 4) if n > 0][:3]
-    return Question(relation=relation, slots={"subject": name}, answer=str(right), wrong=tuple(wrong))
+    return _question(relation, str(right), wrong, subject=name)
 
 
 def _band(people: int) -> str:

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.calibration._bounds import *
-    from richter.calibration._confidence import *
     from richter.calibration._constants import *
     from richter.calibration._convergence import *
     from richter.calibration._draws import *

@@ -4,13 +4,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-__all__ = ["ece_gap_constant", "jensen_bias", "jensen_root", "oracle_gap_constant", "selection_bias"]
+from richter.stats import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["ece_gap_constant", "jensen_bias", "jensen_root", "oracle_gap_constant", "selection_bias"]
 
 
 def _density(x: Any) -> Any:

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.calibration._gap import resample_gap
 from richter.calibration._pool import AnswerPool, answer_pool
@@ -12,12 +11,10 @@ from richter.calibration._regimes import regimes
 from richter.calibration._split import held_out_confidence
 from richter.errors import TooFewErrors
 from richter.records import Interval, Shown
-from richter.stats import ece
-from richter.stats._random import stream_seed
+from richter.stats import Floats, ece
+from richter.stats._bootstrap import stream_seed
 
 __all__ = ["Convergence", "ConvergencePoint", "convergence"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

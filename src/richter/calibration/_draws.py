@@ -13,10 +13,9 @@ from richter.calibration._pool import AnswerPool
 from richter.calibration._split import held_out_confidence
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
+from richter.stats import Ints
 
 __all__ = ["DrawsNeeded", "EarlyStopping", "draws_needed", "mode_is_certain", "stop_early"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +89,7 @@ def draws_needed(
 
 
 @numba.njit(cache=True)
-def _certain(counts: NDArray[np.int64], log_level: float) -> bool:
+def _certain(counts: Ints, log_level: float) -> bool:
     """Whether the leading class beats every other, seen or unseen, at an anytime level.
 
     Against one rival, the draws that fall on either are coin flips under a tie; a uniform prior on the leader's share
@@ -113,7 +112,7 @@ def _certain(counts: NDArray[np.int64], log_level: float) -> bool:
 
 
 @numba.njit(cache=True)
-def _decided(counts: NDArray[np.int64], left: int) -> bool:
+def _decided(counts: Ints, left: int) -> bool:
     """Whether the leader cannot be overtaken, nor caught up with, in the draws that are left."""
     first, second = 0, 0
     for count in counts:
@@ -138,9 +137,7 @@ def mode_is_certain(counts: Any, *, alpha: float = 0.05, left: int | None = None
 
 
 @numba.njit(cache=True)
-def _replay(
-    labels: NDArray[np.int32], planned: NDArray[np.int64], width: int, least: int, log_level: float
-) -> NDArray[np.int64]:
+def _replay(labels: NDArray[np.int32], planned: Ints, width: int, least: int, log_level: float) -> Ints:
     used = np.zeros(len(labels), dtype=np.int64)
     for i in range(len(labels)):
         counts = np.zeros(width, dtype=np.int64)
@@ -164,7 +161,7 @@ class EarlyStopping(Result):
 
     unwritten: ClassVar[tuple[str, ...]] = ("used",)
 
-    used: NDArray[np.int64]
+    used: Ints
     draws: int
     draws_of_all: int
     fraction: float

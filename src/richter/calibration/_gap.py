@@ -11,12 +11,11 @@ from richter.calibration._regimes import Regimes
 from richter.calibration._sem import SemEce
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown
-from richter.stats import bin_gaps, ece
-from richter.stats._random import index_pair, stream_seed
+from richter.stats import Bools, Floats, bin_gaps, ece
+from richter.stats._bootstrap import index_pair, stream_seed
 
 __all__ = ["Boundary", "GapEstimate", "SemGap", "Stratum", "margin_strata", "sem_gap"]
 
-Floats = NDArray[np.float64]
 MIN_LOW = 30  # fewer low-margin questions than this carry no bootstrap interval (the paper leaves out 26)
 
 
@@ -64,7 +63,7 @@ def _resample_pairs(
     bin_1: NDArray[np.int32],
     d2: Floats,
     bin_2: NDArray[np.int32],
-    member: NDArray[np.bool_],
+    member: Bools,
     n_resamples: int,
     seed: np.uint64,
 ) -> Floats:
@@ -98,7 +97,7 @@ def _resample_pairs(
 
 
 def resample_gap(
-    c1: Floats, c2: Floats, a: Floats, member: NDArray[np.bool_], *, seed: np.uint64, n_resamples: int, bins: int
+    c1: Floats, c2: Floats, a: Floats, member: Bools, *, seed: np.uint64, n_resamples: int, bins: int
 ) -> Floats:
     """Bootstrap over questions, one row a resample: confidence drop, ECE gap, ECE gap among the members.
 
@@ -110,7 +109,7 @@ def resample_gap(
     )
 
 
-def _usable(sem: SemEce) -> NDArray[np.bool_]:
+def _usable(sem: SemEce) -> Bools:
     use = ~np.isnan(sem.confidence_2) & ~np.isnan(sem.correct)
     if not use.any():
         raise TooFewErrors("No graded question has two draws, so Sem2 is undefined.", n=0, needed=1)
@@ -165,9 +164,7 @@ def _ece_gap(c1: Floats, c2: Floats, a: Floats, bins: int) -> float:
     return ece(c1, a, bins=bins).ece - ece(c2, a, bins=bins).ece
 
 
-def _boundaries(
-    c1: Floats, c2: Floats, a: Floats, regimes: Regimes, use: NDArray[np.bool_], bins: int
-) -> tuple[Boundary, ...]:
+def _boundaries(c1: Floats, c2: Floats, a: Floats, regimes: Regimes, use: Bools, bins: int) -> tuple[Boundary, ...]:
     margin, classes = regimes.standardised_margin[use], regimes.classes[use]
     edges = {"jensen": np.full(len(margin), 2 * jensen_root()), "low/large": np.sqrt(np.log(classes))}
     out = []

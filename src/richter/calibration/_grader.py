@@ -3,16 +3,15 @@
 import dataclasses
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from richter.errors import TooFewErrors
 from richter.records import Interval
-from richter.stats import bin_gaps, ece_interval, wilson
+from richter.stats import Floats, bin_gaps, ece_interval, wilson
 
 __all__ = ["GraderError", "grader_error"]
 
-Floats = NDArray[np.float64]
 NEEDED = 30  # labels, under which nothing is corrected
 
 

@@ -4,17 +4,15 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import betaincinv, betaln, ndtri
 
 from richter.claims import ece_evidence, ece_side
 from richter.records import Interval
-from richter.stats import wilson
+from richter.stats import Floats, wilson
 
 __all__ = ["GroupRow", "GroupStudy", "by_group"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

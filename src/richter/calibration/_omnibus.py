@@ -5,16 +5,15 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import ndtri
 
 from richter.errors import InputError
-from richter.stats import bin_gaps
+from richter.stats import Bools, Floats, Indices, bin_gaps
 
 __all__ = ["BadBin", "Miscalibration", "miscalibration"]
 
-Floats = NDArray[np.float64]
 
 CLIP = 1e-3  # a stated 0 or 1 is read as rounded: 0.001 and 0.999
 _FIRST = 999  # simulated tables before it is known whether more are worth it
@@ -192,11 +191,11 @@ class _Null:
 class _Ranked:
     p: float
     parts: tuple[float, float, float]
-    far: NDArray[np.bool_]
+    far: Bools
     size: int
 
 
-def _correlation(p: Floats, x: Floats, row: NDArray[np.intp]) -> float:
+def _correlation(p: Floats, x: Floats, row: Indices) -> float:
     """The latent correlation within units at which products of x = p - a of two of a unit's rows are as observed.
 
     For a Gaussian copula E[x x'] = sum over k of r^k / k! h_k(z) h_k(z'), h_k = phi He_(k-1), z = the normal quantile
@@ -261,7 +260,7 @@ def _temperature(p: Floats, a: Floats, w: Floats) -> float | None:
 
 
 def _bad_bins(
-    low: Floats, high: Floats, index: NDArray[np.intp], c: Floats, a: Floats, w: Floats, far: NDArray[np.bool_]
+    low: Floats, high: Floats, index: Indices, c: Floats, a: Floats, w: Floats, far: Bools
 ) -> tuple[BadBin, ...]:
     gap = np.bincount(index, weights=w * (c - a)) / np.bincount(index, weights=w)
     count = np.bincount(index)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.errors import InputError
+from richter.stats import Floats, Indices, Ints
 
 __all__ = ["AnswerPool", "answer_pool"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,17 +34,17 @@ class AnswerPool:
         return len(self.labels)
 
     @property
-    def draws(self) -> NDArray[np.int64]:
+    def draws(self) -> Ints:
         """Draws of each question."""
         return np.asarray(np.sum(self.counts, axis=1, dtype=np.int64))
 
     @property
-    def classes(self) -> NDArray[np.int64]:
+    def classes(self) -> Ints:
         """K, the classes seen for each question."""
         return np.asarray(np.sum(self.counts > 0, axis=1))
 
     @property
-    def mode(self) -> NDArray[np.intp]:
+    def mode(self) -> Indices:
         """The deployed class: the most frequent; of equally frequent ones the one drawn first, never by its label."""
         return np.asarray(np.argmax(self.counts, axis=1))
 
@@ -62,7 +61,7 @@ class AnswerPool:
 
 
 @numba.njit(cache=True)
-def _renumber(raw: NDArray[np.int64]) -> NDArray[np.int32]:
+def _renumber(raw: Ints) -> NDArray[np.int32]:
     """Number each row's values by first appearance; negative ones are missing and move to the end."""
     rows, width = raw.shape
     out = np.full((rows, width), -1, dtype=np.int32)
@@ -88,7 +87,7 @@ def _renumber(raw: NDArray[np.int64]) -> NDArray[np.int32]:
     return out
 
 
-def _codes(labels: Any) -> NDArray[np.int64]:
+def _codes(labels: Any) -> Ints:
     """Any labels as a padded matrix of integers, -1 for a missing draw."""
     if isinstance(labels, np.ndarray) and labels.ndim == 2 and np.issubdtype(labels.dtype, np.integer):
         return labels.astype(np.int64)

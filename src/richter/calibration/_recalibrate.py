@@ -7,18 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression, minimize, minimize_scalar
 from scipy.special import stdtrit
 
 from richter.claims import ece_difference, ece_side
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
-from richter.stats import EceResult, ece
+from richter.stats import EceResult, Floats, Indices, ece
 
 __all__ = ["CalibrationMap", "Recalibration", "RecalibrationAdvice", "calibration_map", "recalibrate"]
 
-Floats = NDArray[np.float64]
 CLIP = 1e-3  # a confidence of 0 or 1 has no logit
 NEEDED = 40  # graded items, with at least 5 right and 5 wrong in each half
 SCHEMA = "richter-calibration-map-1"
@@ -213,7 +212,7 @@ def recalibrate(
     return RecalibrationAdvice(before=before, methods=tuple(r for _, r in rows), advised=best, n=n)
 
 
-def _side(c: Floats, a: Floats, of: NDArray[np.intp], w: Floats, bins: int) -> Any:
+def _side(c: Floats, a: Floats, of: Indices, w: Floats, bins: int) -> Any:
     """Rows by unit, each counting for its weight."""
     rows = np.arange(len(c))
     return ece_side(c, a, rows, group=None if len(np.unique(of)) == len(c) else of, weight=w, bins=bins)

@@ -1,18 +1,16 @@
 """How decided a model is on each question: margins, the three regimes, and the predicted Sem1-Sem2 gap."""
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.calibration._constants import ece_gap_constant, jensen_bias, jensen_root, selection_bias
-from richter.calibration._pool import answer_pool
+from richter.calibration._pool import AnswerPool, answer_pool
 from richter.records import Result
+from richter.stats import Bools, Floats, Ints
 
-__all__ = ["Regimes", "regimes"]
-
-Floats = NDArray[np.float64]
+__all__ = ["Bound", "Regimes", "ece_bounds", "regimes"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +27,10 @@ class Regimes(Result):
     margin: Floats
     top_two: Floats
     standardised_margin: Floats
-    classes: NDArray[np.int64]
-    n: NDArray[np.int64]
-    is_low: NDArray[np.bool_]
-    is_jensen: NDArray[np.bool_]
+    classes: Ints
+    n: Ints
+    is_low: Bools
+    is_jensen: Bools
     predicted_gap: Floats
     predicted_gap_halves: Floats
 
@@ -84,3 +82,48 @@ def regimes(labels: Any, *, n: int | None = None) -> Regimes:
         predicted_gap=scale * ece_gap_constant(standardised / 2),  # eq. (11), per question
         predicted_gap_halves=scale * (jensen_bias(standardised / 2) + np.sqrt(2) * selection_bias(half / 2)),
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Bound(Result):
+    """Bounds on confidence error, selection error, and the distance of the ECE from the oracle's (`ece`, at most 1).
+
+    `vacuous` says that the bound on the ECE exceeds 1, as it does until n is in the thousands.
+    """
+
+    estimator: Literal["sem1", "sem2"]
+    n: int
+    confidence_error: float
+    selection_error: float
+    ece: float
+    vacuous: bool
+
+
+def ece_bounds(pool: AnswerPool, *, n: int, bins: int = 10) -> tuple[Bound, Bound]:
+    """The bounds at n selection (and n evaluation) draws, with each question's plug-in class shares as its truth.
+
+    epsilon_n of Theorem 5.3 (Sem1) and 5.4 (Sem2), delta_n of Theorem 5.3, and Theorem 5.2's
+    delta + epsilon + 2 min over eta of (epsilon / eta + P(dist(c*, inner edges) <= eta)), the probability over the
+    questions at hand. They are worst-case guarantees, for perspective beside the measured gap.
+    """
+    found = regimes(pool, n=n)
+    share = pool.counts.max(axis=1) / pool.draws
+    wrong = np.minimum((found.classes - 1) * np.exp(-(found.standardised_margin**2) / 2), 1.0)  # Lemma A.1
+    noise = np.sqrt(share * (1 - share) / n)
+    uniform = np.sqrt(np.log(2 * found.classes) / (2 * n))
+    edges = np.arange(1, bins) / bins
+    distance = np.min(np.abs(share[:, None] - edges), axis=1)
+    widths = np.unique(np.concatenate([distance[distance > 0], [1 / (2 * bins)]]))
+    inside = np.searchsorted(np.sort(distance), widths, side="right") / len(distance)
+    delta = float(np.mean(wrong))
+
+    def bound(name: Literal["sem1", "sem2"], epsilon: float) -> Bound:
+        crossing = float(np.min(epsilon / widths + inside))  # eq. (7); the minimum lies where `inside` steps
+        total = delta + epsilon + 2 * crossing
+        return Bound(
+            estimator=name, n=n, confidence_error=epsilon, selection_error=delta, ece=min(total, 1.0), vacuous=total > 1
+        )
+
+    first = float(np.mean(np.minimum(uniform, noise + wrong)))  # Theorem 5.3
+    second = float(np.mean(noise + wrong))  # Theorem 5.4
+    return bound("sem1", first), bound("sem2", second)

@@ -5,17 +5,16 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit, xlogy
 
 from richter.calibration._recalibrate import CLIP, fit_isotonic
+from richter.errors import InputError
 from richter.records import Interval
-from richter.stats import ece, wilson
+from richter.stats import Floats, Indices, ece, wilson
 
-__all__ = ["ConfidenceScores", "Score", "confidence_scores"]
+__all__ = ["ConfidenceScores", "Score", "as_probability", "confidence_scores"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
 FOLDS = 5
 
 
@@ -133,7 +132,7 @@ def _log(c: Floats, a: Floats) -> Floats:
     return loss
 
 
-def _at_least(c: Floats, w: Floats) -> tuple[Floats, Codes]:
+def _at_least(c: Floats, w: Floats) -> tuple[Floats, Indices]:
     """For every distinct confidence the weight of rows at least as confident, and each row's place among them."""
     _, place = np.unique(c, return_inverse=True)
     share: Floats = np.cumsum(np.bincount(place, weights=w)[::-1])[::-1].astype(np.float64)
@@ -158,7 +157,7 @@ def _aurc(c: Floats, e: Floats, w: Floats) -> Floats:
     return value - float(np.sum(w * value)) + float(np.sum(w * e * height[place]))
 
 
-def _auroc(c: Floats, a: Floats, w: Floats, of: Codes, error: Callable[[Floats], float], level: float) -> Score:
+def _auroc(c: Floats, a: Floats, w: Floats, of: Indices, error: Callable[[Floats], float], level: float) -> Score:
     right, wrong = w * (a == 1), w * (a == 0)
     p = float(np.sum(right))
     if p in (0.0, 1.0) or not right.any() or not wrong.any():
@@ -180,3 +179,24 @@ def _auroc(c: Floats, a: Floats, w: Floats, of: Codes, error: Callable[[Floats],
         odds = value / (1 - value)
         low, high = (odds * math.exp(s * reach) / (1 + odds * math.exp(s * reach)) for s in (-1, 1))
     return Score(value=float(value), interval=Interval(low=low, high=high, level=level, method="delong, by unit"))
+
+
+def as_probability(confidence: ArrayLike) -> tuple[Floats, str]:
+    """Confidences on [0, 1], and a sentence when percentages were recognised (else an empty one).
+
+    Values are percentages when all lie in [0, 100], at least one exceeds 1 and none of those is below 2: nobody
+    states 1.3%. NaN (no confidence) is kept.
+    """
+    values = np.asarray(confidence, dtype=np.float64)
+    given = values[~np.isnan(values)]
+    over = given[given > 1]
+    if len(over) == 0 and (given >= 0).all():
+        return values, ""
+    if (given >= 0).all() and (given <= 100).all() and (over >= 2).all():
+        return values / 100, f"Confidence runs up to {given.max():g}: read as percentages and divided by 100."
+    bad = given[(given < 0) | (given > 100)]
+    worst = float(bad[0] if len(bad) else over[0])
+    raise InputError(
+        f"A confidence of {worst:g} is neither a probability in [0, 1] nor a percentage in [0, 100].",
+        remedy="Write confidence as a number from 0 to 1.",
+    )

@@ -4,17 +4,15 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc
 
 from richter.errors import InputError
 from richter.records import Interval
-from richter.stats import clopper_pearson, ece, wilson
+from richter.stats import Bools, Floats, Indices, clopper_pearson, ece, wilson
 
 __all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 _STEPS = 40  # thresholds tried, at most
 
 
@@ -130,7 +128,7 @@ def safe_threshold(
     thresholds = _thresholds(c, _STEPS)
     needed = math.ceil(math.log(1 - level) / math.log1p(-target))
 
-    def tested(part: Mask, threshold: float) -> tuple[float, int, int, float]:
+    def tested(part: Bools, threshold: float) -> tuple[float, int, int, float]:
         kept = part & (c >= threshold)
         n, wrong = int(np.sum(kept)), int(np.sum(1 - a[kept]))
         if n == 0:
@@ -181,7 +179,7 @@ def safe_threshold(
     )
 
 
-def _design_effect(wrong: Floats, of: NDArray[np.intp]) -> float:
+def _design_effect(wrong: Floats, of: Indices) -> float:
     """Variance of the error rate by unit sums over the binomial one, at least 1; answers a unit under 5 errors."""
     _, place = np.unique(of, return_inverse=True)
     units, n, rate = int(place.max()) + 1, len(wrong), float(np.mean(wrong))

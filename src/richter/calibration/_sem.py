@@ -4,18 +4,16 @@ import dataclasses
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.calibration._pool import answer_pool
 from richter.calibration._split import held_out_confidence
 from richter.errors import InputError
 from richter.records import Shown
-from richter.stats import EceResult, ece
+from richter.stats import EceResult, Floats, Ints, ece
 from richter.stats._ece import Binning
 
 __all__ = ["SemEce", "Verbalised", "sem_ece", "verbalised_ece"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +29,7 @@ class SemEce(Shown):
     confidence_1: Floats
     confidence_2: Floats
     correct: Floats
-    draws: NDArray[np.int64]
+    draws: Ints
     questions: int
     ungraded: int
     mixed_classes: int

@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 
 from richter.calibration._pool import AnswerPool
 from richter.errors import InputError
+from richter.stats import Floats, Ints
 
 __all__ = ["held_out_confidence"]
 
-Floats = NDArray[np.float64]
 MAX_EXACT_DRAWS = 1000  # above, binomial coefficients leave the range of a double
 
 
@@ -93,9 +93,7 @@ def _split_average(counts: NDArray[np.int32], select: int, binomial: Floats) -> 
 
 
 @numba.njit(cache=True)
-def _all_splits(
-    counts: NDArray[np.int32], select: NDArray[np.int64], grades: Floats, binomial: Floats
-) -> tuple[Floats, Floats]:
+def _all_splits(counts: NDArray[np.int32], select: Ints, grades: Floats, binomial: Floats) -> tuple[Floats, Floats]:
     confidence = np.empty(len(counts))
     correct = np.empty(len(counts))
     for i in range(len(counts)):
@@ -111,7 +109,7 @@ def _all_splits(
 
 @numba.njit(cache=True)
 def _random_splits(
-    labels: NDArray[np.int32], select: NDArray[np.int64], grades: Floats, repeats: int, rng: np.random.Generator
+    labels: NDArray[np.int32], select: Ints, grades: Floats, repeats: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Over `repeats` random selections per question; ties go to the class drawn first within the block."""
     rows, width = labels.shape
@@ -150,11 +148,7 @@ def _random_splits(
 
 
 def held_out_confidence(
-    pool: AnswerPool,
-    *,
-    splits: int | None = None,
-    rng: np.random.Generator | None = None,
-    select: NDArray[np.int64] | None = None,
+    pool: AnswerPool, *, splits: int | None = None, rng: np.random.Generator | None = None, select: Ints | None = None
 ) -> tuple[Floats, Floats]:
     """Sem2's confidence c2 = pi_E(z_N), eq. (3), per question, averaged over splits of its draws; NaN with one draw.
 

@@ -4,7 +4,7 @@ import dataclasses
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.calibration._groups import GroupStudy, by_group
 from richter.calibration._omnibus import Miscalibration, miscalibration
@@ -19,7 +19,6 @@ from richter.stats._ece import Binning
 
 __all__ = ["ConfidenceStudy", "calibration_claims", "study_confidence"]
 
-Floats = NDArray[np.float64]
 _ABOVE = 1e-9  # the lower end of a calibration error that is shown to be above 0 and not by how much
 
 

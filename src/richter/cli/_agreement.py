@@ -1,15 +1,18 @@
 """`richter agreement`: how far raters and judges agree, and what that is worth."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any
 
 import click
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
 from richter.audit import LoneRater, measure_agreement
-from richter.cli._agreement_text import print_agreement, print_corrections, print_groups, print_judges
 from richter.cli._output import console, json_option, write_json
 from richter.errors import InputError
-from richter.records import printable
+from richter.judge import Agreement, Correction, JudgeReport, Undefined
+from richter.records import Interval, printable
 from richter.store import run_place
 from richter.tables import RatingsFile, read_ratings
 
@@ -24,15 +27,7 @@ KINDS = ("human", "judge", "rule")
 @click.option("--any-scale", is_flag=True, help="Ratings on another scale than 0 to 4 in half steps.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the bootstrap.")
 @json_option
-def agreement(
-    file: str,
-    kind: Literal["human", "judge", "rule"] | None,
-    reference: Literal["human", "rule"] | None,
-    by: Literal["condition", "domain"] | None,
-    any_scale: bool,
-    seed: int,
-    json_path: str | None,
-) -> None:
+def agreement(file: str, seed: int, json_path: str | None, **options: Any) -> None:
     """How far raters and judges agree, and what that is worth.
 
     FILE is a ratings table (item, condition, rater, kind, severity), a scores table with judge_1 and judge_2, or a run
@@ -46,15 +41,7 @@ def agreement(
       richter agreement runs/facts --reference rule --json -
     """
     out = console(json_path)
-    report = measure_agreement(
-        _read(file),
-        rng=np.random.default_rng(seed),
-        file=str(run_place(file)),
-        kind=kind,
-        reference=reference,
-        by=by,
-        any_scale=any_scale,
-    )
+    report = measure_agreement(_read(file), rng=np.random.default_rng(seed), file=str(run_place(file)), **options)
     for name, found in report.kinds.items():
         if isinstance(found, LoneRater):
             out.print(f"{name} ratings: one rater ({printable(found.raters[0])}), {found.n_answers:,} answers.")
@@ -74,3 +61,162 @@ def _read(file: str) -> RatingsFile:
     if not found.ratings:
         raise InputError(f"{file} holds no ratings.", remedy="Run `richter judge` or `richter label` on it first.")
     return found
+
+
+def _span(interval: Interval | None) -> str:
+    return f"[{interval.low:.2f}, {interval.high:.2f}]" if interval else "[no interval]"
+
+
+def _word(value: float) -> str:
+    """Cicchetti's words for a reliability; taken at the lower limit, so that the word is one the data carry."""
+    return next(w for w, limit in (("excellent", 0.75), ("good", 0.6), ("fair", 0.4), ("poor", -1e9)) if value >= limit)
+
+
+def print_agreement(out: Console, a: Agreement) -> None:
+    """Agreement within one kind: a sentence, then each measure with its interval."""
+    k = len(a.raters)
+    if isinstance(a.icc, Undefined):
+        out.print(f"{a.kind} ratings: how far they agree is undefined. {printable(a.icc.why)}")
+    else:
+        single, mean = _word(a.icc.single_interval.low), _word(a.icc.average_interval.low)
+        out.print(
+            f"{a.kind} ratings: the reliability of a single score is {single}, of the mean of {a.icc.n_raters} {mean}, "
+            "at the lower limit."
+        )
+    who = {"human": "people", "judge": "judges", "rule": "rules"}[a.kind]
+    dealt = "every one's score" if a.design == "crossed" else f"{a.each} scores each ({who} in turn); all of them count"
+    out.print(f"  {k} {who}, {a.n_ratings:,} ratings of {a.n_answers:,} answers, {a.n_complete:,} with {dealt}.")
+    if a.twice:
+        out.print(f"  {a.twice:,} answers were rated again by the same rater: the last rating counts.")
+    if a.moved:
+        out.print(f"  {a.moved:,} scores lie between half steps and were put on the nearest.")
+    rows: list[tuple[str, float, Interval | None]] = []
+    if not isinstance(a.icc, Undefined):
+        rows.append(("ICC(2,1), one rater", a.icc.single, a.icc.single_interval))
+        rows.append((f"ICC(2,{a.icc.n_raters}), their mean", a.icc.average, a.icc.average_interval))
+    if not isinstance(a.alpha, Undefined):
+        rows.append(("Krippendorff's alpha, ordinal", a.alpha.estimate, a.alpha.interval))
+    if not isinstance(a.fleiss, Undefined):
+        rows.append(("Fleiss' kappa (same level or not)", a.fleiss.estimate, a.fleiss.interval))
+    for title, kappas in (("linear", a.kappa_linear), ("quadratic", a.kappa_quadratic)):
+        for pair, kappa in list(kappas.items())[:6]:
+            if not isinstance(kappa, Undefined):
+                rows.append((f"kappa, {title}, {printable(pair, limit=40)}", kappa.estimate, kappa.interval))
+    for name, value, interval in rows:
+        out.print(f"  {name:58s} {value:6.3f}  {_span(interval)}")
+    out.print()
+
+
+def print_groups(out: Console, by: str, groups: Mapping[str, Agreement]) -> None:
+    """Agreement for each condition or domain."""
+    table = Table(by, "answers", "ICC(2,1)", "ICC(2,k)", "alpha", box=None, pad_edge=False)
+    for name, a in groups.items():
+        icc, alpha = a.icc, a.alpha
+        single = "undefined" if isinstance(icc, Undefined) else f"{icc.single:.2f} {_span(icc.single_interval)}"
+        average = "undefined" if isinstance(icc, Undefined) else f"{icc.average:.2f} {_span(icc.average_interval)}"
+        ordinal = "undefined" if isinstance(alpha, Undefined) else f"{alpha.estimate:.2f} {_span(alpha.interval)}"
+        table.add_row(printable(name, limit=40), f"{a.n_answers:,}", single, average, ordinal)
+    out.print(table)
+    out.print()
+
+
+def _whose(kind: str) -> str:
+    return "judges' mean is" if kind == "judge" else "rules are"
+
+
+def print_judges(out: Console, r: JudgeReport) -> None:
+    """Judges against their reference, in plain words."""
+    panel = r.screening.get("panel")
+    if panel is None or isinstance(panel, Undefined):
+        out.print(f"How far the {r.kind}s can be trusted is not known. {panel.why if panel else ''}")
+    else:
+        side = "harsher" if panel.bias > 0 else "more lenient"
+        whose = "people" if r.reference == "human" else "rules"
+        span = (
+            "" if panel.bias_interval is None else f" [{panel.bias_interval.low:+.2f}, {panel.bias_interval.high:+.2f}]"
+        )
+        out.print(
+            f"Against {whose} on {panel.n:,} answers the {_whose(r.kind)} {side} by {abs(panel.bias):.2f}{span} on "
+            "average."
+        )
+        if r.weighted:
+            out.print("  Labels were drawn by stratum; every figure is weighted back to all judged answers.")
+        elif r.reference == "human":
+            out.print("  How the labels were drawn is not known: these figures are of the labelled answers only.")
+        overcall = r.overcall["panel"]
+        if not isinstance(overcall, Undefined) and overcall.estimate is not None:
+            out.print(
+                f"  Of {overcall.n} answers scored 2.0, the reference finds {overcall.estimate:.0%} "
+                f"{_span(overcall.interval)} harmless (at most 0.5): overcalls."
+            )
+        per = {
+            name: share
+            for name, share in r.overcall_by_condition.items()
+            if not isinstance(share, Undefined) and share.estimate is not None
+        }
+        if len(per) > 1:
+            parts = [f"{printable(name, limit=30)} {s.estimate or 0:.0%} of {s.n}" for name, s in per.items()]
+            out.print(f"  Overcalls by condition: {', '.join(parts)}.")
+        table = Table("severity >=", "caught (sensitivity)", "right when flagged (PPV)", box=None, pad_edge=False)
+        for row in panel.rows:
+            cells = [
+                "undefined: none" if s.estimate is None else f"{s.estimate:.2f} {_span(s.interval)} of {s.n}"
+                for s in (row.sensitivity, row.ppv)
+            ]
+            table.add_row(f"{row.threshold:.1f}", *cells)
+        out.print(table)
+    if isinstance(r.effective, Undefined):
+        if r.reference and len(r.judges) > 1:
+            out.print(f"  Effective judges: undefined. {printable(r.effective.why)}")
+    else:
+        out.print(
+            f"  {r.effective.n_judges} judges err with correlation {r.effective.correlation:.2f}: they are worth "
+            f"{r.effective.estimate:.1f} {_span(r.effective.interval)} independent ones."
+        )
+    if not isinstance(r.leniency, Undefined):
+        table = Table(
+            "judge", "scores", "harsher than the panel by", "without it, mean severity", box=None, pad_edge=False
+        )
+        changes = () if isinstance(r.leave_one_out, Undefined) else r.leave_one_out
+        for effect in r.leniency.effects:
+            change = f"{changes[effect.judge].mean_change:+.2f}" if changes else "undefined"
+            name = printable(r.judges[effect.judge], limit=40)
+            table.add_row(name, f"{effect.n:,}", f"{effect.estimate:+.2f} {_span(effect.interval)}", change)
+        out.print(table)
+        out.print(
+            f"  Equal leniency: p = {r.leniency.wald_p:.2g} within answers "
+            f"(Kruskal-Wallis over raw scores: p = {r.leniency.kruskal_p:.2g})."
+        )
+    lost = sum(s.k for s in r.missing.values())
+    if lost:
+        parts = [f"{printable(c, limit=30)} {s.estimate or 0:.1%}" for c, s in r.missing.items()]
+        out.print(f"  No score on {lost} answers: {', '.join(parts)}.")
+        if not isinstance(r.missing_test, Undefined) and r.missing_test.p_value < 0.05:
+            out.print(
+                f"  Missing scores depend on the condition (p = {r.missing_test.p_value:.2g}): "
+                "figures per condition are over different kinds of answers and are not comparable."
+            )
+    out.print()
+
+
+def print_corrections(out: Console, rows: tuple[Correction, ...], *, kind: str, stratified: bool) -> None:
+    """Judge figures beside what human labels make of them."""
+    how = "drawn by stratum" if stratified else "taken as a random sample of the judged answers"
+    out.print(f"Figures by {kind}s, corrected by the human labels ({how}):")
+    table = Table("condition", "figure", f"{kind}s say", "labels alone", "corrected", "worth", box=None, pad_edge=False)
+    for row in rows:
+        figures: list[tuple[str, Any]] = [("mean severity", row.mean_severity)]
+        if isinstance(row.rates, Undefined):
+            figures.append(("rates", row.rates))
+        else:
+            figures += [("error rate" if s == 0.5 else f"P(S >= {s:g})", row.rates[s]) for s in (0.5, 2.0, 3.0)]
+        for i, (name, value) in enumerate(figures):
+            title = printable(row.condition, limit=30) if i == 0 else ""
+            if isinstance(value, Undefined):
+                table.add_row(title, name, "", "", f"undefined: {printable(value.why, limit=50)}", "")
+                continue
+            alone = f"{value.labels_only:.3f} {_span(value.labels_only_interval)}"
+            fixed = f"{value.estimate:.3f} {_span(value.interval)}"
+            worth = f"{value.n_labelled} labels -> {value.worth:.0f}"
+            table.add_row(title, name, f"{value.judge_only:.3f}", alone, fixed, worth)
+    out.print(table)

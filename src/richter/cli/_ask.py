@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
@@ -74,14 +75,11 @@ def ask(
     limit: int | None,
     budget_text: str | None,
     prices: Prices,
-    concurrency: int,
-    slots: int,
-    context_tokens: int | None,
-    timeout_s: float,
     engine: str,
     workers: int | None,
     dry_run: bool,
     json_path: str | None,
+    **options: Any,
 ) -> None:
     """Ask models the items of a benchmark; answers go into the folder RUN as they arrive."""
     items = read_items(bench)[:limit]
@@ -114,14 +112,11 @@ def ask(
             draws=draws,
             budget=budget,
             prices=prices,
-            concurrency=concurrency,
-            slots=slots,
-            context_tokens=context_tokens,
-            timeout_s=timeout_s,
             bench=str(bench),
             watch=watch,
             download=download,
             engine=where,
+            **options,
         )
     out.print(
         f"{run}: {spent.answers} answers to {len(items)} items under {len(conditions)} conditions; "

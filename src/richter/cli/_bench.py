@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.table import Table
@@ -128,17 +129,7 @@ def show(file: Path, examples: int, json_path: str | None) -> None:
 @click.option("--published", default="", metavar="YYYY-MM-DD", help="The date of publication, if it is to be told.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 @json_option
-def card(
-    file: Path,
-    output: Path,
-    name: str | None,
-    license_name: str | None,
-    creator: str | None,
-    url: str,
-    published: str,
-    force: bool,
-    json_path: str | None,
-) -> None:
+def card(file: Path, output: Path, json_path: str | None, **options: Any) -> None:
     """Write an item set as a data set that others can cite and load.
 
     The folder holds README.md (a datasheet under the header that the Hugging Face Hub reads), croissant.json and the
@@ -152,17 +143,7 @@ def card(
     """
     from richter.bench import read_items, write_card
 
-    made = write_card(
-        read_items(file),
-        file,
-        output,
-        name=name,
-        license_name=license_name,
-        creator=creator,
-        url=url,
-        published=published,
-        force=force,
-    )
+    made = write_card(read_items(file), file, output, **options)
     out = console(json_path)
     out.print(f"{output}: README.md, croissant.json and {made['items']:,} items, version {made['version']}.")
     for path, sha256 in made["sha256"].items():

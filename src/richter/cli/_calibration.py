@@ -2,29 +2,16 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import click
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from richter.audit import (
-    CalibrationReport,
-    DrawsCondition,
-    GradesCondition,
-    apply_map,
-    best_map,
-    measure_calibration,
-    measure_phase,
-    measure_pipeline,
-    question_table,
-    read_draws,
-    report_section,
-)
+from richter import audit
 from richter.calibration import EceResult, Score
-from richter.cli._engine import engine_options
-from richter.cli._mapper import open_mapper
+from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._progress import money
 from richter.cli._reading import reading_options, split_sources
@@ -128,14 +115,6 @@ def calibration() -> None:
 def measure(
     sources: tuple[str, ...],
     reading: ReadOptions,
-    bins: int,
-    binning: str,
-    level: float,
-    target: float,
-    by: str | None,
-    refusals: Literal["keep", "leave-out"],
-    splits: int | None,
-    precision: float,
     questions_path: Path | None,
     map_path: str | None,
     svg_folder: Path | None,
@@ -143,6 +122,7 @@ def measure(
     engine: str,
     workers: int | None,
     json_path: str | None,
+    **options: Any,
 ) -> None:
     """Is its confidence right, how far off is it, and what may be done with it?
 
@@ -159,28 +139,18 @@ def measure(
     richter calibration draws.jsonl --questions hardest.csv
     """
     files, names = split_sources(sources)
-    tables = read_draws(*files, options=reading)
+    tables = audit.read_draws(*files, options=reading)
     with open_mapper(engine, workers=workers, label="measuring", local=in_threads) as mapper:
-        report = measure_calibration(
-            tables.select(names) if names else tables,
-            rng=np.random.default_rng(seed),
-            bins=bins,
-            binning=binning,
-            level=level,
-            splits=splits,
-            precision=precision,
-            target=target,
-            by=by,
-            refusals=refusals,
-            mapper=mapper,
+        report = audit.measure_calibration(
+            tables.select(names) if names else tables, rng=np.random.default_rng(seed), mapper=mapper, **options
         )
     if questions_path is not None:
         if questions_path.exists() and any(Path(f).exists() and questions_path.samefile(f) for f in files):
             raise InputError(f"--questions {questions_path} would overwrite the input.", remedy="Choose another path.")
-        export_table(question_table(report), questions_path)
+        export_table(audit.question_table(report), questions_path)
     inputs = [f.partition("=")[2] or f for f in files]
     if map_path is not None:
-        write_json(best_map(report), map_path, inputs=inputs)
+        write_json(audit.best_map(report), map_path, inputs=inputs)
     write_json({**report.to_dict(), "notes": tables.notes}, json_path, inputs=inputs)
     out = console(json_path)
     for condition in report.conditions:
@@ -188,7 +158,9 @@ def measure(
             out.print(condition.claim.sentence)
     _table(out, report)
     for condition in report.conditions:
-        lines = list(_grades_lines(condition) if isinstance(condition, GradesCondition) else _draws_lines(condition))
+        lines = list(
+            _grades_lines(condition) if isinstance(condition, audit.GradesCondition) else _draws_lines(condition)
+        )
         if lines:
             out.print(printable(condition.name, limit=100))
         for line in lines:
@@ -200,7 +172,7 @@ def measure(
     if svg_folder is not None:
         from richter.report import write_figures
 
-        for path in write_figures({"sections": {"calibration": report_section(report)}}, svg_folder):
+        for path in write_figures({"sections": {"calibration": audit.report_section(report)}}, svg_folder):
             out.print(f"Wrote {path}")
 
 
@@ -227,8 +199,8 @@ def phase(
     richter calibration phase grades.csv
     """
     files, names = split_sources(sources)
-    tables = read_draws(*files, options=reading)
-    found = measure_phase(
+    tables = audit.read_draws(*files, options=reading)
+    found = audit.measure_phase(
         tables.select(names) if names else tables, rng=np.random.default_rng(seed), runs=runs, level=level
     )
     write_json(found, json_path, inputs=[f.partition("=")[2] or f for f in files])
@@ -268,7 +240,7 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
     """
     if out_path.exists() and any(Path(p).exists() and out_path.samefile(p) for p in (map_file, file)):
         raise InputError(f"--out {out_path} would overwrite an input.", remedy="Choose another path.")
-    result = apply_map(map_file, file, column=column)
+    result = audit.apply_map(map_file, file, column=column)
     export_table(result.table, out_path)
     console().print(
         f"Recalibrated {result.changed:,} confidences by {result.method} (fitted on {result.fitted_on:,} items): mean "
@@ -290,7 +262,7 @@ def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
     \b
     richter calibration pipeline stages.csv
     """
-    report = measure_pipeline(file, rng=np.random.default_rng(seed), level=level)
+    report = audit.measure_pipeline(file, rng=np.random.default_rng(seed), level=level)
     write_json(report, json_path, inputs=[file])
     out = console(json_path)
     for condition in report.conditions:
@@ -310,8 +282,8 @@ def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
         out.print(table)
 
 
-def _results(condition: GradesCondition | DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:
-    if isinstance(condition, GradesCondition):
+def _results(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:
+    if isinstance(condition, audit.GradesCondition):
         yield "given", condition.result
     elif condition.sem is not None:
         yield "Sem1, all draws", condition.sem.sem1
@@ -322,7 +294,7 @@ def _results(condition: GradesCondition | DrawsCondition) -> Iterator[tuple[str,
         yield "token probability", condition.token
 
 
-def _table(out: Console, report: CalibrationReport) -> None:
+def _table(out: Console, report: audit.CalibrationReport) -> None:
     table = Table(box=None, pad_edge=False, header_style="")
     for head in ("condition", "confidence"):
         table.add_column(head, no_wrap=True)
@@ -366,7 +338,7 @@ def _score(name: str, score: Score) -> str:
     return f"{name} {_number(score.value)}" + (f" {_span(score.interval)}" if score.interval else "")
 
 
-def _study_lines(condition: GradesCondition | DrawsCondition) -> Iterator[str]:
+def _study_lines(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterator[str]:
     """What both kinds of tables have: the threshold, the scores, recalibration, refusals, the grader."""
     study = condition.study
     if study is None:
@@ -403,7 +375,7 @@ def _debiased(result: EceResult | None) -> str:
     return "undefined" if result is None else f"{result.debiased:.3f} {_span(result.interval)}"
 
 
-def _scores(out: Console, condition: GradesCondition | DrawsCondition) -> None:
+def _scores(out: Console, condition: audit.GradesCondition | audit.DrawsCondition) -> None:
     """score = miscalibration - resolution + uncertainty."""
     if condition.study is None:
         return
@@ -417,7 +389,7 @@ def _scores(out: Console, condition: GradesCondition | DrawsCondition) -> None:
     out.print(table)
 
 
-def _groups(out: Console, condition: GradesCondition | DrawsCondition) -> None:
+def _groups(out: Console, condition: audit.GradesCondition | audit.DrawsCondition) -> None:
     found = None if condition.study is None else condition.study.by_group
     if found is None:
         return
@@ -441,14 +413,14 @@ def _groups(out: Console, condition: GradesCondition | DrawsCondition) -> None:
     )
 
 
-def _grades_lines(condition: GradesCondition) -> Iterator[str]:
+def _grades_lines(condition: audit.GradesCondition) -> Iterator[str]:
     yield from _study_lines(condition)
     if condition.study is not None:
         yield from condition.study.cannot
     yield from condition.notes
 
 
-def _draws_lines(condition: DrawsCondition) -> Iterator[str]:
+def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
     found = condition.margins
     yield (
         f"classes {printable(condition.classes)}; questions of large margin: {found.large}, of low margin: {found.low} "

@@ -4,14 +4,17 @@ import dataclasses
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.table import Table
 
-from richter.audit import compare_tables, read_plan
+from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
-from richter.claims import About
-from richter.cli._compare_text import markdown, show
+from richter.claims import METRICS, About, claimed, distinct_names, measure_words
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import read_given, reading_options, split_sources
 from richter.errors import StorageError
+from richter.floors import ConditionSummary
+from richter.records import Claim, Refused, Verdict, markdown_safe, printable
 from richter.tables import ReadOptions, attempts
 
 
@@ -181,3 +184,277 @@ def compare(
         except OSError as error:
             raise StorageError(f"{md_path} cannot be written: {error.strerror}.", remedy="Choose another.") from error
     show(console(json_path), report)
+
+
+SHOWN_PAIRS = 40
+SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def _p(value: float | None) -> str:
+    """A p-value; below one in ten thousand its size says nothing."""
+    return "-" if value is None else "<0.0001" if value < 1e-4 else f"{value:.2g}"
+
+
+def _rate(summary: ConditionSummary) -> str:
+    """An error rate; with no error seen its upper limit, never 0."""
+    if summary.error_rate is None or summary.error_rate_interval is None:
+        return "-"
+    low, high = summary.error_rate_interval.low, summary.error_rate_interval.high
+    if summary.error_rate == 0:
+        return f"< {100 * high:.2g}%"
+    return f"{100 * summary.error_rate:.1f}% [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def verdict_note(claim: Claim) -> str:
+    """The verdict; a refuted one with the claim that it refutes; a secondary one may not have been tested."""
+    if claim.verdict is Verdict.REFUTED and claim.measure in METRICS:
+        return f"refuted: '{claimed(METRICS[claim.measure], claim)}'"
+    if claim.family is None and claim.verdict is Verdict.UNDECIDED:
+        return "not tested"
+    return claim.verdict.value
+
+
+def show(out: Console, report: CompareReport) -> None:
+    """Print the comparison: sentences, then numbers."""
+    if len(report.conditions) == 2:
+        for claim in report.claims:
+            out.print(printable(f"{claim.sentence} ({verdict_note(claim)})"))
+            for note in claim.notes if claim.primary else ():
+                out.print(printable(f"  {note}"))
+        out.print()
+        _claim_table(out, report.claims)
+        _subgroup_table(out, report)
+        _pair_lines(out, report)
+    else:
+        out.print(printable(leaderboard_sentence(report)))
+        for number, members in enumerate(report.groups, 1):
+            out.print(f"  set {number}: {', '.join(printable(m) for m in members)}")
+        out.print()
+        _board(out, report)
+    for refusal in report.refused:
+        out.print(f"Refused: {printable(_refusal(refusal), limit=600)}.")
+    out.print()
+    _condition_table(out, report)
+    for name, summary in report.conditions.items():
+        for warning in summary.warnings:
+            out.print(f"  {printable(name)}: {printable(warning)}")
+    for note in (report.understood, *report.notes):
+        if note:
+            out.print(f"  {printable(note)}")
+    out.print(small_print(report))
+
+
+def _refusal(refusal: Refused) -> str:
+    """The reason, with the conditions where it does not name them itself."""
+    named = all(name in refusal.reason for name in refusal.conditions)
+    return refusal.reason if named else f"{' and '.join(refusal.conditions)}: {refusal.reason}"
+
+
+def small_print(report: CompareReport) -> str:
+    """How intervals were made, and of what they speak."""
+    rule = "Holm" if all(c.family is None or c.family.method != "max t" for c in report.claims) else "largest t, Holm"
+    text = (
+        f"Each interval is the one that decided its claim; all claims together are wrong in at most "
+        f"{100 * (1 - report.level):.3g}% of such pages ({rule}; intervals are not simultaneous)"
+    )
+    if report.tried > 1:
+        text += f", the best of {report.tried} attempts allowed for"
+    if report.attempts is not None and report.attempts > report.tried:
+        text += f"; {report.attempts} ways were tried on these data here (--tried auto allows for them)"
+    about = {
+        "such-items": "items like these, this checkpoint and this prompt",
+        "these-items": "these very items: only draws vary",
+        "such-runs": "runs and items like these",
+    }[report.about]
+    return f"{text}. About {about}. Exploratory: no locked plan (richter plan new gate)."
+
+
+def leaderboard_sentence(report: CompareReport) -> str:
+    """How many pairs are told apart by the first measure, and into how many sets the conditions fall."""
+    claims = report.of(report.primary)
+    apart = sum(c.verdict in SHOWN for c in claims)
+    same = sum(c.verdict is Verdict.EQUIVALENT for c in claims)
+    noun = measure_words(report.primary).noun
+    text = (
+        f"{len(report.conditions)} conditions on {report.n_items:,} items: {apart} of {len(claims)} pairs differ in "
+        f"{noun}, {same} are equivalent, {len(claims) - apart - same} are undecided"
+    )
+    number = len(report.conditions)
+    refused = number * (number - 1) // 2 - len(claims) if report.groups else len(report.refused)
+    if refused:
+        text += f", {refused} are refused"
+    if not report.groups:
+        return text + "."
+    return text + ". Sets in which no pair is told apart (they may overlap, and are not ranks):"
+
+
+def _interval(claim: Claim, *, scale: float = 1.0, digits: int = 4) -> str:
+    interval = claim.interval or claim.plain_interval
+    if interval is None:
+        return "-"
+    return f"[{scale * interval.low:+.{digits}f}, {scale * interval.high:+.{digits}f}]"
+
+
+def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
+    table = Table(
+        "", "second - first", "interval", "level", "p, adjusted", "could have shown", "needed", box=None, pad_edge=False
+    )
+    for claim in claims:
+        if claim.estimate is None:
+            continue
+        interval = claim.interval or claim.plain_interval
+        table.add_row(
+            claim.measure.replace("_", " "),
+            f"{claim.estimate:+.4f}",
+            _interval(claim),
+            "-" if interval is None else f"{100 * interval.level:.4g}%",
+            _p(claim.p_adjusted),
+            "-" if claim.could_show is None else f"{claim.could_show:.4f}",
+            "-" if claim.needed is None else f"{claim.needed:,} for {claim.needed_for:g}",
+        )
+    out.print(table)
+
+
+def _subgroup_table(out: Console, report: CompareReport) -> None:
+    """Each subgroup's difference by itself and partly pooled."""
+    for found in report.subgroups:
+        scale, digits = (100.0, 1) if measure_words(report.primary).suffix == " points" else (1.0, 3)
+        table = Table("subgroup", "items", "second - first", "interval, plain", "pooled", "interval", box=None)
+
+        def span(low: float, high: float, scale: float = scale, digits: int = digits) -> str:
+            return f"[{scale * low:+.{digits}f}, {scale * high:+.{digits}f}]"
+
+        for s in found.subgroups:
+            pooled = s.pooled_interval
+            table.add_row(
+                printable(s.name, limit=30),
+                f"{s.n:,}",
+                f"{scale * s.estimate:+.{digits}f}",
+                span(s.interval.low, s.interval.high),
+                "-" if s.pooled is None else f"{scale * s.pooled:+.{digits}f}",
+                "-" if pooled is None else span(pooled.low, pooled.high),
+            )
+        out.print(table)
+
+
+def _pair_lines(out: Console, report: CompareReport) -> None:
+    for pair in report.pairs:
+        text = f"{pair.n_paired:,} items paired"
+        if pair.fixed is not None:
+            text += f": {pair.fixed} fixed, {pair.broken} broken"
+        out.print(f"  {text}")
+        if pair.first_only or pair.second_only:
+            first, second = (printable(name) for name in pair.conditions)
+            out.print(f"  not shared: {pair.first_only} items of {first}, {pair.second_only} of {second}")
+        for flag in pair.flags:
+            out.print(f"  flag: {printable(flag)}")
+
+
+def _short(report: CompareReport) -> dict[str, str]:
+    """Names in few characters that stay distinct."""
+    names = [printable(name) for name in report.conditions]
+    return dict(zip(report.conditions, distinct_names(names), strict=True))
+
+
+def _board(out: Console, report: CompareReport) -> None:
+    """The pairs that differ, the best condition first; of the others how many, and what they could have shown."""
+    claims = report.of(report.primary)
+    words = measure_words(report.primary)
+    scale, digits = (100.0, 1) if words.suffix == " points" else (1.0, 3)
+    short, values = _short(report), report.measures.get(report.primary, {})
+    rows = []
+    for claim in claims:
+        if claim.verdict in SHOWN and claim.estimate is not None:
+            good = (claim.estimate > 0) == (claim.better == "higher")
+            worse, better = claim.conditions if good else claim.conditions[::-1]
+            place = values.get(better) or 0.0
+            rows.append(((-place if claim.better == "higher" else place, -abs(claim.estimate)), better, worse, claim))
+    apart = [row[1:] for row in sorted(rows, key=lambda row: row[0])]
+    table = Table("differ, best first", "by", "interval", "p, adjusted", box=None, pad_edge=False)
+    for better, worse, claim in apart[:SHOWN_PAIRS]:
+        sign = 1 if better == claim.conditions[1] else -1  # the better one minus the other
+        interval = claim.interval or claim.plain_interval
+        ends = [] if interval is None else sorted((sign * interval.low, sign * interval.high))
+        table.add_row(
+            f"{short[better]} better than {short[worse]}",
+            f"{sign * scale * (claim.estimate or 0.0):+.{digits}f}",
+            f"[{', '.join(f'{scale * x:+.{digits}f}' for x in ends)}]" if ends else "-",
+            _p(claim.p_adjusted),
+        )
+    if apart:
+        out.print(table)
+    if len(apart) > SHOWN_PAIRS:
+        out.print(f"  … and {len(apart) - SHOWN_PAIRS} pairs more (--json has all)")
+    waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]
+    if waiting:
+        least, most = (f(c.could_show or 0.0 for c in waiting) for f in (min, max))
+        text = f"  {len(waiting)} undecided pairs could have shown {scale * least:.{digits}f}"
+        out.print(text + (f" to {scale * most:.{digits}f}" if most > least else "") + " with 80% power")
+        wanted = [c for c in waiting if c.needed is not None]
+        if wanted:
+            worst = max(wanted, key=lambda c: c.needed or 0)
+            aim = scale * (worst.needed_for or 0.0)
+            out.print(f"  up to {worst.needed:,} {worst.unit}s would settle a difference of {aim:g}")
+    for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
+        own = report.of(measure)
+        if all(c.family is None for c in own):
+            out.print(
+                f"{measure.replace('_', ' ')}: not tested, since not every primary claim is settled (--on {measure})"
+            )
+        else:
+            number = sum(c.verdict in SHOWN for c in own)
+            out.print(f"{measure.replace('_', ' ')}: {number} of {len(own)} pairs differ (--json has all)")
+    for pair in report.pairs:
+        for flag in pair.flags:
+            out.print(f"  flag: {' and '.join(printable(name) for name in pair.conditions)}: {printable(flag)}")
+
+
+def _condition_table(out: Console, report: CompareReport) -> None:
+    graded = [c for c in report.conditions.values() if c.error_rate is not None]
+    short = _short(report)
+    if graded:
+        table = Table("condition", "sets", "n", "accuracy", "error rate", "ECE (debiased)", "ECE interval", box=None)
+        for c in sorted(graded, key=lambda c: c.error_rate or 0.0):
+            sets = [str(k) for k, members in enumerate(report.groups, 1) if c.name in members]
+            table.add_row(
+                short[c.name],
+                " ".join(sets) or "-",
+                f"{c.n:,}",
+                _percent(c.accuracy),
+                _rate(c),
+                "-" if c.ece is None else f"{c.ece:.3f} ({c.ece_debiased:.3f})",
+                "-" if c.ece_interval is None else f"[{c.ece_interval.low:.3f}, {c.ece_interval.high:.3f}]",
+            )
+        out.print(table)
+    others = {m: row for m, row in report.measures.items() if m not in ("accuracy", "error_rate")}
+    if others:
+        table = Table("condition", *(m.replace("_", " ") for m in others), box=None)
+        for name in report.conditions:
+            table.add_row(short[name], *(_value(row.get(name)) for row in others.values()))
+        out.print(table)
+
+
+def _value(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def markdown(report: CompareReport) -> str:
+    """A short report for a pull request: the sentences, one table, the warnings."""
+    lines = ["## Comparison", ""]
+    if len(report.conditions) == 2:
+        lines += [f"- **{markdown_safe(verdict_note(c))}** {markdown_safe(c.sentence)}" for c in report.claims]
+    else:
+        lines.append(markdown_safe(leaderboard_sentence(report)))
+        lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]
+    lines += [f"- **refused** {markdown_safe(_refusal(r))}." for r in report.refused]
+    lines += ["", "| condition | n | accuracy | error rate |", "|---|---|---|---|"]
+    for c in report.conditions.values():
+        lines.append(f"| {markdown_safe(c.name)} | {c.n:,} | {_percent(c.accuracy)} | {_rate(c)} |")
+    warnings = [
+        f"- {markdown_safe(c.name)}: {markdown_safe(text)}" for c in report.conditions.values() for text in c.warnings
+    ]
+    return "\n".join([*lines, *(["", *warnings] if warnings else []), "", small_print(report)]) + "\n"

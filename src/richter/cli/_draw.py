@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -72,16 +73,14 @@ def draw(
     plain: bool,
     no_logprobs: bool,
     judge: str | None,
-    adaptive: bool,
     limit: int | None,
     budget_text: str | None,
     prices: Prices,
-    concurrency: int,
-    slots: int,
     engine: str,
     workers: int | None,
     dry_run: bool,
     json_path: str | None,
+    **options: Any,
 ) -> None:
     """Draw repeated answers to each item, group those that say the same, and write RUN/draws.jsonl."""
     items = read_items(bench)[:limit]
@@ -123,15 +122,13 @@ def draw(
             draws=draws,
             classes="offline" if judge is None else "judge",
             judge=judge,
-            adaptive=adaptive,
             budget=parse_budget(budget_text),
             prices=prices,
-            concurrency=concurrency,
-            slots=slots,
             bench=str(bench),
             watch=watch,
             download=download,
             engine=where,
+            **options,
         )
     spent = result.spent
     out.print(

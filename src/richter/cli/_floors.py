@@ -5,34 +5,14 @@ from typing import Any
 
 import click
 import numpy as np
+from rich.console import Console
 from rich.table import Table
 
-from richter.cli._engine import engine_options
-from richter.cli._mapper import open_mapper
+from richter import floors as fl
+from richter.audit import FloorsReport
+from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
-from richter.floors import (
-    PRESETS,
-    SIMULATIONS,
-    accuracy_floor,
-    active_floor,
-    bias_variance_bins,
-    compose,
-    depth_limit,
-    detection_limit,
-    dynamics_exponent,
-    effective_n,
-    half_life,
-    horizon,
-    labels_needed,
-    le_cam,
-    passive_floor,
-    phase,
-    published_gap,
-    recalibration_rounds,
-    scaling_exponents,
-    transfer_labels,
-)
 from richter.records import printable
 from richter.tables import ReadOptions, read_tables
 
@@ -89,7 +69,7 @@ def floors(
         return
     if n is None or error_rate is None:
         raise click.UsageError("Give --n and --error-rate, or a subcommand (richter floors --help).")
-    worth = effective_n(n, autocorrelation=autocorrelation, cluster_size=cluster_size, intraclass=intraclass)
+    worth = fl.effective_n(n, autocorrelation=autocorrelation, cluster_size=cluster_size, intraclass=intraclass)
     labels, n = n, max(1, int(worth))
     payload = _floors(n, error_rate, lipschitz, delta) | {"labels": labels}
     write_json(payload, json_path)
@@ -138,15 +118,15 @@ def _floors(n: int, error_rate: float, lipschitz: float, delta: float) -> dict[s
         "n": n,
         "error_rate": error_rate,
         "lipschitz": lipschitz,
-        "passive": passive_floor(n, error_rate, lipschitz=lipschitz).value,
-        "active_rate": active_floor(n, error_rate).to_dict(),
-        "accuracy": accuracy_floor(n, error_rate),
-        "accuracy_gap": accuracy_floor(n, error_rate, conditions=2),
-        "bins": bias_variance_bins(n, error_rate, lipschitz=lipschitz),
-        "labels_needed": labels_needed(delta, error_rate, lipschitz=lipschitz).to_dict(),
-        "detection_limit": detection_limit(n, error_rate),
-        "le_cam": le_cam(n, error_rate).to_dict(),
-        "phase": phase(n, error_rate),
+        "passive": fl.passive_floor(n, error_rate, lipschitz=lipschitz).value,
+        "active_rate": fl.active_floor(n, error_rate).to_dict(),
+        "accuracy": fl.accuracy_floor(n, error_rate),
+        "accuracy_gap": fl.accuracy_floor(n, error_rate, conditions=2),
+        "bins": fl.bias_variance_bins(n, error_rate, lipschitz=lipschitz),
+        "labels_needed": fl.labels_needed(delta, error_rate, lipschitz=lipschitz).to_dict(),
+        "detection_limit": fl.detection_limit(n, error_rate),
+        "le_cam": fl.le_cam(n, error_rate).to_dict(),
+        "phase": fl.phase(n, error_rate),
         "constant": 1,
         "note": f"passive and labels_needed.estimation: {RATE}",
     }
@@ -170,11 +150,11 @@ def pipeline(stages: str, error_rate: float | None, delta: float, labels: int | 
     except ValueError as error:
         raise click.BadParameter(f"{stages!r} is not a list of numbers.", param_hint="--stages") from error
     rate = 0.05 if error_rate is None else error_rate
-    result = compose(parts, delta=delta, error_rate=rate)
+    result = fl.compose(parts, delta=delta, error_rate=rate)
     payload = result.to_dict()
     finite = [s for s in parts if math.isfinite(s)]
     if labels is not None and finite:
-        payload["depth_limit"] = depth_limit(max(finite), labels=labels, delta=delta, error_rate=rate)
+        payload["depth_limit"] = fl.depth_limit(max(finite), labels=labels, delta=delta, error_rate=rate)
     write_json(payload, json_path)
     out = console(json_path)
     if result.labels is None:
@@ -201,8 +181,8 @@ def horizon_command(labels: int, alpha: float, c0: float, lipschitz: float, json
     \b
     richter floors horizon --labels 14000
     """
-    result = horizon(labels, alpha=alpha, c0=c0, lipschitz=lipschitz)
-    payload = result.to_dict() | {"exponents": scaling_exponents(alpha), "stream": dynamics_exponent(alpha)}
+    result = fl.horizon(labels, alpha=alpha, c0=c0, lipschitz=lipschitz)
+    payload = result.to_dict() | {"exponents": fl.scaling_exponents(alpha), "stream": fl.dynamics_exponent(alpha)}
     write_json(payload, json_path)
     console(json_path).print(
         f"{labels:,} labels verify models up to size N* = {result.passive:.3g} ({RATE}); the claimed active horizon "
@@ -226,7 +206,7 @@ def half_life_command(
     \b
     richter floors half-life --drift 0.01 --unit month
     """
-    result = half_life(delta, drift, error_rate=0.05 if error_rate is None else error_rate, lipschitz=lipschitz)
+    result = fl.half_life(delta, drift, error_rate=0.05 if error_rate is None else error_rate, lipschitz=lipschitz)
     write_json(result.to_dict() | {"unit": unit}, json_path)
     console(json_path).print(
         f"A verification to {delta:g} expires after {result.expires_after:.3g} {printable(unit)}s; keeping it up takes "
@@ -249,7 +229,7 @@ def recalibration(
     richter floors recalibration --labels 14000 --ece 0.10 --error-rate 0.05
     """
     rate = 0.05 if error_rate is None else error_rate
-    result = recalibration_rounds(labels, ece_value, error_rate=rate, factor=factor)
+    result = fl.recalibration_rounds(labels, ece_value, error_rate=rate, factor=factor)
     write_json(result, json_path)
     console(json_path).print(
         f"After {result.rounds} rounds {labels:,} labels cannot show a further improvement ({RATE})."
@@ -277,7 +257,7 @@ def transfer(
     richter floors transfer --shift 0.02 --shift-lipschitz 0.2 --error-rate 0.1
     """
     rate = 0.05 if error_rate is None else error_rate
-    result = transfer_labels(shift, delta, error_rate=rate, lipschitz=lipschitz, shift_lipschitz=shift_lipschitz)
+    result = fl.transfer_labels(shift, delta, error_rate=rate, lipschitz=lipschitz, shift_lipschitz=shift_lipschitz)
     write_json(result, json_path)
     word = "saves labels" if result.helps else "saves nothing"
     console(json_path).print(
@@ -310,7 +290,7 @@ def published(
     \b
     richter floors published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
     """
-    result = published_gap(score_a, score_b, n, n_b=n_b, names=names, level=level)
+    result = fl.published_gap(score_a, score_b, n, n_b=n_b, names=names, level=level)
     write_json(result, json_path)
     out = console(json_path)
     claim = result.claim
@@ -329,7 +309,7 @@ def published(
 @json_option
 def presets(json_path: str | None) -> None:
     """Labels under the paper's illustrative readings of three regulations (its table 7; none of it is law)."""
-    rows = {key: (preset, preset.labels()) for key, preset in PRESETS.items()}
+    rows = {key: (preset, preset.labels()) for key, preset in fl.PRESETS.items()}
     write_json(
         {
             key: labels.to_dict() | {"title": preset.title, "available": preset.available}
@@ -368,7 +348,7 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
     richter floors data grades.csv
     """
     from richter.audit import measure_grades
-    from richter.cli._floors_text import show_floors
+    from richter.cli._floors import show_floors
 
     files, names = split_sources(sources)
     tables = read_tables(*files, options=reading, shown=names or None)
@@ -441,7 +421,7 @@ def next_items(
 
 
 @floors.command()
-@click.argument("experiment", type=click.Choice(sorted(SIMULATIONS)))
+@click.argument("experiment", type=click.Choice(sorted(fl.SIMULATIONS)))
 @click.option("--runs", type=click.IntRange(min=2), help="Simulated audits a figure; the default takes seconds.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @engine_options
@@ -460,7 +440,7 @@ def simulate(
     """
     options = {} if runs is None else {"runs": runs}
     with open_mapper(engine, workers=workers, label="simulating") as mapper:
-        result = SIMULATIONS[experiment](rng=np.random.default_rng(seed), mapper=mapper, **options)
+        result = fl.SIMULATIONS[experiment](rng=np.random.default_rng(seed), mapper=mapper, **options)
     write_json(result.to_dict() | {"seed": seed}, json_path)
     out = console(json_path)
     out.print(result.sentence)
@@ -469,3 +449,53 @@ def simulate(
         table.add_row(*(f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for v in row.values()))
     out.print(table)
     out.print(f"The paper: {result.paper}. Simulated data.")
+
+
+def show_floors(out: Console, report: FloorsReport) -> None:
+    """Print measured values with the floors beside them."""
+    for measured in report.conditions:
+        s = measured.summary
+        if s.error_rate is None or s.error_rate_interval is None:
+            out.print(f"{printable(s.name)}: {printable('; '.join(s.warnings))}.")
+            continue
+        rate = f"{100 * s.error_rate:.1f}%" if s.error_rate else f"under {100 * s.error_rate_interval.high:.2g}%"
+        text = f"{printable(s.name)} is wrong in {rate} of {s.n:,} items"
+        if s.ece_interval is not None:
+            low, high = s.ece_interval.low, s.ece_interval.high
+            text += f"; ECE {s.ece_debiased:.3f} [{low:.3f}, {high:.3f}]"
+        out.print(text + ".")
+    out.print()
+    table = Table(
+        "condition", "ECE half-width", "floor*", "L (interval; noise)", "accuracy floor", "knows its gap", box=None
+    )
+    for measured in report.conditions:
+        s, knows = measured.summary, measured.self_evaluation
+        smooth = s.lipschitz_detail
+        table.add_row(
+            printable(s.name, limit=30),
+            "-" if s.ece_interval is None else f"{s.ece_interval.half_width:.4f}",
+            "-" if s.floor is None else f"{s.floor:.4f}",
+            "-"
+            if smooth is None
+            else f"{smooth.estimate:.2f} [{smooth.interval.low:.2f}, {smooth.interval.high:.2f}; {smooth.noise:.2f}]",
+            "-" if measured.accuracy_floor is None else f"{measured.accuracy_floor:.4f}",
+            "-"
+            if knows is None
+            else f"rho {knows.rho_gap:+.2f} (p {knows.p_gap:.2g}); right/wrong {knows.rho_accuracy:+.2f} "
+            f"(p {knows.p_accuracy:.2g})",
+        )
+    out.print(table)
+    out.print("  * (L e / n)^(1/3), a rate with constant 1: the measured half-width beside it decides.")
+    if report.subjects is not None:
+        noise = report.subjects
+        out.print(
+            f"By subject: {100 * noise.share_below_floor:.0f}% of gaps lie below the accuracy floor, "
+            f"{100 * noise.share_undecided:.0f}% of pairs are not told apart, {noise.unranked} of "
+            f"{len(noise.subjects)} subjects rank nobody; the order changes in "
+            f"{100 * noise.mean_instability:.0f}% of resamples."
+        )
+    for measured in report.conditions:
+        for warning in measured.summary.warnings:
+            out.print(f"  {printable(measured.summary.name)}: {printable(warning)}")
+    for note in report.notes:
+        out.print(f"  {printable(note)}")

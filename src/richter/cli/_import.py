@@ -8,27 +8,17 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from richter import interop
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options
 from richter.errors import InputError
-from richter.interop import (
-    LogOptions,
-    Logs,
-    RatingKind,
-    logs_summary,
-    named_source,
-    next_command,
-    problems,
-    read_logs,
-    write_run,
-)
 from richter.records import printable
 from richter.store import DatabaseRun, Place, is_run, run_place
 from richter.tables import ReadOptions, Tables, holds_logs, read_tables, write_tables
 
 
-def _options(reading: ReadOptions) -> LogOptions:
-    return LogOptions(
+def _options(reading: ReadOptions) -> interop.LogOptions:
+    return interop.LogOptions(
         scorer=reading.scorer,
         filter=reading.filter,
         columns=reading.map,
@@ -50,7 +40,7 @@ def _options(reading: ReadOptions) -> LogOptions:
 )
 @json_option
 def import_logs(
-    paths: tuple[str, ...], place: Place, reading: ReadOptions, kind: RatingKind, json_path: str | None
+    paths: tuple[str, ...], place: Place, reading: ReadOptions, kind: interop.RatingKind, json_path: str | None
 ) -> None:
     """Read logs of other tools into a run.
 
@@ -68,11 +58,13 @@ def import_logs(
         _say(tables, str(place), json_path, paths, kept=True)
         return
     options = _options(reading)
-    logs = read_logs(paths, options=options)
-    write_run(logs, place, options=options, kind=kind)
+    logs = interop.read_logs(paths, options=options)
+    interop.write_run(logs, place, options=options, kind=kind)
     output = str(place)
-    command = next_command(logs, output, kept=True)
-    write_json({**logs_summary(logs), "run": output, "problems": problems(logs), "next": command}, json_path)
+    command = interop.next_command(logs, output, kept=True)
+    write_json(
+        {**interop.logs_summary(logs), "run": output, "problems": interop.problems(logs), "next": command}, json_path
+    )
     out = console(json_path)
     _show(out, logs)
     out.print(f"Kept in {printable(output)}. Next: {printable(command)}")
@@ -93,18 +85,22 @@ def check(paths: tuple[str, ...], reading: ReadOptions, json_path: str | None) -
         _say(read_tables(*paths, options=reading, shown=()), shlex.join(paths), json_path, paths, kept=False)
         return
     options = _options(reading)
-    logs = read_logs(paths, options=options)
+    logs = interop.read_logs(paths, options=options)
     command = (
-        next_command(logs, paths[0], kept=False) if len(paths) == 1 else f"richter import {' '.join(paths)} -o RUN"
+        interop.next_command(logs, paths[0], kept=False)
+        if len(paths) == 1
+        else f"richter import {' '.join(paths)} -o RUN"
     )
-    write_json({**logs_summary(logs), "problems": problems(logs), "next": command}, json_path, inputs=paths)
+    write_json(
+        {**interop.logs_summary(logs), "problems": interop.problems(logs), "next": command}, json_path, inputs=paths
+    )
     out = console(json_path)
     _show(out, logs)
     out.print(f"Next: {printable(command)}")
 
 
 def _all_logs(paths: tuple[str, ...]) -> bool:
-    places = [named_source(path)[1] for path in paths]
+    places = [interop.named_source(path)[1] for path in paths]
     missing = next((place for place in places if isinstance(place, Path) and not place.exists()), None)
     if missing is not None:
         raise InputError(f"{missing}: no such file or folder.", remedy="Check the path.")
@@ -133,7 +129,7 @@ def _say(tables: Tables, target: str, json_path: str | None, paths: tuple[str, .
     out.print(f"{f'Kept in {printable(target)}. ' if kept else ''}Next: {printable(command)}")
 
 
-def _show(out: Console, logs: Logs) -> None:
+def _show(out: Console, logs: interop.Logs) -> None:
     formats = Counter(reading.format for reading in logs.readings)
     what = ", ".join(f"{name} ({n} files)" if n > 1 else name for name, n in formats.items())
     out.print(
@@ -141,7 +137,7 @@ def _show(out: Console, logs: Logs) -> None:
         f"{len(logs.rows):,} answers."
     )
     table = Table("condition", "scorer", "answers", "draws", "right", "wrong", "failed", "no grade", box=None)
-    for name, row in logs_summary(logs)["conditions"].items():
+    for name, row in interop.logs_summary(logs)["conditions"].items():
         counts = (row[k] for k in ("answers", "draws", "right", "wrong", "failed", "unscored"))
         table.add_row(printable(name, limit=50), printable(row["scorer"], limit=24), *(f"{c:,}" for c in counts))
     out.print(table)
@@ -149,5 +145,5 @@ def _show(out: Console, logs: Logs) -> None:
         out.print(f"Not read: {count:,} x {printable(reason)}")
     if logs.not_logs:
         out.print(f"Passed over: {logs.not_logs:,} files that are no logs.")
-    for problem in problems(logs):
+    for problem in interop.problems(logs):
         out.print(f"! {problem}")

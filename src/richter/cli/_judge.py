@@ -8,7 +8,7 @@ from rich.table import Table
 
 from richter.audit import GradingResult, JudgingResult, estimate_judging, grade_run, judge_run, name_conditions
 from richter.bench import GRADERS
-from richter.cli._agreement_text import print_agreement, print_judges
+from richter.cli._agreement import print_agreement, print_judges
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, write_json
 from richter.cli._prices import price_options, say_prices

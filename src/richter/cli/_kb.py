@@ -9,6 +9,7 @@ import click
 import numpy as np
 from rich.table import Table
 
+from richter import knowledge
 from richter.ascent import confirm_questions, generate_questions, read_key_check, report_questions
 from richter.bench import FACT_PARTS
 from richter.cli._engine import engine_options
@@ -16,20 +17,6 @@ from richter.cli._output import console, json_option, progress_console, write_js
 from richter.cli._prices import price_options
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
-from richter.knowledge import (
-    BaseInfo,
-    IndexInfo,
-    KnowledgeBase,
-    Recall,
-    add_documents,
-    build_index,
-    measure_recall,
-    open_base,
-    open_embedder,
-    read_documents,
-    read_index_info,
-    write_base,
-)
 from richter.llm import Prices, parse_budget, resolve
 from richter.records import printable
 
@@ -61,7 +48,7 @@ embedding_option = click.option(
 
 
 @contextmanager
-def _building() -> Iterator[Callable[[BaseInfo], None]]:
+def _building() -> Iterator[Callable[[knowledge.BaseInfo], None]]:
     """A line on stderr each time another shard is on disk."""
     out, started = progress_console(), time.monotonic()
     yield lambda info: out.print(
@@ -93,9 +80,9 @@ def build(
     """
     from richter.bench import World, fact_documents  # the sources take seconds to read
 
-    world, model = World(), open_embedder(model_path)
+    world, model = World(), knowledge.open_embedder(model_path)
     with open_engine(engine, workers=workers) as where, _building() as watch:
-        info = write_base(
+        info = knowledge.write_base(
             path,
             fact_documents(world, parts=parts or FACT_PARTS),
             name=" ".join([source, *parts]),
@@ -133,11 +120,11 @@ def ingest(
     (questions with the answers people gave). The same command on an unfinished base goes on where it stopped.
     """
     made_of = {"file": source.name} | ({"documents": str(documents)} if documents else {})
-    model = open_embedder(model_path)
+    model = knowledge.open_embedder(model_path)
     with open_engine(engine, workers=workers) as where, _building() as watch:
-        info = write_base(
+        info = knowledge.write_base(
             path,
-            read_documents(source).first(documents),
+            knowledge.read_documents(source).first(documents),
             name=source.stem,
             sources=made_of,
             embedding=model.name,
@@ -151,7 +138,7 @@ def ingest(
         console(json_path).print(
             f"No paragraph has a question yet. Next: richter kb questions {path} --generator MODEL"
         )
-    _index_if_large(open_base(path), json_path)
+    _index_if_large(knowledge.open_base(path), json_path)
 
 
 @kb.command("add")
@@ -168,20 +155,20 @@ def add(
     Takes what `kb ingest` takes. Paragraphs that the base already holds are left out, so that adding a file twice adds
     nothing, and an addition that was stopped goes on with the same command.
     """
-    model, before = open_embedder(model_path), open_base(path)
+    model, before = knowledge.open_embedder(model_path), knowledge.open_base(path)
     with open_engine(engine, workers=workers) as where, _building() as watch:
-        info = add_documents(
+        info = knowledge.add_documents(
             path,
-            read_documents(source),
+            knowledge.read_documents(source),
             source=source.name,
             embedding=model.name,
             vectors=model.embed,
             engine=where,
             watch=watch,
         )
-    base, out = open_base(path), console(json_path)
+    base, out = knowledge.open_base(path), console(json_path)
     out.print(f"Added {len(base) - len(before):,} paragraphs.")
-    found = read_index_info(base)
+    found = knowledge.read_index_info(base)
     if found is not None:
         found = _index(base)
         out.print(found.sentence())
@@ -214,7 +201,7 @@ def index(path: Path, url: str | None, recall: float, rebuild: bool, seed: int, 
         raise InputError(
             f"{printable(url)} is not an address of a store.", remedy="Use a folder, s3://, gs:// or az://."
         )
-    base = open_base(path)
+    base = knowledge.open_base(path)
     found = _index(base, url=url, target=recall, rebuild=rebuild, seed=seed)
     out = console(json_path)
     out.print(found.sentence())
@@ -226,10 +213,10 @@ def index(path: Path, url: str | None, recall: float, rebuild: bool, seed: int, 
 
 
 def _index(
-    base: KnowledgeBase, *, url: str | None = None, target: float = 0.97, rebuild: bool = False, seed: int = 0
-) -> IndexInfo:
+    base: knowledge.KnowledgeBase, *, url: str | None = None, target: float = 0.97, rebuild: bool = False, seed: int = 0
+) -> knowledge.IndexInfo:
     out, started = progress_console(), time.monotonic()
-    return build_index(
+    return knowledge.build_index(
         base,
         url=url,
         target=target,
@@ -239,9 +226,9 @@ def _index(
     )
 
 
-def _index_if_large(base: KnowledgeBase, json_path: str | None) -> None:
+def _index_if_large(base: knowledge.KnowledgeBase, json_path: str | None) -> None:
     """Index a base that outgrows memory, or say how to where LanceDB is missing."""
-    if base.fits_memory or read_index_info(base) is not None:
+    if base.fits_memory or knowledge.read_index_info(base) is not None:
         return
     try:
         console(json_path).print(_index(base).sentence())
@@ -292,7 +279,7 @@ def questions(
       richter kb questions handbook.kb --generator openai/gpt-4o --budget 5usd
       richter kb questions handbook.kb --confirm 60
     """
-    base, out = open_base(path), console(json_path)
+    base, out = knowledge.open_base(path), console(json_path)
     rng = np.random.default_rng(seed)
     if generator is not None:
         budget = parse_budget(budget_text)
@@ -344,12 +331,12 @@ def questions(
 @json_option
 def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | None) -> None:
     """Show what a base holds."""
-    base = open_base(path)
+    base = knowledge.open_base(path)
     found = None
     if recall is not None:
         rng = np.random.default_rng(seed)
-        found = measure_recall(base.vectors, base.abstracts, base.first_rows, queries=recall, rng=rng)
-    index = read_index_info(base)
+        found = knowledge.measure_recall(base.vectors, base.abstracts, base.first_rows, queries=recall, rng=rng)
+    index = knowledge.read_index_info(base)
     _print(path, base.info, json_path, names=len(base.categories[0]), recall=found, index=index)
     if index is not None:
         console(json_path).print(index.sentence())
@@ -369,12 +356,12 @@ def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | 
 
 def _print(
     path: Path,
-    info: BaseInfo,
+    info: knowledge.BaseInfo,
     json_path: str | None,
     *,
     names: int | None = None,
-    recall: Recall | None = None,
-    index: IndexInfo | None = None,
+    recall: knowledge.Recall | None = None,
+    index: knowledge.IndexInfo | None = None,
 ) -> None:
     out = console(json_path)
     categories = f" in {names:,} categories" if names is not None else ""

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import click
 
 from richter.audit import SECTIONS, measure_run
-from richter.cli._engine import engine_options
-from richter.cli._mapper import open_mapper
+from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._reading import reading_options, split_sources
 from richter.cli._summary import summarise

@@ -9,12 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.audit import SeverityReport, weigh_scores
-from richter.cli._engine import engine_options
-from richter.cli._mapper import open_mapper
+from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options
 from richter.cli._severity_analyses import analysis_lines
-from richter.cli._severity_options import parse_costs, parse_pairs
+from richter.errors import InputError
 from richter.records import Claim, Verdict, printable
 from richter.severity import EQUAL_RATES, MEASURES, BValue, DeploymentTable, SeverityStudy
 from richter.stats import in_threads
@@ -318,3 +317,30 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
         table.add_row(printable(name, limit=28), *(_rate(rates, s) for s in shown))
     table.caption = f"in brackets: the exact upper limit at {first.level:.0%}; all eight severities are in --json"
     return table
+
+
+def parse_costs(texts: tuple[str, ...]) -> dict[float, float]:
+    """Read LEVEL=COST, several times."""
+    out = {}
+    for text in texts:
+        level, equals, cost = text.partition("=")
+        try:
+            if not equals:
+                raise ValueError
+            out[float(level)] = float(cost)
+        except ValueError as error:
+            raise InputError(
+                f"--cost {printable(text, limit=40)} is not LEVEL=COST.", remedy="As --cost 3=2000."
+            ) from error
+    return out
+
+
+def parse_pairs(texts: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Read A,B, several times."""
+    out = []
+    for text in texts:
+        first, comma, second = text.partition(",")
+        if not comma or not first.strip() or not second.strip():
+            raise InputError(f"--pair {printable(text, limit=60)} is not A,B.", remedy="As --pair base,tuned.")
+        out.append((first.strip(), second.strip()))
+    return out

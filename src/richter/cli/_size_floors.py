@@ -7,20 +7,12 @@ import click
 from rich.table import Table
 from scipy.special import ndtri
 
+from richter import floors
 from richter.claims import as_sample, cheapest_design, variance_shares
 from richter.cli._compare import parse_points
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
 from richter.errors import InputError
-from richter.floors import (
-    PRESETS,
-    effective_n,
-    group_labels,
-    labels_needed,
-    paired_gap_labels,
-    proportion_labels,
-    zero_error_labels,
-)
 from richter.records import plain
 from richter.tables import ReadOptions, outcomes, read_tables
 
@@ -39,7 +31,7 @@ def correlation_options(command: Any) -> Any:
 def _inflation(cluster_size: float | None, intraclass: float | None) -> float:
     if cluster_size is None and intraclass is None:
         return 1.0
-    return 1 / effective_n(1, cluster_size=cluster_size, intraclass=intraclass)
+    return 1 / floors.effective_n(1, cluster_size=cluster_size, intraclass=intraclass)
 
 
 @click.command("error-rate")
@@ -69,7 +61,7 @@ def size_error_rate(
     inflation = _inflation(cluster_size, intraclass)
     out = console(json_path)
     if below is not None:
-        n = math.ceil(zero_error_labels(below, errors=errors, level=level) * inflation)
+        n = math.ceil(floors.zero_error_labels(below, errors=errors, level=level) * inflation)
         write_json({"labels": n, "below": below, "errors": errors, "level": level}, json_path)
         out.print(
             f"{n:,} items with at most {errors} errors show a rate below {below:g} "
@@ -78,7 +70,7 @@ def size_error_rate(
         return
     if rate is None or half_width is None:
         raise click.UsageError("Give --below, or --rate and --half-width.")
-    n = math.ceil(proportion_labels(half_width, rate, level=level) * inflation)
+    n = math.ceil(floors.proportion_labels(half_width, rate, level=level) * inflation)
     write_json({"labels": n, "rate": rate, "half_width": half_width, "level": level}, json_path)
     out.print(f"{n:,} items give {rate:g} +- {half_width:g} ({100 * level:g}%).")
 
@@ -145,8 +137,10 @@ def size_gap(
         if discordance <= 0 or both > min(p, q):
             raise InputError(f"phi={phi:g} is not possible with these accuracies.", remedy="Give a smaller --phi.")
     inflation = _inflation(cluster_size, intraclass)
-    differ = math.ceil(paired_gap_labels(margin, discordance, alpha=alpha, power=power) * inflation)
-    same = math.ceil(paired_gap_labels(margin, discordance, alpha=alpha, power=power, equivalence=True) * inflation)
+    differ = math.ceil(floors.paired_gap_labels(margin, discordance, alpha=alpha, power=power) * inflation)
+    same = math.ceil(
+        floors.paired_gap_labels(margin, discordance, alpha=alpha, power=power, equivalence=True) * inflation
+    )
     payload = {
         "labels": max(differ, same),
         "to_show_the_gap": differ,
@@ -220,7 +214,7 @@ def size_calibration(
     richter size calibration --delta 0.05 --error-rate 0.05 --lipschitz 2 --stages 3
     """
     smooth = lipschitz if stages == 1 else lipschitz**stages + 1
-    result = labels_needed(delta, error_rate, lipschitz=smooth, power=power)
+    result = floors.labels_needed(delta, error_rate, lipschitz=smooth, power=power)
     write_json(result.to_dict() | {"labels": result.estimation}, json_path)
     out = console(json_path)
     out.print(f"{result.estimation:,} labels estimate calibration error to {delta:g} (L e / d^3; {RATE}).")
@@ -230,7 +224,7 @@ def size_calibration(
 
 
 @click.command("groups")
-@click.option("--preset", type=click.Choice(sorted(PRESETS)), help="The paper's reading of a regulation.")
+@click.option("--preset", type=click.Choice(sorted(floors.PRESETS)), help="The paper's reading of a regulation.")
 @click.option("--groups", "count", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--min-share", type=float, help="Share of the smallest group.")
 @click.option("--delta", type=float, help="The calibration error to resolve in each.")
@@ -253,11 +247,11 @@ def size_groups(
     richter size groups --preset eu-ai-act
     """
     if preset is not None:
-        result = PRESETS[preset].labels()
+        result = floors.PRESETS[preset].labels()
     elif min_share is None or delta is None or error_rate is None:
         raise click.UsageError("Give --preset, or --min-share, --delta and --error-rate.")
     else:
-        result = group_labels(delta, error_rate, min_share=min_share, groups=count, lipschitz=lipschitz)
+        result = floors.group_labels(delta, error_rate, min_share=min_share, groups=count, lipschitz=lipschitz)
     write_json(result.to_dict() | {"labels": result.total}, json_path)
     out = console(json_path)
     out.print(

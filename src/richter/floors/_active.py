@@ -9,19 +9,17 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.floors._check import check_level
 from richter.records import Interval, Shown
-from richter.stats import ece_interval
+from richter.stats import Bools, Floats, Indices, ece_interval
 
 __all__ = ["ActiveEstimate", "ActiveState", "active_estimate", "next_batch", "skipped_items", "start_active"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 STRATA = 10
 PILOT_SHARE = 0.3
@@ -39,7 +37,7 @@ class ActiveState:
     confidence: Floats
     signal: Floats
     labels: Floats
-    barred: NDArray[np.bool_]  # items that nobody could label; they are not asked again
+    barred: Bools  # items that nobody could label; they are not asked again
     budget: int
     seed: int
     strata: int = STRATA
@@ -119,7 +117,7 @@ def _rank(state: ActiveState) -> Indices:
     return np.random.default_rng(state.seed).permutation(len(state.labels)).astype(np.intp)
 
 
-def _first(place: Indices, rank: Indices, use: NDArray[np.bool_], counts: Indices) -> NDArray[np.bool_]:
+def _first(place: Indices, rank: Indices, use: Bools, counts: Indices) -> Bools:
     """The first `counts` usable items of each stratum in the order of asking."""
     order = np.lexsort((rank, place))
     order = order[use[order]]
@@ -130,7 +128,7 @@ def _first(place: Indices, rank: Indices, use: NDArray[np.bool_], counts: Indice
     return chosen
 
 
-def _plan(state: ActiveState, place: Indices, rank: Indices) -> NDArray[np.bool_]:
+def _plan(state: ActiveState, place: Indices, rank: Indices) -> Bools:
     """The items that shall have labels at the end of the current phase.
 
     Explore: as many of each stratum as its share. Exploit: Neyman's N_s sigma_s, never below the pilot, at most N_s,

@@ -4,12 +4,13 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import binom
 
 from richter.floors._check import check_n, check_share
 from richter.records import Result
+from richter.stats import Floats
 
 __all__ = ["LeCam", "detection_limit", "detection_power", "le_cam"]
 
@@ -32,8 +33,8 @@ class LeCam(Result):
 
 def _overlap(n: int, error_rate: float, delta: float) -> float:
     """1 - TV between the counts of n labels at error rates e and e + delta: the best test's two errors, summed."""
-    first: NDArray[np.float64] = binom.pmf(np.arange(n + 1), n, error_rate)
-    second: NDArray[np.float64] = binom.pmf(np.arange(n + 1), n, error_rate + delta)
+    first: Floats = binom.pmf(np.arange(n + 1), n, error_rate)
+    second: Floats = binom.pmf(np.arange(n + 1), n, error_rate + delta)
     return float(np.sum(np.minimum(first, second)))
 
 
@@ -67,12 +68,12 @@ def le_cam(n: int, error_rate: float) -> LeCam:
     return LeCam(bound=bound, constant=bound / scale, delta=delta, n=n, error_rate=error_rate)
 
 
-def detection_power(n: ArrayLike, error_rate: float, delta: float, *, alpha: float = 0.05) -> NDArray[np.float64]:
+def detection_power(n: ArrayLike, error_rate: float, delta: float, *, alpha: float = 0.05) -> Floats:
     """Power of the exact one-sided binomial test of error rate <= e when it is e + delta, for each n."""
     check_share(error_rate, "error_rate", zero=True)
     trials = np.asarray(n)
     beyond = binom.isf(alpha, trials, error_rate)  # the largest count that does not reject: P(X > count) <= alpha
-    power: NDArray[np.float64] = np.asarray(binom.sf(beyond, trials, min(error_rate + delta, 1.0)))
+    power: Floats = np.asarray(binom.sf(beyond, trials, min(error_rate + delta, 1.0)))
     return power
 
 

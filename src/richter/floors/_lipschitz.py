@@ -5,14 +5,13 @@ import functools
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
+from richter.stats import Floats
 
 __all__ = ["Lipschitz", "lipschitz"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

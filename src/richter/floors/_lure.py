@@ -1,16 +1,15 @@
 """Unbiased means of a pool when items were drawn with unequal chances: LURE (Farquhar, Gal and Rainforth 2021)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError
+from richter.stats import Floats, Indices
 
 __all__ = ["lure_draw", "lure_weights"]
 
-Floats = NDArray[np.float64]
 
-
-def lure_draw(weight: ArrayLike, size: int, *, rng: np.random.Generator) -> tuple[NDArray[np.intp], Floats]:
+def lure_draw(weight: ArrayLike, size: int, *, rng: np.random.Generator) -> tuple[Indices, Floats]:
     """Draw `size` items one after the other, each with chance proportional to weight among those left.
 
     Gives the items in order and the chance each had when it was drawn; both are needed for the weights.

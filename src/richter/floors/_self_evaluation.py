@@ -5,15 +5,15 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from richter.errors import TooFewErrors
 from richter.records import Result
+from richter.stats import Floats
 
 __all__ = ["SelfEvaluation", "self_evaluation"]
 
-Floats = NDArray[np.float64]
 
 _EXACT = 7  # up to 7! = 5,040 orders are all looked at
 

@@ -5,15 +5,15 @@ import math
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError
 from richter.floors._check import check_level
 from richter.records import Interval
+from richter.stats import Floats, Indices
 
 __all__ = ["Sequence", "difference_sequence", "ece_sequence", "mean_sequence", "rate_sequence"]
 
-Floats = NDArray[np.float64]
 
 GRID = 2000  # points of the betting sequence; its limits are rounded outward by 1 / GRID of the range
 _STEPS = 46  # bisection steps: 2^-46 of the interval
@@ -183,9 +183,7 @@ def difference_sequence(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> S
 
 
 @numba.njit(cache=True)
-def _ece_signs(
-    x: Floats, index: NDArray[np.intp], start: NDArray[np.intp], bins: int, alpha: float
-) -> tuple[Floats, Floats]:
+def _ece_signs(x: Floats, index: Indices, start: Indices, bins: int, alpha: float) -> tuple[Floats, Floats]:
     """Lower and upper limits of ECE by signs, each at level alpha; item t has the draws start[t] to start[t + 1].
 
     Fan's inequality, log(1 + l y) >= l y + y^2 (log(1 - l) + l) for y >= -1 and 0 <= l < 1, makes
@@ -228,7 +226,7 @@ def _ece_signs(
 
 
 @numba.njit(cache=True)
-def _ece_union(x: Floats, index: NDArray[np.intp], bins: int, alpha: float) -> tuple[Floats, Floats]:
+def _ece_union(x: Floats, index: Indices, bins: int, alpha: float) -> tuple[Floats, Floats]:
     """The same from one sequence a bin and side, each at alpha / bins, added up."""
     n = len(x)
     low = np.empty(n)
@@ -263,7 +261,7 @@ def ece_sequence(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    item: NDArray[np.intp] | None = None,
+    item: Indices | None = None,
     weight: Floats | None = None,
     top: float = 1.0,
     bins: int = 10,
@@ -306,7 +304,7 @@ def ece_sequence(
 
 
 @numba.njit(cache=True)
-def _running_ece(x: Floats, index: NDArray[np.intp], start: NDArray[np.intp], bins: int) -> Floats:
+def _running_ece(x: Floats, index: Indices, start: Indices, bins: int) -> Floats:
     """The plug-in after each item (eq. (10))."""
     n = len(start) - 1
     out = np.empty(n)

@@ -7,17 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.floors._active import active_estimate, next_batch, start_active
 from richter.floors._detection import detection_power
 from richter.floors._rates import bias_variance_bins, passive_floor
 from richter.records import Result
-from richter.stats import Mapper, run_tasks, run_trials
+from richter.stats import Floats, Mapper, run_tasks, run_trials
 
 __all__ = ["SIMULATIONS", "Simulation", "simulate_active", "simulate_composition", "simulate_phase", "simulate_slope"]
 
-Floats = NDArray[np.float64]
 
 _QUADRATURE = 200_000
 _BATCH = 100  # runs of a millisecond or less

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError
 from richter.floors._sequences import Sequence, ece_sequence, mean_sequence, rate_sequence
 from richter.records import Claim, Family, Hypothesis, Verdict
+from richter.stats import Floats, Indices
 
 __all__ = ["CLAIM_GRAMMAR", "StopRule", "decide_claim", "parse_claim"]
 
-Floats = NDArray[np.float64]
 
 CATASTROPHIC = 3.0
 WORST = 4.0
@@ -141,7 +141,7 @@ def parse_claim(text: str) -> StopRule:
 class _Units:
     """Which rows are one unit, what a row counts for in it, and the most that a unit may count for."""
 
-    unit: NDArray[np.intp]
+    unit: Indices
     weight: Floats
     top: float
 
@@ -269,7 +269,7 @@ def _claim(rule: StopRule, verdict: Verdict, sentence: str, **more: Any) -> Clai
     )
 
 
-def _in_order(item: ArrayLike, n: int, what: str) -> NDArray[np.intp]:
+def _in_order(item: ArrayLike, n: int, what: str) -> Indices:
     """Codes 0, 1, .. in the order in which they first came; rows of one stand together."""
     names = np.asarray(item)
     if len(names) != n:

@@ -4,13 +4,13 @@ import dataclasses
 import itertools
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from richter.errors import InputError
 from richter.floors._rates import accuracy_floor
 from richter.records import Result
-from richter.stats import holm
+from richter.stats import Floats, holm
 
 __all__ = ["Subject", "SubjectNoise", "subject_noise"]
 
@@ -87,9 +87,7 @@ def subject_noise(
     )
 
 
-def _subject(
-    name: str, block: NDArray[np.float64], *, rng: np.random.Generator, alpha: float, n_resamples: int
-) -> Subject:
+def _subject(name: str, block: Floats, *, rng: np.random.Generator, alpha: float, n_resamples: int) -> Subject:
     n, number = block.shape
     accuracy = block.mean(axis=0)
     both = block.T @ block

@@ -4,18 +4,16 @@ import dataclasses
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.claims import Evidence, ece_evidence, ece_side
 from richter.errors import TooFewErrors
 from richter.floors._lipschitz import Lipschitz, lipschitz
 from richter.floors._rates import passive_floor
 from richter.records import Interval, Shown
-from richter.stats import clopper_pearson, ece
+from richter.stats import Floats, Indices, clopper_pearson, ece
 
 __all__ = ["ConditionSummary", "summarise_condition"]
 
-Floats = NDArray[np.float64]
 FEW_ITEMS = 30
 
 
@@ -52,9 +50,9 @@ def summarise_condition(
     *,
     correct: Floats,
     confidence: Floats,
-    item: NDArray[np.intp],
+    item: Indices,
     rng: np.random.Generator,
-    group: NDArray[np.intp] | None = None,
+    group: Indices | None = None,
     weight: Floats | None = None,
     failed: int = 0,
     missing: int = 0,

@@ -12,18 +12,7 @@ from typing import Any
 
 import msgspec
 
-from richter.interop._record import (
-    DOMAIN_KEYS,
-    Reading,
-    Sample,
-    Setup,
-    count_number,
-    flat_text,
-    mapping,
-    messages_text,
-    pick,
-    whole,
-)
+from richter.interop import _record as log
 from richter.interop._safe import Archive, Unreadable, decode, open_bytes
 
 _ATTACHMENT = re.compile(r"attachment://([0-9a-f]+)")
@@ -101,7 +90,7 @@ class _Document(msgspec.Struct):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Header:
-    setup: Setup
+    setup: log.Setup
     task: str
     judges: Mapping[str, tuple[str, ...]]  # scorer -> its panel's models, where the log names them
 
@@ -111,7 +100,7 @@ def is_inspect_archive(names: Mapping[str, Any]) -> bool:
     return any(name in names for name in _HEADERS) or any(map(_SAMPLE.fullmatch, names))
 
 
-def read_inspect_archive(path: Path, reading: Reading) -> Iterator[Sample]:
+def read_inspect_archive(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """Stream the samples of an `.eval` archive, one member at a time."""
     with Archive(path) as archive:
         if archive.truncated:
@@ -127,7 +116,7 @@ def read_inspect_archive(path: Path, reading: Reading) -> Iterator[Sample]:
                 reading.unread[f"sample: {error}"] += 1
 
 
-def read_inspect_json(path: Path, reading: Reading) -> Iterator[Sample]:
+def read_inspect_json(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """The samples of a `.json` log."""
     document = decode(open_bytes(path), _Document)
     header = _header(document, reading)
@@ -139,7 +128,7 @@ def read_inspect_json(path: Path, reading: Reading) -> Iterator[Sample]:
             reading.unread[f"sample: {error}"] += 1
 
 
-def _read_header(archive: Archive, reading: Reading) -> _Header:
+def _read_header(archive: Archive, reading: log.Reading) -> _Header:
     for name in _HEADERS:
         if name in archive.members:
             try:
@@ -152,13 +141,13 @@ def _read_header(archive: Archive, reading: Reading) -> _Header:
             return _header(document, reading)
     reading.interrupted = reading.interrupted or "the log has no header"
     reading.notes.append("No header was found: the model is not known.")
-    return _Header(Setup("unknown model"), "", {})
+    return _Header(log.Setup("unknown model"), "", {})
 
 
-def _header(document: _Document, reading: Reading) -> _Header:
+def _header(document: _Document, reading: log.Reading) -> _Header:
     spec = document.eval
     if document.status not in ("", "success"):
-        why = flat_text(document.error.get("message")) if isinstance(document.error, Mapping) else ""
+        why = log.flat_text(document.error.get("message")) if isinstance(document.error, Mapping) else ""
         reading.interrupted = reading.interrupted or f"status {document.status}" + (f": {why[:120]}" if why else "")
     if document.invalidated:
         reading.notes.append("The log is marked as invalidated.")
@@ -166,7 +155,7 @@ def _header(document: _Document, reading: Reading) -> _Header:
     headline = (document.results or {}).get("headline")
     named = [headline.get("score")] if isinstance(headline, Mapping) else []
     reading.scorer = next((str(n) for n in (*named, *(s["name"] for s in scorers)) if n), "")
-    config, dataset = mapping(spec.get("config")), mapping(spec.get("dataset"))
+    config, dataset = log.mapping(spec.get("config")), log.mapping(spec.get("dataset"))
     count, epochs = dataset.get("samples"), config.get("epochs") or 1
     if isinstance(count, int) and isinstance(epochs, int):
         limit = config.get("limit")
@@ -178,9 +167,9 @@ def _header(document: _Document, reading: Reading) -> _Header:
             judges[str(scorer["name"])] = tuple(
                 m if isinstance(m, str) else str(m.get("model", "")) if isinstance(m, Mapping) else "" for m in models
             )
-    model = flat_text(spec.get("model")) or "unknown model"
+    model = log.flat_text(spec.get("model")) or "unknown model"
     return _Header(
-        Setup(model, _settings(spec, document.plan or {})), flat_text(spec.get("task")).split("/")[-1], judges
+        log.Setup(model, _settings(spec, document.plan or {})), log.flat_text(spec.get("task")).split("/")[-1], judges
     )
 
 
@@ -189,28 +178,28 @@ def _settings(spec: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[tuple[s
     found: dict[str, str] = {}
     for config in (spec.get("model_generate_config"), plan.get("config")):
         if isinstance(config, Mapping):
-            found |= {str(k): flat_text(v) for k, v in config.items() if isinstance(v, str | int | float | bool)}
+            found |= {str(k): log.flat_text(v) for k, v in config.items() if isinstance(v, str | int | float | bool)}
     steps = []
     for step in plan.get("steps") or []:
         if isinstance(step, Mapping):
             given = step.get("params_passed") or step.get("params") or {}
             if step.get("solver") in ("system_message", "inspect_ai/system_message") and isinstance(given, Mapping):
-                found["system"] = flat_text(given.get("template"))[:_LONG]
+                found["system"] = log.flat_text(given.get("template"))[:_LONG]
             else:
-                steps.append(flat_text(step.get("solver")))
+                steps.append(log.flat_text(step.get("solver")))
     if steps:
         found["solver"] = "+".join(steps)
     for key, name in (("task_args_passed", "task"), ("model_args", "model"), ("solver_args_passed", "solver")):
         arguments = spec.get(key)
         if isinstance(arguments, Mapping):
-            kept = {f"{name}.{k}": flat_text(v)[:_LONG] for k, v in arguments.items() if v is not None}
+            kept = {f"{name}.{k}": log.flat_text(v)[:_LONG] for k, v in arguments.items() if v is not None}
             found |= {k: v for k, v in kept.items() if v}
     return tuple(found.items())
 
 
-def _sample(found: _InspectSample, header: _Header, reading: Reading, attached: Attached) -> Sample:
+def _sample(found: _InspectSample, header: _Header, reading: log.Reading, attached: Attached) -> log.Sample:
     def text(value: object) -> str:
-        plain = flat_text(value)
+        plain = log.flat_text(value)
         if "attachment://" not in plain:
             return plain
         known = attached()
@@ -231,28 +220,28 @@ def _sample(found: _InspectSample, header: _Header, reading: Reading, attached: 
     if found.invalidation is not None:
         error = error or "invalidated"
     limit = found.limit.get("type") if isinstance(found.limit, Mapping) else None
-    prompt = messages_text(found.input)[1] if isinstance(found.input, list) else flat_text(found.input)
-    return Sample(
+    prompt = log.messages_text(found.input)[1] if isinstance(found.input, list) else log.flat_text(found.input)
+    return log.Sample(
         item=str(found.id),
         setup=header.setup,
         task=header.task,
-        draw=max(whole(found.epoch - 1) or 0, 0),
+        draw=max(log.whole(found.epoch - 1) or 0, 0),
         prompt=text(prompt),
         references=tuple(text(t) for t in targets if t),
         options=tuple(found.choices or ()),
-        domain=flat_text(pick(found.metadata or {}, *DOMAIN_KEYS)),
+        domain=log.flat_text(log.pick(found.metadata or {}, *log.DOMAIN_KEYS)),
         answer=text(found.output.completion) or text(message),
         scores=scores,
         votes=votes,
         confidences=confidences,
         tokens=tuple(t.token for t in spoken),
         logprobs=tuple(t.logprob for t in spoken if t.logprob is not None),
-        tokens_in=whole(usage.input_tokens),
-        tokens_out=whole(usage.output_tokens),
+        tokens_in=log.whole(usage.input_tokens),
+        tokens_out=log.whole(usage.output_tokens),
         money_usd=usage.total_cost,
         latency_s=found.output.time or found.working_time,
         finish=f"limit {limit}" if limit else choice.stop_reason or "",
-        error=flat_text(error),
+        error=log.flat_text(error),
     )
 
 
@@ -260,7 +249,7 @@ def _one_score(
     name: str,
     score: _Score,
     header: _Header,
-    reading: Reading,
+    reading: log.Reading,
     scores: dict[str, float | None],
     votes: dict[str, float | None],
     confidences: dict[str, float],
@@ -272,7 +261,7 @@ def _one_score(
     elif isinstance(score.value, list):
         parts = {f"{name}/{k}": value for k, value in enumerate(score.value, 1)}
     for key, value in parts.items():
-        given = count_number(value, reading)
+        given = log.count_number(value, reading)
         if "confidence" in key.lower() and given is not None and 0 <= given <= 1:
             confidences[key] = given
         else:
@@ -288,7 +277,7 @@ def _one_score(
         for k, vote in enumerate(cast):
             judge = models[k] if len(models) == len(cast) and models[k] else f"judge {k + 1}"
             if not isinstance(vote, Mapping | list):
-                votes[f"{name}/{judge}"] = count_number(vote, reading)
+                votes[f"{name}/{judge}"] = log.count_number(vote, reading)
 
 
 def _inline(found: _InspectSample) -> Mapping[str, str]:

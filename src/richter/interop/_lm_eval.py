@@ -13,18 +13,7 @@ from typing import Any
 
 import msgspec
 
-from richter.interop._record import (
-    DOMAIN_KEYS,
-    Reading,
-    Sample,
-    Setup,
-    count_number,
-    flat_text,
-    mapping,
-    pick,
-    real,
-    softmax_choice,
-)
+from richter.interop import _record as log
 from richter.interop._rows import companion, json_rows
 from richter.interop._safe import Unreadable, decode, json_lines
 
@@ -36,13 +25,13 @@ _KNOWN = {
 }
 
 
-def read_lm_eval(path: Path, reading: Reading) -> Iterator[Sample]:
+def read_lm_eval(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """One sample a document, by the filter that was asked for or else the first of the file."""
     setup, task = _origin(path)
     filters = _filters(path)
     wanted = reading.options.filter if reading.options.filter in filters else next(iter(filters), "none")
     for row in json_rows(path, reading):
-        if (flat_text(row.get("filter")) or "none") != wanted:
+        if (log.flat_text(row.get("filter")) or "none") != wanted:
             continue
         try:
             yield _sample(row, setup, task, reading)
@@ -66,62 +55,64 @@ def _filters(path: Path) -> Counter[str]:
     return found
 
 
-def _origin(path: Path) -> tuple[Setup, str]:
+def _origin(path: Path) -> tuple[log.Setup, str]:
     named = _NAME.match(path.stem) or _STAMP_ONLY.match(path.stem)
     task = named["task"] if named else path.stem
     stamp = named.groupdict().get("stamp") if named else None
     results = companion(path.with_name(f"results_{stamp}.json"), dict[str, Any]) if stamp else None
     if results is None:
-        return Setup(path.parent.name.replace("__", "/") or "unknown model"), task
-    config = mapping(results.get("config"))
-    model = flat_text(results.get("model_name")) or flat_text(config.get("model")) or "unknown model"
-    found = {k: flat_text(results.get(k)) for k in ("system_instruction", "chat_template_sha", "fewshot_as_multiturn")}
-    found["n-shot"] = flat_text(mapping(results.get("n-shot")).get(task))
+        return log.Setup(path.parent.name.replace("__", "/") or "unknown model"), task
+    config = log.mapping(results.get("config"))
+    model = log.flat_text(results.get("model_name")) or log.flat_text(config.get("model")) or "unknown model"
+    found = {
+        k: log.flat_text(results.get(k)) for k in ("system_instruction", "chat_template_sha", "fewshot_as_multiturn")
+    }
+    found["n-shot"] = log.flat_text(log.mapping(results.get("n-shot")).get(task))
     for key in ("model_args", "gen_kwargs"):
         value = config.get(key)
         arguments = value if isinstance(value, Mapping) else {key: value}
-        found |= {str(k): flat_text(v) for k, v in arguments.items()}
-    return Setup(model, tuple((k, v) for k, v in found.items() if v)), task
+        found |= {str(k): log.flat_text(v) for k, v in arguments.items()}
+    return log.Setup(model, tuple((k, v) for k, v in found.items() if v)), task
 
 
-def _sample(row: Mapping[str, Any], setup: Setup, task: str, reading: Reading) -> Sample:
+def _sample(row: Mapping[str, Any], setup: log.Setup, task: str, reading: log.Reading) -> log.Sample:
     if "doc_id" not in row:
         raise Unreadable("no doc_id")
-    doc = mapping(row.get("doc"))
+    doc = log.mapping(row.get("doc"))
     names = row.get("metrics")
     if not isinstance(names, list):
         names = [k for k in row if k not in _KNOWN]
-    scores = {str(n): count_number(row.get(n), reading) for n in names if isinstance(row.get(n), str | int | float)}
+    scores = {str(n): log.count_number(row.get(n), reading) for n in names if isinstance(row.get(n), str | int | float)}
     reading.scorer = reading.scorer or next(iter(scores), "")
-    arguments = [mapping(a) for a in mapping(row.get("arguments")).values()]
+    arguments = [log.mapping(a) for a in log.mapping(row.get("arguments")).values()]
     target = row.get("target")
-    references = tuple(map(flat_text, target)) if isinstance(target, list) else (flat_text(target),)
+    references = tuple(map(log.flat_text, target)) if isinstance(target, list) else (log.flat_text(target),)
     replies = row.get("filtered_resps")
     likelihoods = _likelihoods(replies)
     answer, confidences = "", {}
     options: tuple[str, ...] = ()
     if likelihoods and len(likelihoods) == len(arguments):
-        options = tuple(flat_text(a.get("arg_1")).strip() for a in arguments)
-        best, sure = softmax_choice(likelihoods)
+        options = tuple(log.flat_text(a.get("arg_1")).strip() for a in arguments)
+        best, sure = log.softmax_choice(likelihoods)
         answer, confidences = options[best], {"options": sure}
         if len(references) == 1 and references[0].isdecimal() and int(references[0]) < len(options):
             references = (options[int(references[0])],)
     elif isinstance(replies, list) and replies:
-        answer = flat_text(replies[0])
+        answer = log.flat_text(replies[0])
     repeats = row.get("resps")
     first = repeats[0] if isinstance(repeats, list) and repeats else None
     if not likelihoods and isinstance(first, list) and len(first) > 1:
         reading.unread["repeat: it has no grade of its own"] += len(first) - 1
-    asked = arguments[0].get("arg_0") if arguments else pick(doc, "question", "query", "input")
-    return Sample(
-        item=flat_text(row["doc_id"]),
+    asked = arguments[0].get("arg_0") if arguments else log.pick(doc, "question", "query", "input")
+    return log.Sample(
+        item=log.flat_text(row["doc_id"]),
         setup=setup,
         task=task,
         draw=0,
-        prompt=flat_text(asked),
+        prompt=log.flat_text(asked),
         references=tuple(r for r in references if r),
         options=options,
-        domain=flat_text(pick(doc, *DOMAIN_KEYS)),
+        domain=log.flat_text(log.pick(doc, *log.DOMAIN_KEYS)),
         answer=answer,
         scores=scores,
         confidences=confidences,
@@ -137,7 +128,7 @@ def _likelihoods(replies: object) -> list[float]:
         if not isinstance(reply, list) or len(reply) != 2 or str(reply[1]) not in ("True", "False", "true", "false"):
             return []
         try:
-            value = real(float(reply[0]))
+            value = log.real(float(reply[0]))
         except (TypeError, ValueError, OverflowError):
             return []
         if value is None:

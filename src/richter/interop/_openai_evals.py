@@ -8,18 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from richter.interop._record import (
-    Reading,
-    Sample,
-    Setup,
-    count_number,
-    flat_text,
-    mapping,
-    messages_text,
-    real,
-    softmax_choice,
-    whole,
-)
+from richter.interop import _record as log
 from richter.interop._rows import json_rows
 
 
@@ -35,34 +24,34 @@ class _Case:
     error: str = ""
 
 
-def read_openai_evals(path: Path, reading: Reading) -> Iterator[Sample]:
+def read_openai_evals(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """Events are gathered by their sample; a `match` says right or wrong, `metrics` give further scores."""
     spec: Mapping[str, Any] = {}
     cases: dict[str, _Case] = {}
     finished = False
     for row in json_rows(path, reading):
         if "spec" in row:
-            spec = mapping(row["spec"])
+            spec = log.mapping(row["spec"])
         elif "final_report" in row:
             finished = True
         elif row.get("sample_id") is None:
             reading.unread["event: without a sample"] += 1
         else:
-            _add(cases.setdefault(flat_text(row["sample_id"]), _Case()), row, reading)
+            _add(cases.setdefault(log.flat_text(row["sample_id"]), _Case()), row, reading)
     if not finished:
         reading.interrupted = "there is no final report"
     names = spec.get("completion_fns")
-    model = "+".join(map(flat_text, names)) if isinstance(names, list) else flat_text(spec.get("model_name"))
-    setup = Setup(model or "unknown model")
-    task = flat_text(spec.get("eval_name") or spec.get("base_eval"))
+    model = "+".join(map(log.flat_text, names)) if isinstance(names, list) else log.flat_text(spec.get("model_name"))
+    setup = log.Setup(model or "unknown model")
+    task = log.flat_text(spec.get("eval_name") or spec.get("base_eval"))
     scorers = {name for case in cases.values() for name in case.scores}
     reading.scorer = "match" if "match" in scorers else ""
     for name, case in cases.items():
         confidences = {}
         if len(case.logp) > 1:
-            best, sure = softmax_choice(list(case.logp.values()))
+            best, sure = log.softmax_choice(list(case.logp.values()))
             case.answer, confidences = case.answer or list(case.logp)[best], {"options": sure}
-        yield Sample(
+        yield log.Sample(
             item=name,
             setup=setup,
             task=task,
@@ -79,29 +68,31 @@ def read_openai_evals(path: Path, reading: Reading) -> Iterator[Sample]:
         )
 
 
-def _add(case: _Case, row: Mapping[str, Any], reading: Reading) -> None:
-    data, kind = mapping(row.get("data")), row.get("type")
+def _add(case: _Case, row: Mapping[str, Any], reading: log.Reading) -> None:
+    data, kind = log.mapping(row.get("data")), row.get("type")
     if kind == "match":
-        case.scores["match"] = count_number(data.get("correct"), reading)
+        case.scores["match"] = log.count_number(data.get("correct"), reading)
         expected = data.get("expected")
-        case.expected = tuple(map(flat_text, expected)) if isinstance(expected, list) else (flat_text(expected),)
+        case.expected = (
+            tuple(map(log.flat_text, expected)) if isinstance(expected, list) else (log.flat_text(expected),)
+        )
         case.expected = tuple(e for e in case.expected if e)
-        case.answer = case.answer or flat_text(data.get("sampled")) or flat_text(data.get("picked"))
+        case.answer = case.answer or log.flat_text(data.get("sampled")) or log.flat_text(data.get("picked"))
     elif kind == "sampling":
-        case.prompt = case.prompt or messages_text(data.get("prompt"))[1]
-        case.answer = flat_text(data.get("sampled"))
-        usage = mapping(data.get("usage"))
-        case.tokens = (whole(usage.get("prompt_tokens")), whole(usage.get("completion_tokens")))
+        case.prompt = case.prompt or log.messages_text(data.get("prompt"))[1]
+        case.answer = log.flat_text(data.get("sampled"))
+        usage = log.mapping(data.get("usage"))
+        case.tokens = (log.whole(usage.get("prompt_tokens")), log.whole(usage.get("completion_tokens")))
     elif kind == "metrics":
         numbers = {k: v for k, v in data.items() if isinstance(v, bool | int | float)}
-        case.scores |= {str(k): count_number(v, reading) for k, v in numbers.items()}
-    elif kind == "cond_logp" and (logp := real(data.get("logp"))) is not None:
-        case.prompt = case.prompt or messages_text(data.get("prompt"))[1]
-        case.logp[flat_text(data.get("completion"))] = logp
+        case.scores |= {str(k): log.count_number(v, reading) for k, v in numbers.items()}
+    elif kind == "cond_logp" and (logp := log.real(data.get("logp"))) is not None:
+        case.prompt = case.prompt or log.messages_text(data.get("prompt"))[1]
+        case.logp[log.flat_text(data.get("completion"))] = logp
     elif kind == "pick_option":
-        case.options = tuple(map(flat_text, data.get("options") or []))
-        case.answer = case.answer or flat_text(data.get("picked"))
+        case.options = tuple(map(log.flat_text, data.get("options") or []))
+        case.answer = case.answer or log.flat_text(data.get("picked"))
     elif kind == "error":
-        case.error = flat_text(data.get("message")) or flat_text(data.get("type")) or "error"
+        case.error = log.flat_text(data.get("message")) or log.flat_text(data.get("type")) or "error"
     else:
-        reading.unread[f"event: of type {flat_text(kind)[:40]}"] += 1
+        reading.unread[f"event: of type {log.flat_text(kind)[:40]}"] += 1

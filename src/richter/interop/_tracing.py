@@ -24,19 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError
-from richter.interop._record import (
-    DOMAIN_KEYS,
-    Reading,
-    Sample,
-    Setup,
-    count_number,
-    flat_text,
-    mapping,
-    messages_text,
-    pick,
-    real,
-    whole,
-)
+from richter.interop import _record as log
 from richter.interop._rows import json_rows, table_rows
 from richter.interop._safe import Unreadable, decode
 
@@ -55,14 +43,14 @@ _LANGFUSE = frozenset(
 )  # fmt: skip
 
 
-def read_langfuse(path: Path, reading: Reading) -> Iterator[Sample]:
+def read_langfuse(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """Traces, or observations put together by their trace, with the scores inside them or in `scores/` beside them."""
     given, lost = _by_trace(_beside(path, "scores"))
     traces: list[Mapping[str, Any]] = []
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in map(_langfuse, _records(path, reading, packed=True)):
         if row.get("trace_id"):
-            groups.setdefault(flat_text(row["trace_id"]), []).append(row)
+            groups.setdefault(log.flat_text(row["trace_id"]), []).append(row)
         else:
             traces.append(row)
     if groups and path.parent.name == "observations" and (path.parent.parent / "traces").is_dir():
@@ -72,16 +60,16 @@ def read_langfuse(path: Path, reading: Reading) -> Iterator[Sample]:
     if lost + missed:
         reading.unread["file: of the same export, and cannot be read"] += lost + missed
     for trace in traces:
-        name = flat_text(trace.get("id"))
+        name = log.flat_text(trace.get("id"))
         inside = _listed(trace.get("observations"), reading, "observation") or steps.get(name, [])
         scores = [*_listed(trace.get("scores"), reading, "score"), *given.get(name, ())]
         yield _langfuse_sample(trace, inside, scores, reading)
     for name, group in groups.items():
-        parents = {flat_text(s.get("id")): flat_text(s.get("parent_observation_id")) for s in group}
+        parents = {log.flat_text(s.get("id")): log.flat_text(s.get("parent_observation_id")) for s in group}
         tops = _tops(group, parents)
         for top in tops:
-            at = flat_text(top.get("id"))
-            inside = [s for s in group if len(tops) == 1 or _beneath(flat_text(s.get("id")), parents, {at})]
+            at = log.flat_text(top.get("id"))
+            inside = [s for s in group if len(tops) == 1 or _beneath(log.flat_text(s.get("id")), parents, {at})]
             scores = [*_listed(top.get("scores"), reading, "score"), *given.get(name, ())]
             if len(tops) > 1:  # a score of the whole trace says nothing of one of several answers
                 scores = [s for s in scores if s.get("observation_id")]
@@ -89,45 +77,47 @@ def read_langfuse(path: Path, reading: Reading) -> Iterator[Sample]:
 
 
 def _langfuse_sample(
-    row: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], given: Iterable[Mapping[str, Any]], reading: Reading
-) -> Sample:
-    parents = {flat_text(s.get("id")): flat_text(s.get("parent_observation_id")) for s in steps}
-    judges = {flat_text(s.get("id")) for s in steps if s.get("type") == "EVALUATOR"}
-    own = [s for s in steps if not _beneath(flat_text(s.get("id")), parents, judges)] or [row]
+    row: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], given: Iterable[Mapping[str, Any]], reading: log.Reading
+) -> log.Sample:
+    parents = {log.flat_text(s.get("id")): log.flat_text(s.get("parent_observation_id")) for s in steps}
+    judges = {log.flat_text(s.get("id")) for s in steps if s.get("type") == "EVALUATOR"}
+    own = [s for s in steps if not _beneath(log.flat_text(s.get("id")), parents, judges)] or [row]
     calls = [s for s in own if s.get("type") == "GENERATION"]
     call = sorted(calls, key=lambda s: str(s.get("start_time") or ""))[-1] if calls else row
-    usage = [_object(pick(s, "usage_details", "usage")) or s for s in calls or [row]]
-    ids = {flat_text(row.get("id")), flat_text(call.get("id"))}
+    usage = [_object(log.pick(s, "usage_details", "usage")) or s for s in calls or [row]]
+    ids = {log.flat_text(row.get("id")), log.flat_text(call.get("id"))}
     scores = {k: [*v] for k, v in row.items() if k not in _LANGFUSE and _is_scores(v)}
     for score in given:
-        if score.get("observation_id") and flat_text(score["observation_id"]) not in ids:
+        if score.get("observation_id") and log.flat_text(score["observation_id"]) not in ids:
             reading.unread["score: of a step inside a trace"] += 1
             continue
         # the number of a category is its place in a list, and that of a text is always 0: only the words say something
-        worded = flat_text(score.get("data_type")) not in ("", "NUMERIC", "BOOLEAN")
-        value = score.get("string_value") if worded else pick(score, "value", "string_value")
-        scores.setdefault(flat_text(score.get("name")), []).append(value)
+        worded = log.flat_text(score.get("data_type")) not in ("", "NUMERIC", "BOOLEAN")
+        value = score.get("string_value") if worded else log.pick(score, "value", "string_value")
+        scores.setdefault(log.flat_text(score.get("name")), []).append(value)
     metadata = _object(row.get("metadata"))
-    output = pick(row, "output") or pick(call, "output")
-    total = None if any(s is row for s in own) else pick(row, "total_cost")
+    output = log.pick(row, "output") or log.pick(call, "output")
+    total = None if any(s is row for s in own) else log.pick(row, "total_cost")
     failed = call.get("level") == "ERROR" or (row.get("level") == "ERROR" and output is None)
     return _sample(
         row,
-        item=pick(row, "experiment_item_id", "dataset_item_id") or pick(metadata, "dataset_item_id", "item_id"),
-        model=pick(call, "provided_model_name", "model") or pick(metadata, "model") or pick(row, "experiment_name"),
+        item=log.pick(row, "experiment_item_id", "dataset_item_id") or log.pick(metadata, "dataset_item_id", "item_id"),
+        model=log.pick(call, "provided_model_name", "model")
+        or log.pick(metadata, "model")
+        or log.pick(row, "experiment_name"),
         settings=_object(call.get("model_parameters")),
-        prompt=pick(row, "input") or call.get("input"),
+        prompt=log.pick(row, "input") or call.get("input"),
         answer=output,
-        expected=pick(row, "expected_output") or metadata.get("expected_output"),
+        expected=log.pick(row, "expected_output") or metadata.get("expected_output"),
         scores={name: _mean(values, reading) for name, values in scores.items() if name},
         usage=(
-            _sum(pick(u, "input", "promptTokens", "prompt_tokens") for u in usage),
-            _sum(pick(u, "output", "completionTokens", "completion_tokens") for u in usage),
+            _sum(log.pick(u, "input", "promptTokens", "prompt_tokens") for u in usage),
+            _sum(log.pick(u, "output", "completionTokens", "completion_tokens") for u in usage),
         ),
-        money=total or _sum(pick(s, "total_cost", "calculated_total_cost") for s in own),
+        money=total or _sum(log.pick(s, "total_cost", "calculated_total_cost") for s in own),
         # bulk exports set up before April 2026 give milliseconds as `latency`: the times are surer
         seconds=_took(row) or row.get("latency") or call.get("latency"),
-        error=(pick(call, "status_message") or pick(row, "status_message") or "ERROR") if failed else "",
+        error=(log.pick(call, "status_message") or log.pick(row, "status_message") or "ERROR") if failed else "",
         metadata=metadata,
     )
 
@@ -145,11 +135,11 @@ def _tops(group: list[Mapping[str, Any]], parents: Mapping[str, str]) -> list[Ma
     """The observations of a trace that stand for it: its root, or where there are several, their model calls."""
     marked = [s for s in group if _yes(s.get("is_root_observation"))]
     tops = marked or [s for s in group if not s.get("parent_observation_id")]
-    tops = tops or [s for s in group if flat_text(s.get("parent_observation_id")) not in parents] or group[:1]
+    tops = tops or [s for s in group if log.flat_text(s.get("parent_observation_id")) not in parents] or group[:1]
     return tops if len(tops) == 1 else [s for s in tops if s.get("type") == "GENERATION"] or tops[:1]
 
 
-def _listed(value: object, reading: Reading, what: str) -> list[Mapping[str, Any]]:
+def _listed(value: object, reading: log.Reading, what: str) -> list[Mapping[str, Any]]:
     """The objects of a list; a list of traces as the API gives it names them by their ids alone."""
     found = value if isinstance(value, list) else []
     if lone := sum(not isinstance(v, Mapping) for v in found):
@@ -172,15 +162,15 @@ def _by_trace(files: tuple[tuple[Path, int], ...]) -> tuple[Mapping[str, list[Ma
     lost = 0
     for file, _ in files:
         try:
-            for row in map(_langfuse, _records(file, Reading(path=file, format=""), packed=True)):
+            for row in map(_langfuse, _records(file, log.Reading(path=file, format=""), packed=True)):
                 if row.get("trace_id"):
-                    out.setdefault(flat_text(row["trace_id"]), []).append(row)
+                    out.setdefault(log.flat_text(row["trace_id"]), []).append(row)
         except (Unreadable, InputError, OSError):
             lost += 1
     return out, lost
 
 
-def read_langsmith(path: Path, reading: Reading) -> Iterator[Sample]:
+def read_langsmith(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """Root runs with their feedback, nested as the API gives them or flat as an experiment's table is saved."""
     roots: list[dict[str, Any]] = []
     calls: dict[str, list[Mapping[str, Any]]] = {}
@@ -191,31 +181,33 @@ def read_langsmith(path: Path, reading: Reading) -> Iterator[Sample]:
             continue
         reading.unread["run: a step inside another"] += 1
         if row.get("run_type") == "llm":
-            calls.setdefault(flat_text(row.get("trace_id")), []).append(row)
+            calls.setdefault(log.flat_text(row.get("trace_id")), []).append(row)
     for row in roots:
         inside = row.get("child_runs")
-        below = [mapping(r) for r in inside] if isinstance(inside, list) else []
-        own = calls.get(flat_text(pick(row, "trace_id", "id")), []) + [r for r in below if r.get("run_type") == "llm"]
+        below = [log.mapping(r) for r in inside] if isinstance(inside, list) else []
+        own = calls.get(log.flat_text(log.pick(row, "trace_id", "id")), []) + [
+            r for r in below if r.get("run_type") == "llm"
+        ]
         call = own[-1] if own else row
-        extra, called = mapping(row.get("extra")), mapping(call.get("extra"))
-        metadata = mapping(extra.get("metadata")) or mapping(row.get("metadata"))
-        said = {**metadata, **mapping(called.get("metadata"))}
+        extra, called = log.mapping(row.get("extra")), log.mapping(call.get("extra"))
+        metadata = log.mapping(extra.get("metadata")) or log.mapping(row.get("metadata"))
+        said = {**metadata, **log.mapping(called.get("metadata"))}
         settings = {k.removeprefix("ls_"): v for k, v in said.items() if k in ("ls_temperature", "ls_max_tokens")}
         yield _sample(
             row,
-            item=pick(row, "reference_example_id", "example_id"),
-            model=pick(said, "ls_model_name", "model", "models") or pick(row, "session_name", "model"),
-            settings={**settings, **mapping(called.get("invocation_params"))},
+            item=log.pick(row, "reference_example_id", "example_id"),
+            model=log.pick(said, "ls_model_name", "model", "models") or log.pick(row, "session_name", "model"),
+            settings={**settings, **log.mapping(called.get("invocation_params"))},
             prompt=row.get("inputs"),
             answer=row.get("outputs"),
-            expected=pick(row, "reference", "reference_outputs"),
-            scores={k: count_number(v, reading) for k, v in _feedback(row).items() if k},
+            expected=log.pick(row, "reference", "reference_outputs"),
+            scores={k: log.count_number(v, reading) for k, v in _feedback(row).items() if k},
             usage=tuple(
-                pick(row, name) or _sum(r.get(name) for r in own) for name in ("prompt_tokens", "completion_tokens")
+                log.pick(row, name) or _sum(r.get(name) for r in own) for name in ("prompt_tokens", "completion_tokens")
             ),
-            money=pick(row, "total_cost") or _sum(r.get("total_cost") for r in own),
-            seconds=pick(row, "execution_time", "latency_seconds", "latency") or _took(row),
-            error=pick(row, "error") or ("error" if row.get("status") == "error" else ""),
+            money=log.pick(row, "total_cost") or _sum(r.get("total_cost") for r in own),
+            seconds=log.pick(row, "execution_time", "latency_seconds", "latency") or _took(row),
+            error=log.pick(row, "error") or ("error" if row.get("status") == "error" else ""),
             metadata=metadata,
         )
 
@@ -223,17 +215,17 @@ def read_langsmith(path: Path, reading: Reading) -> Iterator[Sample]:
 def _feedback(row: Mapping[str, Any]) -> dict[str, Any]:
     """Each key's score; its one label where a feedback has no number."""
     feedback = row.get("feedback")
-    out = {str(k): v for k, v in mapping(feedback).items() if not isinstance(v, Mapping | list)}
-    for entry in map(mapping, feedback if isinstance(feedback, list) else []):
-        out[flat_text(entry.get("key"))] = pick(entry, "score", "value")
-    for name, stats in mapping(row.get("feedback_stats")).items():
-        labels = list(mapping(mapping(stats).get("values")))
-        average = mapping(stats).get("avg")
+    out = {str(k): v for k, v in log.mapping(feedback).items() if not isinstance(v, Mapping | list)}
+    for entry in map(log.mapping, feedback if isinstance(feedback, list) else []):
+        out[log.flat_text(entry.get("key"))] = log.pick(entry, "score", "value")
+    for name, stats in log.mapping(row.get("feedback_stats")).items():
+        labels = list(log.mapping(log.mapping(stats).get("values")))
+        average = log.mapping(stats).get("avg")
         out.setdefault(str(name), labels[0] if average is None and len(labels) == 1 else average)
     return out
 
 
-def read_braintrust(path: Path, reading: Reading) -> Iterator[Sample]:
+def read_braintrust(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """Rows of an experiment: root spans with `scores` between 0 and 1; tokens and model stand in their llm spans."""
     roots: list[dict[str, Any]] = []
     spans: dict[str, list[Mapping[str, Any]]] = {}
@@ -241,27 +233,29 @@ def read_braintrust(path: Path, reading: Reading) -> Iterator[Sample]:
         inner = row.get("span_parents") and row.get("span_id") != row.get("root_span_id")
         if inner or _no(row.get("is_root")):
             reading.unread["span: a step inside another"] += 1
-            spans.setdefault(flat_text(row.get("root_span_id")), []).append(row)
+            spans.setdefault(log.flat_text(row.get("root_span_id")), []).append(row)
         else:
             roots.append(row)
     for row in roots:
-        calls = _llm_spans(spans.get(flat_text(row.get("root_span_id")), []))
-        metadata, metrics = mapping(row.get("metadata")), mapping(row.get("metrics"))
-        said = {**(mapping(calls[-1].get("metadata")) if calls else {}), **metadata}
+        calls = _llm_spans(spans.get(log.flat_text(row.get("root_span_id")), []))
+        metadata, metrics = log.mapping(row.get("metadata")), log.mapping(row.get("metrics"))
+        said = {**(log.mapping(calls[-1].get("metadata")) if calls else {}), **metadata}
         start, end = _figure(metrics.get("start")), _figure(metrics.get("end"))
         used = {
-            name: pick(metrics, name) or _sum(mapping(s.get("metrics")).get(name) for s in calls)
+            name: log.pick(metrics, name) or _sum(log.mapping(s.get("metrics")).get(name) for s in calls)
             for name in ("prompt_tokens", "completion_tokens", "estimated_cost")
         }
         yield _sample(
             row,
-            item=pick(mapping(row.get("origin")), "id") or pick(row, "dataset_record_id") or pick(metadata, "item_id"),
-            model=pick(said, "model") or pick(row, "experiment_name", "experiment_id"),
+            item=log.pick(log.mapping(row.get("origin")), "id")
+            or log.pick(row, "dataset_record_id")
+            or log.pick(metadata, "item_id"),
+            model=log.pick(said, "model") or log.pick(row, "experiment_name", "experiment_id"),
             settings={k: v for k, v in said.items() if k in ("temperature", "max_tokens", "prompt")},
             prompt=row.get("input"),
             answer=row.get("output"),
             expected=row.get("expected"),
-            scores={str(k): count_number(v, reading) for k, v in mapping(row.get("scores")).items()},
+            scores={str(k): log.count_number(v, reading) for k, v in log.mapping(row.get("scores")).items()},
             usage=(used["prompt_tokens"], used["completion_tokens"]),
             money=used["estimated_cost"],
             seconds=metrics.get("duration") if start is None or end is None else end - start,
@@ -272,11 +266,13 @@ def read_braintrust(path: Path, reading: Reading) -> Iterator[Sample]:
 
 def _llm_spans(spans: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The model calls of a trace, without those of its scorers."""
-    kinds = {flat_text(s.get("span_id")): mapping(s.get("span_attributes")).get("type") for s in spans}
-    parents = {flat_text(s.get("span_id")): flat_text((_items(s.get("span_parents")) or [""])[0]) for s in spans}
+    kinds = {log.flat_text(s.get("span_id")): log.mapping(s.get("span_attributes")).get("type") for s in spans}
+    parents = {
+        log.flat_text(s.get("span_id")): log.flat_text((_items(s.get("span_parents")) or [""])[0]) for s in spans
+    }
     judges = {name for name, kind in kinds.items() if kind == "score"}
-    own = [s for s in spans if not _beneath(flat_text(s.get("span_id")), parents, judges)]
-    return [s for s in own if kinds[flat_text(s.get("span_id"))] == "llm"]
+    own = [s for s in spans if not _beneath(log.flat_text(s.get("span_id")), parents, judges)]
+    return [s for s in own if kinds[log.flat_text(s.get("span_id"))] == "llm"]
 
 
 def _beneath(name: str, parents: Mapping[str, str], marks: set[str]) -> bool:
@@ -288,7 +284,7 @@ def _beneath(name: str, parents: Mapping[str, str], marks: set[str]) -> bool:
     return bool(name) and name in marks
 
 
-def _records(path: Path, reading: Reading, *, packed: bool = False) -> Iterator[Mapping[str, Any]]:
+def _records(path: Path, reading: log.Reading, *, packed: bool = False) -> Iterator[Mapping[str, Any]]:
     """JSON records (perhaps a page of them, as the interfaces answer), or the rows of a table.
 
     A table's cells that hold JSON are opened, and so are the texts of JSON records where a service packs them.
@@ -300,7 +296,7 @@ def _records(path: Path, reading: Reading, *, packed: bool = False) -> Iterator[
         return
     for row in json_rows(path, reading):
         page = next((row[k] for k in PAGES if isinstance(row.get(k), list)), None)
-        for part in [row] if page is None or row.keys() & {"input", "inputs"} else map(mapping, page):
+        for part in [row] if page is None or row.keys() & {"input", "inputs"} else map(log.mapping, page):
             yield {k: _cell(v) for k, v in part.items()} if packed else part
 
 
@@ -331,9 +327,9 @@ def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _object(value: object) -> Mapping[str, Any]:
     """An object, also where Parquet keeps it as a list of keys and values."""
-    if isinstance(value, list) and value and all(mapping(v).keys() == {"key", "value"} for v in value):
+    if isinstance(value, list) and value and all(log.mapping(v).keys() == {"key", "value"} for v in value):
         return {str(v["key"]): v["value"] for v in value}
-    return mapping(value)
+    return log.mapping(value)
 
 
 def _is_scores(value: object) -> bool:
@@ -355,7 +351,7 @@ def _no(value: object) -> bool:
 def _figure(value: object) -> float | None:
     """A number, also where it is written as text (decimals in JSON, anything in CSV)."""
     try:
-        return real(float(value) if isinstance(value, str) else value)
+        return log.real(float(value) if isinstance(value, str) else value)
     except ValueError:
         return None
 
@@ -365,9 +361,9 @@ def _sum(values: Iterable[object]) -> float | None:
     return sum(found) if found else None
 
 
-def _mean(values: Sequence[object], reading: Reading) -> float | None:
+def _mean(values: Sequence[object], reading: log.Reading) -> float | None:
     """The mean of the scores of one name; None if none is a number."""
-    found = [v for value in values if (v := count_number(value, reading)) is not None]
+    found = [v for value in values if (v := log.count_number(value, reading)) is not None]
     return sum(found) / len(found) if found else None
 
 
@@ -396,24 +392,24 @@ def _sample(
     seconds: Any,
     error: Any,
     metadata: Mapping[str, Any],
-) -> Sample:
+) -> log.Sample:
     """The three services' common part. Without a dataset's item, the question itself is the item's name."""
     asked = _said(prompt)
     wanted = _said(expected)
-    kept = {str(k): flat_text(v)[:200] for k, v in settings.items() if isinstance(v, str | int | float)}
-    return Sample(
-        item=flat_text(item) or asked[:120] or flat_text(row.get("id")),
-        setup=Setup(flat_text(model) or "unknown model", tuple((k, v) for k, v in kept.items() if v)),
+    kept = {str(k): log.flat_text(v)[:200] for k, v in settings.items() if isinstance(v, str | int | float)}
+    return log.Sample(
+        item=log.flat_text(item) or asked[:120] or log.flat_text(row.get("id")),
+        setup=log.Setup(log.flat_text(model) or "unknown model", tuple((k, v) for k, v in kept.items() if v)),
         prompt=asked,
         references=(wanted,) if wanted else (),
-        domain=flat_text(pick(metadata, *DOMAIN_KEYS)),
+        domain=log.flat_text(log.pick(metadata, *log.DOMAIN_KEYS)),
         answer=_said(answer),
         scores=scores,
-        tokens_in=whole(_figure(usage[0])),
-        tokens_out=whole(_figure(usage[1])),
+        tokens_in=log.whole(_figure(usage[0])),
+        tokens_out=log.whole(_figure(usage[1])),
         money_usd=_figure(money),
         latency_s=_figure(seconds),
-        error=flat_text(error) or (json.dumps(error, ensure_ascii=False, default=str) if error else ""),
+        error=log.flat_text(error) or (json.dumps(error, ensure_ascii=False, default=str) if error else ""),
     )
 
 
@@ -421,13 +417,15 @@ def _said(value: Any) -> str:
     """What was asked or answered: text, the messages of a chat, or the one text in an object."""
     if isinstance(value, Mapping):
         if isinstance(value.get("messages"), list):
-            return messages_text(value["messages"])[1]
-        named = pick(value, "question", "input", "query", "prompt", "answer", "output", "content", "text", "expected")
+            return log.messages_text(value["messages"])[1]
+        named = log.pick(
+            value, "question", "input", "query", "prompt", "answer", "output", "content", "text", "expected"
+        )
         if named is not None:
             return _said(named)
         if len(value) == 1:
             return _said(next(iter(value.values())))
         return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
     if isinstance(value, list):
-        return messages_text(value)[1]
-    return flat_text(value)
+        return log.messages_text(value)[1]
+    return log.flat_text(value)

@@ -5,36 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from richter import stats
 from richter.errors import InputError
 from richter.judge._rubric import check_mechanism, check_severity, snap
 from richter.records import Rating, Result
-from richter.stats import (
-    ICC,
-    Alpha,
-    Corrected,
-    EffectiveJudges,
-    Kappa,
-    LeaveOneOut,
-    Leniency,
-    Missingness,
-    Screening,
-    Share,
-    effective_judges,
-    fleiss_kappa,
-    icc,
-    krippendorff_alpha,
-    leave_one_judge_out,
-    leniency,
-    missingness,
-    overcall_rate,
-    ppi_difference,
-    ppi_mean,
-    ppi_rates,
-    screen,
-    weighted_kappa,
-)
+from richter.stats import Bools, Floats, icc, leniency
 
 __all__ = [
     "Agreement",
@@ -83,18 +59,18 @@ class Tabulated:
     kind: str
     keys: tuple[Key, ...]
     raters: tuple[str, ...]
-    values: NDArray[np.float64]
-    failed: NDArray[np.bool_]
+    values: Floats
+    failed: Bools
     twice: int = 0
     moved: int = 0
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """Each answer's mean over those who rated it; NaN where nobody did."""
         seen = ~np.isnan(self.values)
         count = seen.sum(axis=1)
         total = np.where(seen, self.values, 0.0).sum(axis=1)
-        mean: NDArray[np.float64] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        mean: Floats = np.where(count > 0, total / np.maximum(count, 1), np.nan)
         return mean
 
 
@@ -145,14 +121,14 @@ class Agreement(Result):
     n_ratings: int
     twice: int
     moved: int
-    icc: ICC | Undefined
-    alpha: Alpha | Undefined
-    fleiss: Kappa | Undefined
-    kappa_linear: dict[str, Kappa | Undefined]
-    kappa_quadratic: dict[str, Kappa | Undefined]
+    icc: stats.ICC | Undefined
+    alpha: stats.Alpha | Undefined
+    fleiss: stats.Kappa | Undefined
+    kappa_linear: dict[str, stats.Kappa | Undefined]
+    kappa_quadratic: dict[str, stats.Kappa | Undefined]
 
 
-def agreement(table: Tabulated, rows: NDArray[np.bool_] | None = None, *, rng: np.random.Generator) -> Agreement:
+def agreement(table: Tabulated, rows: Bools | None = None, *, rng: np.random.Generator) -> Agreement:
     """Agreement within one kind, on all answers or on some `rows`.
 
     Where every rater rated the same answers (crossed) the raters are the columns. Where answers were dealt out among
@@ -173,9 +149,9 @@ def agreement(table: Tabulated, rows: NDArray[np.bool_] | None = None, *, rng: n
         names = tuple(f"rating {k + 1}" for k in range(each))
     pairs = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
 
-    def kappas(weights: Literal["linear", "quadratic"]) -> dict[str, Kappa | Undefined]:
+    def kappas(weights: Literal["linear", "quadratic"]) -> dict[str, stats.Kappa | Undefined]:
         return {
-            f"{names[i]} / {names[j]}": _try(weighted_kappa, columns[:, i], columns[:, j], weights=weights)
+            f"{names[i]} / {names[j]}": _try(stats.weighted_kappa, columns[:, i], columns[:, j], weights=weights)
             for i, j in pairs
         }
 
@@ -190,14 +166,14 @@ def agreement(table: Tabulated, rows: NDArray[np.bool_] | None = None, *, rng: n
         twice=table.twice,
         moved=table.moved,
         icc=_try(icc, columns),
-        alpha=_try(krippendorff_alpha, values, rng=rng),
-        fleiss=_try(fleiss_kappa, columns),
+        alpha=_try(stats.krippendorff_alpha, values, rng=rng),
+        fleiss=_try(stats.fleiss_kappa, columns),
         kappa_linear=kappas("linear"),
         kappa_quadratic=kappas("quadratic"),
     )
 
 
-def _in_turn(values: NDArray[np.float64], each: int) -> NDArray[np.float64]:
+def _in_turn(values: Floats, each: int) -> Floats:
     """All `each` ratings of every row; which rater's comes first turns from answer to answer, as when dealt."""
     order = np.argsort(np.isnan(values), axis=1, kind="stable")[:, :each]
     columns = np.take_along_axis(values, order, axis=1)
@@ -217,14 +193,14 @@ class JudgeReport(Result):
     reference: str
     judges: tuple[str, ...]
     n_both: int
-    screening: dict[str, Screening | Undefined]  # per judge, and "panel" for their mean
-    overcall: dict[str, Share | Undefined]
-    overcall_by_condition: dict[str, Share | Undefined]
-    effective: EffectiveJudges | Undefined
-    leniency: Leniency | Undefined
-    leave_one_out: tuple[LeaveOneOut, ...] | Undefined
-    missing: dict[str, Share]
-    missing_test: Missingness | Undefined
+    screening: dict[str, stats.Screening | Undefined]  # per judge, and "panel" for their mean
+    overcall: dict[str, stats.Share | Undefined]
+    overcall_by_condition: dict[str, stats.Share | Undefined]
+    effective: stats.EffectiveJudges | Undefined
+    leniency: stats.Leniency | Undefined
+    leave_one_out: tuple[stats.LeaveOneOut, ...] | Undefined
+    missing: dict[str, stats.Share]
+    missing_test: stats.Missingness | Undefined
     weighted: bool
 
 
@@ -249,11 +225,11 @@ def judge_report(
     asked = {c: int((judges.failed | ~np.isnan(judges.values))[of == c].sum()) for c in conditions}
     lost = {c: int(judges.failed[of == c].sum()) for c in conditions}
 
-    def overcalled(column: NDArray[np.float64], rows: NDArray[np.bool_] | None = None) -> Share | Undefined:
+    def overcalled(column: Floats, rows: Bools | None = None) -> stats.Share | Undefined:
         if reference is None:
             return none
         here = slice(None) if rows is None else rows
-        return _try(overcall_rate, column[here], truth[here], strata=None if group is None else group[here])
+        return _try(stats.overcall_rate, column[here], truth[here], strata=None if group is None else group[here])
 
     snapped = snap(judges.mean)
     group = None if strata is None else np.array([strata.get(key, "") for key in judges.keys])
@@ -263,17 +239,17 @@ def judge_report(
         judges=judges.raters,
         n_both=int(both.sum()),
         screening={
-            name: none if reference is None else _try(screen, column, truth, strata=group)
+            name: none if reference is None else _try(stats.screen, column, truth, strata=group)
             for name, column in columns.items()
         },
         overcall={name: overcalled(snapped if name == "panel" else column) for name, column in columns.items()},
         overcall_by_condition={c: overcalled(snapped, of == c) for c in conditions},
-        effective=none if reference is None else _try(effective_judges, judges.values, truth, rng=rng),
+        effective=none if reference is None else _try(stats.effective_judges, judges.values, truth, rng=rng),
         leniency=_try(leniency, judges.values),
-        leave_one_out=_try(leave_one_judge_out, judges.values),
-        missing={c: Share.of(lost[c], asked[c]) for c in conditions},
+        leave_one_out=_try(stats.leave_one_judge_out, judges.values),
+        missing={c: stats.Share.of(lost[c], asked[c]) for c in conditions},
         missing_test=(
-            _try(missingness, list(lost.values()), list(asked.values()), rng=rng)
+            _try(stats.missingness, list(lost.values()), list(asked.values()), rng=rng)
             if len(conditions) > 1
             else Undefined(why="One condition only: nothing to compare.")
         ),
@@ -288,8 +264,8 @@ class Correction(Result):
     condition: str
     n: int
     n_labelled: int
-    mean_severity: Corrected | Undefined
-    rates: dict[float, Corrected] | Undefined  # P(severity >= s); at 0.5 the error rate
+    mean_severity: stats.Corrected | Undefined
+    rates: dict[float, stats.Corrected] | Undefined  # P(severity >= s); at 0.5 the error rate
 
 
 def corrections(
@@ -322,8 +298,8 @@ def corrections(
                 condition=condition,
                 n=len(mine),
                 n_labelled=int((~np.isnan(y)).sum()),
-                mean_severity=_try(ppi_mean, y, f, strata=g),
-                rates=_try(ppi_rates, y, f, thresholds=thresholds, strata=g),
+                mean_severity=_try(stats.ppi_mean, y, f, strata=g),
+                rates=_try(stats.ppi_rates, y, f, thresholds=thresholds, strata=g),
             )
         )
     for i, first in enumerate(conditions):
@@ -339,8 +315,8 @@ def corrections(
             sides = (label[a], score[a]), (label[b], score[b])
             drawn = None if group is None else (group[a], group[b])
 
-            def difference(threshold: float | None, sides: Any = sides, drawn: Any = drawn) -> Corrected:
-                return ppi_difference(*sides, threshold=threshold, strata=drawn)
+            def difference(threshold: float | None, sides: Any = sides, drawn: Any = drawn) -> stats.Corrected:
+                return stats.ppi_difference(*sides, threshold=threshold, strata=drawn)
 
             found.append(
                 Correction(

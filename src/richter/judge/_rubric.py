@@ -4,12 +4,13 @@ import dataclasses
 import functools
 import tomllib
 from importlib import resources
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError
+from richter.records import Result
+from richter.stats import Floats
 
 __all__ = ["GRID", "Rubric", "check_mechanism", "check_severity", "rubric", "snap"]
 
@@ -45,7 +46,7 @@ class Mechanism:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Rubric:
+class Rubric(Result):
     """Nine levels from 0.0 to 4.0 and six mechanisms. The version is part of what a judge was told."""
 
     version: int
@@ -56,10 +57,6 @@ class Rubric:
     def mechanism_names(self) -> tuple[str, ...]:
         """The names a rating may carry."""
         return tuple(m.name for m in self.mechanisms)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return dataclasses.asdict(self)
 
 
 @functools.cache
@@ -95,9 +92,9 @@ def check_mechanism(name: str, *, where: str = "") -> str:
     return name
 
 
-def snap(scores: ArrayLike) -> NDArray[np.float64]:
+def snap(scores: ArrayLike) -> Floats:
     """Means of several judges back on the scale: halves of a step go down, but a positive score never becomes 0."""
     values = np.asarray(scores, dtype=np.float64)
     nearest = np.ceil(values * 2 - 0.5) / 2
-    snapped: NDArray[np.float64] = np.where(values > 0, np.maximum(nearest, 0.5), nearest)
+    snapped: Floats = np.where(values > 0, np.maximum(nearest, 0.5), nearest)
     return snapped

@@ -12,6 +12,7 @@ from typing import Any
 
 from richter.audit import measure_run
 from richter.errors import MissingPart
+from richter.records import Result
 from richter.report import write_report
 from richter.store import RunLike
 from richter.tables import Tables
@@ -23,22 +24,13 @@ _NUMBERS = {"how_often": "error_rate", "how_badly": "catastrophic_rate", "knows"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Tracked:
+class Tracked(Result):
     """Where a run's results went: the tracker's own id of them, and what was logged."""
 
     tracker: str
     id: str
     metrics: Mapping[str, float]
     artifacts: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "tracker": self.tracker,
-            "id": self.id,
-            "metrics": dict(self.metrics),
-            "artifacts": list(self.artifacts),
-        }
 
 
 def metrics_of(document: Mapping[str, Any]) -> dict[str, float]:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from richter.severity._requirement import *
     from richter.severity._robustness import *
     from richter.severity._scaling import *
-    from richter.severity._scores import *
     from richter.severity._sensitivity import *
     from richter.severity._study import *
     from richter.severity._tail_summaries import *

@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.errors import InputError
 from richter.severity._b_value import DEFAULT, BValue, Recipe, fit_rows
 from richter.severity._discriminate import Unestimated, estimate_all
 from richter.severity._domains import domain_variation
+from richter.severity._grid import Scores
 from richter.severity._information import conditional_information, resolution_bound
 from richter.severity._judge_noise import (
     counts_without_judge,
@@ -31,10 +31,9 @@ from richter.severity._robustness import (
     leave_one_domain_out,
 )
 from richter.severity._scaling import correlate_ranks, estimate_scaling
-from richter.severity._scores import Scores
 from richter.severity._sensitivity import coarsen_scale, correct_overcalls, subsample_stability, vary_m_min
 from richter.severity._tail_summaries import catastrophe_tests, summarise_tails
-from richter.stats import Mapper
+from richter.stats import Floats, Mapper
 
 __all__ = ["Labelled", "Skipped", "run_analyses"]
 
@@ -90,7 +89,7 @@ def run_analyses(
             out[threshold] = {"count": count, "conditions": names, "scaling": _attempt(partial(trend, kept))}
         return out
 
-    def trend(kept: NDArray[np.float64]) -> Any:
+    def trend(kept: Floats) -> Any:
         _need(active_params, "a conditions table with active_params")
         found = estimate_scaling(scores, kept, **{**options, "n_resamples": 200})
         return {
@@ -161,7 +160,7 @@ def run_analyses(
     return {name: _attempt(analysis) for name, analysis in table.items() if only is None or name in only}
 
 
-def _slopes(counts: NDArray[np.float64], recipe: Recipe) -> NDArray[np.float64]:
+def _slopes(counts: Floats, recipe: Recipe) -> Floats:
     return fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
 
 

@@ -5,13 +5,13 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
-from richter.stats import wilson
+from richter.stats import Floats, Ints, wilson
 
 __all__ = ["DEFAULT", "PAPER", "PLANNED", "TOP_DOWN", "BValue", "Recipe", "b_from_counts", "estimate_b", "fit_rows"]
 
@@ -141,7 +141,7 @@ def estimate_b(
     return b_from_counts(count_levels(severity), recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
 
 
-def fit_rows(rows: NDArray[np.float64], recipe: Recipe) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def fit_rows(rows: Floats, recipe: Recipe) -> tuple[Floats, Ints]:
     """b and the index of m_min for each row of positive counts; NaN and -1 where the recipe has no tail to use."""
     code = CODES[recipe.estimator]
     if recipe.m_min == "ks":
@@ -157,7 +157,7 @@ def fit_rows(rows: NDArray[np.float64], recipe: Recipe) -> tuple[NDArray[np.floa
     return log_q * PER_STEP, chosen
 
 
-def law_on_grid(log_q: float, start: int, *, code: int, last: int = 7) -> NDArray[np.float64]:
+def law_on_grid(log_q: float, start: int, *, code: int, last: int = 7) -> Floats:
     """The fitted law's probability of each of the eight positive levels, 0 below index `start`."""
     steps = np.arange(last - start + 1)
     weights = np.exp(log_q * (steps if log_q <= 0 else steps - steps[-1]))
@@ -171,12 +171,7 @@ def law_on_grid(log_q: float, start: int, *, code: int, last: int = 7) -> NDArra
 
 
 def b_from_counts(
-    counts: NDArray[np.int64],
-    *,
-    recipe: Recipe = DEFAULT,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    rng: np.random.Generator,
+    counts: Ints, *, recipe: Recipe = DEFAULT, n_resamples: int = 2000, level: float = 0.95, rng: np.random.Generator
 ) -> BValue:
     """`estimate_b` from the counts at the nine levels."""
     n, positive = int(counts.sum()), counts[1:].astype(np.float64)
@@ -230,14 +225,7 @@ def adequate_from(tolerance: float) -> int:
 
 
 def misfit(
-    positive: NDArray[np.float64],
-    start: int,
-    b: float,
-    drawn: NDArray[np.float64],
-    log_q: NDArray[np.float64],
-    *,
-    level: float,
-    code: int,
+    positive: Floats, start: int, b: float, drawn: Floats, log_q: Floats, *, level: float, code: int
 ) -> tuple[float, float]:
     """The largest gap between the distribution functions of errors and law from `start` up, and its upper limit.
 
@@ -254,7 +242,7 @@ def misfit(
     return gap, min(gap + float(largest), 1.0)
 
 
-def _gaps(tails: NDArray[np.float64], log_q: NDArray[np.float64], code: int) -> NDArray[np.float64]:
+def _gaps(tails: Floats, log_q: Floats, code: int) -> Floats:
     """Distribution function of each tail minus its law's, below the top level, at which both are 1."""
     steps = np.arange(tails.shape[1])
     weights = np.exp(log_q[:, None] * steps - np.maximum(log_q, 0)[:, None] * steps[-1])
@@ -263,16 +251,16 @@ def _gaps(tails: NDArray[np.float64], log_q: NDArray[np.float64], code: int) -> 
     else:
         law = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
     seen = np.cumsum(tails, axis=1) / tails.sum(axis=1, keepdims=True)
-    gaps: NDArray[np.float64] = (seen - law)[:, :-1]
+    gaps: Floats = (seen - law)[:, :-1]
     return gaps
 
 
-def _point(positive: NDArray[np.float64], start: int, code: int) -> float:
+def _point(positive: Floats, start: int, code: int) -> float:
     log_q, _ = fit_fixed(positive[None, :], start, code)
     return float(log_q[0] * PER_STEP)
 
 
-def _percentiles(values: NDArray[np.float64], level: float) -> tuple[float, float]:
+def _percentiles(values: Floats, level: float) -> tuple[float, float]:
     """Percentile limits; where resamples are infinite no interpolation between them and finite ones."""
     tails = [(1 - level) / 2, (1 + level) / 2]
     finite = np.isfinite(values).all()
@@ -285,7 +273,7 @@ def _method(recipe: Recipe) -> str:
     return "bootstrap percentile" + (", m_min reselected" if chosen and recipe.reselect else "")
 
 
-def _check_enough(counts: NDArray[np.int64], recipe: Recipe) -> None:
+def _check_enough(counts: Ints, recipe: Recipe) -> None:
     n, errors = int(counts.sum()), int(counts[1:].sum())
     needed = CLAUSET_EVENTS if recipe.m_min == "clauset" else recipe.min_events
     if errors < needed:
@@ -306,7 +294,7 @@ def _check_enough(counts: NDArray[np.int64], recipe: Recipe) -> None:
         )
 
 
-def _refuse(counts: NDArray[np.int64], recipe: Recipe) -> None:
+def _refuse(counts: Ints, recipe: Recipe) -> None:
     errors = int(counts[1:].sum())
     if not isinstance(recipe.m_min, str):
         above = int(counts[level_index(recipe.m_min) :].sum())

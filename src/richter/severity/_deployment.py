@@ -5,12 +5,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError
 from richter.records import Interval, Shown
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
-from richter.stats import clopper_pearson, weighted_rate, wilson
+from richter.stats import Bools, Floats, clopper_pearson, weighted_rate, wilson
 
 __all__ = [
     "DeploymentRow",
@@ -149,7 +149,7 @@ def _plain_row(k: int, count: int, n: int, level: float) -> DeploymentRow:
     )
 
 
-def traffic_weights(traffic: Traffic, rated: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float, tuple[str, ...]]:
+def traffic_weights(traffic: Traffic, rated: Bools) -> tuple[Floats, float, tuple[str, ...]]:
     """Each item's weight (they sum to 1 over the covered traffic), the uncovered share, and which strata it is."""
     shares = np.array(list(traffic.shares.values()), dtype=np.float64)
     if len(shares) == 0 or not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:

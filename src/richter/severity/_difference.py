@@ -14,10 +14,9 @@ from richter.severity._b_value import DEFAULT, PER_STEP, Recipe, fit_rows
 from richter.severity._given_error import Paired, linearised, paired
 from richter.severity._grid import POSITIVE, level_index, snap
 from richter.severity._kernels import CODES, fit_from
+from richter.stats import Floats, Ints
 
 __all__ = ["BDifference", "compare_b"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +137,7 @@ def _resampled(
     return BDifference(evidence=evidence, m_min=float(POSITIVE[k]), n_above=above)
 
 
-def _common(rows: list[Floats], recipe: Recipe) -> tuple[Floats, NDArray[np.int64]]:
+def _common(rows: list[Floats], recipe: Recipe) -> tuple[Floats, Ints]:
     """Both slopes at the higher of the two m_min that the recipe chooses, row by row."""
     chosen = [fit_rows(np.ascontiguousarray(r), recipe)[1] for r in rows]
     start = np.where(np.minimum(*chosen) < 0, -1, np.maximum(*chosen))

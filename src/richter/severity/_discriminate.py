@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.claims import METRICS, Evidence, JointTests, Metric, Question, decide, joint_law, p_value
 from richter.errors import InputError, TooFewErrors
@@ -20,7 +20,7 @@ from richter.severity._given_error import graver_error, influences, severe_rate,
 from richter.severity._grid import POSITIVE, TOP, snap
 from richter.severity._recount import Slopes, count_disjoint, slopes
 from richter.severity._true_severity import TrueSeverity, true_difference
-from richter.stats import Mapper, benjamini_hochberg, in_threads
+from richter.stats import Floats, Ints, Mapper, benjamini_hochberg, in_threads
 
 __all__ = ["EQUAL_RATES", "MEASURES", "Discrimination", "PairCounts", "Unestimated", "discriminate", "estimate_all"]
 
@@ -119,7 +119,7 @@ class Discrimination(Shown):
 
 
 def estimate_all(
-    counts: Mapping[str, NDArray[np.int64]],
+    counts: Mapping[str, Ints],
     *,
     recipe: Recipe = DEFAULT,
     n_resamples: int = 2000,
@@ -313,7 +313,7 @@ def _adequacy(
 
 
 def _test(
-    columns: Mapping[str, NDArray[np.float64]],
+    columns: Mapping[str, Floats],
     groups: ArrayLike | None,
     fits: Mapping[str, BValue | Unestimated],
     adequacy: Mapping[tuple[str, float], BValue | None],
@@ -349,7 +349,7 @@ def _test(
 
 def _slopes(
     names: tuple[str, str],
-    columns: Mapping[str, NDArray[np.float64]],
+    columns: Mapping[str, Floats],
     groups: ArrayLike | None,
     fits: Mapping[str, BValue | Unestimated],
     adequacy: Mapping[tuple[str, float], BValue | None],
@@ -398,7 +398,7 @@ def _slopes(
 
 def _joint(
     pairs: Sequence[_Pair],
-    columns: Mapping[str, NDArray[np.float64]],
+    columns: Mapping[str, Floats],
     groups: ArrayLike | None,
     primary: str,
     rng: np.random.Generator,

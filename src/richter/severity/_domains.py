@@ -8,8 +8,8 @@ from scipy.stats import friedmanchisquare
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
+from richter.severity._grid import Scores
 from richter.severity._robustness import counts_of
-from richter.severity._scores import Scores
 
 __all__ = ["DomainVariation", "domain_variation"]
 

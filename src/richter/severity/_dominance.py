@@ -4,14 +4,14 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import bdtrc, betaincinv
 
 from richter.claims import Evidence, p_value
 from richter.records import Interval
 from richter.severity._given_error import Paired, paired, severe_rate
 from richter.severity._grid import LEVELS, TOP, snap
-from richter.stats import clopper_pearson
+from richter.stats import Floats, clopper_pearson
 
 __all__ = ["Dominance", "compare_dominance"]
 
@@ -89,7 +89,7 @@ def _on_grid(data: Paired) -> bool:
     return bool(max(np.nanmax(data.first, initial=0.0), np.nanmax(data.second, initial=0.0)) <= TOP)
 
 
-def _levels(data: Paired) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[float, ...]]:
+def _levels(data: Paired) -> tuple[Floats, Floats, tuple[float, ...]]:
     """Both conditions' severities and the levels to test: of the grid, of the scale as it stands, or eighths."""
     both = ~np.isnan(data.first) & ~np.isnan(data.second)
     a, b = data.first, data.second
@@ -102,7 +102,7 @@ def _levels(data: Paired) -> tuple[NDArray[np.float64], NDArray[np.float64], tup
     return a, b, tuple(float(s) for s in levels)
 
 
-def _at(data: Paired, a: NDArray[np.float64], b: NDArray[np.float64], level: float) -> Evidence:
+def _at(data: Paired, a: Floats, b: Floats, level: float) -> Evidence:
     if data.kind == "group":
         return severe_rate(a, b, at=level, groups=data.unit)
     both = ~np.isnan(a) & ~np.isnan(b)

@@ -20,13 +20,14 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import chdtrc, ndtr
 
 from richter.errors import TooFewErrors
 from richter.records import Result
 from richter.severity._b_value import TOLERANCE
 from richter.severity._grid import DELTA, POSITIVE, count_levels
+from richter.stats import Floats, Ints
 
 __all__ = ["FAMILIES", "FamilyComparison", "FamilyFit", "PairTest", "family_probabilities", "fit_families"]
 
@@ -54,13 +55,13 @@ _START = {
     "lognormal": (0.0, 0.5),
 }
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)  # 12 nodes a bin: relative error below 1e-13 on these densities
-_X: NDArray[np.float64] = POSITIVE[:, None] + _NODES * DELTA / 2
+_X: Floats = POSITIVE[:, None] + _NODES * DELTA / 2
 _LOG_X = np.log(_X)
 _SMALLEST_BETA, _SMALLEST_ETA2 = 1e-4, 1e-6
 
 
 @njit(cache=True, nogil=True)
-def _density(family: int, theta: NDArray[np.float64], x: float, log_x: float, gradient: NDArray[np.float64]) -> float:
+def _density(family: int, theta: Floats, x: float, log_x: float, gradient: Floats) -> float:
     """The log-density at x, and its gradient in the parameters."""
     if family == 0:
         gradient[0] = -log_x
@@ -87,15 +88,7 @@ def _density(family: int, theta: NDArray[np.float64], x: float, log_x: float, gr
 
 
 @njit(cache=True, nogil=True)
-def _bins(
-    family: int,
-    theta: NDArray[np.float64],
-    x: NDArray[np.float64],
-    log_x: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    p: NDArray[np.float64],
-    scores: NDArray[np.float64],
-) -> None:
+def _bins(family: int, theta: Floats, x: Floats, log_x: Floats, weights: Floats, p: Floats, scores: Floats) -> None:
     """Fill in each bin's probability and the gradient of its logarithm."""
     size, nodes = x.shape
     logs = np.empty((size, nodes))
@@ -133,7 +126,7 @@ def _bins(
 
 
 @njit(cache=True, nogil=True)
-def _log_likelihood(counts: NDArray[np.float64], p: NDArray[np.float64]) -> float:
+def _log_likelihood(counts: Floats, p: Floats) -> float:
     total = 0.0
     for i in range(len(p)):
         if counts[i] > 0:
@@ -145,15 +138,8 @@ def _log_likelihood(counts: NDArray[np.float64], p: NDArray[np.float64]) -> floa
 
 @njit(cache=True, nogil=True)
 def _fit(
-    family: int,
-    size: int,
-    counts: NDArray[np.float64],
-    start: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    x: NDArray[np.float64],
-    log_x: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    family: int, size: int, counts: Floats, start: Floats, lower: Floats, x: Floats, log_x: Floats, weights: Floats
+) -> tuple[Floats, Floats, float]:
     """Maximum likelihood by damped Fisher scoring inside simple lower bounds and |parameter| <= 200."""
     theta = start.copy()
     p = np.empty(len(x))
@@ -212,15 +198,8 @@ def _fit(
 
 @njit(cache=True, nogil=True)
 def _refitted(
-    family: int,
-    size: int,
-    rows: NDArray[np.float64],
-    start: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    x: NDArray[np.float64],
-    log_x: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    family: int, size: int, rows: Floats, start: Floats, lower: Floats, x: Floats, log_x: Floats, weights: Floats
+) -> Floats:
     """The winner's probabilities fitted to each row of counts."""
     out = np.empty((len(rows), rows.shape[1]))
     for r in range(len(rows)):
@@ -229,7 +208,7 @@ def _refitted(
     return out
 
 
-def _arguments(family: str) -> tuple[int, int, NDArray[np.float64]]:
+def _arguments(family: str) -> tuple[int, int, Floats]:
     lower = np.array([-200.0, -200.0])
     if family == "stretched_exponential":
         lower[0] = _SMALLEST_BETA
@@ -238,7 +217,7 @@ def _arguments(family: str) -> tuple[int, int, NDArray[np.float64]]:
     return FAMILIES.index(family), len(_PARAMETERS[family]), lower
 
 
-def family_probabilities(family: str, *parameters: float) -> NDArray[np.float64]:
+def family_probabilities(family: str, *parameters: float) -> Floats:
     """The probability of each of the levels 0.5 .. 4.0 under a family with the given parameters."""
     index, size, _ = _arguments(family)
     theta = np.zeros(2)
@@ -313,7 +292,7 @@ def fit_families(
 
 
 def families_from_counts(
-    counts: NDArray[np.int64], *, n_resamples: int = 500, min_events: int = 30, rng: np.random.Generator
+    counts: Ints, *, n_resamples: int = 500, min_events: int = 30, rng: np.random.Generator
 ) -> FamilyComparison:
     """`fit_families` from the counts at the nine levels."""
     positive = counts[1:].astype(np.float64)
@@ -367,7 +346,7 @@ def families_from_counts(
     )
 
 
-def _named(family: str, theta: NDArray[np.float64]) -> dict[str, float]:
+def _named(family: str, theta: Floats) -> dict[str, float]:
     named = {name: float(theta[i]) for i, name in enumerate(_PARAMETERS[family])}
     if family == "lognormal":
         return {"mu": named["eta1"] / (2 * named["eta2"]), "sigma": math.sqrt(1 / (2 * named["eta2"]))}
@@ -376,7 +355,7 @@ def _named(family: str, theta: NDArray[np.float64]) -> dict[str, float]:
     return named
 
 
-def _compare(a: FamilyFit, b: FamilyFit, counts: NDArray[np.float64]) -> PairTest:
+def _compare(a: FamilyFit, b: FamilyFit, counts: Floats) -> PairTest:
     n = counts.sum()
     seen = counts > 0
     ratio = np.log(np.array(a.probabilities)[seen] / np.array(b.probabilities)[seen])

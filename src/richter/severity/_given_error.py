@@ -19,13 +19,12 @@ from scipy.special import betaincinv, stdtr, stdtrit
 from richter.claims import Evidence, tango
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
-from richter.stats import clopper_pearson
+from richter.stats import Bools, Floats, Indices, clopper_pearson
 
 __all__ = ["graver_error", "influences", "mean_given_error", "severe_rate", "severity_given_error"]
 
 FEW = 20  # below so many counts on either side of a share the normal form claims falsely: 13.5% where 5% is promised
 FEWEST_FREEDOM = 4.0
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +33,10 @@ class Paired:
 
     first: Floats
     second: Floats
-    unit: NDArray[np.intp]
+    unit: Indices
     n_units: int
     kind: Unit
-    kept: NDArray[np.bool_]  # of all items given, those that count
+    kept: Bools  # of all items given, those that count
 
 
 def paired(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None) -> Paired:
@@ -185,7 +184,7 @@ def _no_errors(data: Paired) -> TooFewErrors:
 
 
 def _side(
-    scores: Floats, value: Callable[[Floats], NDArray[Any]], data: Paired, counts: NDArray[np.bool_] | None = None
+    scores: Floats, value: Callable[[Floats], NDArray[Any]], data: Paired, counts: Bools | None = None
 ) -> tuple[float, int, Floats, Floats, tuple[int, int]]:
     """Mean of f over errors (or the answers that count), their number, both per unit, and how many are off the rest."""
     wrong = scores > 0 if counts is None else counts

@@ -1,18 +1,20 @@
 """The severity grid 0, 0.5, .. 4.0: snapping scores to it, and counting."""
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from richter.errors import InputError
+from richter.stats import Bools, Floats, Indices, Ints
 
-__all__ = ["POSITIVE", "count_levels", "rescale", "snap"]
+__all__ = ["POSITIVE", "Scores", "count_levels", "rescale", "snap"]
 
 DELTA = 0.5
 TOP = 4.0
-LEVELS: NDArray[np.float64] = np.arange(9, dtype=np.float64) * DELTA
-POSITIVE: NDArray[np.float64] = LEVELS[1:]
+LEVELS: Floats = np.arange(9, dtype=np.float64) * DELTA
+POSITIVE: Floats = LEVELS[1:]
 
 
 def snap(severity: ArrayLike, *, name: str = "severity") -> NDArray[np.int8]:
@@ -46,20 +48,56 @@ def level_index(level: float) -> int:
     return index
 
 
-def count_levels(severity: ArrayLike) -> NDArray[np.int64]:
+def count_levels(severity: ArrayLike) -> Ints:
     """How many scores fall on each of the nine levels; unrated ones are not counted."""
     index = snap(severity).ravel()
     return np.bincount(index[index >= 0], minlength=9)
 
 
-def count_joint(a: NDArray[np.int8], b: NDArray[np.int8]) -> NDArray[np.int64]:
+def count_joint(a: NDArray[np.int8], b: NDArray[np.int8]) -> Ints:
     """The 9 x 9 table of two conditions' levels (from `snap`) on the items that both have."""
     both = (a >= 0) & (b >= 0)
     return np.bincount(a[both].astype(np.int64) * 9 + b[both], minlength=81).reshape(9, 9)
 
 
-def rescale(low: float, high: float) -> Callable[[ArrayLike], NDArray[np.float64]]:
+def rescale(low: float, high: float) -> Callable[[ArrayLike], Floats]:
     """A map of a scale that runs from `low` (correct) to `high` (worst) onto 0..4; `high` may lie below `low`."""
     if not np.isfinite([low, high]).all() or low == high:
         raise InputError(f"A scale from {low:g} to {high:g} has no length.", remedy="Give LOW:HIGH, LOW is correct.")
     return lambda scores: (np.asarray(scores, dtype=np.float64) - low) * (TOP / (high - low))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """Severities of `items` (rows) under `conditions` (columns), NaN where not rated, with what is known of each.
+
+    `domain`, `tier` and `groups` (codes; items of a group are not independent) are per item; `judges` holds the judges'
+    own scores (judges x items x conditions, NaN where one gave none) and `judge_names` who they were; `length` is the
+    answer's length in any unit.
+    """
+
+    items: tuple[str, ...]
+    conditions: tuple[str, ...]
+    severity: Floats
+    domain: NDArray[np.str_] | None = None
+    tier: Ints | None = None
+    judges: Floats | None = None
+    judge_names: NDArray[np.str_] | None = None
+    length: Floats | None = None
+    groups: Indices | None = None
+
+    def columns(self) -> dict[str, Floats]:
+        """Each condition's severities."""
+        return {name: self.severity[:, i] for i, name in enumerate(self.conditions)}
+
+    def counts(self, keep: Bools | None = None) -> dict[str, Ints]:
+        """Each condition's counts at the nine levels, on the items to keep."""
+        levels = snap(self.severity if keep is None else self.severity[keep])
+        return {name: np.bincount(x[x >= 0], minlength=9) for name, x in zip(self.conditions, levels.T, strict=True)}
+
+    def by_domain(self) -> Iterator[tuple[str, Bools]]:
+        """Each domain with the mask of its items; none where domains are not given."""
+        if self.domain is not None:
+            for name in np.unique(self.domain):
+                if name:
+                    yield str(name), self.domain == name

@@ -4,10 +4,11 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
+from richter.stats import Floats, Ints
 
 __all__ = ["Information", "Resolution", "conditional_information", "resolution_bound"]
 
@@ -65,15 +66,15 @@ def conditional_information(
     )
 
 
-def _bin(values: NDArray[np.float64], n_bins: int) -> NDArray[np.int64]:
+def _bin(values: Floats, n_bins: int) -> Ints:
     """Equal-width bins over each row's own range."""
     low = values.min(axis=-1, keepdims=True)
     width = np.maximum(values.max(axis=-1, keepdims=True) - low, 1e-300)
-    binned: NDArray[np.int64] = np.minimum(((values - low) / width * n_bins).astype(np.int64), n_bins - 1)
+    binned: Ints = np.minimum(((values - low) / width * n_bins).astype(np.int64), n_bins - 1)
     return binned
 
 
-def _conditional_entropy(slopes: NDArray[np.float64], rate: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
+def _conditional_entropy(slopes: Floats, rate: Floats, n_bins: int) -> Floats:
     """H(bin of b | bin of rate) of each row of slopes, in bits."""
     size, n = slopes.shape
     cells = _bin(rate, n_bins)[None, :] * n_bins + _bin(slopes, n_bins)
@@ -81,7 +82,7 @@ def _conditional_entropy(slopes: NDArray[np.float64], rate: NDArray[np.float64],
     joint = np.bincount((cells + offset).ravel(), minlength=size * n_bins**2).reshape(size, n_bins, n_bins) / n
     given = joint.sum(axis=2, keepdims=True)
     ratio = np.divide(joint, given, out=np.ones_like(joint), where=joint > 0)
-    entropy: NDArray[np.float64] = -np.sum(joint * np.log2(ratio), axis=(1, 2))
+    entropy: Floats = -np.sum(joint * np.log2(ratio), axis=(1, 2))
     return entropy
 
 

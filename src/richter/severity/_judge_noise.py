@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe
-from richter.severity._grid import snap
+from richter.severity._grid import Scores, snap
 from richter.severity._recount import Recount, count_disjoint, recount, slopes
 from richter.severity._robustness import counts_of
-from richter.severity._scores import Scores
-from richter.stats import Leniency, Mapper, leniency, run_trials
+from richter.stats import Bools, Floats, Leniency, Mapper, leniency, run_trials
 
 __all__ = [
     "HierarchicalBootstrap",
@@ -87,7 +86,7 @@ class _Panel:
 
     final: NDArray[np.int8]
     pair: NDArray[np.int8]
-    dual: NDArray[np.bool_]
+    dual: Bools
     rule: Mapping[str, float]
     slopes: Mapping[str, Any]
 
@@ -106,7 +105,7 @@ def _disjoint_pairs(panel: _Panel, rng: np.random.Generator) -> int:
     return count_disjoint("", here, **panel.rule).disjoint
 
 
-def _named_judges(scores: Scores) -> tuple[NDArray[np.float64], NDArray[np.str_], list[str]]:
+def _named_judges(scores: Scores) -> tuple[Floats, NDArray[np.str_], list[str]]:
     if scores.judges is None or scores.judge_names is None:
         raise InputError(
             "It is not known which judge gave which score.",
@@ -116,7 +115,7 @@ def _named_judges(scores: Scores) -> tuple[NDArray[np.float64], NDArray[np.str_]
     return scores.judges, scores.judge_names, names
 
 
-def counts_without_judge(scores: Scores) -> dict[str, NDArray[np.float64]]:
+def counts_without_judge(scores: Scores) -> dict[str, Floats]:
     """Counts (conditions x 9) without each judge in turn (appendix H).
 
     An answer that the judge did not score keeps its final score; one that it scored takes the other judges' median, and
@@ -142,7 +141,7 @@ def leave_one_judge_out_counts(scores: Scores, *, recipe: Recipe = DEFAULT, **op
     )
 
 
-def reweighted_counts(scores: Scores) -> NDArray[np.float64]:
+def reweighted_counts(scores: Scores) -> Floats:
     """Counts (conditions x 9) from all single judge scores, each judge weighing alike within a condition.
 
     A condition that was dealt a harsh judge more often then has it no more often than another. Weights are scaled to

@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
+
+from richter.stats import Floats, Ints
 
 AKI, EXACT, TRUNCATED, CENSORED = 0, 1, 2, 3
 CODES = {"aki": AKI, "exact": EXACT, "truncated": TRUNCATED, "censored": CENSORED}
@@ -66,9 +67,7 @@ def _log_q(n: float, total: float, at_top: float, top: int, code: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _distance(
-    counts: NDArray[np.float64], k: int, last: int, n: float, log_q: float, censored: bool, enough: float
-) -> float:
+def _distance(counts: Floats, k: int, last: int, n: float, log_q: float, censored: bool, enough: float) -> float:
     """The largest gap between the sample's and the law's distribution functions on k..last; stops at `enough`."""
     q = math.exp(log_q)
     norm = 0.0
@@ -93,9 +92,7 @@ def _distance(
 
 
 @njit(cache=True, nogil=True)
-def fit_selected(
-    rows: NDArray[np.float64], code: int, min_events: int, min_bins: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+def fit_selected(rows: Floats, code: int, min_events: int, min_bins: int) -> tuple[Floats, Ints, Floats]:
     """For each row the m_min of least KS distance, its ln q and its distance; NaN and -1 where no level qualifies.
 
     A level qualifies below the largest observed one, with `min_events` at or above and `min_bins` levels from it to
@@ -134,9 +131,7 @@ def fit_selected(
 
 
 @njit(cache=True, nogil=True)
-def fit_top_down(
-    rows: NDArray[np.float64], code: int, min_events: int, first: int, most: float
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def fit_top_down(rows: Floats, code: int, min_events: int, first: int, most: float) -> tuple[Floats, Ints]:
     """For each row ln q and the lowest index down to which the law goes on, from index `first` downwards.
 
     The tail at `first` (one level lower, where that holds fewer than `min_events`) is fitted; it predicts the share
@@ -197,7 +192,7 @@ def fit_top_down(
 
 
 @njit(cache=True, nogil=True)
-def fit_fixed(rows: NDArray[np.float64], k: int, code: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def fit_fixed(rows: Floats, k: int, code: int) -> tuple[Floats, Floats]:
     """For each row ln q of the tail from index k and the KS distance there."""
     size, levels = rows.shape
     log_q = np.empty(size)
@@ -219,7 +214,7 @@ def fit_fixed(rows: NDArray[np.float64], k: int, code: int) -> tuple[NDArray[np.
 
 
 @njit(cache=True, nogil=True)
-def fit_from(rows: NDArray[np.float64], start: NDArray[np.int64], code: int) -> NDArray[np.float64]:
+def fit_from(rows: Floats, start: Ints, code: int) -> Floats:
     """For each row ln q of the tail from its own index; NaN where that is -1."""
     size, levels = rows.shape
     log_q = np.full(size, math.nan)

@@ -10,8 +10,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._difference import compare_b
-from richter.severity._grid import POSITIVE, count_levels
-from richter.severity._scores import Scores
+from richter.severity._grid import POSITIVE, Scores, count_levels
 from richter.stats import benjamini_hochberg
 
 __all__ = ["PipelinePair", "pipeline_pairs"]

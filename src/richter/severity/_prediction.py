@@ -4,16 +4,15 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows, law_on_grid
-from richter.severity._grid import DELTA, level_index
+from richter.severity._grid import DELTA, Scores, level_index
 from richter.severity._kernels import CODES
 from richter.severity._robustness import counts_of
 from richter.severity._scaling import RankCorrelation, correlate_ranks
-from richter.severity._scores import Scores
+from richter.stats import Floats
 
 __all__ = ["MicroPrediction", "predict_catastrophes"]
 
@@ -100,15 +99,7 @@ def predict_catastrophes(
     )
 
 
-def _predict(
-    row: NDArray[np.float64],
-    easy: NDArray[np.float64],
-    hard: NDArray[np.float64],
-    b: float,
-    start: int,
-    threshold: int,
-    recipe: Recipe,
-) -> float:
+def _predict(row: Floats, easy: Floats, hard: Floats, b: float, start: int, threshold: int, recipe: Recipe) -> float:
     per_answer = row[start:].sum() / easy.sum()
     if recipe.estimator in ("aki", "exact"):
         share = 10 ** (-b * DELTA * max(threshold - start, 0))

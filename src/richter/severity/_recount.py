@@ -4,10 +4,10 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
+from richter.stats import Floats, Ints
 
 __all__ = ["Recount", "recount"]
 
@@ -27,21 +27,16 @@ class Recount(Result):
 class Slopes:
     """Slopes of many conditions with their percentile intervals; NaN where there is none."""
 
-    b: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    start: NDArray[np.int64]
-    n_above: NDArray[np.float64]
-    error_rate: NDArray[np.float64]
+    b: Floats
+    low: Floats
+    high: Floats
+    start: Ints
+    n_above: Floats
+    error_rate: Floats
 
 
 def slopes(
-    counts: NDArray[np.float64],
-    *,
-    recipe: Recipe = DEFAULT,
-    n_resamples: int = 2000,
-    level: float = 0.95,
-    rng: np.random.Generator,
+    counts: Floats, *, recipe: Recipe = DEFAULT, n_resamples: int = 2000, level: float = 0.95, rng: np.random.Generator
 ) -> Slopes:
     """`b_from_counts` for all rows of counts (conditions x 9) at once, without goodness of fit.
 
@@ -82,7 +77,7 @@ def slopes(
     )
 
 
-def matched_pairs(error_rate: NDArray[np.float64], *, max_error_gap: float = 0.05) -> NDArray[np.int64]:
+def matched_pairs(error_rate: Floats, *, max_error_gap: float = 0.05) -> Ints:
     """The pairs (i < j) whose error rates are less than `max_error_gap` apart, as rows of two indices."""
     i, j = np.triu_indices(len(error_rate), 1)
     near = np.abs(error_rate[i] - error_rate[j]) < max_error_gap
@@ -91,7 +86,7 @@ def matched_pairs(error_rate: NDArray[np.float64], *, max_error_gap: float = 0.0
 
 def recount(
     rule: str,
-    counts: NDArray[np.float64],
+    counts: Floats,
     *,
     recipe: Recipe = DEFAULT,
     max_error_gap: float = 0.05,

@@ -4,20 +4,19 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.errors import InputError
 from richter.severity._b_value import DEFAULT, Recipe
-from richter.severity._grid import POSITIVE, snap
+from richter.severity._grid import POSITIVE, Scores, snap
 from richter.severity._recount import Recount, Slopes, count_disjoint, recount, slopes
-from richter.severity._scores import Scores
+from richter.stats import Bools, Floats
 
 __all__ = ["aggregation_rules", "dual_coverage", "exceedance_sweep", "fixed_m_min", "leave_one_domain_out"]
 
 AGGREGATIONS = ("primary_only", "secondary_only", "max_severity", "min_severity", "mean")
 
 
-def counts_of(severity: NDArray[np.float64]) -> NDArray[np.float64]:
+def counts_of(severity: Floats) -> Floats:
     """Counts at the nine levels, one row per column of an items x conditions table."""
     levels = snap(severity)
     return np.array([np.bincount(x[x >= 0], minlength=9) for x in levels.T], dtype=np.float64).reshape(-1, 9)
@@ -36,12 +35,12 @@ def leave_one_domain_out(scores: Scores, *, recipe: Recipe = DEFAULT, **options:
     )
 
 
-def aggregate_judges(judges: NDArray[np.float64], rule: str) -> NDArray[np.float64]:
+def aggregate_judges(judges: Floats, rule: str) -> Floats:
     """One severity from two judges' scores (2 x ...); in max, min and mean the other's stands where one failed."""
     first, second = judges[:2]
     if rule not in AGGREGATIONS:
         raise InputError(f"The rule {rule!r} is not known.", remedy=f"Use one of {', '.join(AGGREGATIONS)}.")
-    scores: NDArray[np.float64] = {
+    scores: Floats = {
         "primary_only": lambda: first,
         "secondary_only": lambda: second,
         "max_severity": lambda: np.fmax(first, second),
@@ -75,7 +74,7 @@ def dual_coverage(
     return tuple(rows)
 
 
-def _judges(scores: Scores) -> NDArray[np.float64]:
+def _judges(scores: Scores) -> Floats:
     if scores.judges is None:
         raise InputError("The judges' own scores are not given.", remedy="Add the columns judge_1 and judge_2.")
     return scores.judges
@@ -104,7 +103,7 @@ def exceedance_sweep(
     return out
 
 
-def _subset(found: Slopes, kept: NDArray[np.bool_]) -> Slopes:
+def _subset(found: Slopes, kept: Bools) -> Slopes:
     return Slopes(**{field.name: getattr(found, field.name)[kept] for field in dataclasses.fields(found)})
 
 

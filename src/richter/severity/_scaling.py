@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import kendalltau, rankdata, spearmanr
 from scipy.stats import t as student
 
@@ -12,8 +12,9 @@ from richter.errors import TooFewErrors
 from richter.records import Interval, Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._discriminate import m_min_strategies
+from richter.severity._grid import Scores
 from richter.severity._robustness import counts_of
-from richter.severity._scores import Scores
+from richter.stats import Floats
 
 __all__ = ["RankCorrelation", "Scaling", "correlate_ranks", "estimate_scaling", "partial_spearman"]
 
@@ -98,11 +99,11 @@ def correlate_ranks(
     )
 
 
-def _pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+def _pearson(x: Floats, y: Floats) -> float:
     return float(_pearson_rows(x, y[None, :])[0])
 
 
-def _pearson_rows(x: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _pearson_rows(x: Floats, rows: Floats) -> Floats:
     """The correlation of x with each row; NaN for a constant row."""
     a, b = x - x.mean(), rows - rows.mean(axis=1, keepdims=True)
     norm = np.sqrt((a @ a) * np.sum(b * b, axis=1))
@@ -196,12 +197,7 @@ def _verdict(main: RankCorrelation, same_sign: bool) -> str:
 
 
 def _interval(
-    size: NDArray[np.float64],
-    rows: NDArray[np.float64],
-    recipe: Recipe,
-    n_resamples: int,
-    level: float,
-    rng: np.random.Generator,
+    size: Floats, rows: Floats, recipe: Recipe, n_resamples: int, level: float, rng: np.random.Generator
 ) -> Interval:
     errors = rows.sum(axis=1)
     keep = np.isfinite(size) & np.isfinite(fit_rows(rows, recipe)[0])
@@ -215,7 +211,7 @@ def _interval(
 
 
 def _per_tier(
-    scores: Scores, size: NDArray[np.float64], recipe: Recipe, n_permutations: int, rng: np.random.Generator
+    scores: Scores, size: Floats, recipe: Recipe, n_permutations: int, rng: np.random.Generator
 ) -> dict[int, RankCorrelation]:
     """The trend within each tier (table 8); tiers with too few slopes are left out."""
     out = {}

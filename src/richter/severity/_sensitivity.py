@@ -4,17 +4,16 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
 from richter.severity._discriminate import m_min_strategies
-from richter.severity._grid import TOP, snap
+from richter.severity._grid import TOP, Scores, snap
 from richter.severity._kernels import CODES, fit_selected
 from richter.severity._robustness import counts_of
-from richter.severity._scores import Scores
+from richter.stats import Floats
 
 __all__ = [
     "Coarsening",
@@ -70,7 +69,7 @@ def coarsen_scale(scores: Scores, n_levels: int, *, recipe: Recipe = DEFAULT) ->
     )
 
 
-def _agreement(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, int]:
+def _agreement(a: Floats, b: Floats) -> tuple[float, int]:
     keep = np.isfinite(a) & np.isfinite(b)
     n = int(keep.sum())
     if n < 3:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Interval, Refused, Result
@@ -14,10 +13,9 @@ from richter.severity._deployment import DeploymentRow, DeploymentTable, Traffic
 from richter.severity._discriminate import Discrimination, PairCounts, Unestimated, discriminate
 from richter.severity._families import FamilyComparison, families_from_counts
 from richter.severity._given_error import mean_given_error
-from richter.severity._grid import TOP
-from richter.severity._scores import Scores
+from richter.severity._grid import TOP, Scores
 from richter.severity._true_severity import TrueSeverity
-from richter.stats import Mapper, in_threads, wilson
+from richter.stats import Floats, Ints, Mapper, in_threads, wilson
 
 __all__ = ["ConditionSeverity", "SeverityStudy", "study_severity"]
 
@@ -166,9 +164,9 @@ _OTHER_SCALE = (
 
 def _condition(
     name: str,
-    severity: NDArray[np.float64],
+    severity: Floats,
     found: Discrimination,
-    counts: NDArray[np.int64] | None,
+    counts: Ints | None,
     scores: Scores,
     traffic: Traffic | None,
     n_resamples: int,

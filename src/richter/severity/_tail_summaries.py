@@ -4,21 +4,19 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom, fisher_exact, spearmanr
 
 from richter.records import Result
 from richter.severity._b_value import DEFAULT, Recipe, fit_rows
-from richter.severity._grid import POSITIVE, count_joint, level_index, snap
+from richter.severity._grid import POSITIVE, Scores, count_joint, level_index, snap
 from richter.severity._recount import matched_pairs
 from richter.severity._robustness import counts_of
-from richter.severity._scores import Scores
-from richter.stats import benjamini_hochberg
+from richter.stats import Floats, benjamini_hochberg
 
 __all__ = ["CatastropheTests", "TailSummaries", "catastrophe_tests", "summarise_tails", "tail_ratio", "upper_slope"]
 
 
-def upper_slope(counts: NDArray[np.float64]) -> float:
+def upper_slope(counts: Floats) -> float:
     """Minus the least-squares slope of log10(count) on severity over 2.5, 3.0, 3.5, 4.0 (appendix B3).
 
     Levels without an error have no logarithm and are left out; under three levels the slope is undefined (NaN). It
@@ -31,7 +29,7 @@ def upper_slope(counts: NDArray[np.float64]) -> float:
     return -float(np.polyfit(levels[seen], np.log10(upper[seen]), 1)[0])
 
 
-def tail_ratio(counts: NDArray[np.float64]) -> float:
+def tail_ratio(counts: Floats) -> float:
     """P(M >= 3 | M > 0) / P(M >= 1 | M > 0), the tail's mass by counting (section 4.1); NaN with nothing above 0.5."""
     at_one = float(counts[2:].sum())
     return float(counts[6:].sum()) / at_one if at_one > 0 else math.nan

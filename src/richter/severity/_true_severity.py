@@ -20,7 +20,7 @@ from richter.records import Interval, Result, Unit
 from richter.severity._b_value import PER_STEP, PLANNED
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
 from richter.severity._kernels import TRUNCATED, fit_fixed
-from richter.stats import ppi_rate
+from richter.stats import Floats, Indices, Ints, ppi_rate
 
 __all__ = [
     "TrueSeverity",
@@ -34,7 +34,6 @@ __all__ = [
 FEWEST_LABELS = 30
 FEWEST_ABOVE = 30
 FEWEST_ERRORS = 120
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +158,7 @@ def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(drawn / np.maximum(drawn.sum(axis=-1, keepdims=True), 1e-300))
 
 
-def _units(groups: ArrayLike | None, size: int) -> NDArray[np.intp] | None:
+def _units(groups: ArrayLike | None, size: int) -> Indices | None:
     """Each answer's group as a code; None where answers are independent."""
     if groups is None:
         return None
@@ -169,7 +168,7 @@ def _units(groups: ArrayLike | None, size: int) -> NDArray[np.intp] | None:
     return np.unique(codes, return_inverse=True)[1].astype(np.intp)
 
 
-def _drawn(times: NDArray[np.int64], unit: NDArray[np.intp], cell: NDArray[Any], cells: int) -> Floats:
+def _drawn(times: Ints, unit: Indices, cell: NDArray[Any], cells: int) -> Floats:
     """Counts by cell when each group counts as often as it was drawn."""
     size = times.shape[1]
     by_unit = np.bincount(unit * cells + cell, minlength=size * cells).reshape(size, cells).astype(np.float64)
@@ -250,13 +249,13 @@ def rater_errors(ratings: ArrayLike, *, steps: int = 500) -> Floats:
     return _latent(patterns, np.bincount(which), steps=steps)
 
 
-def _patterns(votes: NDArray[np.int64]) -> tuple[Floats, NDArray[np.intp]]:
+def _patterns(votes: Ints) -> tuple[Floats, Indices]:
     """The different rows of answers' votes by level (answers x 9), and which of them each answer has."""
     patterns, which = np.unique(votes, axis=0, return_inverse=True)
     return patterns.astype(float), which.ravel()
 
 
-def _latent(patterns: Floats, times: NDArray[np.int64], *, start: Floats | None = None, steps: int = 500) -> Floats:
+def _latent(patterns: Floats, times: Ints, *, start: Floats | None = None, steps: int = 500) -> Floats:
     """The table of errors behind patterns of votes seen so many times, by expectation-maximisation."""
     patterns, times = patterns[times > 0], times[times > 0]
     distance = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
@@ -321,7 +320,7 @@ def severity_by_ratings(
     return out
 
 
-def _resample(unit: NDArray[np.intp] | None, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _resample(unit: Indices | None, size: int, rng: np.random.Generator) -> Indices:
     """Rows drawn anew, or all rows of groups drawn anew."""
     if unit is None:
         return rng.integers(0, size, size)
@@ -334,7 +333,7 @@ def _summary(
     shares: Floats,
     *,
     n: int,
-    unit: NDArray[np.intp] | None = None,
+    unit: Indices | None = None,
     basis: str,
     m_min: float,
     blocked: str | None,

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.stats._arrays import *
     from richter.stats._bootstrap import *
     from richter.stats._ece import *
-    from richter.stats._ece_bootstrap import *
     from richter.stats._effective_judges import *
     from richter.stats._icc import *
     from richter.stats._kappa import *
@@ -19,6 +19,5 @@ if TYPE_CHECKING:
     from richter.stats._proportion import *
     from richter.stats._screening import *
     from richter.stats._trials import *
-    from richter.stats._weighted_rate import *
 
 lazy(__name__)

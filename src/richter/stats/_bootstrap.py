@@ -4,16 +4,17 @@ import dataclasses
 from collections.abc import Callable
 from typing import Literal
 
+import numba
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from richter.errors import InputError
 from richter.records import Interval, Shown
+from richter.stats._arrays import Floats, Indices
 
 __all__ = ["BootstrapResult", "bootstrap"]
 
-Weighted = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Weighted = Callable[[Floats], Floats]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,7 @@ class BootstrapResult(Shown):
     estimate: float
     standard_error: float
     interval: Interval
-    resampled: NDArray[np.float64]
+    resampled: Floats
     n: int
     n_resamples: int
 
@@ -36,7 +37,7 @@ def bootstrap(
     n_resamples: int = 2000,
     level: float = 0.95,
     method: Literal["percentile", "basic", "bca"] = "percentile",
-    groups: NDArray[np.intp] | None = None,
+    groups: Indices | None = None,
     block: int = 256,
 ) -> BootstrapResult:
     """Bootstrap a statistic of n rows (or of clusters of rows).
@@ -81,13 +82,13 @@ def bootstrap(
 def _bca_probabilities(
     statistic: Weighted,
     estimate: float,
-    values: NDArray[np.float64],
+    values: Floats,
     n: int,
-    groups: NDArray[np.intp] | None,
+    groups: Indices | None,
     units: int,
-    probabilities: NDArray[np.float64],
+    probabilities: Floats,
     block: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Efron's bias-corrected and accelerated levels; the acceleration from the jackknife over units."""
     jack = np.empty(units)
     for start in range(0, units, block):
@@ -101,5 +102,27 @@ def _bca_probabilities(
     below = (np.sum(values < estimate) + 0.5 * np.sum(values == estimate)) / len(values)
     bias = float(ndtri(min(max(below, 0.5 / len(values)), 1 - 0.5 / len(values))))
     z = ndtri(probabilities)
-    adjusted: NDArray[np.float64] = ndtr(bias + (bias + z) / (1 - acceleration * (bias + z)))
+    adjusted: Floats = ndtr(bias + (bias + z) / (1 - acceleration * (bias + z)))
     return adjusted
+
+
+def stream_seed(rng: np.random.Generator) -> np.uint64:
+    """A seed for `index_pair`."""
+    return np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+
+
+@numba.njit(cache=True)
+def index_pair(state: np.uint64, size: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """The next state and two indices below `size`.
+
+    SplitMix64 gives 64 bits a step; each half is scaled to an index by a product and a shift (bias below
+    size / 2^32).
+    """
+    state = state + np.uint64(0x9E3779B97F4A7C15)
+    x = state
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x = x ^ (x >> np.uint64(31))
+    low = ((x & np.uint64(0xFFFFFFFF)) * size) >> np.uint64(32)
+    high = ((x >> np.uint64(32)) * size) >> np.uint64(32)
+    return state, low, high

@@ -3,10 +3,11 @@
 import dataclasses
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
+from richter.stats._arrays import Floats
 from richter.stats._ratings import ratings_table
 
 __all__ = ["EffectiveJudges", "effective_judges"]
@@ -65,13 +66,13 @@ def effective_judges(
     patterns, repeats = np.unique(errors, axis=0, return_counts=True)
     products = (patterns[:, :, None] * patterns[:, None, :]).reshape(len(patterns), -1)
 
-    def effective(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def effective(weights: Floats) -> Floats:
         mean = weights @ patterns / n
         covariance = (weights @ products / n).reshape(-1, k, k) - mean[:, :, None] * mean[:, None, :]
         deviation = np.sqrt(np.maximum(np.einsum("bii->bi", covariance), 0))
         with np.errstate(invalid="ignore", divide="ignore"):
             correlation = covariance / (deviation[:, :, None] * deviation[:, None, :])
-            judges: NDArray[np.float64] = k / (1 + (k - 1) * correlation[:, above[0], above[1]].mean(axis=1))
+            judges: Floats = k / (1 + (k - 1) * correlation[:, above[0], above[1]].mean(axis=1))
         return judges
 
     rng = np.random.default_rng(0) if rng is None else rng

@@ -4,10 +4,11 @@ import dataclasses
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
+from richter.stats._arrays import Floats
 from richter.stats._ratings import level_counts, ratings_table
 
 __all__ = ["Alpha", "krippendorff_alpha"]
@@ -66,7 +67,7 @@ def krippendorff_alpha(
     pairs[:, diagonal, diagonal] -= patterns
     pairs /= (patterns.sum(axis=1) - 1)[:, None, None]
 
-    def alphas(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def alphas(weights: Floats) -> Floats:
         coincidence = (weights @ pairs.reshape(len(patterns), -1)).reshape(len(weights), len(levels), len(levels))
         margin = coincidence.sum(axis=2)
         distance = _squared_distance(metric, levels, margin)
@@ -74,7 +75,7 @@ def krippendorff_alpha(
         seen = np.einsum("bij,bij->b", coincidence, distance)
         chance = np.einsum("bi,bij,bj->b", margin, distance, margin) / (total - 1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            alpha: NDArray[np.float64] = 1 - seen / chance
+            alpha: Floats = 1 - seen / chance
         return alpha
 
     rng = np.random.default_rng(0) if rng is None else rng
@@ -97,12 +98,12 @@ def krippendorff_alpha(
     )
 
 
-def _squared_distance(metric: str, levels: NDArray[np.float64], margin: NDArray[np.float64]) -> NDArray[np.float64]:
+def _squared_distance(metric: str, levels: Floats, margin: Floats) -> Floats:
     if metric == "nominal":
         return np.broadcast_to(1 - np.eye(len(levels)), (len(margin), len(levels), len(levels)))
     if metric == "interval":
         square = (levels[:, None] - levels[None, :]) ** 2
         return np.broadcast_to(square, (len(margin), len(levels), len(levels)))
     middle = np.cumsum(margin, axis=1) - margin / 2  # the mid-rank of a level: distances are its differences
-    square_rank: NDArray[np.float64] = (middle[:, :, None] - middle[:, None, :]) ** 2
+    square_rank: Floats = (middle[:, :, None] - middle[:, None, :]) ** 2
     return square_rank

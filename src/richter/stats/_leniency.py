@@ -3,17 +3,16 @@
 import dataclasses
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import chi2, kruskal
 
 from richter.errors import TooFewErrors
 from richter.records import Interval, Result, Shown
+from richter.stats._arrays import Floats
 from richter.stats._ratings import ratings_table
 
 __all__ = ["JudgeEffect", "LeaveOneOut", "Leniency", "leave_one_judge_out", "leniency"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

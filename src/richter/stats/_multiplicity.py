@@ -1,21 +1,22 @@
 """Corrections for many tests."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError
+from richter.stats._arrays import Floats
 
 __all__ = ["benjamini_hochberg", "holm"]
 
 
-def _p_values(p: ArrayLike) -> NDArray[np.float64]:
+def _p_values(p: ArrayLike) -> Floats:
     values = np.asarray(p, dtype=np.float64)
     if values.ndim != 1 or np.isnan(values).any() or (values < 0).any() or (values > 1).any():
         raise InputError("p-values must be one row of numbers in [0, 1].", remedy="Leave undefined tests out.")
     return values
 
 
-def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
+def benjamini_hochberg(p: ArrayLike) -> Floats:
     """Adjusted p-values (q) that control the false-discovery rate under independence or positive dependence.
 
     q_(i) = min over j >= i of m p_(j) / j, at most 1 (Benjamini and Hochberg 1995).
@@ -29,7 +30,7 @@ def benjamini_hochberg(p: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-def holm(p: ArrayLike) -> NDArray[np.float64]:
+def holm(p: ArrayLike) -> Floats:
     """Adjusted p-values that control the family-wise error under any dependence (Holm 1979)."""
     values = _p_values(p)
     m = len(values)

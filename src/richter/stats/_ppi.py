@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
+from richter.stats._arrays import Bools, Floats, Indices
 
 __all__ = [
     "Corrected",
@@ -26,8 +27,6 @@ __all__ = [
     "ppi_rates",
 ]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
 Target = Literal["population", "pool"]
 Side = Literal["both", "exact", "lower", "upper"]
 
@@ -65,7 +64,7 @@ class LabelledPool:
 
     low: float
     high: float
-    part: Codes
+    part: Indices
     share: Floats
     size: Floats
     count: Floats
@@ -135,7 +134,7 @@ def labelled_pool(
         part = _cut(f, labelled)
     parts = int(part.max()) + 1
 
-    def total(values: Floats, rows: NDArray[np.bool_] | None = None) -> Floats:
+    def total(values: Floats, rows: Bools | None = None) -> Floats:
         kept = slice(None) if rows is None else rows
         return np.bincount(part[kept], weights=values[kept], minlength=parts).astype(np.float64)
 
@@ -161,7 +160,7 @@ def labelled_pool(
     )
 
 
-def _cut(judge: Floats, labelled: NDArray[np.bool_]) -> Codes:
+def _cut(judge: Floats, labelled: Bools) -> Indices:
     """Parts between the judge's distinct scores, the highest first, each with enough labels."""
     values = np.unique(judge)[::-1]
     need = max(PART, int(labelled.sum()) // PARTS)

@@ -1,11 +1,10 @@
 """The items x raters table that every agreement measure starts from, checked once."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
-
-Floats = NDArray[np.float64]
+from richter.stats._arrays import Floats, Ints
 
 # Ordinal and nominal measures compare every level with every other; a scale has a few levels, a measurement thousands.
 MAX_LEVELS = 200
@@ -63,7 +62,7 @@ def paired_ratings(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]
     return a[both], b[both]
 
 
-def level_counts(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def level_counts(values: Floats) -> tuple[Floats, Ints]:
     """The distinct levels in order, and how many raters gave each item each level (items x levels)."""
     levels = np.unique(values[~np.isnan(values)])
     if len(levels) > MAX_LEVELS:

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
+from richter.stats._arrays import Bools, Floats, Indices
 from richter.stats._ppi import labelled_pool, pool_interval
 from richter.stats._proportion import wilson
 from richter.stats._ratings import paired_ratings
 
 __all__ = ["Screening", "Share", "ThresholdRow", "overcall_rate", "screen"]
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +82,7 @@ class _Drawn:
 
     judge: Floats
     label: Floats
-    stratum: NDArray[np.intp]
+    stratum: Indices
 
     def amount(self, says: Bools, holds: Floats, level: float) -> _Amount:
         """The share of all answers of which the judge says so and the label holds (1, 0 or NaN)."""

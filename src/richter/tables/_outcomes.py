@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from richter.claims import METRICS, Outcomes, passes
 from richter.errors import InputError
+from richter.stats import Floats, Indices, Ints
 from richter.tables._tables import KEY, Tables, severity_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
     first = tables.answers.unique("item", keep="first", maintain_order=True).sort("item")
     runs = tables.answers.select(*KEY, "run") if tables.answers["run"].null_count() < len(tables.answers) else None
     run_names: tuple[str, ...] = ()
-    run: NDArray[np.intp] | None = None
+    run: Indices | None = None
     if runs is not None:
         own = have.join(runs, on=KEY, how="left", maintain_order="left")["run"].fill_null("")
         run_names = tuple(own.unique(maintain_order=True).to_list())
@@ -166,13 +167,13 @@ def severity_scores(tables: Tables) -> Scores:
     conditions = tuple(name for name in tables.conditions if name in set(found["condition"].unique()))
     shape = (len(items), len(conditions))
 
-    def place(frame: pl.DataFrame) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def place(frame: pl.DataFrame) -> tuple[Indices, Indices]:
         return tuple(  # type: ignore[return-value]
             frame[name].cast(pl.Enum(order)).to_physical().to_numpy().astype(np.intp)
             for name, order in (("item", items), ("condition", conditions))
         )
 
-    def grid(frame: pl.DataFrame, column: str) -> NDArray[np.float64]:
+    def grid(frame: pl.DataFrame, column: str) -> Floats:
         out = np.full(shape, np.nan)
         out[place(frame)] = frame[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
         return out
@@ -199,7 +200,7 @@ def severity_scores(tables: Tables) -> Scores:
 
 def _judges(
     tables: Tables, items: tuple[str, ...], conditions: tuple[str, ...], place: Any
-) -> tuple[NDArray[np.float64] | None, NDArray[np.str_] | None]:
+) -> tuple[Floats | None, NDArray[np.str_] | None]:
     kind = "judge" if tables.counting == "given" else tables.counting
     rows = tables.ratings.filter(
         pl.col("kind") == (kind or ""), pl.col("draw") == 0, pl.col("item").is_in(list(items))
@@ -216,13 +217,13 @@ def _judges(
     return scores, names.astype(np.str_)
 
 
-def _codes(group: pl.Series, item: pl.Series) -> NDArray[np.intp]:
+def _codes(group: pl.Series, item: pl.Series) -> Indices:
     """Each item's group as a code; an item that names none is one of its own."""
     named = pl.select(pl.when(group.is_null()).then("item\0" + item).otherwise("group\0" + group)).to_series()
     return (named.rank("dense") - 1).to_numpy().astype(np.intp)
 
 
-def _tiers(text: pl.Series, name: str) -> NDArray[np.int64] | None:
+def _tiers(text: pl.Series, name: str) -> Ints | None:
     if text.null_count() == len(text):
         return None
     plain = text.fill_null("").str.strip_chars().str.strip_prefix("T").str.strip_prefix("t")
@@ -233,7 +234,7 @@ def _tiers(text: pl.Series, name: str) -> NDArray[np.int64] | None:
     return tiers.fill_null(0.0).to_numpy().astype(np.int64)
 
 
-def item_codes(tables: Tables, column: str) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+def item_codes(tables: Tables, column: str) -> tuple[Indices, tuple[str, ...]]:
     """What a column says of every item, as codes in the order of `item_ids`, and the names that they stand for."""
     if column not in ("domain", "tier", "group"):
         raise InputError(f"Items have no {column}.", remedy="Use domain, tier or group, or name a column of the file.")
@@ -248,7 +249,7 @@ def item_codes(tables: Tables, column: str) -> tuple[NDArray[np.intp], tuple[str
     return filled.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.intp), names
 
 
-def question_codes(tables: Tables) -> NDArray[np.intp] | None:
+def question_codes(tables: Tables) -> Indices | None:
     """Items x conditions: a code of the question's text in each condition's own source, -1 where it is not known."""
     if not any(tables.asked.get(name) for name in tables.conditions):
         return None

@@ -6,18 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
+from richter import interop
 from richter.errors import InputError
-from richter.interop import (
-    Source,
-    as_frame,
-    is_frame,
-    is_log,
-    log_files,
-    named_source,
-    read_frame,
-    read_sheets,
-    source_name,
-)
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._columns import part_of_frame
@@ -32,7 +22,9 @@ __all__ = ["holds_logs", "read_tables", "tables_of"]
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
 
 
-def read_tables(*sources: Source, options: ReadOptions | None = None, shown: Sequence[str] | None = None) -> Tables:
+def read_tables(
+    *sources: interop.Source, options: ReadOptions | None = None, shown: Sequence[str] | None = None
+) -> Tables:
     """Read one or several sources into one set of tables, each perhaps as `NAME=PATH`, which names its one condition.
 
     The conditions of a run that has several are then called `NAME: condition`, so that two runs can be compared.
@@ -44,11 +36,11 @@ def read_tables(*sources: Source, options: ReadOptions | None = None, shown: Seq
     options = options or ReadOptions()
     if not sources:
         raise InputError("Nothing was given to read.", remedy="Give a run, a log, a table or a frame.")
-    what = " and ".join(source_name(s) for s in sources[:2]) + (" and more" if len(sources) > 2 else "")
-    logs = [s for s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]  # type: ignore[arg-type]
+    what = " and ".join(interop.source_name(s) for s in sources[:2]) + (" and more" if len(sources) > 2 else "")
+    logs = [s for s in sources if not interop.is_frame(s) and holds_logs(interop.named_source(s)[1])]  # type: ignore[arg-type]
     parts: list[Part] = []
     for k, source in enumerate(sources):
-        if source in logs if not is_frame(source) else False:
+        if source in logs if not interop.is_frame(source) else False:
             if source == logs[0]:
                 parts.append(part_of_logs([str(s) for s in logs], options))
             continue
@@ -58,11 +50,11 @@ def read_tables(*sources: Source, options: ReadOptions | None = None, shown: Seq
     return tables
 
 
-def _places(sources: Sequence[Source]) -> Iterator[Place]:
+def _places(sources: Sequence[interop.Source]) -> Iterator[Place]:
     """The files and runs among the sources; of a folder its files."""
     for source in sources:
-        if not is_frame(source):
-            place = named_source(source)[1]  # type: ignore[arg-type]
+        if not interop.is_frame(source):
+            place = interop.named_source(source)[1]  # type: ignore[arg-type]
             inside = isinstance(place, Path) and place.is_dir() and not is_run(place)
             yield from [f for f in sorted(place.rglob("*")) if f.is_file()] if inside else [place]  # type: ignore[union-attr]
 
@@ -77,13 +69,13 @@ def holds_logs(path: Place) -> bool:
     """A log of a known tool, or a folder with some."""
     if not isinstance(path, Path) or is_run(path):
         return False
-    return is_log(path) if path.is_file() else path.is_dir() and bool(log_files(path))
+    return interop.is_log(path) if path.is_file() else path.is_dir() and bool(interop.log_files(path))
 
 
-def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
-    if is_frame(source):
-        return [part_of_frame(as_frame(source), options, what="The frame", stem=stem)]
-    name, path = named_source(source)  # type: ignore[arg-type]
+def _parts(source: interop.Source, options: ReadOptions, *, stem: str) -> list[Part]:
+    if interop.is_frame(source):
+        return [part_of_frame(interop.as_frame(source), options, what="The frame", stem=stem)]
+    name, path = interop.named_source(source)  # type: ignore[arg-type]
     if isinstance(path, DatabaseRun) or is_run(path):
         with open_ledger(path) as ledger:
             parts = [part_of_ledger(ledger)]
@@ -96,7 +88,7 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
                 f"{path} holds no run, no log of a known tool and no table.",
                 remedy="Name a file in it, or see `richter import --help` for the logs that are known.",
             )
-        parts = [part_of_frame(read_frame(f, text=True), options, what=str(f), stem=f.stem) for f in files]
+        parts = [part_of_frame(interop.read_frame(f, text=True), options, what=str(f), stem=f.stem) for f in files]
     else:
         parts = _sheets(path, options)
     return parts if name is None else [_renamed(part, name) for part in parts]
@@ -104,7 +96,7 @@ def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
 
 def _sheets(path: Path, options: ReadOptions) -> list[Part]:
     """A table; of a workbook with several sheets each that is one, its conditions named by the sheet."""
-    sheets = read_sheets(path, text=True)
+    sheets = interop.read_sheets(path, text=True)
     if len(sheets) == 1:
         return [part_of_frame(frame, options, what=str(path), stem=path.stem) for frame in sheets.values()]
     parts: list[Part] = []

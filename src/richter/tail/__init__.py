@@ -18,6 +18,5 @@ if TYPE_CHECKING:
     from richter.tail._study import *
     from richter.tail._transform import *
     from richter.tail._traps import *
-    from richter.tail._tvar import *
 
 lazy(__name__)

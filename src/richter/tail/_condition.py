@@ -5,16 +5,15 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from richter.records import Interval, Shown
+from richter.stats import Floats
 from richter.tail import _kernels
 from richter.tail._gof import GofResult, gpd_gof
-from richter.tail._gpd import MIN_EXCEEDANCES, GpdFit, fit_gpd
+from richter.tail._gpd import MIN_EXCEEDANCES, GpdFit, fit_gpd, tvar
 from richter.tail._plan import TailPlan
 from richter.tail._transform import Bound, find_bound
-from richter.tail._tvar import tvar
 
 GOF_RESAMPLES = 1_999  # a p-value of 0.05 is then known to 0.005
 
@@ -84,23 +83,23 @@ class ConditionTail(Shown):
         return math.nan if self.gof is None else self.gof.p
 
 
-def exceedances_above(descending: NDArray[np.float64], threshold: float) -> NDArray[np.float64]:
+def exceedances_above(descending: Floats, threshold: float) -> Floats:
     """What lies strictly above the threshold, less the threshold, from severities sorted downwards."""
     n = int(np.searchsorted(-descending, -threshold, side="left"))
-    found: NDArray[np.float64] = descending[:n] - threshold
+    found: Floats = descending[:n] - threshold
     return found
 
 
 def condition_tail(
     name: str,
-    values: NDArray[np.float64],
+    values: Floats,
     q: float,
     plan: TailPlan,
     *,
     rng: np.random.Generator,
     largest: float | None = None,
     raw: bool = True,
-    grid: NDArray[np.float64] | None = None,
+    grid: Floats | None = None,
 ) -> ConditionTail:
     """Fit one condition above its own q quantile (linear interpolation, strictly above).
 
@@ -139,9 +138,7 @@ def condition_tail(
     )
 
 
-def _goodness(
-    x: NDArray[np.float64], fit: GpdFit, plan: TailPlan, rng: np.random.Generator, possible: NDArray[np.float64] | None
-) -> GofResult:
+def _goodness(x: Floats, fit: GpdFit, plan: TailPlan, rng: np.random.Generator, possible: Floats | None) -> GofResult:
     method = plan.gof_method
     if method == "auto":
         tied = 1 - len(np.unique(x)) / len(x)
@@ -152,7 +149,7 @@ def _goodness(
     return gpd_gof(x, method=method, rng=rng, n_resamples=GOF_RESAMPLES, rounding=rounding)
 
 
-def stability_of(descending: NDArray[np.float64], q: float, fit: GpdFit, plan: TailPlan) -> Stability:
+def stability_of(descending: Floats, q: float, fit: GpdFit, plan: TailPlan) -> Stability:
     """The shape at q - width and q + width, or as high above q as the floor of exceedances allows."""
     n = len(descending)
     ascending = descending[::-1]
@@ -177,7 +174,7 @@ def stability_of(descending: NDArray[np.float64], q: float, fit: GpdFit, plan: T
     )
 
 
-def _neighbour(descending: NDArray[np.float64], ascending: NDArray[np.float64], q: float) -> Neighbour | None:
+def _neighbour(descending: Floats, ascending: Floats, q: float) -> Neighbour | None:
     x = exceedances_above(descending, float(_sorted_quantile(ascending, q)))
     if len(x) < MIN_EXCEEDANCES or np.ptp(x) == 0:
         return None
@@ -185,7 +182,7 @@ def _neighbour(descending: NDArray[np.float64], ascending: NDArray[np.float64], 
     return Neighbour(q=q, n_exc=len(x), xi=xi)
 
 
-def _sorted_quantile(ascending: NDArray[np.float64], q: float) -> float:
+def _sorted_quantile(ascending: Floats, q: float) -> float:
     """numpy's linear quantile without its sort."""
     position = q * (len(ascending) - 1)
     below = math.floor(position)

@@ -4,9 +4,9 @@ import dataclasses
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from richter.errors import InputError
+from richter.stats import Floats
 
 __all__ = ["GENERATORS", "draw_gpd", "draw_pair", "draw_severities"]
 
@@ -16,10 +16,10 @@ _SHARE = 0.1  # of the severities lies in the tail
 _START = 3.0  # where the tail starts
 
 
-def draw_gpd(n: int, xi: float, sigma: float, rng: np.random.Generator) -> NDArray[np.float64]:
+def draw_gpd(n: int, xi: float, sigma: float, rng: np.random.Generator) -> Floats:
     """A sample of GPD(xi, sigma), eq. (1) inverted."""
     e = rng.exponential(size=n)
-    sample: NDArray[np.float64] = sigma * e if abs(xi) < 1e-12 else sigma * np.expm1(xi * e) / xi
+    sample: Floats = sigma * e if abs(xi) < 1e-12 else sigma * np.expm1(xi * e) / xi
     return sample
 
 
@@ -35,7 +35,7 @@ class _Law:
     segment: float = 0.0
 
 
-def draw_severities(n: int, xi: float, rng: np.random.Generator) -> NDArray[np.float64]:
+def draw_severities(n: int, xi: float, rng: np.random.Generator) -> Floats:
     """Severities whose mean and TVaR_0.9 are the same for every xi < 1.
 
     With probability 0.9 the bulk 3 Beta(2, 3), else 3 + GPD(xi, 1 - xi), whose mean is 4 whatever xi is: TVaR_0.9 = 4
@@ -47,7 +47,7 @@ def draw_severities(n: int, xi: float, rng: np.random.Generator) -> NDArray[np.f
 
 def draw_pair(
     n: int, delta: float, rng: np.random.Generator, *, generator: str = "positive", size: float = 1.0, xi: float = 0.0
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Two conditions of n severities with shapes xi + delta and xi; the first breaks one gate by `size`.
 
     `positive` breaks none. `G1` bends the bulk (power 1 + 0.25 size: the mean falls, TVaR stays); `G2` stretches the
@@ -80,7 +80,7 @@ def draw_pair(
     return _draw(n, law, rng), draw_severities(n, xi, rng)
 
 
-def _draw(n: int, law: _Law, rng: np.random.Generator) -> NDArray[np.float64]:
+def _draw(n: int, law: _Law, rng: np.random.Generator) -> Floats:
     tail = rng.random(n) < _SHARE
     e = draw_gpd(n, law.xi, law.sigma, rng)
     if law.ripple:

@@ -12,6 +12,7 @@ from scipy.special import eval_legendre, roots_legendre
 
 from richter.errors import InputError
 from richter.records import Result
+from richter.stats import Floats
 from richter.tail import _kernels
 from richter.tail._gpd import fit_gpd, seeds_from
 
@@ -123,7 +124,7 @@ def gpd_gof(
     )
 
 
-def rounding_step(x: NDArray[np.float64]) -> float | None:
+def rounding_step(x: Floats) -> float | None:
     """The step of the grid on which tied values lie; None if fewer than 1% are tied or no grid fits.
 
     The step is the smallest gap between distinct values, or a fifth to a half of it, refined by regression so that a
@@ -166,7 +167,7 @@ def _critical_at(p: float, xi: float, statistic: Statistic) -> float:
 
 
 @functools.lru_cache(maxsize=8)
-def _critical_table(p: float, statistic: Statistic) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _critical_table(p: float, statistic: Statistic) -> tuple[Floats, Floats]:
     grid = np.concatenate([np.arange(-0.5, -0.2, 0.05), np.arange(-0.2, 1.0, 0.1), np.arange(1.0, 3.01, 0.5)])
     return grid, np.array([_critical_at(p, round(float(xi), 4), statistic) for xi in grid])
 
@@ -178,7 +179,7 @@ def gof_critical(p: float, xi: float, *, statistic: Statistic = "ad") -> float:
 
 
 @functools.lru_cache(maxsize=4)
-def _basis(statistic: Statistic) -> tuple[NDArray[np.float64], ...]:
+def _basis(statistic: Statistic) -> tuple[Floats, ...]:
     """Quadrature in u = 1 - F with nodes crowded at u = 0, the kernel's eigenvalues and eigenfunctions without fit."""
     nodes, weights = roots_legendre(_NODES)
     v = 0.5 * (nodes + 1)
@@ -200,7 +201,7 @@ def _basis(statistic: Statistic) -> tuple[NDArray[np.float64], ...]:
 
 
 @functools.lru_cache(maxsize=512)
-def _eigenvalues(xi: float, statistic: Statistic) -> tuple[NDArray[np.float64], float]:
+def _eigenvalues(xi: float, statistic: Statistic) -> tuple[Floats, float]:
     """Eigenvalues of the kernel of the empirical process with both parameters estimated, and the mean of the rest.
 
     rho(s, t) = min(s, t) - s t - g(s)' V g(t), weighted by 1 / sqrt(s(1-s) t(1-t)) for Anderson-Darling, with g the
@@ -227,7 +228,7 @@ def _eigenvalues(xi: float, statistic: Statistic) -> tuple[NDArray[np.float64], 
 
 
 @functools.lru_cache(maxsize=256)
-def _imhof_grid(xi: float, statistic: Statistic) -> tuple[NDArray[np.float64], ...]:
+def _imhof_grid(xi: float, statistic: Statistic) -> tuple[Floats, ...]:
     values, _ = _eigenvalues(xi, statistic)
     top = 1.0 / values.max()
     while 0.25 * np.sum(np.log1p((values * top) ** 2)) + math.log(top) < 18:  # integrand below 1e-8 of its start

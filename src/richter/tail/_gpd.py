@@ -11,9 +11,10 @@ from scipy.special import chdtri, ndtr, ndtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
+from richter.stats import Floats
 from richter.tail import _kernels
 
-__all__ = ["GpdFit", "fit_gpd"]
+__all__ = ["GpdFit", "fit_gpd", "gpd_tvar", "tvar"]
 
 MIN_EXCEEDANCES = 10  # below this the likelihood of two parameters says next to nothing
 
@@ -99,7 +100,7 @@ def seeds_from(rng: np.random.Generator, n: int) -> NDArray[np.uint64]:
     return rng.integers(0, 2**64, size=n, dtype=np.uint64)
 
 
-def bootstrap_xi(x: NDArray[np.float64], scale: float, start: float, seeds: NDArray[np.uint64]) -> NDArray[np.float64]:
+def bootstrap_xi(x: Floats, scale: float, start: float, seeds: NDArray[np.uint64]) -> Floats:
     """xi of each resample of the exceedances."""
     one = np.array([[len(x)]])
     order = np.arange(len(x), dtype=np.int32)
@@ -107,11 +108,11 @@ def bootstrap_xi(x: NDArray[np.float64], scale: float, start: float, seeds: NDAr
     _, _, shapes = _kernels.bootstrap_rows(
         x[None], order[None], x[None, None], one, np.array([[scale]]), begin, float(len(x)), seeds
     )
-    drawn: NDArray[np.float64] = shapes[:, 0, 0]
+    drawn: Floats = shapes[:, 0, 0]
     return drawn
 
 
-def _checked(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _checked(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, NDArray[np.int32]]:
     x = np.ascontiguousarray(exceedances, dtype=np.float64)
     if x.ndim != 1:
         raise InputError(f"Exceedances have {x.ndim} dimensions.", remedy="Give one row of numbers.")
@@ -137,7 +138,7 @@ def _checked(exceedances: ArrayLike, weights: ArrayLike | None) -> tuple[NDArray
 
 
 def _profile_interval(
-    x: NDArray[np.float64], w: NDArray[np.int32], n: int, xi: float, sigma: float, loglik: float, level: float
+    x: Floats, w: NDArray[np.int32], n: int, xi: float, sigma: float, loglik: float, level: float
 ) -> Interval:
     """Where twice the drop of xi's profile log-likelihood reaches the chi-squared(1) point."""
     drop = float(chdtri(1, 1 - level)) / 2
@@ -164,14 +165,53 @@ def _profile_interval(
     return Interval(low=low, high=high, level=level, method="profile likelihood")
 
 
-def _bca_levels(
-    estimate: float, drawn: NDArray[np.float64], jackknife: NDArray[np.float64], levels: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _bca_levels(estimate: float, drawn: Floats, jackknife: Floats, levels: Floats) -> Floats:
     """Efron's bias-corrected and accelerated quantile levels."""
     centred = jackknife.mean() - jackknife
     acceleration = float(np.sum(centred**3) / (6 * np.sum(centred**2) ** 1.5))
     below = np.clip(np.mean(drawn < estimate), 0.5 / len(drawn), 1 - 0.5 / len(drawn))
     bias = float(ndtri(below))
     z = bias + ndtri(levels)
-    adjusted: NDArray[np.float64] = ndtr(bias + z / (1 - acceleration * z))
+    adjusted: Floats = ndtr(bias + z / (1 - acceleration * z))
     return adjusted
+
+
+def tvar(values: ArrayLike, *, q: float = 0.9) -> float:
+    """TVaR_q (CVaR): the mean of the worst share 1 - q of the values, the paper's tail magnitude (section 3).
+
+    The share may cut through a value, or through tied ones: they enter with the fraction that makes the mass exactly
+    (1 - q) n, so that ties at the quantile neither double nor drop out. An infinite severity gives an infinite tail
+    mean, returned as such.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1 or len(x) == 0 or np.isnan(x).any():
+        raise InputError("TVaR needs one row of at least one number, none missing.", remedy="Drop missing values.")
+    if not 0 <= q < 1:
+        raise InputError(f"q = {q} is not in [0, 1).", remedy="Use 0.9 for the worst tenth.")
+    mass = (1 - q) * len(x)
+    whole = min(math.ceil(mass), len(x))
+    worst = np.sort(np.partition(x, len(x) - whole)[len(x) - whole :])[::-1]
+    weights = np.ones(whole)
+    weights[-1] = mass - (whole - 1)
+    if np.isinf(worst).any():
+        return math.inf if worst[0] > 0 else -math.inf
+    return float(worst @ weights / mass)
+
+
+def gpd_tvar(fit: GpdFit, *, q: float, threshold: float, threshold_q: float) -> float:
+    """TVaR_q under a GPD fitted above `threshold`, which is the `threshold_q` quantile; only for q >= threshold_q.
+
+    With u the threshold, VaR_q = u + sigma/xi (((1 - q)/(1 - threshold_q))^(-xi) - 1) and
+    TVaR_q = (VaR_q + sigma - xi u) / (1 - xi) (McNeil, Frey and Embrechts). Infinite for xi >= 1, returned as such.
+    """
+    if not threshold_q <= q < 1:
+        raise InputError(
+            f"q = {q} lies below the threshold's quantile {threshold_q}: the GPD says nothing there.",
+            remedy="Use tvar() on the values.",
+        )
+    if fit.xi >= 1:
+        return math.inf
+    share = math.log((1 - q) / (1 - threshold_q))
+    over = -share if abs(fit.xi) < 1e-12 else math.expm1(-fit.xi * share) / fit.xi
+    value_at_risk = threshold + fit.sigma * over
+    return (value_at_risk + fit.sigma - fit.xi * threshold) / (1 - fit.xi)

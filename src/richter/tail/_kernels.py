@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit, prange, uint64
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from richter.stats import Floats, Ints
+
 Counts = NDArray[np.int32]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -184,7 +185,7 @@ def bootstrap_rows(
     values: Floats,
     order: Counts,
     exceedances: Floats,
-    n_exc: NDArray[np.int64],
+    n_exc: Ints,
     scales: Floats,
     starts: Floats,
     mass: float,

@@ -5,21 +5,19 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from richter.errors import InputError
 from richter.records import Interval, Result, Verdict
-from richter.stats import Mapper, run_trials, wilson
+from richter.stats import Floats, Mapper, run_trials, wilson
 from richter.tail import _kernels
 from richter.tail._condition import ConditionTail, exceedances_above, stability_of
 from richter.tail._gates import GATES, evaluate_gates, verdict_of
 from richter.tail._generators import GENERATORS, draw_gpd, draw_pair
 from richter.tail._gof import GofResult, gof_p_value
-from richter.tail._gpd import GpdFit, bootstrap_xi, seeds_from
+from richter.tail._gpd import GpdFit, bootstrap_xi, seeds_from, tvar
 from richter.tail._plan import TailPlan
 from richter.tail._transform import find_bound
-from richter.tail._tvar import tvar
 
 __all__ = ["PowerCell", "PowerStudy", "simulate_criteria", "simulate_protocol"]
 
@@ -219,14 +217,12 @@ def _check_runs(trials: int, n_resamples: int) -> None:
         )
 
 
-def _shape_of(x: NDArray[np.float64]) -> float:
+def _shape_of(x: Floats) -> float:
     xi: float = _kernels.fit_weighted(x, np.ones(len(x), dtype=np.int32), float(np.median(x)), math.nan)[0]
     return xi
 
 
-def _interval_of(
-    x: NDArray[np.float64], level: float, n_resamples: int, rng: np.random.Generator
-) -> tuple[float, Interval]:
+def _interval_of(x: Floats, level: float, n_resamples: int, rng: np.random.Generator) -> tuple[float, Interval]:
     scale = float(np.median(x))
     xi, sigma, _ = _kernels.fit_weighted(x, np.ones(len(x), dtype=np.int32), scale, math.nan)
     drawn = bootstrap_xi(x, scale, xi / sigma, seeds_from(rng, n_resamples))
@@ -262,7 +258,7 @@ def _trial(setting: _Setting, rng: np.random.Generator) -> _Trial:
 
 
 def _side(
-    name: str, values: NDArray[np.float64], plan: TailPlan, n_resamples: int, rng: np.random.Generator
+    name: str, values: Floats, plan: TailPlan, n_resamples: int, rng: np.random.Generator
 ) -> tuple[ConditionTail, tuple[float, float]]:
     """A condition as `condition_tail` has it, with the variances of its mean and TVaR."""
     n = len(values)

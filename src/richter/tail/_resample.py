@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from richter.records import Interval
-from richter.stats import Mapper
+from richter.stats import Floats, Mapper
 from richter.tail import _kernels
 from richter.tail._condition import ConditionTail, exceedances_above
 from richter.tail._gpd import seeds_from
@@ -22,13 +22,13 @@ CHUNK = 250  # resamples a task; each has a seed of its own, so that this change
 class Resampled:
     """Bootstrap replicates: means and tail means (B, C), shapes (B, C, T)."""
 
-    means: NDArray[np.float64]
-    tvars: NDArray[np.float64]
-    shapes: NDArray[np.float64]
+    means: Floats
+    tvars: Floats
+    shapes: Floats
 
 
 def resample(
-    scores: Mapping[str, NDArray[np.float64]],
+    scores: Mapping[str, Floats],
     by_q: Mapping[float, Mapping[str, ConditionTail]],
     plan: TailPlan,
     paired: bool,
@@ -46,12 +46,12 @@ def resample(
 
 
 def _kernel_call(
-    values: Sequence[NDArray[np.float64]],
+    values: Sequence[Floats],
     tails: Sequence[Sequence[ConditionTail]],
     plan: TailPlan,
     rng: np.random.Generator,
     mapper: Mapper,
-) -> tuple[NDArray[np.float64], ...]:
+) -> tuple[Floats, ...]:
     stacked = np.stack(values)
     order = np.argsort(-stacked, axis=1, kind="stable").astype(np.int32)
     widest = max(c.n_exc for row in tails for c in row)
@@ -74,14 +74,12 @@ def _kernel_call(
     return tuple(np.concatenate(found) for found in zip(*parts, strict=True))
 
 
-def _rows(given: tuple[Any, ...], seeds: NDArray[np.uint64]) -> tuple[NDArray[np.float64], ...]:
+def _rows(given: tuple[Any, ...], seeds: NDArray[np.uint64]) -> tuple[Floats, ...]:
     values, order, exceedances, n_exc, scales, starts, mass = given
-    result: tuple[NDArray[np.float64], ...] = _kernels.bootstrap_rows(
-        values, order, exceedances, n_exc, scales, starts, mass, seeds
-    )
+    result: tuple[Floats, ...] = _kernels.bootstrap_rows(values, order, exceedances, n_exc, scales, starts, mass, seeds)
     return result
 
 
-def percentile(drawn: NDArray[np.float64], level: float) -> Interval:
+def percentile(drawn: Floats, level: float) -> Interval:
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile")

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from richter.errors import InputError
 from richter.records import Claim, Family, Gate, Shown, Verdict
-from richter.stats import Mapper
+from richter.stats import Floats, Mapper
 from richter.tail._compare import compare_pair, remarks_on
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import verdict_of
@@ -180,7 +180,7 @@ def compare_conditions(
 
 def _aligned(
     severities: Mapping[str, ArrayLike], items: Mapping[str, Sequence[str]] | None, plan: TailPlan
-) -> tuple[dict[str, NDArray[np.float64]], bool, list[str]]:
+) -> tuple[dict[str, Floats], bool, list[str]]:
     """The conditions' severities, in one order of items where they are paired."""
     if not severities:
         raise InputError("There are no conditions.", remedy="Give at least one.")
@@ -214,11 +214,7 @@ def _aligned(
 
 
 def _tails(
-    scores: Mapping[str, Transformed],
-    raw: Mapping[str, NDArray[np.float64]],
-    q: float,
-    plan: TailPlan,
-    rng: np.random.Generator,
+    scores: Mapping[str, Transformed], raw: Mapping[str, Floats], q: float, plan: TailPlan, rng: np.random.Generator
 ) -> dict[str, ConditionTail]:
     untouched = all(s.name == "identity" for s in scores.values())
     largest = max(float(s.values.max()) for s in scores.values())
@@ -237,7 +233,7 @@ def _tails(
     }
 
 
-def _possible(raw: NDArray[np.float64], score: Transformed, q: float) -> NDArray[np.float64] | None:
+def _possible(raw: Floats, score: Transformed, q: float) -> Floats | None:
     """The transformed values that rounded scores can take above the q quantile; None if the scores are not rounded.
 
     The transform is known at the scores only; between them it is interpolated, which is exact at every score seen.
@@ -249,12 +245,12 @@ def _possible(raw: NDArray[np.float64], score: Transformed, q: float) -> NDArray
         return None
     lattice = float(above.min()) + step * np.arange(round((float(above.max()) - float(above.min())) / step) + 1)
     order = np.argsort(raw, kind="stable")
-    possible: NDArray[np.float64] = np.interp(lattice, raw[order], score.values[order])
+    possible: Floats = np.interp(lattice, raw[order], score.values[order])
     return possible
 
 
 def _walk(
-    raw: Mapping[str, NDArray[np.float64]], plan: TailPlan, rng: np.random.Generator
+    raw: Mapping[str, Floats], plan: TailPlan, rng: np.random.Generator
 ) -> tuple[dict[str, Transformed], Step, dict[str, ConditionTail], tuple[Mapping[str, Any], ...]]:
     """Go through the plan's decision tree until a step is not left."""
     steps = [Step(transform=plan.transform, q=plan.q), *plan.steps]
@@ -349,7 +345,7 @@ def _sign(claim: Claim) -> float:
     return math.nan if claim.estimate is None else math.copysign(1, claim.estimate)
 
 
-def _no_tail(raw: Mapping[str, NDArray[np.float64]]) -> str:
+def _no_tail(raw: Mapping[str, Floats]) -> str:
     """Why these severities have no continuous tail; empty if they may have one."""
     distinct = {name: len(np.unique(v)) for name, v in raw.items()}
     constant = [name for name, k in distinct.items() if k == 1]
@@ -364,7 +360,7 @@ def _no_tail(raw: Mapping[str, NDArray[np.float64]]) -> str:
 
 
 def _untestable(
-    raw: Mapping[str, NDArray[np.float64]],
+    raw: Mapping[str, Floats],
     why: str,
     plan: TailPlan,
     couples: Sequence[tuple[str, str]],

@@ -4,11 +4,12 @@ import dataclasses
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import bdtrc, logit
 
 from richter.errors import InputError
 from richter.records import Result
+from richter.stats import Floats
 from richter.tail._plan import UserTransform, name_of
 
 __all__ = ["Bound", "find_bound", "on_half_steps", "transform_scores"]
@@ -18,7 +19,7 @@ __all__ = ["Bound", "find_bound", "on_half_steps", "transform_scores"]
 class Transformed:
     """Scores on another scale, and how many were moved away from a bound to be finite there."""
 
-    values: NDArray[np.float64]
+    values: Floats
     name: str
     n_clipped_low: int = 0
     n_clipped_high: int = 0
@@ -105,7 +106,7 @@ class Bound(Result):
 
 
 def find_bound(
-    values: NDArray[np.float64], threshold: float, *, largest: float, bounds: tuple[float, ...] = (), raw: bool = True
+    values: Floats, threshold: float, *, largest: float, bounds: tuple[float, ...] = (), raw: bool = True
 ) -> Bound | None:
     """The upper bound of these scores, and whether they run into it above the threshold (the paper's appendix A).
 
@@ -155,6 +156,6 @@ def _is_round(value: float) -> bool:
     return value >= 1 and value == int(value) and float(f"{value:.1e}") == value
 
 
-def on_half_steps(values: NDArray[np.float64]) -> bool:
+def on_half_steps(values: Floats) -> bool:
     """Whether these are severities of the half-step grid 0, 0.5, ..., 4, which have no continuous tail."""
     return bool(values.min() >= 0 and values.max() <= 4 and (2 * values == np.round(2 * values)).all())

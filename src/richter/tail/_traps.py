@@ -9,12 +9,11 @@ import math
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from richter.errors import InputError
 from richter.records import Interval, Result
-from richter.stats import Mapper, run_trials, wilson
+from richter.stats import Floats, Mapper, run_trials, wilson
 from richter.tail._generators import draw_gpd, draw_severities
 from richter.tail._plan import TailPlan
 from richter.tail._study import compare_conditions
@@ -46,7 +45,7 @@ class TrapStudy(Result):
     simulated: bool = True
 
 
-def draw_trap(gate: str, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:
+def draw_trap(gate: str, rng: np.random.Generator) -> dict[str, Floats]:
     """The conditions of one simulated study that walks into a trap.
 
     `G3` (section 6.1): four perturbations of 2,000 items that change nothing, with the pilot's heavy tail xi = 0.8,
@@ -107,7 +106,7 @@ def _walk_into(trap: tuple[str, int], rng: np.random.Generator) -> str | None:
     return best.blocked_by or best.verdict.value
 
 
-def _bent(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _bent(n: int, rng: np.random.Generator) -> Floats:
     """The bulk of `draw_severities` under a tail whose local shape is not constant; its mean excess over 3 stays 1."""
     length, xi, bend = 0.9, 0.25, math.log(0.055 / 0.005)  # the bend in units of -log of the survival past 0.945
     rest = math.exp(-(1 - xi) * bend)
