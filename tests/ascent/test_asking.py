@@ -7,7 +7,7 @@ from aiohttp import web
 
 from helpers.server import FakeApi
 from helpers.small_base import small_base
-from richter.ascent import SearchSettings, grade, run_search
+from richter.ascent import SearchSettings, failing_questions, grade, run_search
 from richter.llm import parse_budget
 from richter.records import Answer, Condition, Decoding, Item
 from richter.store import open_ledger
@@ -87,3 +87,32 @@ def test_a_reasoning_model_gets_the_tokens_it_needs_and_is_graded_by_its_choice(
     shown = json.dumps(api.bodies[-1])
     assert "A. " in shown
     assert "D. " in shown
+
+
+class Prefers:
+    """Picks the name it likes best unless it knows better: it knows document 1 alone."""
+
+    name = "simulated/prefers"
+
+    async def ask(self, messages, decoding, draw):
+        stem = messages[-1]["content"].splitlines()[-2]
+        liked = next(c for c in decoding.choices if c.strip() == "wrong 1")
+        right = next(c for c in decoding.choices if not c.strip().startswith("wrong"))
+        if "D2" in stem:
+            liked = next(c for c in decoding.choices if c.strip() == "wrong 2")
+        return Answer(text=right if "D1 " in stem else liked, tokens_in=9, tokens_out=2, money_usd=0.0)
+
+    async def aclose(self):
+        pass
+
+
+def test_a_name_that_is_picked_without_the_subject_too_is_a_preference_by_hand(tmp_path):
+    base = small_base(tmp_path / "kb", documents=4, paragraphs=5, questions=1)
+    condition = Condition(name="c", model="simulated/prefers", decoding=Decoding(max_tokens=8), style="cloze")
+    budget = parse_budget("500calls")
+    found = run_search(tmp_path / "run", base, condition, SearchSettings(phrasings=2), budget=budget, model=Prefers())
+    assert found.errors_found == 15  # documents 0, 2 and 3
+    assert found.preferred == 10  # of document 2 another option is picked than without a subject
+    kept = failing_questions(tmp_path / "run")
+    assert {q.item.prompt.split()[1] for q in kept.questions} == {"D2"}
+    assert kept.left_out["picked without the subject too"] == 10

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from richter.ascent._population import PopulationRate
 from richter.ascent._summary import search_note, search_outcomes
@@ -37,7 +37,7 @@ def category_rates(
     error from all answers near it but its own (a kernel mean over cosine and category, with two answers' worth of the
     base's rate), so that what the search chose is used and its bias is taken out by the sample. The interval is
     Wilson's on the effective size n p (1 - p) / s^2 with s^2 the residual variance, held towards p (1 - p) by ten
-    answers' worth, and without the share f of the category that was drawn.
+    answers' worth (whence Student's quantile), and without the share f of the category that was drawn.
     """
     known = np.array([row for row, error in errors.items() if not math.isnan(error)], dtype=np.int64)
     y = np.array([errors[int(row)] for row in known])
@@ -82,7 +82,7 @@ def _interval(rate: float, residual: NDArray[np.float64], n: int, size: int, lev
     effective = n * p * (1 - p) / max(variance * (1 - n / size), 1e-9) if size > n else math.inf
     if math.isinf(effective):
         return Interval(low=rate, high=rate, level=level, method="census")
-    z = float(ndtri(0.5 + level / 2))
+    z = float(stdtrit(n - 1 + TRUST, 0.5 + level / 2))  # as many as the variance rests on
     centre = (rate + z * z / (2 * effective)) / (1 + z * z / effective)
     half = z * math.sqrt(rate * (1 - rate) / effective + (z / (2 * effective)) ** 2) / (1 + z * z / effective)
     return Interval(

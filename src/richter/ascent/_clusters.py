@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.vq import ClusterError, kmeans2
 from scipy.spatial.distance import cdist
+from scipy.special import ndtr
 
 from richter.ascent._map import principal_components
 from richter.errors import TooFewErrors
@@ -32,10 +33,10 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 class Clustering(Result):
     """The cluster of each failing vector (from 0, the largest first), and what speaks for there being any.
 
-    `near` is the share of failing ones among the ten nearest neighbours, of those asked about, of a failing one;
-    `near_at_random` what it is on average where errors fall at random on the same asked points, and `p_value` how often
-    it is then at least as high. Where that exceeds 1 - level all labels are 0. `silhouette` is the best mean silhouette
-    over 2 to 12 clusters, by which their number is chosen. None where every point is alike.
+    `near` is the share of failing ones among the ten nearest points that were asked about in earlier steps, averaged
+    over failing points; `near_at_random` the same over all points, which it would be if errors fell at random, and
+    `p_value` the one-sided test of the difference. Where that exceeds 1 - level all labels are 0. `silhouette` is the
+    best mean silhouette over 2 to 12 clusters, by which their number is chosen. None where every point is alike.
     """
 
     labels: tuple[int, ...]
@@ -57,16 +58,17 @@ class Term(Result):
 
 
 def cluster_vectors(
-    vectors: ArrayLike, fails: ArrayLike, *, level: float = 0.95, n_resamples: int = 199, rng: np.random.Generator
+    vectors: ArrayLike, fails: ArrayLike, steps: ArrayLike, *, level: float = 0.95, rng: np.random.Generator
 ) -> Clustering:
-    """Clusters of the failing ones of the points that were asked about, where they lie closer than chance.
+    """Clusters of the failing ones of the points that were asked about, where errors lie closer than chance.
 
-    The test is on the points that were asked about, which the search chose: it puts the errors on them at random,
-    `n_resamples` times, and compares the share of failing neighbours of a failing point,
-    p = (1 + those with a share at least as high) / (1 + n_resamples). Under errors at random an answer does not depend
-    on the answers before it, whatever the search made of those, so that p holds its level. Clusters are told only where
-    p is at most 1 - level: k-means on the first 20 principal components of the failing ones, their number being that
-    of the highest silhouette. How many there are is a description, not a test.
+    The search goes where errors were, so that a point asked about late has failing ones near it whatever its own
+    answer. The test looks back: with s the share of failing ones among the ten nearest of a point's **earlier** steps,
+    z = sum (y - mean y) (s - mean s) / sqrt(mean y (1 - mean y) sum (s - mean s)^2). Where errors fall at random an
+    answer does not depend on anything before it, the search's choices included, and z is standard normal in large
+    samples (a sum of martingale differences). Clusters are told only where its one-sided p-value is at most
+    1 - level: k-means on the first 20 principal components of the failing ones, their number being that of the highest
+    silhouette. How many there are is a description, not a test.
     """
     x, failing = np.asarray(vectors, dtype=np.float64), np.asarray(fails, dtype=np.bool_)
     n = int(failing.sum())
@@ -78,7 +80,7 @@ def cluster_vectors(
     labels = np.zeros(n, dtype=np.int64)
     if not scores.shape[1]:
         return Clustering(labels=(0,) * n, clusters=1, silhouette=None, near=None, near_at_random=None, p_value=None)
-    near, at_random, p_value = _nearness(x, failing, n_resamples, rng)
+    near, at_random, p_value = _nearness(x, failing, np.asarray(steps), rng)
     tried = scores[rng.choice(n, min(n, TRIED), replace=False)]
     seen, count = _best(tried, min(MOST, len(tried) // 5), rng)
     if p_value <= 1 - level:
@@ -95,23 +97,24 @@ def cluster_vectors(
 
 
 def _nearness(
-    x: NDArray[np.float64], failing: NDArray[np.bool_], n_resamples: int, rng: np.random.Generator
+    x: NDArray[np.float64], failing: NDArray[np.bool_], steps: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """The share of failing neighbours of failing points, its mean with the errors put at random, and the p-value."""
+    """The share of failing earlier neighbours of failing points, of all points, and the p-value of the difference."""
     if len(x) > LOOKED_AT:
-        some = rng.choice(len(x), LOOKED_AT, replace=False)
-        x, failing = x[some], failing[some]
-    k = min(NEIGHBOURS, len(x) - 1)
+        some = np.sort(rng.choice(len(x), LOOKED_AT, replace=False))
+        x, failing, steps = x[some], failing[some], steps[some]
     product = x @ x.T
-    np.fill_diagonal(product, -np.inf)
-    nearest = np.argpartition(-product, k - 1, axis=1)[:, :k]
-
-    def share(labels: NDArray[np.bool_]) -> float:
-        return float(labels[nearest[labels]].mean()) if labels.any() else 0.0
-
-    seen = share(failing)
-    others = np.array([share(rng.permutation(failing)) for _ in range(n_resamples)])
-    return seen, float(others.mean()), float((1 + (others >= seen - 1e-12).sum()) / (1 + n_resamples))
+    product[steps[:, None] <= steps[None, :]] = -np.inf
+    later = np.flatnonzero(np.isfinite(product).sum(axis=1) >= NEIGHBOURS)
+    if not len(later):
+        return float(failing.mean()), float(failing.mean()), 1.0
+    nearest = np.argpartition(-product[later], NEIGHBOURS - 1, axis=1)[:, :NEIGHBOURS]
+    share, wrong = failing[nearest].mean(axis=1), failing[later]
+    rate, centred = float(wrong.mean()), share - share.mean()
+    spread = math.sqrt(rate * (1 - rate) * float(np.square(centred).sum()))
+    z = float(((wrong - rate) * centred).sum()) / spread if spread > 0 else 0.0
+    near = float(share[wrong].mean()) if wrong.any() else 0.0
+    return near, float(share.mean()), float(ndtr(-z))
 
 
 def _best(x: NDArray[np.float64], most: int, rng: np.random.Generator) -> tuple[float, int]:

@@ -85,6 +85,8 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
         same = (" ".join(sorted(set(normalise(item.prompt).split()))), normalise(item.reference))
         if confirmed and share is not None and share < 0.5:
             left["right in other words"] += 1
+        elif confirmed and question in found[row].preferred:
+            left["picked without the subject too"] += 1
         elif same in seen:
             left["the same as another"] += 1
         else:

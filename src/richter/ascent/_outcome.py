@@ -22,7 +22,8 @@ class Outcome:
     answered wrongly as first worded (with `wordings` "all", the mean over its questions of the share of their wordings
     answered wrongly). It is None while a first wording is still to be asked, and where nothing was answered. A refusal,
     a cut-off answer and an empty one are neither right nor wrong and are counted apart. `failing` are the questions
-    that were answered wrongly, with the share of their other wordings that were (None: none was asked).
+    that were answered wrongly, with the share of their other wordings that were (None: none was asked). `preferred` are
+    those of them whose wrong option is also the one picked with the subject left out of the sentence (cloze).
     """
 
     category: str = ""
@@ -36,6 +37,7 @@ class Outcome:
     failed: int = 0
     missing: int = 0
     failing: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
+    preferred: tuple[str, ...] = ()
 
 
 def paragraph_items(row: int, paragraph: Paragraph, settings: SearchSettings) -> list[Item]:
@@ -66,6 +68,11 @@ def question_of(item: str) -> str:
 def is_first(item: str) -> bool:
     """Whether an item is its question as first worded."""
     return item.endswith(".0")
+
+
+def is_prior(item: str) -> bool:
+    """Whether an item is its question's sentence without the subject, which says nothing of right and wrong."""
+    return item.endswith(".p")
 
 
 def grade(item: Item, answer: Answer, style: str) -> Verdict:
@@ -117,6 +124,8 @@ def _outcome(
     waiting = False
     for item in items:
         answer = given.get(item.id)
+        if is_prior(item.id):
+            continue
         if answer is None or answer.error:
             counts["missing" if answer is None else "failed"] += 1
             waiting = waiting or (answer is None and (is_first(item.id) or settings.wordings == "all"))
@@ -134,6 +143,7 @@ def _outcome(
         if own.get(f"{question}.0"):
             others = [wrong for name, wrong in own.items() if not is_first(name)]
             failing[question] = sum(others) / len(others) if others else None
+    said = {q: given[f"{q}.0"].text.strip() for q in failing if f"{q}.p" in given}
     return Outcome(
         category=items[0].domain,
         error=sum(shares) / len(shares) if shares and not waiting else None,
@@ -146,4 +156,5 @@ def _outcome(
         failed=counts["failed"],
         missing=counts["missing"],
         failing=failing,
+        preferred=tuple(q for q, text in said.items() if given[f"{q}.p"].text.strip() == text),
     )

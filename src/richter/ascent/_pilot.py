@@ -68,7 +68,10 @@ class PilotResult(Result):
         icc = f"{t.icc:.2f} (95%: {t.interval.low:.2f} to {t.interval.high:.2f}, p {t.p_value:.3f})"
         head = f"{t.error_rate:.0%} of {t.answers} answers are wrong; neighbours fail alike by {icc}."
         if not self.worthwhile:
-            return f"{head} That is not more than chance: a search is not shown to beat asking at random here."
+            return (
+                f"{head} That is not more than chance: a search is not shown to beat asking at random here (its gain "
+                f"would be {self.gain:.1f}, at most {self.interval.high:.1f} times)."
+            )
         limits = f"{self.interval.low:.1f} to {self.interval.high:.1f}"
         return (
             f"{head} A search of {self.paragraphs:,} paragraphs would find about {self.gain:.1f} times the errors of "

@@ -49,6 +49,7 @@ from richter.ascent._tasks import (
     read_tasks,
     task_messages,
 )
+from richter.bench import without_subject
 from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
 from richter.knowledge import Embedder, KnowledgeBase, find_similar, open_index
@@ -128,7 +129,7 @@ def run_search(
         if generator is None:
             raise InputError("The strategy tasks needs a model that proposes them.", remedy="Give --generator.")
         embedder = embedder_of(base.info.embedding, embedder)
-    per_paragraph = _calls_a_paragraph(settings, generated=generator is not None)
+    per_paragraph = _calls_a_paragraph(settings, condition.style, generated=generator is not None)
     if budget.left_calls is not None and budget.left_calls < per_paragraph:
         raise InputError(
             f"A budget of {budget} cannot pay for one paragraph of {per_paragraph} calls.",
@@ -277,7 +278,7 @@ def estimate_search(
             f"{base.folder} has no paragraph with a question to ask.",
             remedy="Write some with `richter kb questions`, or give a generator model.",
         )
-    high = _calls_a_paragraph(settings, generated=generator is not None)
+    high = _calls_a_paragraph(settings, condition.style, generated=generator is not None)
     low = settings.questions * (settings.phrasings if settings.wordings == "all" else 1)
     low += 1 + settings.questions if generator else 0
     calls = len(rows) * high if budget.calls is None else min(budget.calls, len(rows) * high)
@@ -352,7 +353,7 @@ async def _ascend(now: _Ascent, steps: int | None, watch: Callable[[StepSummary]
     vectors = base.mapped if settings.retrieval == "index" else base.vectors
     field = Field(vectors=vectors, codes=codes, free=askable, find=make_find(base, settings))
     field.take([row for batch in now.batches for row in batch])
-    per_paragraph = _calls_a_paragraph(settings, generated=now.generator is not None)
+    per_paragraph = _calls_a_paragraph(settings, now.condition.style, generated=now.generator is not None)
     trails, summaries = Trails(xi=settings.xi, gamma=settings.gamma), Steps()
     edges = ledger.retrievals()
     sampled = len(ledger.sample())
@@ -433,9 +434,10 @@ async def _new_tasks(
     return Proposed(texts=tuple(fresh), vectors=vectors, dropped=dropped + len(texts) - len(fresh))
 
 
-def _calls_a_paragraph(settings: SearchSettings, *, generated: bool) -> int:
+def _calls_a_paragraph(settings: SearchSettings, style: str, *, generated: bool) -> int:
     """The most calls that one paragraph takes: its questions in all wordings, and writing, checking, rewording them."""
-    asked = settings.questions * settings.phrasings
+    prior = style == "cloze" and settings.wordings == "wrong" and settings.phrasings > 1
+    asked = settings.questions * (settings.phrasings + prior)
     return asked + (1 + settings.questions * (1 + (settings.phrasings > 1)) if generated else 0)
 
 
@@ -480,11 +482,14 @@ def _take(now: _Ascent, items: Iterable[Item]) -> None:
 
 
 async def _write_rewordings(now: _Ascent) -> None:
-    """Make the other wordings of the last step's questions that were answered wrongly: the base's, or a generator's."""
+    """Make the other wordings of the last step's questions that were answered wrongly: the base's, or a generator's.
+
+    Of a cloze also the sentence without its subject: an option that is picked then too is a preference.
+    """
     settings, number = now.settings, len(now.batches)
     noted = f"{REWORDED_NOTE} {number}"
     if settings.wordings == "all" or settings.phrasings == 1 or not number or now.ledger.note(noted) is not None:
-        return
+        return  # nothing more is asked of a wrong answer
     failing = {q: row for row in now.batches[-1] if row in now.found for q in now.found[row].failing}
     rows = sorted(set(failing.values()))
     paragraphs = dict(zip(rows, now.base.paragraphs(rows), strict=True))
@@ -499,7 +504,14 @@ async def _write_rewordings(now: _Ascent) -> None:
             own[q] = read_rephrasings(reply, own[q], limit=more, dropped=dropped)
             paragraphs[row] = dataclasses.replace(paragraphs[row], questions=tuple(own))
     items = [item for row, paragraph in paragraphs.items() for item in paragraph_items(row, paragraph, settings)]
-    _add(now, [item for item in items if question_of(item.id) in failing and not is_first(item.id)])
+    items = [item for item in items if question_of(item.id) in failing]
+    if now.condition.style == "cloze":
+        firsts = [item for item in items if is_first(item.id) and item.options]
+        for item in firsts:
+            name = question_of(item.id)
+            asked = paragraphs[failing[name]].questions[int(name.rsplit(".", 1)[1])]
+            items.append(without_subject(asked, item, identity=f"{name}.p"))
+    _add(now, [item for item in items if not is_first(item.id)])
     now.ledger.set_note(noted, dict(dropped))
 
 

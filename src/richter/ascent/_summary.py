@@ -81,6 +81,7 @@ class SearchSummary:
     errors_found: int
     reworded: int
     confirmed: int
+    preferred: int  # of the wrong: the option is picked without the subject too (cloze)
     refused: int
     truncated: int
     empty: int
@@ -120,6 +121,7 @@ class SearchSummary:
             "errors_found": self.errors_found,
             "reworded": self.reworded,
             "confirmed": self.confirmed,
+            "preferred": self.preferred,
             "refused": self.refused,
             "truncated": self.truncated,
             "empty": self.empty,
@@ -208,6 +210,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         errors_found=progress.wrong,
         reworded=len(again),
         confirmed=sum(share >= 0.5 for share in again),
+        preferred=sum(len(o.preferred) for o in found.values()),
         truncated=sum(o.truncated for o in found.values()),
         empty=sum(o.empty for o in found.values()),
         refused=sum(o.refused for o in found.values()),

@@ -86,13 +86,13 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
         batches, found = search_outcomes(ledger, condition)
     step = {row: t for t, batch in batches.items() for row in batch}
     done = {row: outcome for row, outcome in found.items() if outcome.error is not None}
-    failing = [row for row, outcome in done.items() if (outcome.error or 0.0) > settings.xi]
-    asked = list(done)
+    asked = [row for row in step if row in done]
+    failing = [row for row in asked if (done[row].error or 0.0) > settings.xi]
     fails = np.isin(asked, failing)
     everything = np.asarray(base.vectors[asked], dtype=np.float64)
     vectors = everything[fails]
     placed = map_vectors(vectors, rng=rng)
-    clustering = cluster_vectors(everything, fails, rng=rng)
+    clustering = cluster_vectors(everything, fails, [step[row] for row in asked], rng=rng)
     texts = dict(zip(done, (p.text for p in base.paragraphs(list(done))), strict=True))
     of = dict(zip(failing, clustering.labels, strict=True))
     points = tuple(

@@ -7,7 +7,7 @@ from typing import Any
 from richter.bench._text import leaks, ordered
 from richter.records import Item, Question
 
-__all__ = ["word"]
+__all__ = ["without_subject", "word"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +257,15 @@ def word(
             )
         )
     return items
+
+
+def without_subject(question: Question, item: Item, *, identity: str) -> Item:
+    """An item's cloze with the subject left out, same options and examples: what is picked then is no knowledge."""
+    stem = "Question: X?\nAnswer:"
+    if not question.wordings:
+        first = RELATIONS[question.relation].wordings[0][1]
+        stem = _capital(first.format(**{**question.slots, "subject": "X"}))
+    return dataclasses.replace(item, id=identity, prompt=stem, stem=stem)
 
 
 _WRITTEN_SHOTS = (

@@ -192,7 +192,7 @@ def _print_clusters(survey: ErrorSurvey, json_path: str | None) -> None:
         out.print("The vectors of the failing paragraphs are all alike.")
     else:
         said = (
-            f"{found.near:.0%} of the ten nearest that were asked about fail too, {found.near_at_random:.0%} with "
+            f"{found.near:.0%} of the ten nearest asked about before them fail too, {found.near_at_random:.0%} with "
             f"errors at random, p {found.p_value:.3f}"
         )
         if found.clusters == 1 and found.p_value > 0.05:
@@ -253,6 +253,10 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
     if s.reworded:
         out.print(
             f"{s.confirmed:,} of {s.reworded:,} that were asked in other words fail in at least half of them too."
+        )
+    if s.preferred:
+        out.print(
+            f"{s.preferred:,} of the wrong answers are picked with the subject left out too: a preference, not a gap."
         )
     if s.keys is not None:
         out.print(str(s.keys))

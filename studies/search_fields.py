@@ -1,0 +1,212 @@
+"""Simulated testees with known error fields: does the cluster test hold its level, do category rates cover, is the
+pilot right, and does a step cost the same late as early? Nothing here is a model: errors come from a field.
+
+Results are kept in a folder and what is there is not done again. Prints a table for each.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from richter.ascent import SearchSettings, category_rates, cluster_vectors, simulate_search, topic_effect
+from richter.ascent._pilot import simulated_gain
+from richter.errors import TooFewErrors
+from richter.knowledge import find_similar
+
+CATEGORIES, DIM, SIZE = 60, 24, 4000
+
+
+def field(kind, seed):
+    """Vectors around category centres, categories, and the chance of error of each paragraph."""
+    rng = np.random.default_rng([7, seed])
+    centres = rng.normal(size=(CATEGORIES, DIM))
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    codes = np.sort(rng.integers(CATEGORIES, size=SIZE))
+    vectors = centres[codes] + 0.6 * rng.normal(size=(SIZE, DIM)) / np.sqrt(DIM)
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    if kind == "topics":
+        chance = 0.8 * rng.beta(0.5, 1.2, size=CATEGORIES)[codes]
+    elif kind == "weak spots":
+        chance = np.where(np.isin(codes, rng.choice(CATEGORIES, 6, replace=False)), 0.9, 0.12)
+    elif kind == "smooth":
+        axis = rng.normal(size=DIM)
+        chance = 1 / (1 + np.exp(-6 * (vectors @ axis / np.linalg.norm(axis)) + 2))
+    else:
+        chance = np.full(SIZE, 0.25)
+    return vectors, codes, chance
+
+
+def search(vectors, codes, fails, strategy, seed, paragraphs):
+    def find(rows, k, used):
+        return find_similar(vectors[rows], vectors, k, exclude=used)
+
+    settings = SearchSettings(strategy=strategy, seed=seed)
+    return simulate_search(vectors, codes, find, lambda rows: fails[rows], settings, paragraphs=paragraphs)
+
+
+def clusters(seed):
+    """Errors at random: is a cluster told?"""
+    vectors, codes, chance = field("none", seed)
+    rng = np.random.default_rng([8, seed])
+    fails = (rng.random(SIZE) < chance).astype(float)
+    found = search(vectors, codes, fails, ("sea", "bayes")[seed % 2], seed, 240)
+    rows = np.array([row for batch in found.batches for row in batch])
+    steps = np.repeat(np.arange(len(found.batches)), [len(batch) for batch in found.batches])
+    try:
+        told = cluster_vectors(vectors[rows], fails[rows] > 0, steps, rng=rng)
+    except TooFewErrors:
+        return {"told": None}
+    return {"told": bool(told.p_value <= 0.05)}
+
+
+def categories(seed):
+    """Coverage of the categories' intervals, and their width against the uniform share's alone."""
+    kind = ("topics", "weak spots", "smooth", "none")[seed % 4]
+    vectors, codes, chance = field(kind, seed)
+    fails = (np.random.default_rng([9, seed]).random(SIZE) < chance).astype(float)
+    found = search(vectors, codes, fails, "sea", seed, 600)
+    order = np.random.default_rng([seed, 0]).permutation(SIZE)
+    drawn = [int(row) for row in order[: found.population.n]]
+    rates = category_rates(found.errors, drawn, vectors, codes)
+    hits = [bool(fails[codes == code].mean() in rate.interval) for code, rate in rates.items()]
+    widths = [rate.interval.high - rate.interval.low for rate in rates.values()]
+    return {"kind": kind, "hits": sum(hits), "n": len(hits), "width": float(np.mean(widths))}
+
+
+def pilot(seed):
+    """Predicted against actual gain of a search of 400 paragraphs."""
+    kind = ("topics", "weak spots", "smooth", "none", "none")[seed % 5]
+    vectors, codes, chance = field(kind, 100 + seed)
+    rng = np.random.default_rng([10, seed])
+    fails = (rng.random(SIZE) < chance).astype(float)
+    groups = []
+    for row in rng.choice(SIZE, 25, replace=False):
+        used = np.zeros(SIZE, dtype=bool)
+        used[row] = True
+        near = find_similar(vectors[[row]], vectors, 3, exclude=used)[0]
+        groups.append(fails[[row, *near]])
+    topics = topic_effect(groups, rng=rng)
+    gains = []
+    for _ in range(8):
+        drawn = [groups[i] for i in rng.integers(25, size=25)]
+        effect = topic_effect(drawn, n_resamples=1, rng=rng)
+        settings = SearchSettings(strategy="bayes")
+        some = {"rate": effect.error_rate, "icc": max(effect.icc, 0.0), "paragraphs": 400}
+        gains.append(simulated_gain(vectors, codes, settings, rng=rng, **some))
+    actual = np.mean([search(vectors, codes, fails, "bayes", s, 400).rate / fails.mean() for s in range(2)])
+    return {
+        "kind": kind,
+        "icc": topics.icc,
+        "p": topics.p_value,
+        "predicted": float(np.median(gains)),
+        "low": min(gains),
+        "high": max(gains),
+        "actual": float(actual),
+    }
+
+
+def steps(seed):
+    """Processor time of a search through its ledger, with 25 and 100 steps of 20 paragraphs."""
+    from richter.ascent import run_search
+    from richter.knowledge import open_base, write_base
+    from richter.llm import parse_budget
+    from richter.records import Answer, Condition, Decoding, Document, Paragraph, Question
+
+    class Testee:
+        name = "simulated/testee"
+
+        async def ask(self, messages, decoding, draw):
+            right = hash(messages[-1]["content"]) % 3
+            wanted = next(c for c in decoding.choices if c.strip().startswith("wrong") != bool(right))
+            return Answer(text=wanted, tokens_in=9, tokens_out=2, money_usd=0.0)
+
+        async def aclose(self):
+            pass
+
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(5000, 16)).astype(np.float32)
+
+    def vectors(texts):
+        rows = np.array([table[abs(hash(text)) % 5000] for text in texts]).reshape(-1, 16)
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+    wrong = ("wrong 1", "wrong 2", "wrong 3")
+    documents = [
+        Document(
+            title=f"D{d}",
+            abstract=f"D{d}",
+            paragraphs=tuple(
+                Paragraph(
+                    text=f"D{d} {p}",
+                    category=f"c{d % 20}",
+                    questions=(Question(answer=f"r {d} {p}", wrong=wrong, wordings=(f"Q {d} {p}?", f"P {d} {p}?")),),
+                )
+                for p in range(50)
+            ),
+        )
+        for d in range(100)
+    ]
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        write_base(Path(folder) / "kb", documents, name="x", embedding="by hand", vectors=vectors, dim=16)
+        base = open_base(Path(folder) / "kb")
+        condition = Condition(name="t", model="simulated/testee", decoding=Decoding(max_tokens=8), style="cloze")
+        for strategy in ("sea", "modes"):
+            for count in (25, 100):
+                settings = SearchSettings(strategy=strategy, batch=20, phrasings=2)
+                started, run = time.process_time(), Path(folder) / f"{strategy}{count}"
+                run_search(
+                    run, base, condition, settings, budget=parse_budget("100000calls"), model=Testee(), steps=count
+                )
+                found[f"{strategy} {count}"] = time.process_time() - started
+    return found
+
+
+STUDIES = {"clusters": (clusters, 200), "categories": (categories, 80), "pilot": (pilot, 20), "steps": (steps, 1)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=Path, default=Path("soak") / "search_fields.jsonl")
+    parser.add_argument("--only", choices=STUDIES, action="append")
+    options = parser.parse_args()
+    options.keep.parent.mkdir(parents=True, exist_ok=True)
+    done = {}
+    if options.keep.exists():
+        for line in options.keep.read_text().splitlines():
+            row = json.loads(line)
+            done[row["study"], row["seed"]] = row
+    for name in options.only or STUDIES:
+        run, count = STUDIES[name]
+        for seed in range(count):
+            if (name, seed) not in done:
+                row = {"study": name, "seed": seed, **run(seed)}
+                done[name, seed] = row
+                with options.keep.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+    rows = {name: [row for (study, _), row in sorted(done.items()) if study == name] for name in STUDIES}
+    told = [row["told"] for row in rows["clusters"] if row["told"] is not None]
+    if told:
+        print(f"clusters told with errors at random: {sum(told)} of {len(told)}")
+    for kind in ("topics", "weak spots", "smooth", "none"):
+        own = [row for row in rows["categories"] if row["kind"] == kind]
+        if own:
+            hits, n = sum(row["hits"] for row in own), sum(row["n"] for row in own)
+            width = np.mean([row["width"] for row in own])
+            print(f"category rates, {kind}: {hits / n:.1%} of {n} covered, mean width {width:.2f}")
+    for row in rows["pilot"]:
+        verdict = "no gain shown" if row["p"] > 0.05 else "gain"
+        print(
+            f"pilot, {row['kind']}: icc {row['icc']:.2f}, {verdict}; predicted {row['predicted']:.2f} "
+            f"({row['low']:.2f} to {row['high']:.2f}), actual {row['actual']:.2f}"
+        )
+    for row in rows["steps"]:
+        print({key: round(value, 1) for key, value in row.items() if key not in ("study", "seed")})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""From a folder of documents to a regression set, over real HTTP on loopback with simulated models (named so).
+
+A simulated generator writes questions from the documents, a simulated testee answers them by a known field: by topic
+(three fields) or at random (one). Compared are the defaults of today and those before (five questions in five wordings,
+all asked). Prints, for each field: calls for each different wrong question, wrong questions and effective categories in
+1,000 calls, and the share of the exported set that fails again.
+"""
+
+import argparse
+import asyncio
+import dataclasses
+import hashlib
+import json
+import re
+import shutil
+import threading
+from pathlib import Path
+
+import numpy as np
+from aiohttp import web
+
+from richter.ascent import SearchSettings, failing_questions, generate_questions, keep_stable, run_search
+from richter.audit import ask_run
+from richter.knowledge import open_base, read_documents, write_base
+from richter.llm import parse_budget
+from richter.records import Condition, Decoding
+from richter.store import open_ledger
+
+FIELDS = ("topics", "weak spots", "smooth", "none")
+BEFORE = {"questions": 5, "phrasings": 5, "wordings": "all"}
+WAYS = {
+    "modes (default)": {"strategy": "modes"},
+    "sea": {"strategy": "sea"},
+    "bayes": {"strategy": "bayes"},
+    "random": {"strategy": "random"},
+    "sea, as before": {"strategy": "sea", **BEFORE},
+    "bayes, as before": {"strategy": "bayes", **BEFORE},
+}
+
+
+def uniform(*parts):
+    return int.from_bytes(hashlib.sha256("|".join(map(str, parts)).encode()).digest()[:6], "big") / 2**48
+
+
+class Simulated:
+    """A server with a simulated generator and a simulated testee; `chance` is the testee's error by paragraph."""
+
+    def __init__(self):
+        self.rows, self.chance, self.field = {}, None, ""
+
+    def __enter__(self):
+        self.ready = threading.Event()
+        self.thread = threading.Thread(target=lambda: asyncio.run(self.serve()), daemon=True)
+        self.thread.start()
+        self.ready.wait(10)
+        return self
+
+    def __exit__(self, *_):
+        self.loop.call_soon_threadsafe(self.stop.set)
+        self.thread.join(5)
+
+    async def serve(self):
+        self.loop, self.stop = asyncio.get_running_loop(), asyncio.Event()
+        app = web.Application()
+        app.router.add_post("/v1/chat/completions", self.chat)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        self.ready.set()
+        await self.stop.wait()
+        await runner.cleanup()
+
+    async def chat(self, request):
+        body = await request.json()
+        text = self.generate(body) if body["model"] == "simulated-generator" else self.answer(body)
+        message = {"role": "assistant", "content": text}
+        usage = {"prompt_tokens": 50, "completion_tokens": 20}
+        return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+
+    def generate(self, body):
+        prompt = body["messages"][-1]["content"]
+        if '"options":' in prompt:
+            shown = json.loads(prompt.splitlines()[1])
+            options = {line[3:]: line[0] for line in shown["options"].splitlines()}
+            inside = [letter for text, letter in options.items() if re.search(rf"\b{re.escape(text)}\b", shown["text"])]
+            return json.dumps({"right": inside[:1], "given_away": False})
+        text = re.search(r"SOURCE-([0-9a-f]{16})\n(.*)\nSOURCE-\1", prompt, re.DOTALL)[2]
+        case = hashlib.sha256(text.encode()).hexdigest()[:8]
+        words = list(dict.fromkeys(re.findall(r"\b[a-z]{6,}\b", text)))
+        rows = []
+        for i, word in enumerate(words[:5]):
+            before = re.findall(r"\w+", text[: re.search(rf"\b{word}\b", text).start()])[-4:]
+            question = f"Case {case}-{i}: which word follows {' '.join(before)}?"
+            rows.append({"question": question, "answer": word, "wrong": [f"{word[::-1]}{k}" for k in "xyz"]})
+        return json.dumps({"questions": rows})
+
+    def answer(self, body):
+        prompt = body["messages"][-1]["content"]
+        found = re.search(r"Case ([0-9a-f]{8}-\d)", prompt)
+        if found is None:
+            return prompt.rpartition(" ")[2]  # a sentinel's word
+        name = found[1]
+        options = {line[3:]: line[0] for line in prompt.splitlines() if re.match(r"[A-D]\. ", line)}
+        right = next(text for text in options if f"{text[::-1]}x" in options)
+        wrong = uniform(self.field, name) < self.chance[self.rows[name[:8]]]
+        if uniform(self.field, prompt) < 0.08:
+            wrong = not wrong  # it wavers with the words
+        chosen = next(t for t in options if (t == right) != wrong)
+        return f"Answer: {options[chosen]}"
+
+
+def chances(kind, base, seed):
+    rng = np.random.default_rng([3, seed])
+    documents = np.searchsorted(base.first_rows, np.arange(len(base)), side="right") - 1
+    if kind == "topics":
+        return 0.8 * rng.beta(0.5, 1.2, size=documents.max() + 1)[documents]
+    if kind == "weak spots":
+        return np.where(np.isin(documents, rng.choice(documents.max() + 1, 8, replace=False)), 0.9, 0.1)
+    if kind == "smooth":
+        axis = rng.normal(size=base.vectors.shape[1])
+        return 1 / (1 + np.exp(-12 * (base.vectors @ axis / np.linalg.norm(axis)) + 1.5))
+    return np.full(len(base), 0.25)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="documents, 100 of them")
+    parser.add_argument("--keep", type=Path, default=Path("soak") / "search_folder")
+    parser.add_argument("--calls", type=int, default=1000)
+    parser.add_argument("--paragraphs", type=int, default=800)
+    parser.add_argument("--seeds", type=int, default=1)
+    options = parser.parse_args()
+    options.keep.mkdir(parents=True, exist_ok=True)
+    table = options.keep / "results.jsonl"
+    done = [json.loads(line) for line in table.read_text().splitlines()] if table.exists() else []
+    kb = options.keep / "kb"
+    if not (kb / "questions.done").exists():
+        shutil.rmtree(kb, ignore_errors=True)
+        info = write_base(kb, read_documents(options.folder), name="folder")
+        print(f"{sum(info.read.values())} documents, {info.paragraphs} paragraphs, skipped {dict(info.skipped)}")
+    base = open_base(kb)
+    with Simulated() as server:
+        if not (kb / "questions.done").exists():
+            writer = f"{server.url}#simulated-generator"
+            report = generate_questions(
+                base,
+                writer,
+                per_paragraph=5,
+                limit=options.paragraphs,
+                budget=parse_budget("20000calls"),
+                prices={},
+                rng=np.random.default_rng(0),
+            )
+            print(report)
+            lines = []
+            for q in base.stored:  # five wordings each, for the way of before
+                first = q.question.wordings[:1]
+                more = tuple(f"{lead} {first[0]}" for lead in ("Tell me.", "Say.", "Well?", "So.")) if first else ()
+                lines.append(dataclasses.replace(q, question=dataclasses.replace(q.question, wordings=first + more)))
+            (kb / "questions.jsonl").write_text("".join(json.dumps(q.to_dict()) + "\n" for q in lines))
+            (kb / "questions.done").touch()
+            base = open_base(kb)
+        texts = base.paragraphs(list(range(len(base))))
+        server.rows = {hashlib.sha256(p.text.encode()).hexdigest()[:8]: i for i, p in enumerate(texts)}
+        for seed in range(options.seeds):
+            for kind in FIELDS:
+                server.field, server.chance = f"{kind}{seed}", chances(kind, base, seed)
+                for way, settings in WAYS.items():
+                    if any((row["field"], row["way"], row["seed"]) == (kind, way, seed) for row in done):
+                        continue
+                    run = options.keep / f"{kind}-{way}-{seed}".replace(" ", "_")
+                    shutil.rmtree(run, ignore_errors=True)
+                    model = f"{server.url}#simulated-testee"
+                    condition = Condition(name="t", model=model, decoding=Decoding(max_tokens=64), style="choice")
+                    found = run_search(
+                        run,
+                        base,
+                        condition,
+                        SearchSettings(seed=seed, **settings),
+                        budget=parse_budget(f"{options.calls}calls"),
+                        prices={},
+                    )
+                    failing = failing_questions(run, base)
+                    again = run.with_name(f"{run.name}.again")
+                    shutil.rmtree(again, ignore_errors=True)
+                    kept = dataclasses.replace(failing, questions=())
+                    if failing.questions:
+                        ask_run(again, [q.item for q in failing.questions], [condition], prices={})
+                        with open_ledger(again) as ledger:
+                            kept = keep_stable(failing, ledger.items(), ledger.answers("t"))
+                    row = {
+                        "field": kind,
+                        "way": way,
+                        "seed": seed,
+                        "calls": found.spent.calls,
+                        "wrong": found.errors_found,
+                        "effective": found.effective_categories,
+                        "exported": len(failing.questions),
+                        "fails_again": len(kept.questions),
+                    }
+                    done.append(row)
+                    with table.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+    for row in done:
+        each = row["calls"] / row["wrong"] if row["wrong"] else float("nan")
+        share = row["fails_again"] / row["exported"] if row["exported"] else float("nan")
+        effective = (row["effective"] or 0) * 1000 / row["calls"]
+        print(
+            f"{row['field']:10} {row['way']:18} {row['seed']}: {row['wrong']:4} wrong in {row['calls']} calls "
+            f"({each:.1f} each), effective {effective:.1f}, fails again {share:.0%} of {row['exported']}"
+        )
+
+
+if __name__ == "__main__":
+    main()
