@@ -114,6 +114,8 @@ def table(rows: list[Row], specs: list[Row]) -> str:
         base = _widths([r for r in inside if r["contestant"] == score.OURS])
         for key in _order(inside):
             own = [r for r in inside if (r["contestant"], r["way"]) == key]
+            if all(r["same"] for r in own):
+                continue
             null = [r for r in own if score.is_null(by[r["world"]])]
             real = [r for r in own if not score.is_null(by[r["world"]])]
             false, n = _sum(null, "false"), _sum(null, "n")
@@ -220,8 +222,10 @@ COLOURS = {
 
 def _cell(x: int, y: int, wide: int, high: int, rows: list[Row], by: dict[str, Row]) -> list[str]:
     box = f'x="{x + 1}" y="{y + 1}" width="{wide - 2}" height="{high - 2}"'
-    if not rows:
-        return [f'<rect {box} fill="#f4f4f4"/>']
+    middle = f'x="{x + wide // 2}" text-anchor="middle"'
+    if not rows or all(r["refused"] + r["crashed"] == r["n"] for r in rows):
+        said = f'<text {middle} y="{y + 21}" fill="#666">refused</text>' if rows else ""
+        return [f'<rect {box} fill="#f4f4f4"/>', said]
     null = [r for r in rows if score.is_null(by[r["world"]])]
     real = [r for r in rows if not score.is_null(by[r["world"]])]
     above = [
@@ -236,7 +240,7 @@ def _cell(x: int, y: int, wide: int, high: int, rows: list[Row], by: dict[str, R
     if real:
         power = _mean_share(real, "hits", "n")
         bar = f'x="{x + 4}" y="{y + 19}" height="10"'
-        out.append(f'<rect {bar} width="{(wide - 8) * power:.1f}" fill="#5b7fa6"/>')
+        out.append(f'<rect {bar} width="{(wide - 8) * power:.1f}" fill="#9dbbdc"/>')
         out.append(f'<rect {bar} width="{wide - 8}" fill="none" stroke="#5b7fa6" stroke-width="0.5"/>')
         out.append(
             f'<text x="{x + wide // 2}" y="{y + 28}" font-size="9" text-anchor="middle">{100 * power:.0f}%</text>'
@@ -265,6 +269,8 @@ def text(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> str:
     """The whole page."""
     ours = [r for r in rows if r["contestant"] == score.OURS]
     others = [r for r in rows if r["contestant"] != score.OURS]
+    null = {spec["name"] for spec in specs if score.is_null(spec)}
+    real = [r for r in others if r["world"] not in null and not r["same"]]
     said = {
         "worlds": len(specs),
         "least": f"{min(r['n'] for r in ours):,.0f}",
@@ -273,6 +279,7 @@ def text(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> str:
         "others_most": f"{max(r['n'] for r in others):,.0f}",
         "open": open_list(rows, specs) or "None.",
         "better": better_list(rows, specs),
+        "compared": f"{sum(r['shared'] >= ENOUGH for r in real)} of {len(real)}",
         "contestants": contestants_table(everyone, rows),
         "table": table(rows, specs),
     }

@@ -16,7 +16,6 @@ import fcntl
 import json
 import os
 import queue
-import select
 import subprocess
 import sys
 import threading
@@ -36,8 +35,9 @@ ROUNDS = (10, 50, 200, 500, 1000, 2000)
 REPLICATES = {score.OURS: 2000}
 OTHERS = 200
 SECONDS = {score.OURS: 600}  # of its own time in one world; then it has what it has
-OTHERS_SECONDS = 20
+OTHERS_SECONDS = 40
 PATIENCE_S = 120
+BATCH = 10
 FAST = ("equal-60", "equal-400", "medium-400", "epochs-equal-30x30", "passages-equal-12x25", "passages-effect-60x10",
         "partial-equal-60", "stars-effect-400", "judge-kind-50", "judge-noisy-200", "missing-equal-800",
         "shuffled-equal-1000", "best-of-12-none", "peeking-equal-20", "peeking-effect-20", "calibrated-uniform-400",
@@ -82,8 +82,8 @@ class Child:
         self.name, self.told = name, told
         self.process: subprocess.Popen[str] | None = None
 
-    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        """The record of one table."""
+    def ask(self, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The records of some tables, up to the first at which the process died or hung."""
         if self.process is None:
             command = [python_of(self.name, self.told["requires"]), str(HERE / "play.py"), str(self.told["path"])]
             self.process = subprocess.Popen(
@@ -92,18 +92,20 @@ class Child:
             )  # fmt: skip
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        try:
-            self.process.stdin.write(json.dumps(question) + "\n")
+        found: list[dict[str, Any]] = []
+        patience = threading.Timer(PATIENCE_S * len(questions), self.process.kill)
+        patience.start()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write("".join(json.dumps(question) + "\n" for question in questions))
             self.process.stdin.flush()
-            ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE_S)
-            line = self.process.stdout.readline() if ready else ""
-        except BrokenPipeError:
-            line, ready = "", [1]
-        if not line:
+        while len(found) < len(questions) and (line := self.process.stdout.readline()):
+            found.append(json.loads(line))
+        patience.cancel()
+        if len(found) < len(questions):
             self.close()
-            fault = "the process died" if ready else f"no answer in {PATIENCE_S} s"
-            return {"replicate": question["replicate"], "crashed": fault, "seconds": 0.0 if ready else PATIENCE_S}
-        found: dict[str, Any] = json.loads(line)
+            found.append(
+                {"replicate": questions[len(found)]["replicate"], "crashed": "it died or hung", "seconds": 0.0}
+            )
         return found
 
     def close(self) -> None:
@@ -141,16 +143,17 @@ def play_until(child: Child, spec: dict[str, Any], way: int, target: int, folder
     world = {key: spec[key] for key in ("question", "measure") if key in spec}
     added, spent = 0, sum(r["seconds"] for r in have)
     with path.open("a", encoding="utf-8") as out:
-        for replicate in range(len(have), target):
-            if time.monotonic() > end or spent > SECONDS.get(child.name, OTHERS_SECONDS):
-                break
-            table = make.table(spec, replicate).to_dict(as_series=False)
-            question = {"world": world, "replicate": replicate, "way": child.told["ways"][way], "table": table}
-            record = compact(child.ask(question))
-            out.write(json.dumps(record) + "\n")
+        while time.monotonic() < end and spent < SECONDS.get(child.name, OTHERS_SECONDS):
+            start = len(have) + added
+            batch = range(start, min(start + (BATCH if start else 1), target))  # the first says whether it takes part
+            tables = [make.table(spec, replicate).to_dict(as_series=False) for replicate in batch]
+            asked = [{"world": world, "way": child.told["ways"][way], "replicate": r, "table": t}
+                     for r, t in zip(batch, tables, strict=True)]  # fmt: skip
+            records = [compact(record) for record in child.ask(asked)] if asked else []
+            out.writelines(json.dumps(record) + "\n" for record in records)
             out.flush()
-            added, spent = added + 1, spent + record.get("seconds", 0.0)
-            if {"same", "absent"} & record.keys():
+            added, spent = added + len(records), spent + sum(r.get("seconds", 0.0) for r in records)
+            if not records or {"same", "absent"} & records[0].keys():
                 break
     return added
 

@@ -73,7 +73,7 @@ def collected(folder: Path, contestants: dict[str, Row], specs: list[Row]) -> li
         for name, told in contestants.items():
             for k, way in enumerate(told["ways"]):
                 records = read(folder / name / f"{spec['name']}.{k}.jsonl")
-                same = records and "same" in records[0]
+                same = bool(records) and "same" in records[0]
                 if same:
                     records = read(folder / name / f"{spec['name']}.0.jsonl")
                 if not records or "absent" in records[0]:
@@ -85,6 +85,7 @@ def collected(folder: Path, contestants: dict[str, Row], specs: list[Row]) -> li
                         "contestant": name,
                         "way": way,
                         "world": spec["name"],
+                        "same": same,
                         **{key: round(value, 4) for key, value in total(scores.values()).items()},
                         "seconds": round(sum(r["seconds"] for r in records), 3),
                         "shared": len(shared),

@@ -105,7 +105,16 @@ def test_limits_by_hand(bench: Any) -> None:
 def row(who: str, world: str, **counts: float) -> dict[str, Any]:
     zeros = dict.fromkeys(("false", "hits", "refused", "crashed", "covered", "intervals", "width"), 0.0)
     shares = {"n": 200.0, "seconds": 1.0, "shared": 200, "only_this": 0, "only_ours": 0}
-    return {"contestant": who, "way": "default", "world": world, "reasons": [], **zeros, **shares, **counts}
+    return {
+        "contestant": who,
+        "way": "default",
+        "world": world,
+        "same": False,
+        "reasons": [],
+        **zeros,
+        **shares,
+        **counts,
+    }
 
 
 def test_open_worlds_by_rule(bench: Any) -> None:

@@ -1,6 +1,7 @@
-"""evalstats: `load_from` and `compare(factors="model")`, its own method; recommended: a baseline, people's labels.
+"""evalstats: `load_from` and `compare(factors="model")`, its method; recommended: what its pages and messages advise.
 
-Its intervals decide ("significant"); over several conditions they are simultaneous. With labels: `judge_alignment`.
+That is a baseline for several, `score_range` for scores, `complete_items` where grades lack, `design="unpaired"` where
+items differ, and `tests.ttest` with people's labels. Over several conditions its intervals are simultaneous.
 """
 
 import evalstats
@@ -14,28 +15,35 @@ ways = ("default", "recommended")
 def answer(world, table, way):
     if world["question"] not in ("difference", "some-better") or world.get("measure") == "b":
         return None
-    labels = sum(x is not None for x in table.get("human", ()))
-    if way == "recommended" and not labels and world["question"] != "some-better":
-        return "same"
+    labels, best = any(x is not None for x in table.get("human", ())), way == "recommended"
+    errors = world.get("measure") == "severity_given_error"
     (column,) = (name for name in ("correct", "score", "severity") if name in table)
+    if (
+        best
+        and column == "correct"
+        and not labels
+        and None not in table[column]
+        and "baseline" not in table["condition"]
+    ):
+        return "same"
     frame = pd.DataFrame(table).rename(columns={"condition": "model", column: "score", "epoch": "run"})
-    if world.get("measure") == "severity_given_error":
+    first = table["condition"][0]
+    if best and labels:  # people graded other items of the one than of the other
+        a, b = (frame[frame["model"] == name] for name in ("second", first))
+        human = [part["human"].to_numpy(dtype=float) for part in (a, b)]
+        told = evalstats.tests.ttest(
+            a=a["score"].to_numpy(dtype=float), b=b["score"].to_numpy(dtype=float), a_lab=human[0], b_lab=human[1],
+            paired=False, print_result=False,
+        )  # fmt: skip
+        return [claim(told.corrected_p_value < 0.05, sum(told.corrected_ci) / 2, told.corrected_ci)]
+    if errors:
         frame = frame[frame["score"] > 0]
-    keep = [c for c in ("item", "model", "score", "run", "human") if c in frame and not (c == "human" and not labels)]
-    frame, first = frame[keep], table["condition"][0]
+    more = {"design": "unpaired"} if best and errors else {"baseline": first} if best else {}
+    if best and column != "correct":  # the scale is known to whoever graded
+        more["score_range"] = (0, 4) if column == "severity" else (1, 5) if frame["score"].min() >= 1 else (0, 1)
     try:
-        more = {}
-        if way == "recommended" and labels:
-            frame = frame.rename(columns={"score": "llm_score", "human": "human_score"})
-            data = evalstats.load_from(frame)
-            aligned = evalstats.judge_alignment(
-                data, llm_metric="llm_score", human_groundtruth="human_score", selection="random", ci=False
-            )
-            more = {"metric": "llm_score", "alignment": {"llm_score": aligned}}
-        else:
-            data = evalstats.load_from(frame.drop(columns="human", errors="ignore"))
-        if way == "recommended" and world["question"] == "some-better":
-            more["baseline"] = first
+        data = evalstats.load_from(frame[[c for c in ("item", "model", "score", "run") if c in frame]])
+        data = evalstats.complete_items(data, "model")[0] if best and None in table[column] else data
         told = evalstats.compare(data, factors="model", **more).to_dict()["pairwise"]
     except (ValueError, evalstats.MissingCellsError, evalstats.InsufficientItemsError) as error:
         raise Refused(str(error)) from error
@@ -45,4 +53,4 @@ def answer(world, table, way):
 def _claim(row, first):
     sign, other = (-1, row["b"]) if row["a"] == first else (1, row["a"])
     limits = sorted(sign * row[name] for name in ("ci_low", "ci_high"))
-    return claim(row["significant"], sign * row["diff"], limits, name=other)
+    return claim(row["significant"], sign * row.get("diff", row.get("point_estimate")), limits, name=other)
