@@ -58,7 +58,9 @@ def test_partial_credit_and_scales_by_hand(tmp_path: Path) -> None:
 
 def test_conflicting_repeats_are_shown_and_the_remedy_works(tmp_path: Path) -> None:
     path = write(tmp_path, "r.csv", "item,model,correct\na,x,0\na,x,1\nb,x,1\nb,x,1\n")
-    with pytest.raises(InputError, match=r"differ, as item 'a' under 'x' \(value 0.0 and value 1.0\)") as said:
+    with pytest.raises(
+        InputError, match=r"'a' occurs more than once under 'x' and differs \(value 0.0 and value"
+    ) as said:
         read_tables(path)
     assert "--map draw=order" in str(said.value.remedy)
     tables = read_tables(path, options=ReadOptions(map={"draw": "order"}))

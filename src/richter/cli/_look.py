@@ -36,4 +36,6 @@ def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
             for line in summarise(document, ascii_only=out.options.ascii_only, after=[]):
                 out.print(line, soft_wrap=True)
             out.print(f"Read: {printable(tables.understood)}.", soft_wrap=True)
+            for note in tables.notes:
+                out.print(f"  {printable(note)}", soft_wrap=True)
     out.print(f"As a page: richter report {shlex.join(sources)} -o report.html", soft_wrap=True)

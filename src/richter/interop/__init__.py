@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from richter.interop._hub import *
     from richter.interop._lm_eval_task import *
     from richter.interop._logs import *
+    from richter.interop._names import *
     from richter.interop._problems import *
     from richter.interop._record import *
     from richter.interop._run import *
+    from richter.interop._safe import *
     from richter.interop._sets import *
 
 lazy(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from richter.interop._record import Reading, Sample, Setup, count_number, flat_text, mapping, real
+from richter.interop._record import Reading, Sample, Setup, count_number, flat_text, mapping, real, share
 from richter.interop._safe import Unreadable, decode, open_bytes
 
 
@@ -18,6 +18,7 @@ class _Run(msgspec.Struct, rename="camel"):
     conversational_test_cases: list[msgspec.Raw] = []
     hyperparameters: dict[str, Any] | None = None
     identifier: str | None = None
+    metrics_scores: list[dict[str, Any]] | None = None
 
 
 def read_deepeval(path: Path, reading: Reading) -> Iterator[Sample]:
@@ -26,6 +27,8 @@ def read_deepeval(path: Path, reading: Reading) -> Iterator[Sample]:
     settings = {str(k): flat_text(v) for k, v in (run.hyperparameters or {}).items()}
     model = settings.pop("model", "") or run.identifier or "unknown model"
     setup = Setup(model, tuple((k, v) for k, v in settings.items() if v))
+    for metric in run.metrics_scores or []:
+        reading.counted(metric.get("metric"), share(metric.get("passes"), metric.get("fails")))
     if run.conversational_test_cases:
         reading.unread["case: a conversation, which has no single answer"] += len(run.conversational_test_cases)
     for raw in run.test_cases:

@@ -12,6 +12,7 @@ import polars as pl
 
 from richter.errors import InputError, MissingPart
 from richter.interop._frames import Source, as_frame, is_frame
+from richter.interop._names import known_fields
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.store import is_database, run_place
 
@@ -22,6 +23,7 @@ CELLS_FROM = 5_000_000  # cells that any table may have
 CELLS_RATIO = 50  # ... and this many for each byte of a Parquet file, whose values may be packed
 SPARSE_RATIO = 1  # ... of JSON, where a row may leave out any column
 COLUMNS_LIMIT = 10_000
+HEADER_ROWS = 20  # within which a header may stand
 _RECORDS = ("results", "data", "rows", "records", "items", "samples", "answers", "scores", "examples")
 _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
@@ -76,7 +78,7 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
             and head[1:2] != b"\0"
             and head[:1] != b"\0"
         ):
-            raise InputError(f"{path} is no table: it holds no text.", remedy="Give CSV, JSON, Parquet or Excel.")
+            raise InputError(f"{path} is not text, so it is not a table.", remedy="Give CSV, JSON, Parquet or Excel.")
         return {"": _separated(path, head, text=text)}
     except (
         pl.exceptions.PolarsError,
@@ -126,17 +128,38 @@ def _workbook(path: Path) -> dict[str, pl.DataFrame]:
                     archive.read(name)
     try:
         book = fastexcel.read_excel(path)
-        sheets = {name: book.load_sheet(name).to_polars() for name in book.sheet_names}
+        sheets = {name: _sheet(book, name) for name in book.sheet_names}
     except fastexcel.FastExcelError as error:
         locked = not packed or "password" in str(error).lower() or "encrypt" in str(error).lower()
+        why = "it is protected by a password, or damaged" if locked else "it is damaged or cut off"
         raise InputError(
-            f"{path} cannot be opened as a workbook{': it is protected by a password or damaged' if locked else ''}.",
-            remedy="Open it, remove the password and save it as .xlsx or CSV.",
+            f"{path} cannot be opened as a workbook: {why}.",
+            remedy=f"Open it{', remove the password' if locked else ''} and save it as .xlsx or CSV.",
         ) from error
     full = {name: sheet for name, sheet in sheets.items() if not sheet.is_empty()}
     if not full:
         raise InputError(f"{path} has no sheet with rows.", remedy="It needs a header and at least one row.")
     return full
+
+
+def _sheet(book: Any, name: str) -> pl.DataFrame:
+    """A sheet, its header being the first row whose names are known where the top one is a title."""
+    sheet: pl.DataFrame = book.load_sheet(name).to_polars()
+    if len(known_fields(sheet.columns)) > 1:
+        return sheet
+    top = book.load_sheet(name, header_row=None, n_rows=HEADER_ROWS).to_polars()
+    found = _header_row([[c for c in row if isinstance(c, str)] for row in top.iter_rows()])
+    return book.load_sheet(name, header_row=found).to_polars() if found else sheet
+
+
+def _header_row(rows: list[list[str]]) -> int:
+    """Where the header stands: the first row with two known names, or below a title the first full row with one."""
+    known = [len(known_fields(row)) for row in rows]
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    sure = next((k for k, n in enumerate(known) if n > 1), None)
+    if sure is not None or not rows or filled[0] == max(filled):
+        return sure or 0
+    return next((k for k, n in enumerate(known) if n and filled[k] == max(filled)), 0)
 
 
 def _json(path: Path) -> pl.DataFrame:
@@ -155,7 +178,9 @@ def _json(path: Path) -> pl.DataFrame:
             with path.open("rb") as file:
                 start, several = file.read(3), len(list(itertools.islice(json_lines(path), 2))) > 1
             if start != b"\xef\xbb\xbf" and several:
-                return pl.read_ndjson(path, infer_schema_length=None)
+                frame = pl.read_ndjson(path, infer_schema_length=None)
+                if not any(kind.is_nested() for kind in frame.dtypes):
+                    return frame
         except pl.exceptions.PolarsError:
             pass  # NaN, a broken line: read one by one below
         rows: Any = [decode(line) for line in json_lines(path) if line is not None]
@@ -164,15 +189,46 @@ def _json(path: Path) -> pl.DataFrame:
     else:
         rows = decode(open_bytes(path))
     if isinstance(rows, dict):
+        rows = _split(rows)
+    if isinstance(rows, dict):
         inner = next((rows[k] for k in _RECORDS if isinstance(rows.get(k), list)), None)
         if inner is None and rows and all(isinstance(v, list) for v in rows.values()):
             return pl.DataFrame(rows, strict=False)
         rows = [rows] if inner is None else inner
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path} holds no objects of JSON.", remedy='Each row is an object: {"item": ..., ...}')
+    rows = [flat for row in rows for flat in _flat(row)]
     columns = dict.fromkeys(key for row in rows for key in row)
     _check_cells(path, len(rows), len(columns), SPARSE_RATIO)
     return pl.DataFrame([pl.Series(c, [_cell(row.get(c)) for row in rows], strict=False) for c in columns])
+
+
+def _split(document: dict[str, Any]) -> Any:
+    """Rows of a table that is written as `columns` and `data`, as pandas and MLflow do; anything else as it is."""
+    columns, data = document.get("columns"), document.get("data")
+    if isinstance(columns, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
+        return [dict(zip(map(str, columns), row, strict=False)) for row in data]
+    return document
+
+
+def _flat(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A record with its inner objects as `outer.inner`; a list of objects that hold grades is a row each."""
+    flat: dict[str, Any] = {}
+    listed: dict[str, list[dict[str, Any]]] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{k}": v for inner in itertools.islice(_flat(value), 1) for k, v in inner.items()}
+        elif isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
+            listed[name] = value
+        else:
+            flat[name] = value
+    graded = next((n for n, v in listed.items() if known_fields(v[0]) & {"score", "severity"}), None)
+    flat |= {name: value for name, value in listed.items() if name != graded}
+    if graded is None or "score" in known_fields(flat):
+        yield flat if graded is None else {**flat, graded: listed[graded]}
+        return
+    for entry in listed[graded]:
+        yield flat | {f"{graded}.{k}": v for inner in itertools.islice(_flat(entry), 1) for k, v in inner.items()}
 
 
 def _cell(value: Any) -> Any:
@@ -204,6 +260,8 @@ def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
         head = source[: 1 << 16]
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     skip = sum(1 for _ in itertools.takewhile(lambda line: line.startswith(("#", "sep=")) or not line.strip(), lines))
+    top = lines[skip : skip + HEADER_ROWS]
+    skip += _header_row([next(csv.reader([line], delimiter=_separator(top[k:])), []) for k, line in enumerate(top)])
     separator = _separator(lines[skip : skip + 20])
     if any(line.count(separator) >= COLUMNS_LIMIT for line in lines[skip : skip + 20]):
         _check_cells(path, 1, lines[skip].count(separator) + COLUMNS_LIMIT, 1)

@@ -52,14 +52,7 @@ class _Stats(msgspec.Struct):
 def read_helm(path: Path, reading: Reading) -> Iterator[Sample]:
     """One sample an instance and training trial; options that were asked one by one are put together again."""
     scenario = decode(open_bytes(path), _Scenario)
-    spec = scenario.adapter_spec
-    kept = ("temperature", "max_tokens", "max_train_instances", "instructions", "method", "num_outputs")
-    setup = Setup(
-        flat_text(spec.get("model_deployment") or spec.get("model")) or "unknown model",
-        tuple((k, flat_text(spec[k])) for k in kept if flat_text(spec.get(k))),
-    )
-    run = companion(path.with_name("run_spec.json"), dict[str, Any]) or {}
-    task = flat_text(run.get("name")).split(":")[0] or path.parent.name.split(":")[0]
+    setup, task = _origin(path, scenario.adapter_spec)
     scores = _scores(path, reading)
     grouped: dict[tuple[str, int], list[_State]] = defaultdict(list)
     for raw in scenario.request_states:
@@ -80,6 +73,25 @@ def read_helm(path: Path, reading: Reading) -> Iterator[Sample]:
         yield _sample(name, trial, states, setup, task, scores.get((name, trial), {}))
 
 
+def read_helm_stats(path: Path, reading: Reading) -> Iterator[Sample]:
+    """The grades alone, where `scenario_state.json` with questions and answers is not beside them."""
+    reading.notes.append("scenario_state.json is not beside it: questions and answers are not known.")
+    setup, task = _origin(path, {})
+    for (name, trial), scores in _scores(path, reading).items():
+        yield Sample(item=name, setup=setup, task=task, draw=trial, scores=scores)
+
+
+def _origin(path: Path, spec: Mapping[str, Any]) -> tuple[Setup, str]:
+    run = companion(path.with_name("run_spec.json"), dict[str, Any]) or {}
+    spec = spec or mapping(run.get("adapter_spec"))
+    kept = ("temperature", "max_tokens", "max_train_instances", "instructions", "method", "num_outputs")
+    setup = Setup(
+        flat_text(spec.get("model_deployment") or spec.get("model")) or "unknown model",
+        tuple((k, flat_text(spec[k])) for k in kept if flat_text(spec.get(k))),
+    )
+    return setup, flat_text(run.get("name")).split(":")[0] or path.parent.name.split(":")[0]
+
+
 def _scores(path: Path, reading: Reading) -> Mapping[tuple[str, int], Mapping[str, float | None]]:
     rows = companion(path.with_name("per_instance_stats.json"), list[_Stats])
     if rows is None:
@@ -97,6 +109,10 @@ def _scores(path: Path, reading: Reading) -> Mapping[tuple[str, int], Mapping[st
                 place[name] = mean
     present = {name for place in out.values() for name in place}
     reading.scorer = next((n for n in _GRADES if n in present), "")
+    for stat in companion(path.with_name("stats.json"), list[dict[str, Any]]) or []:
+        own, mean = mapping(stat.get("name")), real(stat.get("mean"))
+        if flat_text(own.get("name")) == reading.scorer and not own.get("perturbation") and mean is not None:
+            reading.counted(reading.scorer, reading.totals.get(reading.scorer, mean))
     return out
 
 

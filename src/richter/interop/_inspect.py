@@ -155,6 +155,12 @@ def _header(document: _Document, reading: log.Reading) -> _Header:
     headline = (document.results or {}).get("headline")
     named = [headline.get("score")] if isinstance(headline, Mapping) else []
     reading.scorer = next((str(n) for n in (*named, *(s["name"] for s in scorers)) if n), "")
+    for score in (document.results or {}).get("scores") or []:
+        told = log.mapping(score)
+        if not told.get("reducer"):
+            reading.counted(
+                told.get("name"), log.real(log.mapping(log.mapping(told.get("metrics")).get("accuracy")).get("value"))
+            )
     config, dataset = log.mapping(spec.get("config")), log.mapping(spec.get("dataset"))
     count, epochs = dataset.get("samples"), config.get("epochs") or 1
     if isinstance(count, int) and isinstance(epochs, int):

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from richter.errors import InputError
 from richter.interop import _record as log
 from richter.interop._rows import companion, json_rows
 from richter.interop._safe import Unreadable, decode, json_lines
@@ -27,9 +28,12 @@ _KNOWN = {
 
 def read_lm_eval(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """One sample a document, by the filter that was asked for or else the first of the file."""
-    setup, task = _origin(path)
+    setup, task, totals = _origin(path)
     filters = _filters(path)
     wanted = reading.options.filter if reading.options.filter in filters else next(iter(filters), "none")
+    for name, total in totals.items():
+        if name.endswith(f",{wanted}"):
+            reading.counted(name.rpartition(",")[0], log.real(total))
     for row in json_rows(path, reading):
         if (log.flat_text(row.get("filter")) or "none") != wanted:
             continue
@@ -55,13 +59,13 @@ def _filters(path: Path) -> Counter[str]:
     return found
 
 
-def _origin(path: Path) -> tuple[log.Setup, str]:
+def _origin(path: Path) -> tuple[log.Setup, str, Mapping[str, Any]]:
     named = _NAME.match(path.stem) or _STAMP_ONLY.match(path.stem)
     task = named["task"] if named else path.stem
     stamp = named.groupdict().get("stamp") if named else None
     results = companion(path.with_name(f"results_{stamp}.json"), dict[str, Any]) if stamp else None
     if results is None:
-        return log.Setup(path.parent.name.replace("__", "/") or "unknown model"), task
+        return log.Setup(path.parent.name.replace("__", "/") or "unknown model"), task, {}
     config = log.mapping(results.get("config"))
     model = log.flat_text(results.get("model_name")) or log.flat_text(config.get("model")) or "unknown model"
     found = {
@@ -72,7 +76,21 @@ def _origin(path: Path) -> tuple[log.Setup, str]:
         value = config.get(key)
         arguments = value if isinstance(value, Mapping) else {key: value}
         found |= {str(k): log.flat_text(v) for k, v in arguments.items()}
-    return log.Setup(model, tuple((k, v) for k, v in found.items() if v)), task
+    totals = log.mapping(log.mapping(results.get("results")).get(task))
+    return log.Setup(model, tuple((k, v) for k, v in found.items() if v)), task, totals
+
+
+def is_totals_only(path: Path, names: Mapping[str, Any]) -> bool:
+    """`results_*.json` of a run whose samples were not written."""
+    return names.keys() >= {"results", "versions", "config"} and not any(path.parent.glob("samples_*"))
+
+
+def refuse_totals(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
+    """Totals say nothing about single items."""
+    raise InputError(
+        f"{path} holds the totals of lm-eval and no samples: nothing is known of single items.",
+        remedy="Run lm_eval again with --log_samples and give the folder that it writes.",
+    )
 
 
 def _sample(row: Mapping[str, Any], setup: log.Setup, task: str, reading: log.Reading) -> log.Sample:

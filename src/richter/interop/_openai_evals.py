@@ -34,6 +34,7 @@ def read_openai_evals(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
             spec = log.mapping(row["spec"])
         elif "final_report" in row:
             finished = True
+            reading.counted("match", log.real(log.mapping(row["final_report"]).get("accuracy")))
         elif row.get("sample_id") is None:
             reading.unread["event: without a sample"] += 1
         else:

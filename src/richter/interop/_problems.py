@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from richter.interop._logs import Logs, Row
 from richter.records import printable
 
-__all__ = ["next_command", "problems"]
+__all__ = ["agreeing_totals", "next_command", "problems"]
 
+ALIKE = 6e-4  # totals are printed to three decimals
 SURE_ALIKE = 30  # answers from which a confidence that never changes is worth a word
 
 
 def problems(logs: Logs) -> list[str]:
     """Failed calls, answers without a grade, constant confidences, missing items and references, broken-off files."""
-    return [*_of_files(logs), *_of_items(logs), *_of_conditions(logs)]
+    return [*_of_files(logs), *_of_totals(logs), *_of_items(logs), *_of_conditions(logs)]
 
 
 def _of_files(logs: Logs) -> Iterator[str]:
@@ -26,6 +27,36 @@ def _of_files(logs: Logs) -> Iterator[str]:
         if reading.expected is not None and found[k] < reading.expected:
             yield f"{name} holds {found[k]:,} of the {reading.expected:,} answers it set out to get."
         yield from (f"{name}: {printable(note)}" for note in reading.notes)
+
+
+def own_totals(logs: Logs) -> Iterator[tuple[str, str, float, float, int]]:
+    """Of each file whose tool counted for itself: its name, the scorer, the tool's mean, ours, and our answers."""
+    by_file: dict[int, list[Row]] = defaultdict(list)
+    for row in logs.rows:
+        by_file[row.file].append(row)
+    for k, reading in enumerate(logs.readings):
+        scorer = next((r.scorer for r in by_file[k]), reading.scorer)
+        values = [v for r in by_file[k] if not r.sample.error and (v := r.sample.scores.get(scorer)) is not None]
+        if scorer in reading.totals and values:
+            alone = sum(other.path.name == reading.path.name for other in logs.readings) == 1
+            name = reading.path.name if alone else f"{reading.path.parent.name}/{reading.path.name}"
+            yield name, scorer, reading.totals[scorer], sum(values) / len(values), len(values)
+
+
+def agreeing_totals(logs: Logs) -> list[str]:
+    """One line on the files where the tool's own total is ours."""
+    same = [(name, own) for name, _, own, ours, _ in own_totals(logs) if abs(own - ours) <= ALIKE]
+    shown = ", ".join(f"{printable(name, limit=40)} {own:.4g}" for name, own in same[:4]) + ", …" * (len(same) > 4)
+    return [f"the tool's own total is the same: {shown}"] if same else []
+
+
+def _of_totals(logs: Logs) -> Iterator[str]:
+    for name, scorer, own, ours, n in own_totals(logs):
+        if abs(own - ours) > ALIKE:
+            yield (
+                f"{printable(name, limit=60)}: the tool's own total ({printable(scorer, limit=40)}) is {own:.4g}, ours "
+                f"{ours:.4g} on {n:,} graded answers; it may count failed calls or weight items otherwise."
+            )
 
 
 def _of_items(logs: Logs) -> Iterator[str]:

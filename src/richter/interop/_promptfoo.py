@@ -1,4 +1,4 @@
-"""promptfoo: the JSON and JSONL that `promptfoo eval -o` writes.
+"""promptfoo: the JSON, JSONL and CSV that `promptfoo eval -o` writes.
 
 Checked against files that promptfoo wrote (its version 0.12x, output version 3) with two providers, two prompts,
 repeats, failed assertions and failed calls. Its `error` holds the message of a failed assertion as well as that of a
@@ -7,6 +7,7 @@ failed call: `failureReason` tells them apart, and only a failed call is one her
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from typing import Any
 import msgspec
 
 from richter.interop import _record as log
-from richter.interop._rows import json_rows
+from richter.interop._rows import json_rows, table_rows
 from richter.interop._safe import Unreadable, decode, open_bytes
 
+HEADING = re.compile(r"\[(.+?)\] (.*)", re.DOTALL)  # a column of answers: provider and prompt
 _CALL_FAILED = 2  # failureReason: 0 none, 1 an assertion, 2 the call
 _EXPECTED = ("expected", "expected_output", "reference", "target", "answer", "ground_truth", "ideal")
 _EQUAL = ("equals", "contains", "icontains", "is-json", "factuality", "similar", "llm-rubric", "answer-relevance")
@@ -24,6 +26,7 @@ _EQUAL = ("equals", "contains", "icontains", "is-json", "factuality", "similar",
 
 class _Results(msgspec.Struct):
     results: list[msgspec.Raw]
+    stats: dict[str, Any] = {}
 
 
 class _Document(msgspec.Struct):
@@ -32,7 +35,9 @@ class _Document(msgspec.Struct):
 
 def read_promptfoo(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """The rows of a results document."""
-    for raw in decode(open_bytes(path), _Document).results.results:
+    document = decode(open_bytes(path), _Document).results
+    reading.counted("pass", log.share(document.stats.get("successes"), document.stats.get("failures")))
+    for raw in document.results:
         try:
             yield _sample(decode(raw, dict[str, Any]), reading)
         except Unreadable as error:
@@ -46,6 +51,31 @@ def read_promptfoo_lines(path: Path, reading: log.Reading) -> Iterator[log.Sampl
             yield _sample(row, reading)
         except Unreadable as error:
             reading.unread[f"row: {error}"] += 1
+
+
+def read_promptfoo_table(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
+    """The table that `-o results.csv` writes: variables, then for each provider and prompt its answer and grade."""
+    columns, rows = table_rows(path, reading)
+    asked = {k: match for k, name in enumerate(columns) if (match := HEADING.match(name))}
+    reading.scorer = "pass"
+    for row in rows:
+        values = [log.flat_text(v) for v in row.values()]
+        given = dict(zip(columns[: min(asked)], values, strict=False))
+        for k, match in asked.items():
+            status, answer = (values[k + 1] if k + 1 < len(values) else ""), values[k]
+            inside = re.match(r"\[(PASS|FAIL|ERROR)\]\s*", answer)  # where the grade has no column of its own
+            if inside:
+                status, answer = inside[1], answer[inside.end() :]
+            failed = status == "ERROR"
+            yield log.Sample(
+                item=_item({}, given),
+                setup=log.Setup(match[1], (("prompt", re.sub(r"_duplicated_\d+$", "", match[2])),)),
+                prompt="\n".join(f"{name}: {value}" for name, value in given.items()),
+                references=_references({}, given),
+                answer=answer,
+                scores={} if failed else {"pass": log.count_number(status, reading)},
+                error=(answer or "the call failed") if failed else "",
+            )
 
 
 def _sample(row: Mapping[str, Any], reading: log.Reading) -> log.Sample:

@@ -10,12 +10,13 @@ import msgspec
 from richter.errors import InputError
 from richter.interop._autobencher import read_acd, read_autobencher
 from richter.interop._deepeval import read_deepeval
-from richter.interop._helm import read_helm
+from richter.interop._helm import read_helm, read_helm_stats
 from richter.interop._inspect import is_inspect_archive, read_inspect_archive, read_inspect_json
 from richter.interop._lighteval import read_lighteval
-from richter.interop._lm_eval import read_lm_eval
+from richter.interop._lm_eval import is_totals_only, read_lm_eval, refuse_totals
+from richter.interop._names import known_fields
 from richter.interop._openai_evals import read_openai_evals
-from richter.interop._promptfoo import read_promptfoo, read_promptfoo_lines
+from richter.interop._promptfoo import HEADING, read_promptfoo, read_promptfoo_lines, read_promptfoo_table
 from richter.interop._record import Reading, Sample
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.interop._tracing import PAGES, read_braintrust, read_langfuse, read_langsmith
@@ -112,7 +113,27 @@ FORMATS: tuple[Format, ...] = (
         name="lm-evaluation-harness samples", shapes=_RECORDS, told_by=_has("doc_id", "doc", "resps"), read=read_lm_eval
     ),
     Format(name="HELM run", shapes=("object",), told_by=_has("adapter_spec", "request_states"), read=read_helm),
+    Format(
+        name="HELM run",
+        shapes=("array",),
+        told_by=lambda seen: (
+            seen.names.keys() >= {"instance_id", "stats"} and not seen.path.with_name("scenario_state.json").exists()
+        ),
+        read=read_helm_stats,
+    ),
+    Format(
+        name="lm-evaluation-harness totals",
+        shapes=("object",),
+        told_by=lambda seen: is_totals_only(seen.path, seen.names),
+        read=refuse_totals,
+    ),
     Format(name="promptfoo results", shapes=("object",), told_by=_is_promptfoo, read=read_promptfoo),
+    Format(
+        name="promptfoo results",
+        shapes=("text",),
+        told_by=lambda seen: any(map(HEADING.match, seen.names)) and not known_fields(seen.names) >= {"item", "score"},
+        read=read_promptfoo_table,
+    ),
     Format(
         name="promptfoo results",
         shapes=_RECORDS,

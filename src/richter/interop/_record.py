@@ -74,18 +74,24 @@ class LogOptions:
 class Reading:
     """A file while it is read: what it is, and what in it was not read, by reason.
 
-    `scorer` is the one that the log itself puts first, `expected` the answers it should hold, `interrupted` why it
-    holds fewer.
+    `scorer` is the one that the log itself puts first, `totals` what the tool itself counted as the mean of a scorer,
+    `expected` the answers it should hold, `interrupted` why it holds fewer.
     """
 
     path: Path
     format: str
     options: LogOptions = dataclasses.field(default_factory=LogOptions)
     scorer: str = ""
+    totals: dict[str, float] = dataclasses.field(default_factory=dict)
     expected: int | None = None
     interrupted: str = ""
     unread: Counter[str] = dataclasses.field(default_factory=Counter)
     notes: list[str] = dataclasses.field(default_factory=list)
+
+    def counted(self, scorer: object, total: float | None) -> None:
+        """Keep what the tool itself says is the mean of a scorer, if it does."""
+        if total is not None:
+            self.totals[flat_text(scorer)] = total
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -93,6 +99,7 @@ class Reading:
             "path": str(self.path),
             "format": self.format,
             "interrupted": self.interrupted,
+            "totals": dict(self.totals),
             "unread": dict(self.unread),
             "notes": list(self.notes),
         }
@@ -180,6 +187,12 @@ def messages_text(messages: object) -> tuple[str, str]:
             rest.append((role, content))
     told = [content if len(rest) == 1 or not role else f"{role}: {content}" for role, content in rest]
     return "\n".join(system), "\n".join(told)
+
+
+def share(right: object, wrong: object) -> float | None:
+    """right / (right + wrong) of two counts; None where there are none."""
+    n = (whole(right) or 0) + (whole(wrong) or 0)
+    return (whole(right) or 0) / n if n else None
 
 
 def mapping(value: object) -> Mapping[str, Any]:

@@ -4,20 +4,25 @@ A file is read as bytes, as JSON, as lines of JSON, or as the members of a zip a
 decoded raises `Unreadable` with a reason in words; the readers count it and go on with the next record.
 """
 
+import bz2
 import contextlib
+import gzip
+import lzma
 import mmap
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import IO, Any, NamedTuple, TypeVar, overload
 
 import msgspec
 import zstandard
 
 from richter.errors import InputError
+
+__all__ = ["unpacked"]
 
 DOCUMENT_LIMIT = 1 << 29  # bytes of one JSON document
 MEMBER_LIMIT = 1 << 28  # bytes of one unpacked member of an archive
@@ -35,11 +40,22 @@ ROOM_RATIO = 12  # ... and this many times its size, or what it was packed to if
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 _PACKED = (b"\x1f\x8b", b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ")
+_NO_DATA = {
+    b"<!doctype html": "a web page (HTML)", b"<html": "a web page (HTML)", b"\x89png": "an image (PNG)",
+    b"\xff\xd8\xff": "an image (JPEG)", b"gif8": "an image (GIF)", b"%pdf": "a PDF document", b"<svg": "an image (SVG)",
+}  # fmt: skip
 _PICKLE = re.compile(rb"\x80[\x02-\x05](?:[\x95cX}\]q(]|\x8c)")
 _STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?(?:NaN|Infinity)', re.DOTALL)
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
 )
+
+_PACKERS: dict[bytes, Callable[[Path], IO[bytes]]] = {
+    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open,  # type: ignore[dict-item]
+    b"\x28\xb5\x2f\xfd": lambda path: zstandard.open(path, "rb"),
+}  # fmt: skip
+_PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
+UNPACKED_LIMIT = 3 << 30  # bytes of a packed table or log
 
 T = TypeVar("T")
 
@@ -111,7 +127,7 @@ def _plain(error: Exception) -> str:
         return "text that is not UTF-8"
     if isinstance(error, msgspec.ValidationError):
         return f"unexpected content ({re.sub(r'[0-9]+', 'N', str(error))[:80]})"
-    return "broken JSON"
+    return "JSON that is cut off: it ends in the middle" if "truncated" in str(error) else "broken JSON"
 
 
 def _repair(data: bytes) -> bytes | None:
@@ -174,14 +190,50 @@ def json_lines(path: Path) -> Iterator[bytes | None]:
 
 
 def refuse_unsafe(path: Path, head: bytes) -> None:
-    """Raise for what only unpickling could read, which would run whatever it says, and for packed text of any size."""
+    """Raise for what holds no data, and for what only unpickling could read, which would run whatever it says."""
+    kind = next(
+        (what for start, what in _NO_DATA.items() if head.lower().lstrip(b"\xef\xbb\xbf \r\n\t").startswith(start)),
+        None,
+    )
+    if kind is not None:
+        page = "web page" in kind
+        raise InputError(
+            f"{path} is {kind}, not a table or a log.",
+            remedy="Download it again: a log-in or error page may have been saved."
+            if page
+            else "Give the table itself.",
+        )
     if head.startswith(_PACKED):
-        raise InputError(f"{path} is a packed file.", remedy="Unpack it first: its content could be of any size.")
+        raise InputError(f"{path} is packed in a way that is not read.", remedy="Unpack it first.")
     if _PICKLE.match(head) or head[:6] == b"\x93NUMPY":
         raise InputError(
             f"{path} is a pickle or an array file. Reading one can run any program, so Richter never does.",
             remedy="Save the table as Parquet, CSV or JSONL instead.",
         )
+
+
+def unpacked(path: Path, folder: Path) -> Path:
+    """A file that gzip, bzip2, xz or Zstandard packed, unpacked into `folder` within limits; any other as it is."""
+    with path.open("rb") as file:
+        head = file.read(6)
+    opener = next((how for start, how in _PACKERS.items() if head.startswith(start)), None)
+    if opener is None:
+        return path
+    target = folder / (path.stem if path.suffix.lower() in _PACKED_ENDINGS else path.name)
+    room = max(TOTAL_FROM, min(UNPACKED_LIMIT, TOTAL_RATIO_LIMIT * path.stat().st_size))
+    try:
+        with opener(path) as source, target.open("wb") as out:
+            while block := source.read(1 << 20):
+                room -= len(block)
+                if room < 0:
+                    raise InputError(
+                        f"{path} unpacks to far more than a file of its size should.",
+                        remedy="If you know what it is, unpack it yourself and name the result.",
+                    )
+                out.write(block)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        raise InputError(f"{path} cannot be unpacked: it is damaged or cut off.", remedy="Get it again.") from error
+    return target
 
 
 class _Member(NamedTuple):

@@ -250,8 +250,11 @@ def read_braintrust(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
             item=log.pick(log.mapping(row.get("origin")), "id")
             or log.pick(row, "dataset_record_id")
             or log.pick(metadata, "item_id"),
-            model=log.pick(said, "model") or log.pick(row, "experiment_name", "experiment_id"),
-            settings={k: v for k, v in said.items() if k in ("temperature", "max_tokens", "prompt")},
+            model=log.pick(said, "model") or log.pick(row, "experiment", "experiment_name", "experiment_id"),
+            settings={
+                "experiment": log.pick(row, "experiment", "experiment_name", "experiment_id"),
+                **{k: v for k, v in said.items() if k in ("temperature", "max_tokens", "prompt")},
+            },
             prompt=row.get("input"),
             answer=row.get("output"),
             expected=row.get("expected"),

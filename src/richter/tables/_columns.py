@@ -1,66 +1,33 @@
 """A table's columns by what they are usually called, long or wide, and its cells as numbers."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
 from richter.errors import InputError
+from richter.interop import FIELDS, leaf_name, plain_name
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 
-# a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
-FIELDS: dict[str, tuple[str, ...]] = {
-    "item": ("item", "item_id", "id", "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
-             "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id"),
-    "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
-                  "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
-                  "prompt_version"),
-    "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
-              "success", "em", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value"),
-    "severity": ("severity",),
-    "confidence": ("confidence", "prob", "probability", "certainty", "p_correct", "p"),
-    "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "replicate", "sample", "k", "iteration"),
-    "run": ("run", "run_id", "seed"),
-    "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template"),
-    "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark"),
-    "tier": ("tier", "difficulty", "level"),
-    "weight": ("weight", "w"),
-    "text": ("answer", "response", "output", "prediction", "completion", "generation", "model_answer", "model_output",
-             "pred", "text"),
-    "reference": ("reference", "target", "gold", "gold_answer", "expected", "expected_output", "ground_truth", "ideal",
-                  "label", "truth"),
-    "prompt": ("prompt", "question", "input", "query"),
-    "error": ("error", "error_message", "exception", "failure"),
-    "refused": ("refused", "refusal", "is_refusal"),
-    "rater": ("rater", "annotator", "judge", "reviewer", "rated_by", "grader", "labeler"),
-    "kind": ("kind", "rater_kind"),
-    "mechanism": ("mechanism",),
-    "reason": ("reason", "rationale"),
-    "inclusion": ("inclusion", "inclusion_probability"),
-    "layer": ("stratum", "layer"),
-    "tokens_in": ("tokens_in", "prompt_tokens", "input_tokens"),
-    "tokens_out": ("tokens_out", "completion_tokens", "output_tokens", "length"),
-    "money_usd": ("money_usd", "cost", "cost_usd", "total_cost", "price"),
-    "latency_s": ("latency_s", "latency", "duration", "duration_s", "time_s", "seconds"),
-    "finish": ("finish", "finish_reason", "stop_reason"),
-    "clustered_by": ("clustered_by",),
-    "token_probability": ("token_probability",),
-    "human": ("human", "human_correct", "human_grade"),
-}  # fmt: skip
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
 WORDS = {
     **dict.fromkeys(
-        ("true", "t", "yes", "y", "correct", "right", "pass", "passed", "c", "success", "ok", "✓", "✔"), 1.0
+        ("true", "t", "yes", "y", "correct", "right", "pass", "passed", "c", "success", "ok", "✓", "✔", "ja", "wahr",
+         "richtig", "korrekt", "oui", "vrai", "juste", "sí", "si", "verdadero", "correcto", "correcta", "vero",
+         "corretto", "sim", "verdadeiro", "correto", "waar", "goed"), 1.0
     ),
     **dict.fromkeys(
-        ("false", "f", "no", "n", "incorrect", "wrong", "fail", "failed", "i", "failure", "✗", "✘", "x"), 0.0
+        ("false", "f", "no", "n", "incorrect", "wrong", "fail", "failed", "i", "failure", "✗", "✘", "x", "nein",
+         "falsch", "non", "faux", "falso", "incorrecto", "incorrecta", "errato", "sbagliato", "não", "nao", "nee",
+         "onwaar", "fout"), 0.0
     ),
-    **dict.fromkeys(("partial", "partially correct", "p", "partly"), 0.5),
-}
+    **dict.fromkeys(("partial", "partially correct", "p", "partly", "teilweise", "partiel", "parcial"), 0.5),
+}  # fmt: skip
 MISSING = ("", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
 _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of)\s*(\d+)")
@@ -68,9 +35,11 @@ _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of)\s*(\d+)")
 
 def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem: str) -> Part:
     """Rows of a table; without a column for it the condition is the file's name (`stem`)."""
+    frame = _without_blanks(frame)
     if frame.is_empty():
-        raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row.")
+        raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     place = _place(frame, options, what)
+    _named_once(frame, place, options, what)
     wide = _wide_columns(frame, place, options, what)
     if wide:
         place = {f: c for f, c in place.items() if c not in wide and f not in ("condition", "score", "severity")}
@@ -87,10 +56,10 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
             f"{what} has no column that is known as a score; it has {_names(frame.columns)}.",
             remedy=f"Name it: --map score={_guess(frame, place)}, or --wide all if each condition has its own column.",
         )
-    keys = _keys(frame, place, what=what, stem=stem)
     notes: list[str] = []
+    keys = _keys(frame, place, notes, what=what, stem=stem)
     numbers = {
-        f: _to_numbers(frame, place[f], f, what, place)
+        f: _to_numbers(frame, place[f], f, what, place, notes)
         for f in ("score", "severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in",
                   "tokens_out", "token_probability", "human")
         if f in place
@@ -106,7 +75,8 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
             .then(pl.lit("")).otherwise("error").fill_null("").alias("error")
         )  # fmt: skip
     if "refused" in place:
-        rows = rows.with_columns((_to_numbers(frame, place["refused"], "refused", what, place) == 1).alias("refused"))
+        refused = _to_numbers(frame, place["refused"], "refused", what, place, notes)
+        rows = rows.with_columns((refused == 1).alias("refused"))
     if "severity" in numbers:
         rows = rows.with_columns(numbers["severity"].alias("severity"))
     rows = _probable(rows, place, notes)
@@ -128,18 +98,38 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
     )
 
 
+def _without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without rows that are empty throughout, and without columns that have neither a name nor a cell."""
+    texts = [c for c, kind in frame.schema.items() if kind == pl.String]
+    if texts and frame.width:
+        held = [
+            pl.col(c).str.strip_chars().fill_null("") != "" if c in texts else pl.col(c).is_not_null()
+            for c in frame.columns
+        ]
+        frame = frame.filter(pl.any_horizontal(held))
+    bare = [c for c in frame.columns if not c.strip() or c.startswith(("_duplicated_", "__UNNAMED__"))]
+    return frame.drop(
+        [c for c in bare if frame[c].cast(pl.String, strict=False).fill_null("").str.strip_chars().eq("").all()]
+    )
+
+
+def _named_once(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str) -> None:
+    """Refuse a name that two columns bear and that would be read, unless the user settles it."""
+    for field, column in place.items():
+        twice = f"{column}_duplicated_0"  # so the reader of tables calls the second
+        if twice in frame.columns and column not in options.map.values() and not frame[column].equals(frame[twice]):
+            raise InputError(
+                f"{what}: two columns have the same name, {printable(column, limit=40)!r}, and differ.",
+                remedy=f"Rename or remove one of them, or take the first: --map {field}={shlex.quote(column)}",
+            )
+
+
 def _names(columns: Sequence[str]) -> str:
     return ", ".join(printable(c, limit=30) for c in columns[:12]) + (", …" if len(columns) > 12 else "")
 
 
 def _count(rows: pl.Series) -> str:
     return f"{len(rows):,} row{'s' * (len(rows) != 1)}"
-
-
-def _plain_name(column: str) -> str:
-    """`Question ID`, `questionId` and `question-id` are one name."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", column.strip())
-    return re.sub(r"[\s\-./]+", "_", spaced).lower().strip("_")
 
 
 def _place(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[str, str]:
@@ -157,8 +147,9 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[str, st
             f"{what} has no column {printable(absent[0], limit=40)!r}.", remedy=f"It has {_names(frame.columns)}."
         )
     lower: dict[str, str] = {}
-    for column in frame.columns:
-        lower.setdefault(_plain_name(column), column)
+    for name in (plain_name, leaf_name):
+        for column in frame.columns:
+            lower.setdefault(name(column), column)
     taken, place = set(mapped.values()), dict(mapped)
     if options.scorer is not None and options.scorer in frame.columns and "score" not in place:
         place["score"] = options.scorer
@@ -245,7 +236,7 @@ def _guess(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     return next((c for c in rest if _holds_grades(frame[c])), "COLUMN")
 
 
-def _keys(frame: pl.DataFrame, place: Mapping[str, str], *, what: str, stem: str) -> pl.DataFrame:
+def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, what: str, stem: str) -> pl.DataFrame:
     """`item`, `condition`, `draw` (and `run`) of every row; runs follow each other in the numbers of the draws."""
     if "item" not in place:
         raise InputError(
@@ -258,7 +249,7 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], *, what: str, stem: str
     if place["item"] == ORDER and ORDER not in frame.columns:
         keys = keys.with_columns((pl.int_range(pl.len()).over("condition") + 1).cast(pl.String).alias("item"))
     else:
-        keys = keys.with_columns(_text(frame[place["item"]]).alias("item"))
+        keys = keys.with_columns(_ids(_text(frame[place["item"]]), keys["condition"], notes).alias("item"))
     for name in ("item", "condition"):
         empty = keys[name].is_null() | (keys[name] == "")
         if empty.any():
@@ -285,6 +276,18 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], *, what: str, stem: str
     return keys
 
 
+def _ids(ids: pl.Series, conditions: pl.Series, notes: list[str]) -> pl.Series:
+    """Whole numbers that one program wrote as 7 and another as 7.0 are one id, unless one condition has both."""
+    decimal = ids.str.contains(r"^\d+\.0+$").fill_null(value=False)
+    if not decimal.any() or decimal.all() or not ids.str.contains(r"^\d+(\.0+)?$").all():
+        return ids
+    bare = ids.str.replace(r"\.0+$", "")
+    if pl.DataFrame([conditions, bare.alias("id")]).unique().height < pl.DataFrame([conditions, ids]).unique().height:
+        return ids
+    notes.append(f"ids such as {ids.filter(decimal)[0]} are read as {bare.filter(decimal)[0]}")
+    return bare
+
+
 def _text(column: pl.Series) -> pl.Series:
     if column.dtype == pl.String:
         return column.str.strip_chars()
@@ -306,7 +309,9 @@ def _number(text: str) -> float | None:
     return None
 
 
-def _to_numbers(frame: pl.DataFrame, column: str, field: str, what: str, place: Mapping[str, str]) -> pl.Series:
+def _to_numbers(
+    frame: pl.DataFrame, column: str, field: str, what: str, place: Mapping[str, str], notes: list[str]
+) -> pl.Series:
     series, other = frame[column], _guess(frame, {**place, field: column})
     if series.dtype == pl.Boolean or series.dtype.is_numeric() or series.dtype == pl.Null:
         return series.cast(pl.Float64).fill_nan(None)
@@ -327,10 +332,49 @@ def _to_numbers(frame: pl.DataFrame, column: str, field: str, what: str, place: 
         shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
         raise InputError(
             f"{what}: {printable(column, limit=40)} is not a number in {_count(rows)} ({shown}).",
-            remedy=f"Correct these cells, or name another column: --map {field}={other}",
+            remedy=_other_column(frame, place, field, other, all_text=len(rows) == len(series)),
         )
+    _one_kind(series, values, column, what, notes)
     old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
     return values.zip_with(~odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
+
+
+def _other_column(frame: pl.DataFrame, place: Mapping[str, str], field: str, other: str, *, all_text: bool) -> str:
+    """What to do about a column that should hold numbers and holds texts."""
+    if all_text and field == "score" and place.get("item") in frame.columns and _holds_grades(frame[place["item"]]):
+        mapped = (f"item={place['score']}", f"score={place['item']}")
+        return f"Item and grade seem to have changed places: {' '.join(f'--map {shlex.quote(m)}' for m in mapped)}"
+    if other != "COLUMN":
+        return f"Correct these cells, or name another column: --map {shlex.quote(f'{field}={other}')}"
+    if all_text and field == "score":
+        return "These look like answers: grade them first, and write 1 or 0 beside each."
+    return "Correct these cells."
+
+
+def _one_kind(series: pl.Series, plain: pl.Series, column: str, what: str, notes: list[str]) -> None:
+    """Words beside numbers other than 0 and 1 are refused; percentages beside fractions are pointed out."""
+    lower = series.str.strip_chars().str.to_lowercase()
+    worded = series.filter(lower.is_in(list(WORDS))).drop_nulls()
+    graded = series.filter(plain.is_not_null() & ~plain.is_in([0.0, 1.0]))
+    name = printable(column, limit=40)
+    if len(worded) and len(graded):
+        raise InputError(
+            f"{what}: the column {name!r} mixes kinds of grades: {worded[0]!r} in {_count(worded)}, {graded[0]!r} in "
+            f"{_count(graded)}.",
+            remedy="Write one kind: right and wrong, or a number from 0 to 1.",
+        )
+    percent = lower.str.ends_with("%").fill_null(value=False)
+    if percent.any() and plain.is_not_null().any():
+        if (plain > 1).any():
+            raise InputError(
+                f"{what}: the column {name!r} has percentages ({series.filter(percent)[0]}) beside numbers without "
+                f"a sign ({series.filter(plain > 1)[0]}).",
+                remedy="Write all of them as percentages, or all as fractions.",
+            )
+        notes.append(
+            f"column {name} mixes percentages ({int(percent.sum())} cells) with fractions "
+            f"({int(plain.is_not_null().sum())}); 85% is read as 0.85"
+        )
 
 
 def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
@@ -378,7 +422,7 @@ def _ratings(
         own = f"{column}_name"
         named = _text(frame[own]) if own in frame.columns else pl.lit(column)
         values = rows.with_columns(
-            _to_numbers(frame, column, "severity", what, place).alias("severity"), named.alias("rater")
+            _to_numbers(frame, column, "severity", what, place, []).alias("severity"), named.alias("rater")
         )
         values = values.with_columns(
             severities(values, "severity", options.as_severity, what, any_scale=options.any_scale)
@@ -417,10 +461,13 @@ def _once(rows: pl.DataFrame, place: Mapping[str, str], what: str, *, rated: boo
         shown = " and ".join(
             f"{c} {printable(str(v), limit=30)}" for c in said[:1] for v in own[c].unique(maintain_order=True)[:3]
         )
+        where, settle = f" under {printable(condition, limit=40)!r}", "keep one of each"
+        if "condition" not in place:
+            where, settle = "", "add a column `model` that says which model answered"
         raise InputError(
-            f"{what}: {again.height} rows repeat an item under one condition and differ, as item "
-            f"{printable(item, limit=40)!r} under {printable(condition, limit=40)!r} ({shown}).",
-            remedy="If they are repeated draws, say so: --map draw=order (or draw=COLUMN). Else keep one of each.",
+            f"{what}: item {printable(item, limit=40)!r} occurs more than once{where} and differs ({shown}; "
+            f"{again.height} such rows){'' if where else '. No column names the model'}.",
+            remedy=f"If these are repeated draws, say so: --map draw=order. Else {settle}.",
         )
     lost = len(again) - len(distinct)
     return rows.unique(KEY, keep="first", maintain_order=True), [

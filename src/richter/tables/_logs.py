@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from richter.interop import LogOptions, Logs, is_severity, problems, read_logs
+from richter.interop import LogOptions, Logs, agreeing_totals, is_severity, problems, read_logs
 from richter.records import printable
 from richter.tables._confidence import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
@@ -68,7 +68,7 @@ def part_of_logs(sources: Sequence[str | Path], options: ReadOptions) -> Part:
         conditions=list(logs.conditions),
         items=logs.items,
         score="" if by_severity else ", ".join(printable(name, limit=40) for name in names),
-        notes=[*notes, *problems(logs)],
+        notes=[*notes, *problems(logs), *agreeing_totals(logs)],
     )
 
 

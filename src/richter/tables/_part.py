@@ -186,7 +186,7 @@ Measured = tuple[str, float | None, float | None, Better]
 
 
 def _main_metric(came: pl.DataFrame, options: ReadOptions, notes: list[str]) -> tuple[str | None, Measured]:
-    measured = _measured(came["value"], options)
+    measured = _measured(came["value"], options, came)
     if came.select(pl.all_horizontal(pl.col("value", "confidence").is_null()).all()).item():
         return None, measured  # neither graded nor sure of anything
     kind, low, high, better = measured
@@ -200,7 +200,7 @@ def _main_metric(came: pl.DataFrame, options: ReadOptions, notes: list[str]) -> 
     return "mean_score", measured
 
 
-def _measured(values: pl.Series, options: ReadOptions) -> Measured:
+def _measured(values: pl.Series, options: ReadOptions, rows: pl.DataFrame | None = None) -> Measured:
     """The kind, range and direction of a score: stated, or the first usual scale that holds every value."""
     better: Better = options.better or "higher"
     given = values.drop_nulls()
@@ -215,9 +215,15 @@ def _measured(values: pl.Series, options: ReadOptions) -> Measured:
                 remedy=f"Give --scale {high:g}:{low:g}, with --better lower if less is better.",
             )
         if least < low or most > high:
+            off, shown = values.filter((values < low) | (values > high)), ""
+            if rows is not None:
+                first = rows.filter((pl.col("value") < low) | (pl.col("value") > high)).row(0, named=True)
+                shown = f": {first['value']:g} for item {printable(first['item'], limit=40)}"
+                shown += f" under {printable(first['condition'], limit=40)}"
             raise InputError(
-                f"The scores run from {least:g} to {most:g}, beyond the scale {low:g}:{high:g}.",
-                remedy=f"Give a scale that holds them all, as --scale {min(low, least):g}:{max(high, most):g}.",
+                f"{len(off):,} of {len(given):,} scores lie outside the scale {low:g}:{high:g}{shown}.",
+                remedy="Correct what is mistyped, or give a scale that holds them all: "
+                f"--scale={min(low, least):g}:{max(high, most):g}",
             )
         return "bounded", low, high, better
     whole = bool((given == given.round()).all())

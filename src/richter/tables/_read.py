@@ -1,6 +1,7 @@
 """Any source into tables: a run, logs of any known tool, files of rows, a folder of them, or a frame."""
 
 import dataclasses
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from richter.tables._tables import ReadOptions, Tables
 __all__ = ["holds_logs", "read_tables", "tables_of"]
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
+NOTES = (".txt", ".json")  # of a folder: these need not be tables
+BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
 
 
 def read_tables(
@@ -37,6 +40,30 @@ def read_tables(
     if not sources:
         raise InputError("Nothing was given to read.", remedy="Give a run, a log, a table or a frame.")
     what = " and ".join(interop.source_name(s) for s in sources[:2]) + (" and more" if len(sources) > 2 else "")
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            tables = _read([_unpacked(s, Path(scratch)) for s in sources], options, what)
+        except InputError as error:
+            if scratch not in str(error):
+                raise
+            said, remedy = (text.replace(f"{scratch}/", "") for text in (error.what, error.remedy))
+            raise InputError(said, remedy=remedy) from error
+    tables = dataclasses.replace(tables, places=tuple(_places(sources)))
+    record_look(tables, shown=shown)
+    return tables
+
+
+def _unpacked(source: interop.Source, folder: Path) -> interop.Source:
+    """The same source, unpacked first if it is a packed file."""
+    if interop.is_frame(source):
+        return source
+    name, path = interop.named_source(source)  # type: ignore[arg-type]
+    if not isinstance(path, Path) or not path.is_file() or (found := interop.unpacked(path, folder)) == path:
+        return source
+    return str(found) if name is None else f"{name}={found}"
+
+
+def _read(sources: Sequence[interop.Source], options: ReadOptions, what: str) -> Tables:
     logs = [s for s in sources if not interop.is_frame(s) and holds_logs(interop.named_source(s)[1])]  # type: ignore[arg-type]
     parts: list[Part] = []
     for k, source in enumerate(sources):
@@ -45,9 +72,7 @@ def read_tables(
                 parts.append(part_of_logs([str(s) for s in logs], options))
             continue
         parts += _parts(source, options, stem=f"frame {k + 1}" if len(sources) > 1 else "frame")
-    tables = dataclasses.replace(assemble(parts, options, what=what), places=tuple(_places(sources)))
-    record_look(tables, shown=shown)
-    return tables
+    return assemble(parts, options, what=what)
 
 
 def _places(sources: Sequence[interop.Source]) -> Iterator[Place]:
@@ -83,22 +108,44 @@ def _parts(source: interop.Source, options: ReadOptions, *, stem: str) -> list[P
             return [_prefixed(parts[0], name)]
     elif path.is_dir():
         files = sorted(f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
-        if not files:
-            raise InputError(
-                f"{path} holds no run, no log of a known tool and no table.",
-                remedy="Name a file in it, or see `richter import --help` for the logs that are known.",
-            )
-        parts = [part_of_frame(interop.read_frame(f, text=True), options, what=str(f), stem=f.stem) for f in files]
+        parts, faults = [], []
+        for file in files:
+            try:
+                parts.append(
+                    part_of_frame(interop.read_frame(file, text=True), options, what=str(file), stem=file.stem)
+                )
+            except InputError:
+                if file.suffix.lower() not in NOTES:  # a damaged table must not go missing unseen
+                    raise
+                faults.append(f"{printable(file.name, limit=60)} is not read: it is no table")
+        if not parts:
+            raise _no_tables(path)
+        parts[0].notes += faults
     else:
         parts = _sheets(path, options)
     return parts if name is None else [_renamed(part, name) for part in parts]
+
+
+def _no_tables(path: Path) -> InputError:
+    held = sorted(printable(f.name, limit=40) for f in path.iterdir())
+    return InputError(
+        f"{path} holds no run, no log of a known tool and no table"
+        + (
+            f" ({len(held)} other files: {', '.join(held[:3])}{', …' * (len(held) > 3)})." if held else "; it is empty."
+        ),
+        remedy="Name the folder or file of the results; `richter import --help` says which logs are known.",
+    )
 
 
 def _sheets(path: Path, options: ReadOptions) -> list[Part]:
     """A table; of a workbook with several sheets each that is one, its conditions named by the sheet."""
     sheets = interop.read_sheets(path, text=True)
     if len(sheets) == 1:
-        return [part_of_frame(frame, options, what=str(path), stem=path.stem) for frame in sheets.values()]
+        part = part_of_frame(next(iter(sheets.values())), options, what=str(path), stem=path.stem)
+        with path.open("rb") as file:
+            if path.suffix.lower() in (".json", ".jsonl") and file.read(64).lstrip(BLANK)[:1] not in (b"{", b"["):
+                part.notes.append(f"{printable(path.name, limit=60)} is not JSON as its name says; it was read as CSV")
+        return [part]
     parts: list[Part] = []
     faults: dict[str, InputError] = {}
     for name, frame in sheets.items():
