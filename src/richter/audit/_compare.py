@@ -30,12 +30,12 @@ from richter.claims import (
     too_few_shared,
     variance_shares,
 )
-from richter.errors import InputError
+from richter.errors import InputError, TooFewErrors
 from richter.floors import ConditionSummary, summarise_condition
 from richter.records import Claim, Refused, Result
 from richter.severity import severity_given_error
 from richter.stats import Floats, Indices, wilson
-from richter.tables import Tables, chance_of, outcomes, question_codes
+from richter.tables import KEY, Tables, chance_of, outcomes, question_codes
 from richter.tail import TailPlan
 
 __all__ = ["CompareReport", "compare_tables"]
@@ -169,14 +169,17 @@ def compare_tables(
     ratios: list[float] = []
     if by is not None:
         subgroups, parts = subgroups_of(tables, lead, kept, by, basis=tables.basis, level=level, rng=rng)
-    asked: list[Question] = []
-    if about == "such-items":  # nobody has these for draws or runs alone
-        asked += calibration_questions(tables, graded, pairs, directed=fixed, margin=margin, primary="ece" in on[:1])
-        asked += _given_error(measured, pairs, directed=fixed, margin=severity_margin, first=on[:1], basis=tables.basis)
-    elif {"ece", "severity_given_error"} & set(on):
-        raise InputError(
-            f"Claims on {on[0]} are about such items only.", remedy="Leave --about out, or choose another measure."
-        )
+    asked, unmade = list[Question](), list[str]()
+    for measure, make in (
+        ("ece", functools.partial(calibration_questions, tables, graded, margin=margin)),
+        ("severity_given_error", functools.partial(_given_error, measured, margin=severity_margin)),
+    ):
+        try:
+            asked += make(pairs, about=about, directed=fixed, primary=measure in on[:1], basis=tables.basis)
+        except InputError as fault:  # one draw or one run: the other measures say so too
+            if measure in on:
+                raise
+            unmade.append(f"no claim on {METRICS[measure].noun}: {fault.what}")
     found = compare_outcomes(
         measured,
         margins=margins,
@@ -197,7 +200,7 @@ def compare_tables(
         tried=tried,
         level=level,
     )
-    notes = [*(note for note in found.notes if note not in tables.notes), *aligned.warnings]
+    notes = [*(note for note in found.notes if note not in tables.notes), *aligned.warnings, *unmade]
     if ratios:
         notes.append(
             f"adjusted for items' difficulty as others see it: variance x{np.median(ratios):.2f} in the median "
@@ -268,6 +271,7 @@ class GradedRows:
     confidence: Floats
     group: Indices | None
     weight: Floats | None
+    run: Indices | None = None
 
     def of(self, condition: int) -> tuple[Floats, Floats, Indices]:
         """One condition's confidence, grade and item, row by row."""
@@ -291,7 +295,16 @@ def graded_rows(tables: Tables, right: Sample) -> GradedRows:
         confidence=rows["confidence"].fill_null(float("nan")).to_numpy(),
         group=right.outcomes.group,
         weight=right.outcomes.weight,
+        run=_runs(tables, rows),
     )
+
+
+def _runs(tables: Tables, rows: pl.DataFrame) -> Indices | None:
+    """The run of each row as a code; None where there are none."""
+    if tables.answers["run"].null_count() == len(tables.answers):
+        return None
+    runs = rows.select(KEY).join(tables.answers.select(*KEY, "run"), on=KEY, how="left", maintain_order="left")["run"]
+    return (runs.fill_null("").rank("dense") - 1).to_numpy().astype(np.intp)
 
 
 def calibration_questions(
@@ -299,9 +312,11 @@ def calibration_questions(
     graded: GradedRows | None,
     pairs: Sequence[tuple[str, str]],
     *,
+    about: About = "such-items",
     directed: bool = False,
     margin: float | None = None,
     primary: bool = False,
+    basis: str = "",
 ) -> list[Question]:
     """Differences of calibration error, on the items that both conditions have a confidence and a grade for."""
     if graded is None or np.isnan(graded.confidence).all():
@@ -311,14 +326,24 @@ def calibration_questions(
     for k in range(len(names)):
         confidence, correct, item = graded.of(k)
         known = ~np.isnan(confidence)
-        rows.append((confidence[known], correct[known], item[known]))
+        run = None
+        if about == "such-runs":
+            run = (
+                np.zeros(int(np.sum(known)), dtype=np.intp)
+                if graded.run is None
+                else graded.run[graded.condition == k][known]
+            )
+        rows.append((confidence[known], correct[known], item[known], run))
         has.append(np.bincount(item[known], minlength=size) > 0)
 
     @functools.cache
     def side(k: int, items: bytes) -> EceSide:
-        confidence, correct, item = rows[k]
+        confidence, correct, item, run = rows[k]
         kept = np.frombuffer(items, dtype=bool)[item]
-        return ece_side(confidence[kept], correct[kept], item[kept], group=graded.group, weight=graded.weight)
+        return ece_side(
+            confidence[kept], correct[kept], item[kept], group=graded.group, weight=graded.weight,
+            run=None if run is None else run[kept], these=about == "these-items",
+        )  # fmt: skip
 
     found = []
     for a, b in pairs:
@@ -333,7 +358,7 @@ def calibration_questions(
                     relation="below" if directed else "differs",
                     margin=margin,
                     primary=primary,
-                    basis=tables.basis,
+                    basis=basis,
                 )
             )
     return found
@@ -343,9 +368,10 @@ def _given_error(
     measured: Sequence[Sample],
     pairs: Sequence[tuple[str, str]],
     *,
+    about: About,
     directed: bool,
     margin: float | None,
-    first: Sequence[str],
+    primary: bool,
     basis: str,
 ) -> list[Question]:
     """How grave errors are when they happen: one row an answer, the unit the group, else the item."""
@@ -358,13 +384,19 @@ def _given_error(
     table = np.full((len(rated.conditions), len(rated.items) * width), np.nan)
     table[rated.condition, rated.item * width + draw] = rated.value
     unit = np.repeat(np.arange(len(rated.items)) if rated.group is None else rated.group, width)
-    alone = rated.group is None and width == 1
+    groups = None if rated.group is None and width == 1 else unit
+    items = np.repeat(np.arange(len(rated.items)), width) if about == "these-items" else None
+    runs = None
+    if about == "such-runs":
+        runs = np.zeros(table.shape[1], dtype=np.intp)
+        if rated.run is not None:
+            runs[rated.item * width + draw] = rated.run
     found = []
     for a, b in pairs:
         i, j = sample.place(a), sample.place(b)
         try:
-            evidence = severity_given_error(table[i], table[j], groups=None if alone else unit)
-        except InputError:  # no errors to weigh
+            evidence = severity_given_error(table[i], table[j], groups=groups, items=items, runs=runs)
+        except TooFewErrors:  # no errors to weigh
             continue
         found.append(
             Question(
@@ -373,7 +405,7 @@ def _given_error(
                 evidence=evidence,
                 relation="below" if directed else "differs",
                 margin=margin,
-                primary=list(first) == ["severity_given_error"],
+                primary=primary,
                 basis=basis,
             )
         )

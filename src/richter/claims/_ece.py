@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import Evidence
+from richter.claims._evidence import Evidence, one_draw, one_run
 from richter.records import Interval, Unit
 from richter.stats import bin_gaps, ece_limits, ece_path
 
@@ -50,6 +50,8 @@ def ece_side(
     *,
     group: Codes | None = None,
     weight: Floats | None = None,
+    run: Codes | None = None,
+    these: bool = False,
     bins: int = 10,
 ) -> EceSide:
     """What one condition's rows say of its binned ECE: one row an answer, `item` its item (None: every row its own).
@@ -58,7 +60,8 @@ def ece_side(
     |sum of w (c - a)|. `group` and `weight` are per item, as in `Outcomes`. Where an item has several draws, or there
     are groups, the standard errors s_b and the correlations between bins come from sums over the unit (the group,
     else the item), and quantiles are Student's with units - 1 degrees of freedom (with groups of unequal size, with
-    (sum w^2)^2 / sum w^4 - 1, w the share of a unit).
+    (sum w^2)^2 / sum w^4 - 1, w the share of a unit). `these`: about these very items, of which only draws vary. `run`
+    (of each row): about such runs, crossed with items; their variance is added, degrees of freedom by Satterthwaite.
     """
     rows = np.arange(len(confidence)) if item is None else np.asarray(item, dtype=np.intp)
     draws = np.bincount(rows)
@@ -68,9 +71,17 @@ def ece_side(
     w = w / np.sum(w)
     of_row = rows if group is None else np.asarray(group, dtype=np.intp)[rows]
     alone = group is None and int(draws.max()) == 1
-    gaps = bin_gaps(confidence, correct, bins=bins, unit=None if alone else of_row, weight=w)
+    if these and (draws == 1).any():
+        raise one_draw(int(np.sum(draws == 1)), int(np.sum(held)))
+    gaps = bin_gaps(
+        confidence, correct, bins=bins, unit=None if alone or these else of_row, weight=w,
+        within=rows if these else None, crossed=run,
+    )  # fmt: skip
+    if these:
+        of_row = np.arange(len(rows))
     size = np.bincount(of_row, weights=w)
     units = int(np.sum(size > 0))
+    freedom = math.inf if alone else float(np.sum(size**2)) ** 2 / float(np.sum(size**4)) - 1
     path = ece_path(gaps.gap, gaps.standard_error, gaps.correlation)
     limit = ece_limits(path, np.concatenate((_Z, -_Z[1:])))
     sure = 2 * ndtr(gaps.gap / gaps.standard_error) - 1
@@ -81,17 +92,29 @@ def ece_side(
         centred: Floats = total - size * float(np.sum(total))
         return centred
 
+    pulls, spread = pull(sure), math.sqrt(float(np.sum(pull(np.sign(gaps.gap)) ** 2)))
+    if these:  # conditions draw independently
+        pulls, freedom = np.zeros(1), float(units - np.sum(held))
+    if run is not None:
+        runs, code = np.unique(run, return_inverse=True)
+        if len(runs) < 2:
+            raise one_run()
+        sums = np.bincount(code, weights=np.sign(gaps.gap)[gaps.index] * difference)
+        also = float(np.sum((sums - np.bincount(code, weights=w) * np.sum(sums)) ** 2)) * len(runs) / (len(runs) - 1)
+        total = spread**2 + also
+        freedom = total**2 / (spread**4 / min(freedom, units - 1) + also**2 / (len(runs) - 1)) if total > 0 else 0.0
+        spread, units = math.sqrt(total), len(runs)
     return EceSide(
         plug_in=float(np.sum(np.abs(gaps.gap))),
         debiased=float(limit[0]),
         low=np.minimum.accumulate(limit[: len(_Z)]),
         high=np.maximum.accumulate(np.concatenate((limit[:1], limit[len(_Z) :]))),
-        pull=pull(sure),
-        spread=math.sqrt(float(np.sum(pull(np.sign(gaps.gap)) ** 2))),
-        freedom=math.inf if alone else float(np.sum(size**2)) ** 2 / float(np.sum(size**4)) - 1,
+        pull=pulls,
+        spread=spread,
+        freedom=freedom,
         n=int(np.sum(held)),
         units=units,
-        unit="item" if group is None else "group",
+        unit="draw" if these else "run" if run is not None else "item" if group is None else "group",
     )
 
 
@@ -130,7 +153,7 @@ def _evidence(
 ) -> Evidence:
     """Distances from the estimate to its limits on the grid of z, as an interval at any level and its inversion."""
     units, freedom = min(s.units for s in sides), min(s.freedom for s in sides)
-    few = units < _FEWEST or freedom < _FEWEST - 1
+    few = (units < _FEWEST and sides[0].unit != "run") or freedom < _FEWEST - 1
     lowest, highest = limits
 
     def interval(level: float) -> Interval:

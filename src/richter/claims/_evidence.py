@@ -3,9 +3,10 @@
 import dataclasses
 from collections.abc import Callable
 
+from richter.errors import InputError
 from richter.records import Interval, Unit
 
-__all__ = ["Evidence", "p_value"]
+__all__ = ["Evidence", "one_draw", "one_run", "p_value"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,23 @@ class Evidence:
     labels: int = 0
     relative: bool = False
     notes: tuple[str, ...] = ()
+
+
+def one_draw(alone: int, items: int) -> InputError:
+    """Why nothing is said about these very items."""
+    return InputError(
+        f"{alone} of {items} items have one draw, so that nothing says how much draws vary.",
+        remedy="Give two draws an item, or ask about such items.",
+    )
+
+
+def one_run(name: str = "") -> InputError:
+    """Why nothing is said about such runs."""
+    who = f"{name} has" if name else "There is"
+    return InputError(
+        f"{who} one run, so every sentence is about this checkpoint and this prompt.",
+        remedy="Give a `run` column with several seeds, checkpoints or templates, or ask about such items.",
+    )
 
 
 def p_value(evidence: Evidence, value: float) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
-from richter.claims._evidence import Evidence
+from richter.claims._evidence import Evidence, one_draw, one_run
 from richter.claims._labels import corrected, enough_labels, labelled
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
@@ -491,10 +491,7 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
     draws = sample.draws[use][:, columns]
     alone = int(np.sum((draws < 2).any(axis=1)))
     if alone:
-        raise InputError(
-            f"{alone} of {len(draws)} items have one draw, so that nothing says how much draws vary.",
-            remedy="Give two draws an item, or ask about such items.",
-        )
+        raise one_draw(alone, len(draws))
     weight = np.ones(len(draws)) if sample.outcomes.weight is None else sample.outcomes.weight[use]
     share = (weight / np.sum(weight))[:, None]
     terms = share**2 * sample.within[use][:, columns] / (draws * (draws - 1))
@@ -516,10 +513,7 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
     outcomes = sample.outcomes
     codes = outcomes.run
     if codes is None or len(np.unique(codes)) < 2:
-        raise InputError(
-            "There is one run, so every sentence is about this checkpoint and this prompt.",
-            remedy="Give a `run` column with several seeds, checkpoints or templates, or ask about such items.",
-        )
+        raise one_run()
     place = np.cumsum(use) - 1
     weight = np.ones(int(np.sum(use))) if outcomes.weight is None else outcomes.weight[use]
     tables = []
@@ -527,9 +521,7 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
         rows = (outcomes.condition == column) & use[outcomes.item]
         runs, run = np.unique(codes[rows], return_inverse=True)
         if len(runs) < 2:
-            raise InputError(
-                f"{outcomes.conditions[column]} has one run.", remedy="Give several runs, or ask about such items."
-            )
+            raise one_run(outcomes.conditions[column])
         cell = place[outcomes.item[rows]] * len(runs) + run
         size = len(weight) * len(runs)
         with np.errstate(invalid="ignore", divide="ignore"):

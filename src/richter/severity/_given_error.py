@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, stdtr, stdtrit
 
-from richter.claims import Evidence, tango
+from richter.claims import Evidence, one_draw, one_run, tango
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
 from richter.stats import Bools, Floats, Indices, clopper_pearson
@@ -69,7 +69,13 @@ def paired(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = No
 
 
 def severity_given_error(
-    first: ArrayLike, second: ArrayLike, *, at: float | None = None, groups: ArrayLike | None = None
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    at: float | None = None,
+    groups: ArrayLike | None = None,
+    items: ArrayLike | None = None,
+    runs: ArrayLike | None = None,
 ) -> Evidence:
     """The second condition's mean severity given an error minus the first's; with `at`, the share of errors >= `at`.
 
@@ -78,6 +84,10 @@ def severity_given_error(
     (sum E^2)^2 / sum E^4 - 1 with E a unit's weight; under 4 nothing is decided. Where fewer than 20 errors of a
     condition lie on either side of `at` (without it: off the commonest level) the limits must also hold by MOVER of
     exact binomial limits. Valid where units are a sample of what will be asked. Raises `TooFewErrors` without errors.
+
+    With `items` (each answer's) the difference is about these very items: only draws vary, by their deviations from
+    the item's mean influence, times k / (k - 1) for k draws, and the conditions' draws independently. With `runs` (each
+    answer's) it is about such runs, crossed with items: the variance of the runs' sums is added to that of the units'.
     """
     data = paired(first, second, groups=groups)
     value: Callable[[Floats], NDArray[Any]] = (lambda s: s) if at is None else (lambda s: s >= at)
@@ -86,11 +96,52 @@ def severity_given_error(
     total = n_a + n_b
     seen = np.concatenate([value(s[s > 0]) for s in (data.first, data.second)])
     reach = 1.0 if at is not None else float(seen.max() - min(seen.min(), seen.max() / 8))
-    return linearised(
-        data, mean_b - mean_a, rest_b - rest_a, (n_a * error_b / n_b + n_b * error_a / n_a) / total, reach=reach,
-        values=(mean_a, mean_b), few=(spread_a, spread_b), null=True,
-        share=at is not None,
+    rest, weight, more = rest_b - rest_a, (n_a * error_b / n_b + n_b * error_a / n_a) / total, None
+    if items is not None:
+        data, rest, weight = _draws(data, value, np.asarray(items).ravel())
+    elif runs is not None:
+        more = _runs(data, value, np.asarray(runs).ravel())
+    found = linearised(
+        data, mean_b - mean_a, rest, weight, reach=reach, values=(mean_a, mean_b), few=(spread_a, spread_b), null=True,
+        share=at is not None, more=more,
     )  # fmt: skip
+    return found if more is None else dataclasses.replace(found, unit="run", units=len(more[0]))
+
+
+def _draws(data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray[Any]) -> tuple[Paired, Floats, Floats]:
+    """Influences and weights by draw, each less its item's mean: what varies when the items stay the same."""
+    item = np.unique(items[data.kept], return_inverse=True)[1]
+    alone = dataclasses.replace(data, unit=np.arange(len(item)), n_units=len(item), kind="draw")
+    found = []
+    for scores in (data.first, data.second):
+        rated = ~np.isnan(scores)
+        draws = np.bincount(item[rated], minlength=int(item.max()) + 1)
+        if (draws == 1).any():
+            raise one_draw(int(np.sum(draws == 1)), int(np.sum(draws > 0)))
+        _, n, error, rest, _ = _side(scores, value, alone)
+        k = np.maximum(draws, 2)[item]
+        grow = np.where(rated, np.sqrt(k / (k - 1)), 0.0)
+        centre = [np.bincount(item, weights=x)[item] / k for x in (rest, error)]
+        found.append((n, grow * (rest - centre[0]), grow * (error - centre[1])))
+    (n_a, rest_a, error_a), (n_b, rest_b, error_b) = found
+    weight = np.concatenate([n_a * error_b / n_b, n_b * error_a / n_a]) / (n_a + n_b)
+    return alone, np.concatenate([rest_b, -rest_a]), weight
+
+
+def _runs(data: Paired, value: Callable[[Floats], NDArray[Any]], runs: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Influences and weights by run, of both conditions together where they have the same runs, else apart."""
+    names, run = np.unique(runs[data.kept], return_inverse=True)
+    by_run = dataclasses.replace(data, unit=run, n_units=len(names), kind="run")
+    (_, n_a, error_a, rest_a, _), (_, n_b, error_b, rest_b, _) = (
+        _side(scores, value, by_run) for scores in (data.first, data.second)
+    )
+    has = [np.bincount(run[~np.isnan(scores)], minlength=len(names)) > 0 for scores in (data.first, data.second)]
+    if min(int(np.sum(h)) for h in has) < 2:
+        raise one_run()
+    sides = n_a * error_b / n_b / (n_a + n_b), n_b * error_a / n_a / (n_a + n_b)
+    if np.array_equal(has[0], has[1]):
+        return rest_b - rest_a, sides[0] + sides[1]
+    return np.concatenate([rest_b[has[1]], -rest_a[has[0]]]), np.concatenate([sides[0][has[1]], sides[1][has[0]]])
 
 
 def influences(
@@ -226,17 +277,27 @@ def linearised(
     few: tuple[tuple[int, int], ...] = (),
     null: bool = False,
     share: bool = False,
+    more: tuple[Floats, Floats] | None = None,
 ) -> Evidence:
     """Evidence from units' residuals and weights: V(d) = A + 2 B d + C d^2, d the distance of estimate and null.
 
     `null`: residuals are taken about what the null expects (B and C above 0). `few`: of each condition the errors off
-    the commonest value, and all; `share`: these are a share's. `reach` bounds the quantity.
+    the commonest value, and all; `share`: these are a share's. `reach` bounds the quantity. `more` are residuals and
+    weights of what else varies (runs crossed with the units): its variance is added, degrees of freedom by
+    Satterthwaite.
     """
     used = weight > 0
     fourth = float(np.sum(weight**4))
     freedom = float(np.sum(weight**2)) ** 2 / fourth - 1 if fourth > 0 else 0.0
     grow = (freedom + 1) / freedom if freedom > 0 else 1.0
     a, b, c = grow * float(rest @ rest), grow * float(rest @ weight), grow * float(weight @ weight)
+    if more is not None:
+        (also, held), size = more, len(more[0])
+        up = size / (size - 1)
+        extra = up * float(also @ also)
+        if freedom > 0 and a + extra > 0:
+            freedom = (a + extra) ** 2 / (a**2 / freedom + extra**2 / (size - 1))
+        a, b, c = a + extra, b + up * float(also @ held), c + up * float(held @ held)
     if not null:
         b = c = 0.0
     sparse = min((min(k, n - k) if share else k for k, n in few), default=FEW) < FEW

@@ -138,6 +138,8 @@ def bin_gaps(
     binning: Binning = "width",
     unit: ArrayLike | None = None,
     weight: ArrayLike | None = None,
+    within: ArrayLike | None = None,
+    crossed: ArrayLike | None = None,
 ) -> BinGaps:
     """Per occupied bin the signed gap D_b = sum over bin of w (c - a), w = 1 / n, and its standard error s_b.
 
@@ -149,7 +151,9 @@ def bin_gaps(
     `unit` names what varies independently where that is not the row (draws of one item, items of one group), and
     `weight` what each row counts for. Then the covariance of the D_b comes from unit sums
     u_gb = sum over the unit's rows of w ((c - a) 1{bin b} - D_b), times G / (G - 1) for G units, and an answer added
-    for Agresti and Coull is a unit in the bin: Kish's number of them, (sum W_g)^2 / sum W_g^2.
+    for Agresti and Coull is a unit in the bin: Kish's number of them, (sum W_g)^2 / sum W_g^2. `within` names each
+    row's item where only its draws vary: deviations from the item's mean, times k / (k - 1) for k draws. `crossed`
+    names what else varies, crossed with units (runs): its covariance is added.
     """
     c, a = _pairs(confidence, correct)
     if bins < 1:
@@ -165,18 +169,16 @@ def bin_gaps(
     gap: Floats = np.bincount(index, weights=d, minlength=size).astype(np.float64)
     mass = np.bincount(index, weights=w, minlength=size)
     seen = np.bincount(index, weights=w * a, minlength=size) / mass
-    if unit is None:
-        square = np.bincount(index, weights=w**2, minlength=size)
+    square: Floats = np.bincount(index, weights=w**2, minlength=size).astype(np.float64)
+    if within is not None:
+        covariance = _within(d, index, size, np.unique(np.asarray(within), return_inverse=True)[1])
+    elif unit is None:
         spread = np.bincount(index, weights=d * d, minlength=size) - 2 * gap * np.bincount(index, weights=w * d)
         covariance = np.diag(np.maximum(spread + gap**2 * np.sum(w**2), 0.0))
     else:
-        _, row = np.unique(np.asarray(unit), return_inverse=True)
-        units = int(row.max()) + 1
-        place, cells = row * size + index, units * size
-        sums = np.bincount(place, weights=d, minlength=cells).reshape(units, size)
-        sums = sums - np.outer(np.bincount(row, weights=w, minlength=units), gap)
-        covariance = sums.T @ sums * (units / max(units - 1, 1))
-        square = np.sum(np.bincount(place, weights=w, minlength=cells).reshape(units, size) ** 2, axis=0)
+        covariance, square = _between(d, w, index, gap, np.unique(np.asarray(unit), return_inverse=True)[1])
+    if crossed is not None:
+        covariance = covariance + _between(d, w, index, gap, np.unique(np.asarray(crossed), return_inverse=True)[1])[0]
     count = mass**2 / square
     p = (seen * count + 2) / (count + 4)
     own = np.diag(covariance)
@@ -184,12 +186,36 @@ def bin_gaps(
     return BinGaps(
         gap=gap,
         standard_error=error,
-        correlation=None if unit is None else (covariance - np.diag(own)) / np.outer(error, error),
+        correlation=None if unit is None and within is None else (covariance - np.diag(own)) / np.outer(error, error),
         index=index,
         low=edges[occupied],
         high=edges[occupied + 1],
         n_bins=len(edges) - 1,
     )
+
+
+def _between(d: Floats, w: Floats, index: Indices, gap: Floats, row: Indices) -> tuple[Floats, Floats]:
+    """The covariance of the D_b from sums over units, and the sum over units of their squared mass in each bin."""
+    units, size = int(row.max()) + 1, len(gap)
+    place, cells = row * size + index, units * size
+    sums = np.bincount(place, weights=d, minlength=cells).reshape(units, size)
+    sums = sums - np.outer(np.bincount(row, weights=w, minlength=units), gap)
+    mass = np.bincount(place, weights=w, minlength=cells).reshape(units, size)
+    covariance: Floats = np.asarray(sums.T @ sums * (units / max(units - 1, 1)), dtype=np.float64)
+    return covariance, np.sum(mass**2, axis=0)
+
+
+def _within(d: Floats, index: Indices, size: int, item: Indices) -> Floats:
+    """The covariance of the D_b where only the draws of each item vary."""
+    draws = np.bincount(item)
+    k = np.maximum(draws, 2)[item]
+    sums = np.bincount(item * size + index, weights=d, minlength=len(draws) * size).reshape(-1, size)
+    # sum over draws of (u - mean)(u - mean)' = sum of u u' less k mean mean'; a draw has one bin
+    up = k / (k - 1)
+    own = np.diag(np.bincount(index, weights=up * d * d, minlength=size))
+    scale = np.sqrt(1 / (np.maximum(draws, 2) - 1))[:, None]
+    both: Floats = own - (scale * sums).T @ (scale * sums)
+    return both
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
