@@ -45,8 +45,8 @@ def le_cam(n: int, error_rate: float) -> LeCam:
     sum, that of the likelihood-ratio test; neither Pinsker nor the paper's delta^2 / (e (1 - e)), which is twice the
     divergence, enters. Beyond 20,000 labels the constant has settled and only sqrt(e / n) changes.
     """
-    check_n(n)
-    check_share(error_rate, "error_rate")
+    check_n(n=n)
+    check_share(error_rate=error_rate)
     if n > _SETTLED:
         near = le_cam(_SETTLED, error_rate)
         shrink = math.sqrt(_SETTLED / n)
@@ -70,7 +70,7 @@ def le_cam(n: int, error_rate: float) -> LeCam:
 
 def detection_power(n: ArrayLike, error_rate: float, delta: float, *, alpha: float = 0.05) -> Floats:
     """Power of the exact one-sided binomial test of error rate <= e when it is e + delta, for each n."""
-    check_share(error_rate, "error_rate", zero=True)
+    check_share(zero=True, error_rate=error_rate)
     trials = np.asarray(n)
     beyond = binom.isf(alpha, trials, error_rate)  # the largest count that does not reject: P(X > count) <= alpha
     power: Floats = np.asarray(binom.sf(beyond, trials, min(error_rate + delta, 1.0)))
@@ -83,9 +83,8 @@ def detection_limit(n: int, error_rate: float, *, alpha: float = 0.05, power: fl
     Exact binomial, one-sided: the best that any method does where the gap is constant and its place is known, so a
     bound from below for every other kind of miscalibration. None where n labels detect no excess at all.
     """
-    check_n(n)
-    check_share(alpha, "alpha")
-    check_share(power, "power")
+    check_n(n=n)
+    check_share(alpha=alpha, power=power)
     widest = 1 - error_rate
     if detection_power(n, error_rate, widest, alpha=alpha) < power:
         return None

@@ -36,9 +36,8 @@ def horizon(labels: float, *, alpha: float = 0.5, c0: float = 1.0, lipschitz: fl
 
     From the floor (L e / M)^(1/3) < e. At M = 14,000 this is 1.4e4, as in the paper's table 6; its text has 1e7.
     """
-    check_n(labels, "labels")
-    for name, value in (("alpha", alpha), ("c0", c0), ("lipschitz", lipschitz)):
-        check_positive(value, name)
+    check_n(labels=labels)
+    check_positive(alpha=alpha, c0=c0, lipschitz=lipschitz)
     return Horizon(
         passive=(c0**2 * labels / lipschitz) ** (1 / (2 * alpha)),
         active_rate=Unproved(value=(c0 * labels) ** (1 / alpha)),
@@ -55,7 +54,7 @@ def scaling_exponents(alpha: float) -> dict[str, float]:
     Detection e / delta^2 grows as N^alpha (Theorem 4's statement). Estimation L e / delta^3 at the passive rate
     grows as N^(2 alpha); Theorem 4 does not say so.
     """
-    check_positive(alpha, "alpha")
+    check_positive(alpha=alpha)
     return {"detection": alpha, "estimation": 2 * alpha}
 
 
@@ -65,7 +64,7 @@ def dynamics_exponent(beta: float) -> dict[str, str]:
     Passive: it does for beta < 1/2, active (rate not proved): for beta < 1; at the critical value it depends on the
     constants.
     """
-    check_positive(beta, "beta")
+    check_positive(beta=beta)
 
     def state(critical: float) -> str:
         if beta == critical:
@@ -91,10 +90,10 @@ def half_life(delta: float, drift: float, *, error_rate: float = 0.05, lipschitz
     `drift` is how fast the calibration error may change per unit of time. The data rate is one audit of L e /
     delta^3 labels each half-life.
     """
-    check_share(delta, "delta")
-    check_positive(drift, "drift")
-    check_share(error_rate, "error_rate")
-    check_positive(lipschitz, "lipschitz")
+    check_share(delta=delta)
+    check_positive(drift=drift)
+    check_share(error_rate=error_rate)
+    check_positive(lipschitz=lipschitz)
     return HalfLife(
         expires_after=delta / drift, labels_per_unit=lipschitz * error_rate * drift / delta**4, delta=delta, drift=drift
     )
@@ -118,10 +117,8 @@ def recalibration_rounds(labels: float, ece: float, *, error_rate: float, factor
     Round K improves by factor^K ECE_0 (1 - factor), which needs e / improvement^2 labels (Theorem 1):
     K* = floor(log(M (1 - factor)^2 ECE_0^2 / e) / (2 log(1 / factor))). 0 where not even the first shows.
     """
-    check_n(labels, "labels")
-    check_share(ece, "ece")
-    check_share(error_rate, "error_rate")
-    check_share(factor, "factor")
+    check_n(labels=labels)
+    check_share(ece=ece, error_rate=error_rate, factor=factor)
     exact = math.log(labels * (1 - factor) ** 2 * ece**2 / error_rate) / (2 * math.log(1 / factor))
     return Recalibration(
         rounds=max(0, math.floor(exact)), exact=exact, labels=labels, factor=factor, ece=ece, error_rate=error_rate

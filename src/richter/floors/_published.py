@@ -41,12 +41,11 @@ def published_gap(
 
     `floor` is the paper's 2 sqrt(e (1 - e) / n) at the mean error rate of the two (section S.1), one proportion's.
     """
-    check_share(score_a, "score_a", zero=True)
-    check_share(score_b, "score_b", zero=True)
-    check_n(n)
+    check_share(zero=True, score_a=score_a, score_b=score_b)
+    check_n(n=n)
     check_level(level)
     size_b = n if n_b is None else n_b
-    check_n(size_b, "n_b")
+    check_n(n_b=size_b)
     k_a, k_b = round(score_a * n), round(score_b * size_b)
     gap = score_b - score_a
     a, b = wilson(k_a, n, level=level), wilson(k_b, size_b, level=level)

@@ -44,9 +44,9 @@ def passive_floor(n: float, error_rate: float, *, lipschitz: float = 1.0) -> Rat
     times the half-width of an honest interval for binned ECE. For MMLU's n = 14,042, e = 0.16, L = 1.4 the formula
     gives 0.0252; the paper prints 0.028.
     """
-    check_n(n)
-    check_share(error_rate, "error_rate", zero=True)
-    check_positive(lipschitz, "lipschitz")
+    check_n(n=n)
+    check_share(zero=True, error_rate=error_rate)
+    check_positive(lipschitz=lipschitz)
     return Rate(
         value=(lipschitz * error_rate / n) ** (1 / 3),
         formula="(L e / n)^(1/3)",
@@ -63,8 +63,8 @@ def active_floor(n: float, error_rate: float) -> Rate:
     gap to be near zero only on a narrow band of confidences, which a Lipschitz bound does not give: a gap may stay
     at zero anywhere. So `proved` is False and this is never a result: `next_batch` and its measured savings are.
     """
-    check_n(n)
-    check_share(error_rate, "error_rate", zero=True)
+    check_n(n=n)
+    check_share(zero=True, error_rate=error_rate)
     return Rate(
         value=math.sqrt(error_rate / n),
         formula="sqrt(e / n)",
@@ -80,16 +80,16 @@ def accuracy_floor(n: float, error_rate: float, *, conditions: int = 1) -> float
     That is one proportion's. The gap between two conditions asked separately (`conditions=2`) is noisier by
     sqrt 2; asked on the same items it depends on how often they disagree, which only data tell.
     """
-    check_n(n)
-    check_share(error_rate, "error_rate", zero=True)
+    check_n(n=n)
+    check_share(zero=True, error_rate=error_rate)
     return 2 * math.sqrt(conditions * error_rate * (1 - error_rate) / n)
 
 
 def bias_variance_bins(n: float, error_rate: float, *, lipschitz: float = 1.0) -> int:
     """The number of bins that balances bias L / B and noise sqrt(e B / n): floor((L^2 n / e)^(1/3)) (Theorem 3)."""
-    check_n(n)
-    check_share(error_rate, "error_rate")
-    check_positive(lipschitz, "lipschitz")
+    check_n(n=n)
+    check_share(error_rate=error_rate)
+    check_positive(lipschitz=lipschitz)
     bins: float = (lipschitz**2 * n / error_rate) ** (1 / 3)
     return max(1, math.floor(bins * (1 + 1e-12)))  # a cube root just under its whole number is that number
 
@@ -99,8 +99,8 @@ def phase(n: float, error_rate: float) -> str:
 
     Below, fewer than one error is expected, and a gap as large as the error rate itself goes unseen by any method.
     """
-    check_n(n)
-    check_share(error_rate, "error_rate", zero=True)
+    check_n(n=n)
+    check_share(zero=True, error_rate=error_rate)
     expected = n * error_rate
     if expected < 1:
         return "below"

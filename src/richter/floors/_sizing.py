@@ -51,9 +51,8 @@ def labels_needed(
 
     The detection bound is c1(e)^2 e / delta^2 with Le Cam's exact constant at 1,000 labels (table 8).
     """
-    check_share(delta, "delta")
-    check_share(error_rate, "error_rate")
-    check_positive(lipschitz, "lipschitz")
+    check_share(delta=delta, error_rate=error_rate)
+    check_positive(lipschitz=lipschitz)
     constant = le_cam(1000, error_rate).constant
     return LabelsNeeded(
         delta=delta,
@@ -94,8 +93,7 @@ def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: 
 
 def proportion_labels(half_width: float, rate: float, *, level: float = 0.95) -> int:
     """Labels for a rate's interval of +- `half_width` (normal approximation): z^2 p (1 - p) / h^2."""
-    check_share(half_width, "half_width")
-    check_share(rate, "rate")
+    check_share(half_width=half_width, rate=rate)
     check_level(level)
     z = float(ndtri(0.5 + level / 2))
     return math.ceil(z * z * rate * (1 - rate) / half_width**2)
@@ -106,7 +104,7 @@ def zero_error_labels(limit: float, *, errors: int = 0, level: float = 0.95) -> 
 
     With none it is log(1 - level) / log(1 - limit), about 3 / limit at 95%.
     """
-    check_share(limit, "limit")
+    check_share(limit=limit)
     check_level(level)
     low, high = errors, errors + 1
     while binom.cdf(errors, high, limit) > 1 - level:
@@ -131,10 +129,9 @@ def paired_gap_labels(
     are equal (two one-sided score tests): n = ((z_a sqrt(v) + z_(1+power)/2 sqrt(d)) / g)^2, v the variance of the
     score test at a gap of g (Tango 1998).
     """
-    check_share(gap, "gap")
-    check_share(discordance, "discordance", zero=True)
-    check_share(alpha, "alpha")
-    check_share(power, "power")
+    check_share(gap=gap)
+    check_share(zero=True, discordance=discordance)
+    check_share(alpha=alpha, power=power)
     d = max(discordance, gap)  # a gap of g needs at least a share g of items to differ
     if equivalence:
         linear = 2 * gap - d
@@ -151,7 +148,7 @@ def visible_paired_gap(n: int, discordance: float, *, alpha: float = 0.05, power
 
     None where not even a gap of 1 would show.
     """
-    check_n(n)
+    check_n(n=n)
     low, high = 1e-9, 1 - 1e-9
     if paired_gap_labels(high, discordance, alpha=alpha, power=power) > n:
         return None
@@ -178,15 +175,15 @@ def effective_n(
     (`paper=True`), which promises up to twice too much. Clusters of equal size with intraclass correlation r:
     n / (1 + (size - 1) r).
     """
-    check_n(n)
+    check_n(n=n)
     worth = float(n)
     if autocorrelation is not None:
-        check_share(autocorrelation, "autocorrelation", zero=True)
+        check_share(zero=True, autocorrelation=autocorrelation)
         worth *= (1 - autocorrelation) if paper else (1 - autocorrelation) / (1 + autocorrelation)
     if (cluster_size is None) != (intraclass is None):
         raise InputError("Clusters need both their size and their intraclass correlation.", remedy="Give both.")
     if cluster_size is not None and intraclass is not None:
-        check_n(cluster_size, "cluster_size")
-        check_share(intraclass, "intraclass", zero=True)
+        check_n(cluster_size=cluster_size)
+        check_share(zero=True, intraclass=intraclass)
         worth /= 1 + (cluster_size - 1) * intraclass
     return worth

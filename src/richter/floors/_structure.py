@@ -50,12 +50,10 @@ def group_labels(
     one after the other: K times that (section 7, Appendix D). One sample serves all groups at once, so the total is
     an upper figure for groups that do not overlap; the paper prints it and so does table 7.
     """
-    check_share(delta, "delta")
-    check_share(error_rate, "error_rate")
-    check_share(min_share, "min_share", zero=True)
-    check_positive(min_share, "min_share")
-    check_positive(lipschitz, "lipschitz")
-    check_n(groups, "groups")
+    check_share(delta=delta, error_rate=error_rate)
+    check_share(zero=True, min_share=min_share)
+    check_positive(min_share=min_share, lipschitz=lipschitz)
+    check_n(groups=groups)
     one = lipschitz * error_rate / (min_share * delta**3)
     return Groups(
         smallest_group=_up(one),
@@ -125,8 +123,7 @@ def compose(stages: Sequence[float], *, delta: float, error_rate: float) -> Pipe
         raise InputError(
             f"Stages of {list(stages)} are not Lipschitz constants.", remedy="Give one number above 0 a stage, or inf."
         )
-    check_share(delta, "delta")
-    check_share(error_rate, "error_rate")
+    check_share(delta=delta, error_rate=error_rate)
     if math.inf in stages:
         return Pipeline(
             stages=tuple(stages),
@@ -155,10 +152,9 @@ def depth_limit(lipschitz: float, *, labels: float, delta: float, error_rate: fl
     Largest K with L^K + 1 <= M delta^3 / e. The paper's floor(log_L(M delta^3 / e)) drops the + 1. 0 where not even
     one stage is verifiable.
     """
-    check_positive(lipschitz, "lipschitz")
-    check_n(labels, "labels")
-    check_share(delta, "delta")
-    check_share(error_rate, "error_rate")
+    check_positive(lipschitz=lipschitz)
+    check_n(labels=labels)
+    check_share(delta=delta, error_rate=error_rate)
     room = labels * delta**3 / error_rate - 1
     if lipschitz <= 1:
         return None if room >= lipschitz else 0
@@ -188,12 +184,9 @@ def transfer_labels(
     1,000 times more, not less). What saves labels is a smoother change, L_h < L, at the same accuracy; `helps` says
     whether the formula's figure with transfer is the smaller one.
     """
-    check_share(shift, "shift")
-    check_share(delta, "delta")
-    check_share(error_rate, "error_rate")
+    check_share(shift=shift, delta=delta, error_rate=error_rate)
     smooth = lipschitz if shift_lipschitz is None else shift_lipschitz
-    check_positive(smooth, "shift_lipschitz")
-    check_positive(lipschitz, "lipschitz")
+    check_positive(shift_lipschitz=smooth, lipschitz=lipschitz)
     moved, anew = _up(smooth * error_rate / shift**3), _up(lipschitz * error_rate / delta**3)
     return Transfer(with_transfer=moved, from_scratch=anew, helps=moved < anew, shift=shift, delta=delta)
 
@@ -233,7 +226,7 @@ def temperature_rate(confidence: ArrayLike, *, n: int | None = None) -> Temperat
             remedy="Use scores before they are rounded.",
         )
     size = len(p) if n is None else n
-    check_n(size)
+    check_n(n=size)
     error = 1 / math.sqrt(size * information)  # eq. (14)
     return Temperature(
         residual=sensitivity * error * math.sqrt(2 / math.pi),
