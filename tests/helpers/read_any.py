@@ -39,7 +39,7 @@ def read_log(path: Path) -> None:
     logs = read_logs([path])
     json.dumps(logs_summary(logs))
     problems(logs)
-    next_command(logs, str(path), kept=False)
+    next_command(logs, str(path))
 
 
 def read_table(path: Path) -> None:

@@ -61,7 +61,7 @@ def import_logs(
     logs = interop.read_logs(paths, options=options)
     interop.write_run(logs, place, options=options, kind=kind)
     output = str(place)
-    command = interop.next_command(logs, output, kept=True)
+    command = interop.next_command(logs, output)
     write_json(
         {**interop.logs_summary(logs), "run": output, "problems": interop.problems(logs), "next": command}, json_path
     )
@@ -86,11 +86,7 @@ def check(paths: tuple[str, ...], reading: ReadOptions, json_path: str | None) -
         return
     options = _options(reading)
     logs = interop.read_logs(paths, options=options)
-    command = (
-        interop.next_command(logs, paths[0], kept=False)
-        if len(paths) == 1
-        else f"richter import {' '.join(paths)} -o RUN"
-    )
+    command = interop.next_command(logs, paths[0]) if len(paths) == 1 else f"richter import {' '.join(paths)} -o RUN"
     write_json(
         {**interop.logs_summary(logs), "problems": interop.problems(logs), "next": command}, json_path, inputs=paths
     )

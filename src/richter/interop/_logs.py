@@ -307,7 +307,7 @@ def _name_conditions(
             )
     for model, group in by_model.items():
         setups = list(dict.fromkeys(setup for _, setup in group))
-        labels = _differences(model, setups)
+        labels = _differences(setups)
         for setup in setups:
             files = [k for k, other in group if other == setup]
             shared = [task for k in files for task in tasks[k, setup]]
@@ -320,7 +320,7 @@ def _name_conditions(
     return _apart(names, clashing=len(given) == 0)
 
 
-def _differences(model: str, setups: list[Setup]) -> dict[Setup, str]:
+def _differences(setups: list[Setup]) -> dict[Setup, str]:
     """What tells the setups of a model apart, in words."""
     if len(setups) == 1:
         return {setups[0]: ""}

@@ -102,8 +102,8 @@ def _of_conditions(logs: Logs) -> Iterator[str]:
             yield f"{shown}: {missing:,} of {expected:,} items are missing."
 
 
-def next_command(logs: Logs, target: str, *, kept: bool) -> str:
-    """The command that fits what was read: `target` is the run where it is `kept`, else the file itself."""
+def next_command(logs: Logs, target: str) -> str:
+    """The command that fits what was read: `target` is the run where it is kept, else the file itself."""
     target = shlex.quote(target)
     names = list(logs.conditions)
     if all(row.correct is None for row in logs.rows):

@@ -457,8 +457,7 @@ def _claims(
     made = decide(questions, level=level, joint=joint, plan=plan, seed=seed)
     alpha = (1 - level) / max(len(pairs), 1)
     claims = [
-        _worded(claim, pair, max_error_gap=max_error_gap, alpha=alpha, level=level)
-        for claim, pair in zip(made, about, strict=True)
+        _worded(claim, pair, max_error_gap=max_error_gap, alpha=alpha) for claim, pair in zip(made, about, strict=True)
     ]
     claims += [
         _no_slopes(pair, basis=basis, plan=plan, seed=seed, primary=primary == "b")
@@ -474,13 +473,13 @@ def _equal(rates: Evidence, gap: float) -> bool:
     return -gap < found.low and found.high < gap
 
 
-def _worded(claim: Claim, pair: _Pair, *, max_error_gap: float, alpha: float, level: float) -> Claim:
+def _worded(claim: Claim, pair: _Pair, *, max_error_gap: float, alpha: float) -> Claim:
     """The claim with what its sentence must say of levels and of error rates."""
     a, b = pair.rates.values
     rates = f"error rates {100 * a:.1f}% and {100 * b:.1f}%"
     said = claim.sentence.removesuffix(".")
     if claim.measure == "dominance":
-        return _dominance_claim(claim, pair, alpha=alpha, level=level)
+        return _dominance_claim(claim, pair, alpha=alpha)
     if claim.measure == "catastrophic_rate":
         per = [f"{1e6 * v:,.0f}" for v in claim.values if v is not None]
         return dataclasses.replace(claim, sentence=f"{said}; {per[0]} and {per[1]} per million answers.")
@@ -501,7 +500,7 @@ def _worded(claim: Claim, pair: _Pair, *, max_error_gap: float, alpha: float, le
     return dataclasses.replace(claim, sentence=f"{said}.")
 
 
-def _dominance_claim(claim: Claim, pair: _Pair, *, alpha: float, level: float) -> Claim:
+def _dominance_claim(claim: Claim, pair: _Pair, *, alpha: float) -> Claim:
     found = pair.dominance
     first, second = pair.names
     where = f"from {found.levels[0]:g} to {found.levels[-1]:g}" if len(found.levels) > 1 else f"at {found.levels[0]:g}"

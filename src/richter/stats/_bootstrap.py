@@ -65,7 +65,7 @@ def bootstrap(
     tail = (1 - level) / 2
     probabilities = np.array([tail, 1 - tail])
     if method == "bca":
-        probabilities = _bca_probabilities(statistic, estimate, finite, n, groups, units, probabilities, block)
+        probabilities = _bca_probabilities(statistic, estimate, finite, groups, units, probabilities, block)
     low, high = np.quantile(finite, probabilities)
     if method == "basic":
         low, high = 2 * estimate - high, 2 * estimate - low
@@ -83,7 +83,6 @@ def _bca_probabilities(
     statistic: Weighted,
     estimate: float,
     values: Floats,
-    n: int,
     groups: Indices | None,
     units: int,
     probabilities: Floats,
