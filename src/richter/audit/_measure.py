@@ -1,8 +1,8 @@
 """Everything that a run's ledgers say, as one document, without one model call.
 
-`measure_run` reads the records once and hands them to the sections (`_measure_<section>.py`), each of which calls the
-functions behind the commands: a number here is the number that the command prints. A section that cannot be had says
-what is missing and which command would get it.
+`measure_run` reads the records once and hands them to the sections, each of which calls the functions behind the
+commands: a number here is the number that the command prints. A section that cannot be had says what is missing and
+which command would get it.
 """
 
 import dataclasses
