@@ -14,7 +14,7 @@ _EXPORTS = re.compile(r"^__all__ = \[(.*?)\]", re.MULTILINE | re.DOTALL)
 
 
 def lazy(room: str) -> None:
-    """Give the module `room` an `__all__` and a `__getattr__` that find the names its files export."""
+    """Give the module `room` an `__all__`, a `__dir__` and a `__getattr__` for the names its files export."""
     module = sys.modules[room]
     files: dict[str, str] = {}
     for path in sorted(Path(module.__path__[0]).glob("_[a-z]*.py")):
@@ -28,4 +28,6 @@ def lazy(room: str) -> None:
         setattr(module, name, value)
         return value
 
-    vars(module).update(__all__=sorted(files), __getattr__=load)
+    vars(module).update(
+        __all__=sorted(files), __getattr__=load, __dir__=lambda: sorted({*vars(module), *files})
+    )  # `dir` finds what is not loaded yet: documentation and completion go by it
