@@ -1,23 +1,48 @@
 """Does a test notice when a rule of a verdict is changed? Each rule below is changed in a copy, and its tests are run.
 
 A mutant is killed when a test fails. Prints one line a mutant and the survivors; exit status 1 where one survives.
-`--fast` runs the first of each file, for continuous integration.
+`--fast` runs the first of each file, for continuous integration. `--whole N` takes N changes at random of all that can
+be made to operators, numbers and conditions in the modules that decide verdicts (0: all), kept in a file as they are
+done; only quick tests count there.
 
     python studies/mutants.py [--fast] [word in the name]
+    python studies/mutants.py --whole 200 [file]
 """
 
+import ast
+import copy as copying
+import json
 import os
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 DECIDE = ("claims/_decide.py", "tests/claims/test_decide.py tests/claims/test_compare_outcomes.py")
 REQUIRE = ("claims/_require.py", "tests/claims/test_require.py")
 SIZING = ("floors/_sizing.py", "tests/floors/test_rates.py tests/floors/test_commands.py tests/floors/test_size_gap.py")
+
+
+# modules that decide verdicts, whole, and the tests that must notice
+CLAIMS = "tests/claims/test_decide.py tests/claims/test_compare_outcomes.py tests/claims/test_require.py"
+WHOLE = {
+    "claims/_decide.py": f"{CLAIMS} tests/claims/test_answer.py tests/claims/test_control.py",
+    "claims/_require.py": CLAIMS,
+    "claims/_answer.py": "tests/claims/test_answer.py",
+    "claims/_evidence.py": "tests/claims/test_evidence.py tests/claims/test_decide.py",
+    "tail/_gates.py": "tests/tail/test_compare.py",
+    "severity/_requirement.py": "tests/severity/test_deployment.py tests/cli/test_severity.py",
+    "floors/_sizing.py": SIZING[1],
+}
+SWAPS: dict[type, Any] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.USub: ast.UAdd,
+}  # fmt: skip
 
 
 class Mutant(NamedTuple):
@@ -72,17 +97,99 @@ MUTANTS = (
 )  # fmt: skip
 
 
+def changes(text: str) -> list[tuple[int, str, str]]:
+    """Every copy of a module with one operator, number or condition changed: line, what, and the copy."""
+    tree = ast.parse(text)
+    quiet = {id(part) for node in ast.walk(tree) for part in _unspoken(node)}
+    starts = [0]
+    for row in text.encode().splitlines(keepends=True):
+        starts.append(starts[-1] + len(row))
+    found = []
+    for node in ast.walk(tree):
+        if id(node) in quiet or not (change := _changed(node)):
+            continue
+        what, at, new = change
+        begin, end = starts[at.lineno - 1] + at.col_offset, starts[(at.end_lineno or 0) - 1] + (at.end_col_offset or 0)
+        raw = text.encode()
+        found.append((at.lineno, what, (raw[:begin] + f"({ast.unparse(new)})".encode() + raw[end:]).decode()))
+    return found
+
+
+def _unspoken(node: ast.AST) -> list[ast.AST]:
+    """What no test of verdicts can notice: annotations, words, and whether a wrong call is refused."""
+    parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+    if isinstance(node, ast.Raise | ast.JoinedStr):
+        parts.append(node)
+    return [inner for part in parts if part is not None for inner in ast.walk(part)]
+
+
+def _changed(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
+    """What is changed, the part of the text it stands in, and what comes there."""
+    other = copying.deepcopy(node)
+    if isinstance(other, ast.Compare) and len(other.ops) == 1 and type(other.ops[0]) in SWAPS:
+        what = f"comparison {type(other.ops[0]).__name__}"
+        other.ops[0] = SWAPS[type(other.ops[0])]()
+    elif isinstance(other, ast.BinOp | ast.BoolOp | ast.UnaryOp) and type(other.op) in SWAPS:
+        what = f"operator {type(other.op).__name__}"
+        other.op = SWAPS[type(other.op)]()
+    elif isinstance(other, ast.Constant) and isinstance(other.value, bool | int | float):
+        what = f"constant {other.value}"
+        other.value = not other.value if isinstance(other.value, bool) else other.value + 1
+    elif isinstance(node, ast.If | ast.IfExp):
+        return "condition", node.test, ast.UnaryOp(op=ast.Not(), operand=node.test)
+    else:
+        return None
+    assert isinstance(node, ast.expr)
+    assert isinstance(other, ast.expr)
+    return what, node, other
+
+
+def whole(number: int, file: Path) -> None:
+    """Changes at random over the modules of `WHOLE`; what is in the file is not tried again."""
+    todo = []
+    for name in WHOLE:
+        text = (ROOT / "src" / "richter" / name).read_text(encoding="utf-8")
+        if _fails(name, text, WHOLE[name], "-m", "not slow"):
+            raise SystemExit(f"the tests of {name} fail on what it is")
+        todo += [(name, k, *change) for k, change in enumerate(changes(text))]
+    print(f"{len(todo)} changes can be made")
+    random.Random(0).shuffle(todo)
+    done = {}
+    if file.exists():
+        done = {(r["file"], r["number"]): r for r in map(json.loads, file.read_text().splitlines())}
+    for name, k, line, what, changed in todo[: number or None]:
+        if (name, k) not in done:
+            row = {
+                "file": name,
+                "number": k,
+                "line": line,
+                "what": what,
+                "killed": _fails(name, changed, WHOLE[name], "-m", "not slow"),
+            }
+            done[name, k] = row
+            with file.open("a") as out:
+                out.write(json.dumps(row) + "\n")
+    left = [r for r in done.values() if not r["killed"]]
+    for row in sorted(left, key=lambda r: (r["file"], r["line"])):
+        print(f"SURVIVED {row['file']}:{row['line']} {row['what']}")
+    print(f"{len(done) - len(left)} of {len(done)} killed ({1 - len(left) / max(len(done), 1):.1%})")
+
+
 def killed(mutant: Mutant) -> bool | None:
     """Whether a test fails on the changed copy; None where the rule is no longer written so."""
+    text = (ROOT / "src" / "richter" / mutant.file).read_text(encoding="utf-8")
+    if mutant.old not in text:
+        return None
+    return _fails(mutant.file, text.replace(mutant.old, mutant.new, 1), mutant.tests)
+
+
+def _fails(name: str, text: str, named: str, *more: str) -> bool:
+    """Whether a test fails with this text in the place of a module."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
-        file = copy / "richter" / mutant.file
-        text = file.read_text(encoding="utf-8")
-        if mutant.old not in text:
-            return None
-        file.write_text(text.replace(mutant.old, mutant.new, 1), encoding="utf-8")
-        tests = [name for name in mutant.tests.split() if (ROOT / name).exists()]
+        (copy / "richter" / name).write_text(text, encoding="utf-8")
+        tests = [test for test in named.split() if (ROOT / test).exists()]
         command = [
             sys.executable,
             "-m",
@@ -93,14 +200,22 @@ def killed(mutant: Mutant) -> bool | None:
             "no:cacheprovider",
             "-o",
             f"pythonpath={copy} tests",
+            *more,
             *tests,
         ]
         env = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-        return done.returncode == 1
+        try:
+            done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=False, timeout=600)
+        except subprocess.TimeoutExpired:  # a loop without end is noticed too
+            return True
+        return done.returncode not in (0, 5)
 
 
 def main() -> None:
+    if "--whole" in sys.argv:
+        rest = sys.argv[sys.argv.index("--whole") + 1 :]
+        whole(int(rest[0]) if rest else 0, Path(rest[1] if len(rest) > 1 else "mutants.jsonl"))
+        return
     chosen = list(MUTANTS)
     if "--fast" in sys.argv:
         chosen = list({m.file: m for m in reversed(MUTANTS)}.values())
