@@ -120,6 +120,7 @@ def _unspoken(node: ast.AST) -> list[ast.AST]:
     parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
     if isinstance(node, ast.Raise | ast.JoinedStr):
         parts.append(node)
+    parts += getattr(node, "decorator_list", [])
     return [inner for part in parts if part is not None for inner in ast.walk(part)]
 
 

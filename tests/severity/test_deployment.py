@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import beta, binom
 
 from richter.errors import InputError
 from richter.records import Claim, Verdict
@@ -167,6 +167,15 @@ def test_uncovered_traffic_keeps_a_requirement_open() -> None:
     (claim,) = check({"m": [0.0] * 10_000}, "severity>=3 below 1000 per million", traffic=traffic)
     assert claim.verdict is Verdict.UNDECIDED
     assert "1.0% of the traffic is covered by no item" in claim.sentence
+
+
+def test_uncovered_traffic_counts_as_free_of_events_in_a_violation() -> None:
+    # 40 of 2,000: at least 15,131 per million (exact, one-sided 95%) where it is covered, half as many over all of it
+    assert float(beta.ppf(0.05, 40, 1961)) == pytest.approx(0.015131, abs=1e-6)
+    scores, rule = {"m": [3.0] * 40 + [0.0] * 1960}, "severity>=3 below 10000 per million"
+    whole = Traffic(shares={"a": 1}, strata=["a"] * 2000)
+    half = Traffic(shares={"a": 1, "b": 1}, strata=["a"] * 2000)
+    assert [check(scores, rule, traffic=t)[0].verdict for t in (whole, half)] == [Verdict.REFUTED, Verdict.UNDECIDED]
 
 
 def test_bad_traffic_is_refused() -> None:
