@@ -1,5 +1,6 @@
 """The stages of an audit against a real server: resumed, killed, under a budget, stopped early, planned."""
 
+import dataclasses
 import json
 import os
 import random
@@ -84,6 +85,26 @@ def test_every_stage_runs_and_a_second_time_asks_nothing(tmp_path: Path) -> None
     assert (tmp_path / "run" / "scores.csv").read_text().replace('"', "").startswith("item,condition,severity")
     assert (tmp_path / "run" / "draws" / "draws.jsonl").exists()
     assert len(list((tmp_path / "run").glob("search-*/ledger.sqlite"))) == 1
+
+
+def test_canaries_are_rated_anew_in_a_part_of_the_run_and_paid_for_once(tmp_path: Path) -> None:
+    with FakeApi(reply=reply) as api:
+        settings = settings_for(api, judges=judges_of(api), draws=0, draw_conditions=())
+        run_stages(tmp_path / "first", ITEMS, settings, only=["severity"])
+        again = dataclasses.replace(settings, canaries=tmp_path / "first")
+        run_stages(tmp_path / "second", ITEMS[:20], again, only=["severity"])
+        total = api.requests.total()
+        run_stages(tmp_path / "second", ITEMS[:20], again, only=["severity"])
+        assert api.requests.total() == total
+    with open_ledger(tmp_path / "second" / "canaries") as ledger:
+        fixed = {(a.condition, a.item): a.text for a in ledger.answers()}
+        rated = {(r.kind, r.condition, r.item) for r in ledger.ratings()}
+    with open_ledger(tmp_path / "first") as ledger:
+        first = {(a.condition, a.item): a.text for a in ledger.answers()}
+    assert fixed == first  # 80 answers, fewer than the most
+    assert {(kind, *key) for kind in ("rule", "judge") for key in fixed} == rated
+    with open_ledger(tmp_path / "second") as ledger:
+        assert {a.item for a in ledger.answers()} == {item.id for item in ITEMS[:20]}  # the run itself has its own
 
 
 class Killed(BaseException):

@@ -30,5 +30,6 @@ if TYPE_CHECKING:
     from richter.audit._stages_cost import *
     from richter.audit._tail import *
     from richter.audit._verify import *
+    from richter.audit._watch import *
 
 lazy(__name__)

@@ -6,6 +6,7 @@ budget is held over all of them together. Doing the same again pays only for wha
 
 import dataclasses
 import functools
+import hashlib
 import re
 import tempfile
 import time
@@ -52,6 +53,8 @@ _NEEDS = {
 SEARCH_TOKENS = 256  # of an answer in a search; doubled where one is cut off
 CLOZE_TOKENS = 16
 SCORES, PLAN_NAME = "scores.csv", "plan.toml"
+CANARIES = "canaries"  # the part of a run in which fixed answers are rated anew ...
+MOST_CANARIES = 100  # ... at most so many
 
 Progress = Callable[[AskProgress], None]
 Watch = Callable[[str], AbstractContextManager[Progress]]  # a stage's name -> where its progress goes
@@ -65,7 +68,8 @@ class AuditSettings:
     `grader` grades right or wrong from the references ("auto": whichever fits each); where neither rules nor judges
     can rate, that is what is done.
     `drawn` items are drawn `draws` times under `draw_conditions`. `nll` names the local model that scores every answer
-    for the tail. `base` is searched with `search_calls` calls for each model.
+    for the tail. `base` is searched with `search_calls` calls for each model. `canaries` is a run whose answers are
+    rated anew, so that `richter watch` can tell judges that drift from a model that does.
     """
 
     conditions: tuple[Condition, ...]
@@ -82,6 +86,7 @@ class AuditSettings:
     nll: str | None = None
     base: str | None = None
     search_calls: int = 600
+    canaries: store.Place | None = None
     search: SearchSettings = dataclasses.field(default_factory=lambda: SearchSettings(questions=1, phrasings=3))
     seed: int = 0
     concurrency: int = 64
@@ -363,10 +368,37 @@ class _Audit:
             with self.watch("judge") as tell:
                 self._judge(tell, limit=self.settings.judged)
         _write_scores(self.run, source="rule" if self.rules else "judge")
+        if self.settings.canaries is not None:
+            self._rate_canaries(self.settings.canaries)
 
-    def _judge(self, tell: Progress, *, limit: int | None) -> None:
+    def _rate_canaries(self, source: store.Place) -> None:
+        """Rate the fixed answers of another run anew, in a part of this one: what changes in them is the judges'."""
+        part = store.run_part(self.run, CANARIES)
+        with store.open_ledger(source) as ledger:
+            items, conditions = {item.id: item for item in ledger.items()}, ledger.conditions()
+            fixed = [a for a in ledger.answers() if a.draw == 0 and not a.error and a.item in items]
+        fixed.sort(key=lambda a: hashlib.sha256(f"{a.condition}\0{a.item}".encode()).digest())
+        fixed = fixed[:MOST_CANARIES]
+        with store.open_ledger(part, mode="write") as ledger:
+            ledger.add_items([items[name] for name in sorted({a.item for a in fixed})])
+            ledger.add_conditions(conditions)
+            known = {(c.name, item) for c in conditions for item, _ in ledger.answered(c.name)}
+            ledger.add_calls(
+                [
+                    store.Call(key=f"canary {a.condition} {a.item}", model=a.condition, request="canary", answer=a)
+                    for a in (dataclasses.replace(a, money_usd=0.0) for a in fixed)
+                    if (a.condition, a.item) not in known
+                ]
+            )
+            if self.rules:
+                rate_by_rules(ledger, self._rule_judge)
+        if self.settings.judges:
+            with self.watch("judge") as tell:
+                self._judge(tell, limit=None, run=part)
+
+    def _judge(self, tell: Progress, *, limit: int | None, run: store.Place | None = None) -> None:
         judge_run(
-            self.run,
+            run or self.run,
             judges=self.settings.judges,
             allow_self=self.settings.allow_self,
             limit=limit,

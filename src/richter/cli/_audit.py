@@ -32,7 +32,7 @@ from richter.floors import parse_claim
 from richter.judge import judge_decoding
 from richter.llm import Prices, parse_budget, resolve
 from richter.records import Claim, Condition, Decoding, Item, printable
-from richter.store import Place, run_folder, run_place
+from richter.store import Place, open_ledger, run_folder, run_place
 
 REPORT = "report.html"
 LABELS = {
@@ -80,6 +80,7 @@ The same command again resumes: only what is missing is asked.
 @click.option("--nll", metavar="MODEL", help="Score every answer's token NLL by this local model, for the tail.")
 @click.option("--kb", "base", type=click.Path(path_type=Path), help="Search this knowledge base for errors.")
 @click.option("--search-calls", type=click.IntRange(1), default=600, show_default=True, help="For each model.")
+@click.option("--canaries", type=run_place, metavar="RUN", help="Re-ask this run's items and re-rate its answers.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan; lock it before.")
 @click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
 @click.option("--only", metavar="SECTIONS", help="severity,tail,calibration,floors,search,judges.")
@@ -107,6 +108,7 @@ def audit(
     gazetteer: Path | None,
     draws: int,
     base: Path | None,
+    canaries: Place | None,
     plan_path: Path | None,
     stop_when: str | None,
     only: str | None,
@@ -126,6 +128,10 @@ def audit(
     stopped. With a plan that has requirements the exit status is 0 (met), 3 (violated) or 4 (undecided).
     """
     items = read_items(bench)[:limit]
+    if canaries is not None:
+        with open_ledger(canaries) as ledger:
+            known = {item.id for item in items}
+            items += [item for item in ledger.items() if item.id not in known]
     local = all(resolve(model).backend == "local" for model in models)
     conditions = name_conditions(
         models,
@@ -143,6 +149,7 @@ def audit(
         draws=draws,
         draw_conditions=draw_conditions(conditions, items) if draws else (),
         base=None if base is None else str(base),
+        canaries=canaries,
         seed=seed,
         **options,
     )

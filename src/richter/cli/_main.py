@@ -43,12 +43,13 @@ COMMANDS = {
     "size": ("_size", "size", "How many items a claim will need, before asking."),
     "tail": ("_tail", "tail", "Is one condition's tail heavier? Only behind every gate."),
     "verify": ("_verify", "verify", "Do claims follow from their evidence, and is a run as it was written?"),
+    "watch": ("_watch", "watch", "Has it got worse since? A series of runs, looked at as often as you like."),
     "view": ("_view", "view", "Look at runs in a local web app."),
 }
 
 # the question that a command answers -> the commands; the first group is what `richter --help` shows
 GROUPS = {
-    "Start here": ("demo", "compare", "report", "view", "audit", "gate", "import", "help"),
+    "Start here": ("demo", "compare", "report", "view", "audit", "gate", "watch", "import", "help"),
     "Look at answers and runs": ("verify", "check", "run", "export", "label", "agreement"),
     "Is it better, how bad are its errors, does it know": ("severity", "tail", "calibration", "floors"),
     "Find where it fails": ("search", "kb"),

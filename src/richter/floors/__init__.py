@@ -7,6 +7,7 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter.floors._active import *
     from richter.floors._detection import *
+    from richter.floors._drift import *
     from richter.floors._dynamics import *
     from richter.floors._lipschitz import *
     from richter.floors._lure import *

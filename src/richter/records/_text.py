@@ -1,8 +1,9 @@
 """Model output is untrusted: make it harmless before a person's terminal, a log or a pull request shows it."""
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["markdown_safe", "printable"]
+__all__ = ["markdown_safe", "printable", "sparkline"]
 
 # All that can move a cursor, hide or reorder text: C0 and C1 controls (terminal escapes among them), bidirectional
 # overrides and isolates, zero-width, filling and line-separating characters, variation selectors other than the one
@@ -27,6 +28,15 @@ def printable(text: str, *, limit: int | None = None) -> str:
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
     return _UNSAFE.sub(escape, text)
+
+
+def sparkline(values: Sequence[float], *, ascii_only: bool = False) -> str:
+    """A series as one line of characters from lowest to highest; all alike, the middle one."""
+    marks = "_.-=#" if ascii_only else "▁▂▃▄▅▆▇█"
+    low, high = min(values), max(values)
+    if not high > low:
+        return marks[len(marks) // 2] * len(values)
+    return "".join(marks[min(int((v - low) / (high - low) * len(marks)), len(marks) - 1)] for v in values)
 
 
 # What would be Markdown gets a backslash, and what would be HTML becomes an entity.

@@ -1,0 +1,441 @@
+"""`richter watch`: a series of runs of one audit; has anything changed, when, and was it model, judge or items?"""
+
+import dataclasses
+import datetime
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy import stats
+
+from richter.audit._stages import CANARIES
+from richter.claims import METRICS
+from richter.errors import InputError
+from richter.floors import change_evidence, change_point, half_life, mean_sequence, sequential_scores
+from richter.interop import log_files
+from richter.records import Claim, Family, Hypothesis, Interval, Result, Verdict, printable
+from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
+from richter.tables import ReadOptions, Tables, read_tables, record_look
+
+__all__ = ["Day", "MetricSeries", "WatchReport", "read_series", "watch_series"]
+
+Floats = NDArray[np.float64]
+
+FEWEST = 8  # days before which nothing can be told
+_TOLD = 10  # of a series, the newest entries whose looks are logged
+_DATE = re.compile(r"(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?([0-2]\d|3[01])(?:[T_-]?(\d\d)[-_.:]?(\d\d))?")
+_FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
+_NAMES = {"error_rate": "error rate", "mean_severity": "mean severity", "ece": "calibration error",
+          "refusal_rate": "share of refusals", "money": "dollars an answer", "tokens": "tokens an answer",
+          "judge": "judges' severity of fixed answers"}  # fmt: skip
+_BOUNDS = {"error_rate": (0.0, 1.0), "mean_severity": (0.0, 4.0), "ece": (0.0, 1.0), "refusal_rate": (0.0, 1.0)}
+_JUDGED = ("error_rate", "mean_severity")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """One entry of a series: when, from where, each item's values, and what it was made with.
+
+    `values` has one row an item: `item` and the metrics that there are. `judge` are the severities of fixed answers
+    that were rated anew (see `audit --canaries`), by item.
+    """
+
+    at: str
+    name: str
+    values: pl.DataFrame
+    judged: bool
+    made: Mapping[str, str]
+    judge: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSeries:
+    """One metric over the days: its values, limits that hold on all days at once, and the evidence of a change.
+
+    With fixed answers that were rated anew, judged metrics are what is above theirs.
+
+    `low` and `high` are limits of the mean, as long as nothing changed; none where a value has no bounds. `evidence` is
+    how many times likelier a change is than none; an alarm is raised when it first reaches the `limit`.
+    """
+
+    metric: str
+    days: tuple[str, ...]
+    values: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    evidence: tuple[float, ...]
+    limit: float
+    alarm: str | None = None
+    changed: str | None = None
+    changed_between: tuple[str, str] | None = None
+    before: float | None = None
+    after: float | None = None
+    worse: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class WatchReport(Result):
+    """What a series shows: a sentence, one claim and one series a metric, and what changed beside it."""
+
+    schema: ClassVar = "richter/watch"
+
+    sentence: str
+    exit_code: int
+    claims: tuple[Claim, ...]
+    series: tuple[MetricSeries, ...]
+    condition: str
+    n_days: int
+    n_items: int
+    level: float
+    changes: tuple[str, ...]
+    flipped: tuple[str, ...]
+    reliance: str
+    notes: tuple[str, ...]
+
+
+# ------------------------------------------------------------------ reading
+
+
+def read_series(
+    *sources: str | Path, condition: str | None = None, options: ReadOptions | None = None
+) -> tuple[str, list[Day], tuple[str, ...]]:
+    """The watched condition, the days in their order, and notes. Nothing is written.
+
+    A source is a folder of runs, of logs or of tables, a database, or single files and runs. A run is dated by its
+    first answer, a file by a date in its name, else by when it was changed. Entries of one day count as one each.
+    """
+    places = [p for source in sources for p in _entries(run_place(source) if isinstance(source, str) else source)]
+    if not places:
+        raise InputError("The series is empty.", remedy="Give a folder of runs, a database, or files by date.")
+    notes: list[str] = []
+    dated = sorted(((_date(place, notes), str(place), place) for place in places), key=lambda row: row[:2])
+    read = [(at, place, read_tables(place, options=options, shown=())) for at, _, place in dated]
+    names = [set(tables.conditions) for _, _, tables in read]
+    if condition is None:
+        common = set.intersection(*names)
+        if len(common) != 1:
+            every = ", ".join(printable(n) for n in sorted(set.union(*names)))
+            raise InputError("Which condition is watched is open.", remedy=f"Name it with --condition: {every}.")
+        condition = common.pop()
+    days = []
+    for at, place, tables in read:
+        if condition not in tables.conditions:
+            notes.append(f"{at}: {place.name} has no {condition} and is left out")
+            continue
+        own = tables.select([condition])
+        days.append(
+            Day(
+                at=at,
+                name=place.name,
+                values=_values(own),
+                judged=tables.counting == "judge",
+                made=_made(place, own, condition),
+                judge=_judge(place, options),
+            )
+        )
+    for _, _, tables in read[-_TOLD:]:  # in the log alone: a watch writes nothing into runs
+        record_look(dataclasses.replace(tables, places=()), shown=[condition])
+    return condition, days, tuple(notes)
+
+
+def _entries(place: Place) -> list[Place]:
+    if isinstance(place, DatabaseRun):
+        return find_runs(place) or [place]
+    if not place.exists():
+        raise InputError(f"{place}: no such run, folder or file.", remedy="Check the path.")
+    if place.is_file() or is_run(place):
+        return [place]
+    runs = find_runs(place)
+    if runs:
+        return runs
+    return [*(log_files(place) or sorted(f for f in place.iterdir() if f.suffix.lower() in _FILES))]
+
+
+def _date(place: Place, notes: list[str]) -> str:
+    if isinstance(place, DatabaseRun) or is_run(place):
+        with open_ledger(place) as ledger:
+            times = ledger.times()
+        if times is not None:
+            return datetime.datetime.fromtimestamp(times[0], datetime.UTC).isoformat(timespec="seconds")[:19]
+    found = _DATE.search(place.name)
+    if found:
+        day = "-".join(found.groups()[:3])
+        return day if found[4] is None else f"{day}T{found[4]}:{found[5]}"
+    if isinstance(place, DatabaseRun):
+        raise InputError(f"{place} has no answers, so no date.", remedy="Leave it out.")
+    said = "files without a date in their names are dated by when they were changed"
+    notes += [] if said in notes else [said]
+    changed = datetime.datetime.fromtimestamp(place.stat().st_mtime, datetime.UTC)
+    return changed.isoformat(timespec="seconds")[:19]
+
+
+def _values(tables: Tables) -> pl.DataFrame:
+    """One row an item: means over its draws."""
+    rows = tables.rows.filter(pl.col("error").fill_null("") == "")
+    score = pl.col("correct") if rows["correct"].null_count() < len(rows) else pl.col("score")
+    found = rows.group_by("item").agg(
+        (1 - score).mean().alias("error_rate"),
+        pl.col("severity").mean().alias("mean_severity"),
+        pl.col("confidence").mean(),
+        pl.col("refused").cast(pl.Float64).mean().alias("refusal_rate"),
+        pl.col("money_usd").mean().alias("money"),
+        pl.col("tokens_out").cast(pl.Float64).mean().alias("tokens"),
+    )
+    return found.sort("item")
+
+
+def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
+    """What could have changed beside the model's own behaviour: its name and settings, raters, rubric, questions."""
+    made = {"judge": ", ".join(sorted(tables.ratings["rater"].drop_nulls().unique().to_list()))}
+    if isinstance(place, DatabaseRun) or is_run(place):
+        with open_ledger(place) as ledger:
+            asked = next((c for c in ledger.conditions() if c.name == condition), None)
+            note = ledger.note("judging") or {}
+        if asked is not None:
+            made["model"] = f"{asked.model}, {asked.decoding}, {asked.system!r}, {asked.style}"
+        made["rubric"] = str(note.get("rubric", ""))
+    return made
+
+
+def _judge(place: Place, options: ReadOptions | None) -> dict[str, float]:
+    if not (isinstance(place, DatabaseRun) or is_run(place)) or CANARIES not in find_parts(place):
+        return {}
+    rows = read_tables(find_parts(place)[CANARIES], options=options, shown=()).rows
+    rated = rows.filter(pl.col("severity").is_not_null()).group_by("item").agg(pl.col("severity").mean())
+    return dict(rated.iter_rows())
+
+
+# ------------------------------------------------------------------ watching
+
+
+def watch_series(
+    condition: str, days: Sequence[Day], *, level: float = 0.95, margin: float = 0.05, seed: int = 0,
+    notes: Sequence[str] = (),
+) -> WatchReport:  # fmt: skip
+    """Has a metric changed over the days? All metrics and all days together raise a false alarm in at most 1 - level.
+
+    The day is the unit: what varies from day to day, whatever it is, is in the spread of the days. Items that every
+    day has are compared with themselves; where days have other items, these are a draw of their own. Where fixed
+    answers were rated anew each day, what the judges' drift did to them is taken out of judged metrics, and shown as a
+    series of its own.
+    """
+    if not days:
+        raise InputError("The series has no days.", remedy="Give runs that hold the condition.")
+    items, said, days = _items(days)
+    found = [*notes, *said]
+    table = _daily(days, items)
+    rng = np.random.default_rng(seed)
+    alpha = 1 - level
+    limit = len(table) / alpha if table else 1 / alpha
+    series = []
+    for metric, (at, values) in table.items():
+        series.append(_series(metric, [days[k].at for k in at], values, limit=limit, rng=rng))
+    claims = tuple(_claim(s, condition, len(table), level) for s in series)
+    alarmed = [s for s in series if s.alarm is not None]
+    judge = next((s for s in alarmed if s.metric == "judge"), None)
+    model = [s for s in alarmed if s.metric != "judge"]
+    changes = _changes(days)
+    if judge is not None:
+        changes.insert(0, f"the judges rate the same answers otherwise since {judge.changed}: judges drifted")
+    if any(s.worse for s in model):
+        code, sentence = 3, " ".join(_alarm(s, condition) for s in model if s.worse)
+    elif len(days) < FEWEST or not series:
+        code = 4
+        sentence = f"{len(days)} days of {printable(condition)} are too few to tell a change; {FEWEST} are the least."
+    else:
+        code = 0
+        better = " ".join(_alarm(s, condition) for s in model)
+        sentence = better or f"No change of {printable(condition)} is shown in {len(days)} days."
+    return WatchReport(
+        sentence=sentence,
+        exit_code=code,
+        claims=claims,
+        series=tuple(series),
+        condition=condition,
+        n_days=len(days),
+        n_items=len(items) if items is not None else 0,
+        level=level,
+        changes=tuple(changes),
+        flipped=_flipped(days, items, alarmed),
+        reliance=_reliance(series, margin, level),
+        notes=tuple(dict.fromkeys(found)),
+    )
+
+
+def _items(days: Sequence[Day]) -> tuple[set[str] | None, list[str], list[Day]]:
+    """The items that every day has (None: each has its own), what is to be said, and the days that count."""
+    sets = [set(d.values["item"].to_list()) for d in days]
+    sizes = np.array([len(s) for s in sets])
+    typical = float(np.median(sizes))
+    small = [d.at for d, n in zip(days, sizes, strict=True) if n < typical / 2]
+    kept = [(d, s) for d, s in zip(days, sets, strict=True) if len(s) >= typical / 2]
+    said = [f"{len(small)} days with less than half of the usual items are left out ({small[0]})"] if small else []
+    common = set.intersection(*(s for _, s in kept))
+    if len(common) >= typical / 2:
+        left = max(len(s) for _, s in kept) - len(common)
+        if left:
+            said.append(f"the items changed: {len(common):,} that all days have are watched, up to {left:,} are not")
+        return common, said, [d for d, _ in kept]
+    said.append("the days have items of their own: how hard a day's items are is in its spread")
+    return None, said, [d for d, _ in kept]
+
+
+def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[int], Floats]]:
+    """Each metric that there is: on which days, and its value there."""
+    found: dict[str, tuple[list[int], Floats]] = {}
+    canaries = set.intersection(*(set(d.judge) for d in days if d.judge)) if any(d.judge for d in days) else set()
+    rated = [[d.judge[i] for i in canaries] if d.judge else [] for d in days]
+    drift = {
+        "mean_severity": [float(np.mean(r)) if r else np.nan for r in rated],
+        "error_rate": [float(np.mean(np.array(r) > 0)) if r else np.nan for r in rated],
+    }
+    for metric in ("error_rate", "mean_severity", "ece", "refusal_rate", "money", "tokens"):
+        if metric == "tokens" and "money" in found:
+            continue  # one cost is enough
+        at, values = [], []
+        for k, day in enumerate(days):
+            rows = day.values if items is None else day.values.filter(pl.col("item").is_in(list(items)))
+            value = _ece(rows) if metric == "ece" else rows[metric].mean()
+            if value is not None and np.isfinite(float(value)):  # type: ignore[arg-type]
+                at.append(k)
+                values.append(float(value))  # type: ignore[arg-type]
+        if metric in _JUDGED and days[0].judged and canaries:
+            moved = drift[metric]
+            both = [j for j, k in enumerate(at) if np.isfinite(moved[k])]
+            at, values = [at[j] for j in both], [values[j] - moved[at[j]] for j in both]
+        if len(at) >= max(2, len(days) // 2):
+            found[metric] = at, np.array(values)
+    known = [k for k, v in enumerate(drift["mean_severity"]) if np.isfinite(v)]
+    if len(known) >= 2:
+        found["judge"] = known, np.array([drift["mean_severity"][k] for k in known])
+    return found
+
+
+def _ece(rows: pl.DataFrame) -> float | None:
+    known = rows.filter(pl.col("confidence").is_not_null() & pl.col("error_rate").is_not_null())
+    if known.is_empty():
+        return None
+    gap = known["confidence"].to_numpy() - (1 - known["error_rate"].to_numpy())
+    place = np.minimum((known["confidence"].to_numpy() * 10 + 1e-9).astype(np.intp), 9)
+    return float(np.abs(np.bincount(place, weights=gap, minlength=10)).sum() / len(known))
+
+
+def _series(metric: str, at: Sequence[str], values: Floats, *, limit: float, rng: np.random.Generator) -> MetricSeries:
+    evidence = change_evidence(sequential_scores(values, rng=rng))
+    low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    if metric in _BOUNDS and _BOUNDS[metric][0] <= values.min() and values.max() <= _BOUNDS[metric][1]:
+        sequence = mean_sequence(values, low=_BOUNDS[metric][0], high=_BOUNDS[metric][1], level=1 - 1 / limit)
+        low, high = sequence.low, sequence.high
+    rung = np.flatnonzero(evidence >= limit)
+    more: dict[str, Any] = {}
+    if len(rung):
+        there = change_point(values)
+        more = {
+            "alarm": at[rung[0]], "changed": at[min(there.day + 1, len(at) - 1)],
+            "changed_between": (at[min(there.low + 1, len(at) - 1)], at[min(there.high + 1, len(at) - 1)]),
+            "before": there.before, "after": there.after, "worse": there.after > there.before,
+        }  # fmt: skip
+    return MetricSeries(
+        metric=metric, days=tuple(at), values=tuple(values), low=tuple(low), high=tuple(high),
+        evidence=tuple(evidence), limit=limit, **more,
+    )  # fmt: skip
+
+
+def _alarm(s: MetricSeries, condition: str) -> str:
+    assert s.changed_between is not None
+    return (
+        f"{printable(condition)} has {'got worse' if s.worse else 'got better'} by {_NAMES[s.metric]}: "
+        f"{s.before:.4g} before, {s.after:.4g} after; it changed about {s.changed} (between {s.changed_between[0]} and "
+        f"{s.changed_between[1]}), told on {s.alarm}."
+    )
+
+
+def _claim(s: MetricSeries, condition: str, size: int, level: float) -> Claim:
+    """That the metric has changed; with an alarm it is shown."""
+    known = METRICS.get(s.metric)
+    estimate = None if s.before is None or s.after is None else s.after - s.before
+    plain: Interval | None = None
+    if s.alarm is not None and s.changed is not None:
+        cut = s.days.index(s.changed)
+        first, second = np.array(s.values[:cut]), np.array(s.values[cut:])
+        if len(first) > 1 and len(second) > 1:
+            found = stats.ttest_ind(second, first, equal_var=False).confidence_interval(level)
+            plain = Interval(low=float(found.low), high=float(found.high), level=level, method="Welch t over days")
+    sentence = (
+        _alarm(s, condition)
+        if s.alarm is not None
+        else f"No change of the {_NAMES[s.metric]} of {printable(condition)} is shown: the evidence is "
+        f"{s.evidence[-1]:.2g}, an alarm needs {s.limit:.3g}."
+    )
+    return Claim(
+        measure=f"change:{s.metric}",
+        conditions=(condition,),
+        verdict=Verdict.VERIFIED if s.alarm is not None else Verdict.UNDECIDED,
+        sentence=sentence,
+        estimate=estimate,
+        plain_interval=plain,
+        values=(s.before, s.after),
+        n=len(s.values),
+        units=len(s.values),
+        unit="run",
+        hypothesis=Hypothesis(relation="differs", value=0.0),
+        better=None if known is None else known.better,
+        family=Family(method="evidence shared by the metrics, all days (Ville)", size=size),
+        notes=("the interval does not allow for the search of the day",) if plain is not None else (),
+    )
+
+
+def _changes(days: Sequence[Day]) -> list[str]:
+    """What the runs themselves say has changed: model and settings, judge, rubric, questions."""
+    said = []
+    for name in ("model", "judge", "rubric"):
+        for one, two in itertools.pairwise(days):
+            a, b = one.made.get(name, ""), two.made.get(name, "")
+            if a and b and a != b:
+                said.append(f"the {name} changed on {two.at}: {printable(a, limit=120)} -> {printable(b, limit=120)}")
+    items = [set(d.values["item"].to_list()) for d in days]
+    for k in range(1, len(days)):
+        new, gone = len(items[k] - items[k - 1]), len(items[k - 1] - items[k])
+        if (new or gone) and items[k] & items[k - 1]:
+            said.append(f"the items changed on {days[k].at}: {new:,} new, {gone:,} gone")
+    return said
+
+
+def _flipped(days: Sequence[Day], items: set[str] | None, alarmed: Sequence[MetricSeries]) -> tuple[str, ...]:
+    """Items mostly right before the change and mostly wrong after it (of all days before the last, without one)."""
+    if items is None or len(days) < 2:
+        return ()
+    when = next((s.changed for s in alarmed if s.metric in _JUDGED and s.changed), days[-1].at)
+    rows = pl.concat([d.values.select("item", "error_rate", pl.lit(d.at >= when).alias("late")) for d in days])
+    rate = rows.filter(pl.col("item").is_in(list(items))).pivot(
+        on="late", index="item", values="error_rate", aggregate_function="mean"
+    )
+    if not {"true", "false"} <= set(rate.columns):
+        return ()
+    worse = rate.filter(pl.col("false") < 0.5, pl.col("true") > 0.5).sort(pl.col("true") - pl.col("false"), "item")
+    return tuple(worse["item"].to_list()[::-1])
+
+
+def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> str:
+    """How long the last verdict may be relied on: the margin over the fastest drift that days do not exclude."""
+    lead = next((s for s in series if s.metric == "error_rate"), None)
+    if lead is None or len(lead.values) < FEWEST:
+        return ""
+    if lead.alarm is not None:
+        return f"The last verdict is from before a change: verify again on days since {lead.changed}."
+    day = np.array([datetime.datetime.fromisoformat(d).timestamp() / 86400 for d in lead.days])
+    if float(np.ptp(day)) < 1:
+        return ""
+    line = stats.linregress(day, np.array(lead.values))
+    reach = float(stats.t.ppf((1 + level) / 2, len(day) - 2)) * float(line.stderr)
+    fastest = max(abs(float(line.slope)) + reach, 1e-9)
+    holds = half_life(min(margin, 0.99), fastest).expires_after
+    return (
+        f"A verdict with a margin of {100 * margin:.3g} points may be relied on for {holds:,.0f} days: the days do not "
+        f"exclude a drift of {100 * fastest:.2g} points a day."
+    )

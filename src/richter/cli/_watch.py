@@ -1,0 +1,81 @@
+"""`richter watch`: has it got worse since? A series of runs, looked at as often as one likes."""
+
+import click
+
+from richter.audit import WatchReport, read_series, watch_series
+from richter.cli._compare import parse_points
+from richter.cli._output import console, json_option, write_json
+from richter.cli._reading import reading_options
+from richter.records import printable, sparkline
+from richter.tables import ReadOptions
+
+__all__ = ["watch"]
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True, metavar="SERIES..")
+@click.option("--condition", metavar="NAME", help="The condition that is watched, where runs hold several.")
+@click.option(
+    "--margin",
+    callback=parse_points,
+    default="5pt",
+    show_default=True,
+    metavar="5pt",
+    help="The loss that would matter, for how long the last verdict may be relied on.",
+)
+@reading_options
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@json_option
+@click.pass_context
+def watch(
+    ctx: click.Context,
+    sources: tuple[str, ...],
+    condition: str | None,
+    margin: float,
+    reading: ReadOptions,
+    level: float,
+    seed: int,
+    json_path: str | None,
+) -> None:
+    """Follow a model over a SERIES of runs: a folder of them, a database, or logs and tables by date.
+
+    Error rate, severity, calibration, refusals and cost, a point a run. False alarms stay under 1 - level over the
+    whole life of the watch and all metrics together, however often one looks. It only reads. Exit 0 no change
+    shown, 3 worse, 4 too few days to tell.
+
+    \b
+    richter watch runs/                          a folder of runs
+    richter watch logs/2026-*.eval --condition new
+    richter watch postgresql://host/evals --json watch.json
+    """
+    name, days, notes = read_series(*sources, condition=condition, options=reading)
+    report = watch_series(name, days, level=level, margin=margin, seed=seed, notes=notes)
+    write_json(report, json_path, inputs=list(sources))
+    show(ctx, report, json_path)
+    ctx.exit(report.exit_code)
+
+
+def show(ctx: click.Context, report: WatchReport, json_path: str | None) -> None:
+    """The sentence, a line a metric, what changed beside it, and how long the last verdict holds."""
+    out = console(json_path)
+    out.print(report.sentence, soft_wrap=True)
+    for s in report.series:
+        line = sparkline(s.values[-60:], ascii_only=out.options.ascii_only)
+        mark = f"ALARM {s.alarm}" if s.alarm else f"evidence {s.evidence[-1]:.2g} of {s.limit:.3g}"
+        out.print(f"  {s.metric:14} {line} {s.values[-1]:.4g}  {mark}", soft_wrap=True)
+    for text in report.changes:
+        out.print(f"  {printable(text)}", soft_wrap=True)
+    if report.flipped:
+        shown = ", ".join(printable(item, limit=40) for item in report.flipped[:8])
+        more = f" and {len(report.flipped) - 8} more" if len(report.flipped) > 8 else ""
+        out.print(f"  right before, wrong now: {shown}{more}", soft_wrap=True)
+    if report.reliance:
+        out.print(f"  {report.reliance}", soft_wrap=True)
+    for note in report.notes:
+        out.print(f"  {printable(note)}", soft_wrap=True)
+    out.print(
+        f"  {report.n_days} days; false alarms over the whole life and all {len(report.series)} metrics: at most "
+        f"{100 * (1 - report.level):.3g}%.",
+        soft_wrap=True,
+    )

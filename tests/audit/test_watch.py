@@ -1,0 +1,170 @@
+"""`richter watch`: a series from files and runs, alarms, what changed beside it, and what is odd about the series."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.audit import read_series, watch_series
+from richter.audit._stages import CANARIES
+from richter.audit._watch import Day
+from richter.cli import main
+from richter.errors import InputError
+from richter.records import Answer, Condition, Item, Rating, sparkline
+from richter.store import Call, open_ledger, run_part
+
+ITEMS = [f"q{k}" for k in range(100)]
+
+
+def series(folder: Path, rates: list[float], *, items: list[str] | None = None, seed: int = 0) -> Path:
+    """One file a day; each item is wrong with the day's rate."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(exist_ok=True)
+    for day, rate in enumerate(rates):
+        date = np.datetime64("2026-01-01") + day
+        chosen = items or ITEMS
+        right = 1 - rng.binomial(1, rate, len(chosen))
+        table = pl.DataFrame({"item": chosen, "condition": "bot", "correct": right})
+        table.write_csv(folder / f"{date}.csv")
+    return folder
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([str(a) for a in arguments])
+    return int(stop.value.code or 0)
+
+
+def test_a_drop_is_told_with_its_day_and_exit_three(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = series(tmp_path / "days", [0.1] * 60 + [0.25] * 25)
+    out = tmp_path / "watch.json"
+    assert run("watch", folder, "--json", out) == 3
+    assert "bot has got worse by error rate" in capsys.readouterr().out
+    found = json.loads(out.read_text())
+    lead = found["series"][0]
+    assert lead["metric"] == "error_rate"
+    assert lead["changed_between"][0] <= "2026-03-02" <= lead["changed_between"][1]
+    assert lead["alarm"] > "2026-03-02"
+    assert found["claims"][0]["verdict"] == "verified"
+    assert found["claims"][0]["family"]["size"] == len(found["series"])
+    assert "verify again on days since" in found["reliance"]
+    assert not list(folder.glob("*.jsonl"))  # it only reads
+
+
+def test_no_change_is_exit_zero_and_says_how_long_a_verdict_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("watch", series(tmp_path / "days", [0.1] * 40)) == 0
+    text = capsys.readouterr().out
+    assert "No change of bot is shown in 40 days" in text
+    assert "may be relied on for" in text
+    assert "at most 5%" in text
+
+
+def test_too_few_days_are_exit_four(tmp_path: Path) -> None:
+    assert run("watch", series(tmp_path / "days", [0.1] * 5)) == 4
+
+
+def test_better_is_told_and_no_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("watch", series(tmp_path / "days", [0.3] * 60 + [0.1] * 25)) == 0
+    assert "got better" in capsys.readouterr().out
+
+
+def test_gaps_changed_items_and_small_days_are_said(tmp_path: Path) -> None:
+    folder = series(tmp_path / "days", [0.1] * 30)
+    for day in ("2026-01-05", "2026-01-06"):
+        (folder / f"{day}.csv").unlink()  # a gap
+    pl.read_csv(folder / "2026-01-20.csv").head(10).write_csv(folder / "2026-01-20.csv")
+    for day in range(21, 31):
+        path = folder / f"2026-01-{day}.csv"
+        pl.read_csv(path).with_columns(pl.col("item").replace("q7", "q777")).write_csv(path)
+    condition, days, notes = read_series(folder)
+    report = watch_series(condition, days, notes=notes)
+    assert report.n_days == 27
+    assert report.n_items == 99
+    assert any("less than half of the usual items" in n for n in report.notes)
+    assert any("the items changed on 2026-01-21: 1 new, 1 gone" in c for c in report.changes)
+
+
+def test_fresh_items_every_day_are_a_draw_of_their_own(tmp_path: Path) -> None:
+    folder = tmp_path / "days"
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    for day in range(10, 22):
+        items = [f"{day}-{k}" for k in range(50)]
+        pl.DataFrame({"item": items, "condition": "bot", "correct": rng.binomial(1, 0.8, 50)}).write_csv(
+            folder / f"2026-02-{day}.csv"
+        )
+    condition, days, notes = read_series(folder)
+    report = watch_series(condition, days, notes=notes)
+    assert any("items of their own" in n for n in report.notes)
+    assert report.flipped == ()
+
+
+def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
+    folder = series(tmp_path / "days", [0.1] * 3)
+    pl.DataFrame({"item": ["a"] * 2, "condition": ["x", "bot"], "correct": [1, 0]}).write_csv(folder / "2026-05-01.csv")
+    assert read_series(folder)[0] == "bot"  # the one that all have
+    with pytest.raises(InputError, match="no such run"):
+        read_series(tmp_path / "none")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="series is empty"):
+        read_series(tmp_path / "empty")
+
+
+def _judged(change: str, seed: int = 5) -> list[Day]:
+    """Sixty days and thirty after them, on which the judge or the model is another; by what it is told is `change`."""
+    rng = np.random.default_rng(seed)
+    days = []
+    for k in range(90):
+        late = k >= 60
+        severity = rng.binomial(1, 0.45 if late and change == "model" else 0.3, 100) * 2.0
+        canaries = np.tile([0.0, 0.0, 2.0, 2.0, 0.0], 20)
+        graver = 0.5 if late and change == "judge" else 0.0
+        noise = rng.normal(0, 0.2, (2, 100))
+        rate = np.clip(severity + (severity > 0) * (graver + noise[0]), 0, 4)
+        again = np.clip(canaries + (canaries > 0) * (graver + noise[1]), 0, 4)
+        values = pl.DataFrame({"item": ITEMS, "error_rate": (severity > 0).astype(float), "mean_severity": rate})
+        more = {"confidence": None, "refusal_rate": None, "money": None, "tokens": None}
+        values = values.with_columns(pl.lit(v, dtype=pl.Float64).alias(n) for n, v in more.items())
+        at = str(np.datetime64("2026-01-01") + k)
+        judge = dict(zip(ITEMS, again.tolist(), strict=True))
+        made = {"judge": "j", "rubric": "1" if k < 60 else "2"}
+        days.append(Day(at=at, name=at, values=values, judged=True, made=made, judge=judge))
+    return days
+
+
+def test_a_judge_that_drifts_is_not_taken_for_the_model() -> None:
+    report = watch_series("bot", _judged("judge"))
+    assert report.exit_code == 0
+    assert next(s for s in report.series if s.metric == "judge").alarm is not None
+    assert next(s for s in report.series if s.metric == "mean_severity").alarm is None
+    assert report.changes[0].startswith("the judges rate the same answers otherwise since")
+    assert any("the rubric changed on 2026-03-02: 1 -> 2" in c for c in report.changes)
+    other = watch_series("bot", _judged("model"))
+    assert other.exit_code == 3
+    assert next(s for s in other.series if s.metric == "judge").alarm is None
+
+
+def test_runs_are_dated_by_their_answers_and_canaries_are_found(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        for place in (tmp_path / "runs" / name, run_part(tmp_path / "runs" / name, CANARIES)):
+            with open_ledger(place, mode="write") as ledger:
+                ledger.add_items([Item(id="q", prompt="?", reference="x")])
+                ledger.add_conditions([Condition(name="bot", model=f"m-{name}")])
+                answer = Answer(text="x", item="q", condition="bot")
+                ledger.add_calls([Call(key="k", model="m", request="{}", answer=answer)])
+                ledger.add_ratings([Rating(item="q", condition="bot", rater="j", kind="judge", severity=1.0)])
+    condition, days, _ = read_series(tmp_path / "runs")
+    assert condition == "bot"
+    assert [d.judge for d in days] == [{"q": 1.0}, {"q": 1.0}]
+    assert all(d.made["model"].startswith("m-") for d in days)
+    report = watch_series(condition, days)
+    assert any(c.startswith("the model changed on") for c in report.changes)
+
+
+def test_a_line_of_characters_by_hand() -> None:
+    assert sparkline([0, 1, 2, 7]) == "▁▂▃█"
+    assert sparkline([1, 1], ascii_only=True) == "--"
