@@ -13,6 +13,7 @@ from richter.audit._watch import Day
 from richter.cli import main
 from richter.errors import InputError
 from richter.records import Answer, Condition, Item, Rating, sparkline
+from richter.report import history_section
 from richter.store import Call, open_ledger, run_part
 
 ITEMS = [f"q{k}" for k in range(100)]
@@ -168,3 +169,23 @@ def test_runs_are_dated_by_their_answers_and_canaries_are_found(tmp_path: Path) 
 def test_a_line_of_characters_by_hand() -> None:
     assert sparkline([0, 1, 2, 7]) == "▁▂▃█"
     assert sparkline([1, 1], ascii_only=True) == "--"
+
+
+def test_the_history_stands_in_the_page_and_in_the_comment(tmp_path: Path) -> None:
+    folder = series(tmp_path / "days", [0.1] * 12)
+    for path in folder.glob("*.csv"):  # a name that would be markup
+        pl.read_csv(path).with_columns(condition=pl.lit("<b>bot</b>")).write_csv(path)
+    last = folder / "2026-01-12.csv"
+    page, comment, plan = tmp_path / "page.html", tmp_path / "pr.md", tmp_path / "plan.toml"
+    assert run("report", last, "-o", page, "--history", folder) == 0
+    text = page.read_text()
+    assert '<section id="history"' in text
+    assert text.count("<circle") >= 12
+    assert "<b>bot</b>" not in text
+    rules = '[{metric="accuracy", rule="above", limit=0.5}]'
+    run("plan", "new", "gate", "-o", plan, "--set", "candidate=<b>bot</b>", "--set", f"require={rules}")
+    assert run("gate", plan, last, "--md", comment, "--history", folder) == 0
+    line = comment.read_text().splitlines()[-1]
+    assert line.startswith("Last 10 runs, error rate: ")
+    assert "<b>" not in line
+    assert history_section(None) == ""

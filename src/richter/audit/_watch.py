@@ -18,11 +18,11 @@ from richter.claims import METRICS
 from richter.errors import InputError
 from richter.floors import change_evidence, change_point, half_life, mean_sequence, sequential_scores
 from richter.interop import log_files
-from richter.records import Claim, Family, Hypothesis, Interval, Result, Verdict, printable
+from richter.records import Claim, Family, Hypothesis, Interval, Result, Verdict, plain, printable
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
 from richter.tables import ReadOptions, Tables, read_tables, record_look
 
-__all__ = ["Day", "MetricSeries", "WatchReport", "read_series", "watch_series"]
+__all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "read_series", "watch_series"]
 
 Floats = NDArray[np.float64]
 
@@ -96,6 +96,12 @@ class WatchReport(Result):
     flipped: tuple[str, ...]
     reliance: str
     notes: tuple[str, ...]
+
+    @property
+    def history(self) -> dict[str, Any]:
+        """What a page and a pull request show of it."""
+        rows = [{"metric": s.metric, "days": s.days, "values": s.values, "changed": s.changed} for s in self.series]
+        return {"sentence": self.sentence, "condition": self.condition, "series": plain(rows)}
 
 
 # ------------------------------------------------------------------ reading
@@ -208,6 +214,14 @@ def _judge(place: Place, options: ReadOptions | None) -> dict[str, float]:
     rows = read_tables(find_parts(place)[CANARIES], options=options, shown=()).rows
     rated = rows.filter(pl.col("severity").is_not_null()).group_by("item").agg(pl.col("severity").mean())
     return dict(rated.iter_rows())
+
+
+def history_of(
+    *sources: str | Path, condition: str | None = None, options: ReadOptions | None = None
+) -> dict[str, Any]:
+    """What a series shows, for a page or a pull request."""
+    name, days, notes = read_series(*sources, condition=condition, options=options)
+    return watch_series(name, days, notes=notes).history
 
 
 # ------------------------------------------------------------------ watching

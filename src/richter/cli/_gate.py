@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
-from richter.audit import GateReport, gate_status, read_plan, run_gate
+from richter.audit import GateReport, gate_status, history_of, read_plan, run_gate
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
 from richter.errors import StorageError
 from richter.records import Verdict, markdown_safe, printable
+from richter.report import history_line
 from richter.tables import ReadOptions, read_tables
 
 
@@ -19,6 +20,7 @@ from richter.tables import ReadOptions, read_tables
 @reading_options
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @click.option("--md", "md_path", metavar="PATH", help="Write the result in Markdown.")
+@click.option("--history", metavar="SERIES", help="Put the last ten runs of this series into the Markdown.")
 @json_option
 @click.pass_context
 def gate(
@@ -28,6 +30,7 @@ def gate(
     reading: ReadOptions,
     junit_path: str | None,
     md_path: str | None,
+    history: str | None,
     json_path: str | None,
 ) -> None:
     """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so).
@@ -46,10 +49,13 @@ def gate(
     report = run_gate(plan, tables, status=gate_status(plan_path, tables))
     inputs = [plan_path, *(f.partition("=")[2] or f for f in files)]
     write_json(report, json_path, inputs=inputs)
-    for path, text in ((junit_path, junit), (md_path, markdown)):
+    told = markdown(report)
+    if history is not None:
+        told += "\n" + history_line(history_of(history, condition=plan.values["candidate"], options=reading)) + "\n"
+    for path, text in ((junit_path, junit(report)), (md_path, told)):
         if path is not None:
             try:
-                Path(path).write_text(text(report), encoding="utf-8")
+                Path(path).write_text(text, encoding="utf-8")
             except OSError as error:
                 raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another.") from error
     out = console(json_path)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import click
 
-from richter.audit import SECTIONS, measure_run
+from richter.audit import SECTIONS, history_of, measure_run
 from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._reading import reading_options, split_sources
@@ -36,6 +36,7 @@ HEAD = 8192  # characters in which a report says that it is one
 @click.option("--format", "form", type=click.Choice(["svg", "png"]), default="svg", show_default=True)
 @click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
+@click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
@@ -50,6 +51,7 @@ def report(
     form: Literal["svg", "png"],
     only: str | None,
     plan: Path | None,
+    history: str | None,
     seed: int,
     redact: bool,
     force: bool,
@@ -93,6 +95,8 @@ def report(
             *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, watch=watch, mapper=mapper
         )
         document = results.to_dict()
+        if history is not None:
+            document["history"] = history_of(history, options=reading)
         if output is not None:
             watch("the page")
             write_report(document, results.tables, output, built_at=_now(), redact=redact)

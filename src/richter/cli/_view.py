@@ -1,5 +1,6 @@
 """`richter view`."""
 
+import contextlib
 import tempfile
 import webbrowser
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import click
 
 from richter.cli._output import console
-from richter.errors import InputError
+from richter.errors import InputError, RichterError
 from richter.store import RunLike
 
 
@@ -28,7 +29,7 @@ def view(runs: tuple[str, ...], port: int, no_browser: bool) -> None:
       richter view run1 run2
       richter view runs/ --no-browser --port 8700
     """
-    from richter.audit import measure_run, open_rating
+    from richter.audit import history_of, measure_run, open_rating
     from richter.report import RunsApp, find_runs, serve_runs
 
     found = find_runs(runs or (".",))
@@ -36,7 +37,11 @@ def view(runs: tuple[str, ...], port: int, no_browser: bool) -> None:
         raise InputError("There is no run here.", remedy="Make one (`richter demo`), or name a folder of runs.")
 
     def measure(*runs: str) -> dict[str, Any]:
-        return measure_run(*runs).to_dict()
+        document = measure_run(*runs).to_dict()
+        if len(runs) == 1 and len(found) > 2:
+            with contextlib.suppress(RichterError):  # runs of several audits have no history in common
+                document["history"] = history_of(*found[-30:])
+        return document
 
     out = console()
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from richter.report._evidence import *
     from richter.report._figure import *
     from richter.report._figures import *
+    from richter.report._history import *
     from richter.report._markdown import *
     from richter.report._page import *
     from richter.report._view import *

@@ -21,6 +21,7 @@ from richter.report._evidence import MOST_ITEMS, Evidence, read_evidence
 from richter.report._figure import COLOURS, Figure
 from richter.report._figures import figures
 from richter.report._first import POPOVERS, check_rows, claim_rows, first_screen, signature_rows, with_terms
+from richter.report._history import history_section
 from richter.report._words import count, name, number
 from richter.store import RunLike
 from richter.tables import Tables
@@ -105,6 +106,7 @@ def render_report(
             "shown": evidence.shown,
             "packed": evidence.packed,
         },
+        history=history_section(document.get("history")),
         methods=_methods(document),
         plan_fields=_plan_fields(plan),
         docs=docs_pages(f.docs for f in drawn.values()),
