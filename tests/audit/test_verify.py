@@ -108,3 +108,36 @@ def test_an_archive_is_held_to_its_manifest(tmp_path: Path) -> None:
         archive.writestr("MANIFEST.sha256", f"{digest}  x.txt\n")
     assert verify_archive(bad).faults == ("x.txt was changed",)
     assert run("verify", bad) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--control", "base"),
+        ("--by", "subject"),
+        ("--adjust",),
+        ("--suite", "a=2,b=1,c=1", "--map", "domain=subject"),
+        ("--about", "these-items"),
+        ("--on", "pass@2", "--on", "accuracy", "--margin", "3pt"),
+        ("--on", "money", "--margin", "10pt"),
+        ("base", "better", "--trust-ids", "--tried", "3", "--chance", "0.25"),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_claims_made_with_any_option_are_made_again(tmp_path: Path, options: tuple[str, ...]) -> None:
+    rng = np.random.default_rng(5)
+    hard = rng.random(150)
+    rows = [
+        {"item": i, "condition": name, "draw": d, "correct": int(rng.random() < min(hard[i] + up, 1)),
+         "subject": "abc"[i % 3], "money_usd": float(rng.lognormal(0, 0.3))}
+        for i in range(150) for name, up in (("base", 0.0), ("better", 0.15), ("other", 0.05)) for d in range(3)
+    ]  # fmt: skip
+    pl.DataFrame(rows).write_csv(tmp_path / "grades.csv")
+    document = tmp_path / "results.json"
+    assert run("compare", tmp_path / "grades.csv", *options, "--json", document) == 0
+    claims = json.loads(document.read_text())["claims"]
+    found = verify_results(document, [tmp_path / "grades.csv"])
+    assert (found.recomputed, found.faults) == (len(claims), ())
+    shown = next(c for c in claims if c["estimate"] is not None)
+    document.write_text(document.read_text().replace(repr(shown["estimate"]), repr(shown["estimate"] + 1e-6)))
+    assert verify_results(document, [tmp_path / "grades.csv"]).faults

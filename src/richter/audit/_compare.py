@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,7 @@ from richter.claims import (
 )
 from richter.errors import InputError, TooFewErrors
 from richter.floors import ConditionSummary, summarise_condition
-from richter.records import Claim, Refused, Result
+from richter.records import Claim, Refused, Result, plain
 from richter.severity import severity_given_error
 from richter.stats import Floats, Indices, wilson
 from richter.tables import KEY, Tables, chance_of, outcomes, question_codes
@@ -62,7 +62,8 @@ class CompareReport(Result):
     """What `richter compare` says: claims in one family, refusals, and the figures that stand beside them.
 
     `groups` are sets of conditions of which no pair is told apart by the first measure. `tried` attempts are allowed
-    for; `attempts` is how many this machine's log of looks knows of, and changes nothing by itself.
+    for; `attempts` is how many this machine's log of looks knows of, and changes nothing by itself. `options` are all
+    that the claims were asked with, so that `richter verify` can make them again.
     """
 
     schema: ClassVar = "richter/compare"
@@ -85,6 +86,7 @@ class CompareReport(Result):
     data_hash: str
     seed: int
     notes: tuple[str, ...]
+    options: Mapping[str, Any]
     subgroups: tuple[Subgroups, ...] = ()
     attempts: int | None = None
 
@@ -248,6 +250,21 @@ def compare_tables(
         data_hash=tables.data_hash,
         seed=seed,
         notes=(*tables.notes, *notes),
+        options={
+            "conditions": list(conditions),
+            "on": list(on),
+            "severity_margin": severity_margin,
+            "control": control,
+            "by": by,
+            "adjust": adjust,
+            "suite": suite,
+            "chance": chance,
+            "trust_ids": trust_ids,
+            "directed": fixed,
+            "min_shared": min_shared,
+            "tail_plan": plain(tail_plan),
+            "reading": plain(tables.reading),
+        },
         subgroups=subgroups,
     )
 

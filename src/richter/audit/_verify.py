@@ -9,12 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
+
 from richter.audit._compare import compare_tables
 from richter.audit._measure import measure_run
 from richter.errors import InputError
 from richter.interop import Source
 from richter.records import Result, plain
 from richter.tables import ReadOptions, read_tables
+from richter.tail import TailPlan
 
 __all__ = ["Verification", "verify_archive", "verify_results"]
 
@@ -126,12 +129,24 @@ def _again(
         kept = {name: methods[name] for name in ("seed", "level", "n_resamples")}
         results = measure_run(*evidence, options=options, **kept)
         return list(results.document["claims"]), results.tables.data_hash
-    tables = read_tables(*evidence, options=options)
-    kept = {name: document[name] for name in ("margin", "about", "level", "tried", "seed", "n_resamples")}
     directed = any(c["hypothesis"]["relation"] != "differs" for c in document["claims"] if len(c["conditions"]) == 2)
-    names = list(document["conditions"])
-    report = compare_tables(tables.select(names), on=(document["primary"],), directed=directed, **kept)
-    return plain(report.claims), tables.select(names).data_hash
+    before = {
+        "conditions": [*document["conditions"]],
+        "on": [document["primary"]],
+        "directed": directed,
+    }  # no options yet
+    asked = dict(document.get("options") or before)
+    reading, tail = asked.pop("reading", None), asked.pop("tail_plan", None)
+    kept = {name: document[name] for name in ("margin", "about", "level", "tried", "seed", "n_resamples")}
+    try:
+        if options in (None, ReadOptions()) and reading is not None:
+            options = msgspec.convert(reading, ReadOptions)
+        plan = None if tail is None else msgspec.convert(tail, TailPlan)
+        tables = read_tables(*evidence, options=options)
+        report = compare_tables(tables, tail_plan=plan, **kept, **asked)
+    except (msgspec.ValidationError, TypeError, KeyError) as error:
+        raise InputError(f"The document's options cannot be read: {error}.", remedy="Make it again.") from error
+    return plain(report.claims), report.data_hash
 
 
 def _key(claim: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -157,7 +172,7 @@ def _inconsistent(claim: Mapping[str, Any]) -> Iterator[str]:
     right = {
         "verified": shown,
         "refuted": below if relation == "above" else above,
-        "undecided": not (above or below),
+        "undecided": not (above or below) or " and " in claim["measure"],  # two parts, the interval of one
         "equivalent": margin is not None and -margin <= low - value and high - value <= margin,
     }.get(verdict, True)
     if not right:

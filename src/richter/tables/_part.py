@@ -67,6 +67,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     draft = Tables(
         name=what, answers=answers, scores=pl.DataFrame(schema=SCORES), ratings=ratings, conditions=conditions,
         counting=counting,  # type: ignore[arg-type]
+        reading=options,
     )  # fmt: skip
     answers, by_severity = _graded_by_severity(draft)
     came = answers.filter(~failed)
@@ -93,6 +94,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         basis=basis,
         scored_by=() if by_severity else tuple(names),
         counting=counting,  # type: ignore[arg-type]
+        reading=options,
     )
 
 

@@ -83,6 +83,7 @@ class Tables:
     basis: str = ""
     scored_by: tuple[str, ...] = ()
     counting: Literal["given", "human", "judge", "rule"] | None = None
+    reading: ReadOptions = ReadOptions()
     places: tuple[Place, ...] = ()
 
     @property
