@@ -18,12 +18,24 @@ from richter.records import Item, printable
 
 @click.group()
 def bench() -> None:
-    """Build and inspect item sets."""
+    """Build and inspect item sets.
+
+    \b
+    Examples:
+      richter bench build facts --items 1000 -o facts.jsonl
+      richter bench show facts.jsonl
+    """
 
 
 @bench.group()
 def build() -> None:
-    """Build a benchmark from facts."""
+    """Build a benchmark from facts.
+
+    \b
+    Examples:
+      richter bench build facts -o facts.jsonl
+      richter bench build facts --items 200 --seed 7 -o small.jsonl
+    """
 
 
 @build.command("facts")

@@ -197,6 +197,7 @@ def phase(
 
     \b
     richter calibration phase grades.csv
+    richter calibration phase grades.csv --runs 200 --svg figures
     """
     files, names = split_sources(sources)
     tables = audit.read_draws(*files, options=reading)
@@ -237,6 +238,7 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
 
     \b
     richter calibration apply map.json new.csv --out recalibrated.csv
+    richter calibration apply map.json new.parquet --out recalibrated.csv
     """
     if out_path.exists() and any(Path(p).exists() and out_path.samefile(p) for p in (map_file, file)):
         raise InputError(f"--out {out_path} would overwrite an input.", remedy="Choose another path.")
@@ -261,6 +263,7 @@ def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
 
     \b
     richter calibration pipeline stages.csv
+    richter calibration pipeline stages.csv --json -
     """
     report = audit.measure_pipeline(file, rng=np.random.default_rng(seed), level=level)
     write_json(report, json_path, inputs=[file])

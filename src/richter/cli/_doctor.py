@@ -36,6 +36,7 @@ def doctor(json_path: str | None) -> None:
     \b
     Example:
       richter doctor
+      richter doctor --json -
     """
     rows: list[dict[str, str]] = []
 

@@ -1,15 +1,17 @@
 """`richter export`."""
 
+import tempfile
 from pathlib import Path
 
 import click
 import polars as pl
 
 from richter.cli._output import console
+from richter.cli._reading import as_run, is_plain, reading_options
 from richter.errors import InputError, TooFewErrors
 from richter.interop import EXPORTS, SETS, export_dataset, export_table, write_set
 from richter.store import DatabaseRun, Place, is_run, open_ledger, run_place
-from richter.tables import Tables, read_tables, record_look, tables_of
+from richter.tables import ReadOptions, Tables, read_tables, record_look, tables_of
 
 
 @click.command()
@@ -31,7 +33,10 @@ from richter.tables import Tables, read_tables, record_look, tables_of
 @click.option("--paper", type=click.Path(path_type=Path), help="Write a tail study of a scores file as LaTeX there.")
 @click.option("--column", help="With --paper: the column that holds the severity, where no plan names it.")
 @click.option("--plan", type=click.Path(path_type=Path), help="With --paper: the tail plan.")
+@reading_options
+@click.pass_context
 def export(
+    ctx: click.Context,
     source: Place,
     output: Path | None,
     failing: bool,
@@ -50,8 +55,11 @@ def export(
     paper: Path | None,
     column: str | None,
     plan: Path | None,
+    reading: ReadOptions,
 ) -> None:
-    """Write a run's records to a file or a data set, all its evidence to an archive, or its results to a tracker.
+    """Write records to a file or a data set, all the evidence to an archive, or results to a tracker.
+
+    Takes a run, or any file that `richter compare` takes.
 
     The evidence archive holds the records (JSONL), the plan with its lock, results.json, report.html, the versions and
     a SHA-256 of each file. The same run gives the same archive. --paper writes a tail study as parts of a paper.
@@ -61,6 +69,7 @@ def export(
       richter export run1 -o answers.parquet
       richter export run1 --table ratings -o ratings.csv
       richter export run1 --evidence run1.zip
+      richter export results.xlsx -o results.parquet
       richter export search1 --failing --to promptfoo -o regressions.yaml
       richter export search1 --failing --to pytest --again 2 --budget 500calls -o tests/regressions
       richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
@@ -84,10 +93,12 @@ def export(
                 record_look(tables_of(ledger))
                 frame = EXPORTS[table](ledger)
         else:
-            frame = _of_tables(read_tables(source), table)
+            frame = _of_tables(read_tables(source, options=reading), table)
         export_table(frame, output)
         say(f"{output}: {frame.height} rows.")
         return
+    if isinstance(source, Path) and paper is None and is_plain(source):
+        source = as_run([source], reading, Path(ctx.with_resource(tempfile.TemporaryDirectory())))
     if hub is not None:
         name = source.resolve().name if isinstance(source, Path) else source.name
         with open_ledger(source) as ledger:

@@ -169,7 +169,7 @@ def pipeline(stages: str, error_rate: float | None, delta: float, labels: int | 
         out.print(f"{labels:,} labels verify {'any depth' if depth is None else f'at most {depth} such stages'}.")
 
 
-@floors.command(name="horizon")
+@floors.command(name="horizon", hidden=True)
 @click.option("--labels", type=click.IntRange(min=1), required=True, help="Labels there are in all.")
 @click.option("--alpha", type=float, default=0.5, show_default=True, help="The error rate falls as c0 N^-alpha.")
 @click.option("--c0", type=float, default=1.0, show_default=True)
@@ -180,6 +180,7 @@ def horizon_command(labels: int, alpha: float, c0: float, lipschitz: float, json
 
     \b
     richter floors horizon --labels 14000
+    richter floors horizon --labels 14000 --alpha 0.3
     """
     result = fl.horizon(labels, alpha=alpha, c0=c0, lipschitz=lipschitz)
     payload = result.to_dict() | {"exponents": fl.scaling_exponents(alpha), "stream": fl.dynamics_exponent(alpha)}
@@ -191,7 +192,7 @@ def horizon_command(labels: int, alpha: float, c0: float, lipschitz: float, json
     )
 
 
-@floors.command(name="half-life")
+@floors.command(name="half-life", hidden=True)
 @click.option("--drift", type=float, required=True, help="How fast calibration error may change per unit of time.")
 @click.option("--unit", default="month", show_default=True, help="That unit of time.")
 @delta_option
@@ -205,6 +206,7 @@ def half_life_command(
 
     \b
     richter floors half-life --drift 0.01 --unit month
+    richter floors half-life --drift 0.01 --json -
     """
     result = fl.half_life(delta, drift, error_rate=0.05 if error_rate is None else error_rate, lipschitz=lipschitz)
     write_json(result.to_dict() | {"unit": unit}, json_path)
@@ -214,7 +216,7 @@ def half_life_command(
     )
 
 
-@floors.command()
+@floors.command(hidden=True)
 @click.option("--labels", type=click.IntRange(min=1), required=True, help="Labels there are in all.")
 @click.option("--ece", "ece_value", type=float, required=True, help="Calibration error before the first round.")
 @click.option("--factor", type=float, default=0.5, show_default=True, help="What a round leaves of it.")
@@ -227,6 +229,7 @@ def recalibration(
 
     \b
     richter floors recalibration --labels 14000 --ece 0.10 --error-rate 0.05
+    richter floors recalibration --labels 2000 --ece 0.05 --error-rate 0.1
     """
     rate = 0.05 if error_rate is None else error_rate
     result = fl.recalibration_rounds(labels, ece_value, error_rate=rate, factor=factor)
@@ -236,7 +239,7 @@ def recalibration(
     )
 
 
-@floors.command()
+@floors.command(hidden=True)
 @click.option("--shift", type=float, required=True, help="Accuracy wanted for the change by fine-tuning.")
 @click.option("--shift-lipschitz", type=float, help="Smoothness of that change; default: the model's.")
 @delta_option
@@ -255,6 +258,7 @@ def transfer(
 
     \b
     richter floors transfer --shift 0.02 --shift-lipschitz 0.2 --error-rate 0.1
+    richter floors transfer --shift 0.05 --shift-lipschitz 0.5 --error-rate 0.1
     """
     rate = 0.05 if error_rate is None else error_rate
     result = fl.transfer_labels(shift, delta, error_rate=rate, lipschitz=lipschitz, shift_lipschitz=shift_lipschitz)
@@ -289,6 +293,7 @@ def published(
 
     \b
     richter floors published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
+    richter floors published 0.71 0.74 --n 500
     """
     result = fl.published_gap(score_a, score_b, n, n_b=n_b, names=names, level=level)
     write_json(result, json_path)
@@ -305,10 +310,16 @@ def published(
     ctx.exit(0 if claim.decided else 4)
 
 
-@floors.command()
+@floors.command(hidden=True)
 @json_option
 def presets(json_path: str | None) -> None:
-    """Labels under the paper's illustrative readings of three regulations (its table 7; none of it is law)."""
+    """Labels under the paper's illustrative readings of three regulations (its table 7; none of it is law).
+
+    \b
+    Examples:
+      richter floors presets
+      richter floors presets --json -
+    """
     rows = {key: (preset, preset.labels()) for key, preset in fl.PRESETS.items()}
     write_json(
         {
@@ -346,6 +357,7 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
 
     \b
     richter floors data grades.csv
+    richter floors data run1 --json -
     """
     from richter.audit import measure_grades
     from richter.cli._floors import show_floors

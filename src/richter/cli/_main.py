@@ -27,7 +27,7 @@ COMMANDS = {
     "demo": ("_demo", "demo", "Audit the built-in small model on real facts."),
     "doctor": ("_doctor", "doctor", "What is installed, what is missing, and what to do."),
     "draw": ("_draw", "draw", "Draw repeated answers for calibration."),
-    "export": ("_export", "export", "Write a run's records as Parquet, CSV or JSONL."),
+    "export": ("_export", "export", "Write records, evidence or results for other tools."),
     "floors": ("_floors", "floors", "What this much data can and cannot show."),
     "help": ("_help", "help_", "What a command does, or what a word means: richter help condition"),
     "gate": ("_gate", "gate", "Check a plan's requirements, for continuous integration."),
@@ -44,18 +44,22 @@ COMMANDS = {
     "tail": ("_tail", "tail", "Is one condition's tail heavier? Only behind every gate."),
     "verify": ("_verify", "verify", "Do claims follow from their evidence, and is a run as it was written?"),
     "watch": ("_watch", "watch", "Has it got worse since? A series of runs, looked at as often as you like."),
-    "view": ("_view", "view", "Look at runs in a local web app."),
+    "view": ("_view", "view", "Look at runs or files in a local web app."),
 }
 
 # the question that a command answers -> the commands; the first group is what `richter --help` shows
 GROUPS = {
-    "Start here": ("demo", "compare", "report", "view", "audit", "gate", "watch", "import", "help"),
-    "Look at answers and runs": ("verify", "check", "run", "export", "label", "agreement"),
-    "Is it better, how bad are its errors, does it know": ("severity", "tail", "calibration", "floors"),
-    "Find where it fails": ("search", "kb"),
-    "Ask and judge, step by step": ("ask", "judge", "draw", "bench"),
-    "Before you begin": ("size", "plan", "doctor"),
-}
+    "Start: is it better, and may it go out?": (
+        "demo", "compare", "report", "view", "audit", "gate", "watch", "import", "help"
+    ),
+    "Look: what is in it?": ("check", "run", "label", "verify"),
+    "Compare: how bad are the errors, does it know, may the judge be believed?": (
+        "severity", "tail", "calibration", "agreement"
+    ),
+    "Dig: where does it fail?": ("search", "kb", "ask", "judge", "draw", "bench"),
+    "Plan: how much does it take?": ("size", "plan", "floors"),
+    "Connect: to other tools and machines": ("export", "doctor"),
+}  # fmt: skip
 
 
 @click.group(

@@ -16,6 +16,11 @@ def plan() -> None:
     """Write, lock and check a plan before looking at data.
 
     A result is confirmatory when its plan was locked before outcomes of its candidate were shown, and not changed.
+
+    \b
+    Examples:
+      richter plan new gate --set candidate=new --set baseline=old
+      richter plan lock plan.toml
     """
 
 
@@ -66,6 +71,7 @@ def lock(file: str, json_path: str | None) -> None:
 
     \b
     richter plan lock plan.toml
+    richter plan lock gates/release.toml
     """
     _show(file, lock_plan(file), json_path)
     console(json_path).print(printable(f"  receipt     {file}.receipt: keep it where others can date it"))

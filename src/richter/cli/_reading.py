@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from richter.errors import InputError
-from richter.store import is_database
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.interop import named_source
+from richter.store import RunLike, is_database, is_run
+from richter.tables import ReadOptions, Tables, read_tables, write_tables
 
 
 def parse_scale(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
@@ -78,6 +79,23 @@ def read_given(files: Sequence[str], reading: ReadOptions, shown: Sequence[str] 
         known = memory["read"] = (list(files), reading, read_tables(*files, options=reading, shown=shown or None))
     tables: Tables = known[2]
     return tables
+
+
+def is_plain(source: RunLike) -> bool:
+    """A file, a named one or a folder of files: what is measured without being a run or a folder of runs."""
+    name, place = named_source(source)
+    if not isinstance(place, Path) or is_run(place):
+        return False
+    return name is not None or place.is_file() or (place.is_dir() and not any(map(is_run, place.iterdir())))
+
+
+def as_run(sources: Sequence[RunLike], reading: ReadOptions, folder: Path) -> Path:
+    """Files as a run in `folder`, named after the first of them."""
+    tables = read_tables(*sources, options=reading)
+    place = named_source(sources[0])[1]
+    run = folder / (place.stem if isinstance(place, Path) else "files")
+    write_tables(tables, run, kind="judge")
+    return run
 
 
 def split_sources(arguments: tuple[str, ...]) -> tuple[list[str], list[str]]:

@@ -32,7 +32,13 @@ def run() -> None:
 @click.argument("folder", type=run_place, default=".")
 @json_option
 def list_runs(folder: Place, json_path: str | None) -> None:
-    """List the runs in FOLDER (default: here), or in a database (postgresql://host/database)."""
+    """List the runs in FOLDER (default: here), or in a database (postgresql://host/database).
+
+    \b
+    Examples:
+      richter run list
+      richter run list runs/
+    """
     if isinstance(folder, Path) and not folder.is_dir():
         raise InputError(f"{folder} is not a folder.", remedy="Name a folder that holds runs.")
     rows: list[dict[str, Any]] = []
@@ -74,7 +80,13 @@ def list_runs(folder: Place, json_path: str | None) -> None:
 @click.option("--head", type=click.IntRange(0), default=5, show_default=True, help="Answers shown per condition.")
 @json_option
 def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_path: str | None) -> None:
-    """Show what a run holds: conditions, counts, cost, and some answers."""
+    """Show what a run holds: conditions, counts, cost, and some answers.
+
+    \b
+    Examples:
+      richter run show run1
+      richter run show run1 --errors
+    """
     if head or item_id is not None:
         with open_ledger(place) as ledger:
             record_look(tables_of(ledger))
@@ -174,6 +186,11 @@ def settle(place: Place, billed: float | None, json_path: str | None) -> None:
 
     A call that was cut off or failed after it was sent may have been billed. Without --billed this shows what is open
     in RUN and its parts; with it, all of that counts as this much from now on.
+
+    \b
+    Examples:
+      richter run settle run1
+      richter run settle run1 --billed 1.25
     """
     if billed is None:
         found = unsettled_run(place)

@@ -144,7 +144,13 @@ def run_command(
     dry_run: bool,
     json_path: str | None,
 ) -> None:
-    """Search the base KB for errors of a model; everything goes into the folder RUN."""
+    """Search the base KB for errors of a model; everything goes into the folder RUN.
+
+    \b
+    Examples:
+      richter search run run1 --kb facts.kb --model smollm2 --budget 300calls
+      richter search run run1 --kb wiki.kb --model openai/gpt-4o-mini --budget 5usd
+    """
     base = open_base(base_path)
     settings = SearchSettings.from_dict(
         {
@@ -221,6 +227,11 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
 
     One run of each says nothing of chance: wordings of a question and neighbours of a paragraph fail together. Compare
     several seeds: with at least two searches of a strategy and two random ones the ratio has an interval.
+
+    \b
+    Examples:
+      richter search compare first second
+      richter search compare first second third --json -
     """
     found = [(path, read_search(path)) for path in runs]
     out = console(json_path)

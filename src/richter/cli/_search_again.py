@@ -62,6 +62,11 @@ def retest(
 
     `--kind open` asks without options: does the model state something false when left to itself? `--kind context`
     shows it the paragraph: does it use what it is told?
+
+    \b
+    Examples:
+      richter search retest open run1 --kind open --budget 200calls
+      richter search retest seen run1 --kind context --budget 200calls
     """
     rng = np.random.default_rng(seed)
     items, condition = prepare_retest(run, _base(run, base_path), kind=kind, limit=limit, rng=rng)
@@ -109,6 +114,11 @@ def pilot(
 
     A search gains where neighbours fail alike. The pilot says how far they do (the intraclass correlation), whether
     that is more than chance, and what a search would gain by it, with an interval.
+
+    \b
+    Examples:
+      richter search pilot first --model smollm2 --kb facts.kb
+      richter search pilot first --model openai/gpt-4o-mini --kb wiki.kb --budget 1usd
     """
     base, rng = open_base(base_path), np.random.default_rng(seed)
     settings = SearchSettings.from_dict({"strategy": strategy, "seed": seed, "retrieval": usual_retrieval(base)})
@@ -149,6 +159,11 @@ def cross(
     """Ask each model what the searches of the others asked (RUNS of one base), into the folder OUT.
 
     What a model answered in its own search is not asked again.
+
+    \b
+    Examples:
+      richter search cross both run1 run2 --budget 2000calls
+      richter search cross both run1 run2 --subset failing --budget 500calls
     """
     subsets = [read_subset(run, failing=subset == "failing") for run in runs]
     names = [s.condition.name for s in subsets]
@@ -221,6 +236,11 @@ def explain(
 
     It reads each wrong answer, then each paragraph, then all of them. The words are that model's reading, not a
     finding: `search show` tests contrasts.
+
+    \b
+    Examples:
+      richter search explain why run1 --model openai/gpt-4o --budget 1usd
+      richter search explain why run1 --model openai/gpt-4o --limit 20 --budget 100calls
     """
     rng, out = np.random.default_rng(seed), console(json_path)
     budget = parse_budget(budget_text)

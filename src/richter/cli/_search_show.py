@@ -73,6 +73,11 @@ def show(
     """Show what a search found, step by step, what its errors have in common, and what it says of the whole base.
 
     Map, clusters and prediction come from the base's vectors: they need the base where the search found it, or --kb.
+
+    \b
+    Examples:
+      richter search show run1
+      richter search show run1 --failing 30 --map errors.csv
     """
     summary = read_search(run)
     print_search(summary, json_path, table=True)

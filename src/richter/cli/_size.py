@@ -16,4 +16,10 @@ TABLE = {
 
 @click.group(cls=LazyGroup, table=TABLE)
 def size() -> None:
-    """How many items a claim will need, before anyone asks a model."""
+    """How many items a claim will need, before anyone asks a model.
+
+    \b
+    Examples:
+      richter size gap --margin 2pt --discordance 0.12
+      richter size error-rate --rate 0.1 --half-width 2pt
+    """

@@ -30,6 +30,11 @@ def tail() -> None:
     test    run the protocol on a numeric column of a file
     power   simulate how often a true difference would pass
     score   give every answer a continuous severity
+
+    \b
+    Examples:
+      richter tail test scores.csv --column toxicity
+      richter tail score run1 --scorer nll -o scores.csv
     """
 
 

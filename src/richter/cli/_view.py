@@ -9,32 +9,46 @@ from typing import Any
 import click
 
 from richter.cli._output import console
+from richter.cli._reading import as_run, is_plain, reading_options
 from richter.errors import InputError, RichterError
 from richter.store import RunLike
+from richter.tables import ReadOptions
 
 
 @click.command()
-@click.argument("runs", nargs=-1)
+@click.argument("runs", nargs=-1, metavar="[RUN|FILE ..]")
+@reading_options
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the app; a free one by default.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
-def view(runs: tuple[str, ...], port: int, no_browser: bool) -> None:
-    """Look at runs in a local web app: progress, report, the answers behind each figure, rating, export.
+def view(runs: tuple[str, ...], reading: ReadOptions, port: int, no_browser: bool) -> None:
+    """Look at runs or files in a local web app: progress, report, the answers behind each figure, rating, export.
 
-    RUNS are runs or folders of runs; without any, the runs in the current folder. The app answers on this machine
-    only, to whoever opens the printed address first. Nothing that a model wrote can run in it.
+    Given are runs, folders of runs, or files as `richter compare` takes them, which are one run together, kept while
+    the app runs; without any, the runs in the current folder. The app answers on this machine only, to whoever opens
+    the printed address first. Nothing that a model wrote can run in it.
 
     \b
     Examples:
       richter view
       richter view run1 run2
+      richter view old.eval new.eval
       richter view runs/ --no-browser --port 8700
     """
-    from richter.audit import history_of, measure_run, open_rating
-    from richter.report import RunsApp, find_runs, serve_runs
+    from richter.report import find_runs
 
-    found = find_runs(runs or (".",))
-    if not found:
-        raise InputError("There is no run here.", remedy="Make one (`richter demo`), or name a folder of runs.")
+    plain = [run for run in runs if is_plain(run)]
+    with tempfile.TemporaryDirectory() as scratch:
+        made = [str(as_run(plain, reading, Path(scratch)))] if plain else []
+        others = [run for run in runs if run not in plain]
+        found = [*(find_runs(others or (".",)) if others or not plain else []), *made]
+        if not found:
+            raise InputError("There is no run here.", remedy="Make one (`richter demo`), or name runs or files.")
+        _serve(found, port=port, browser=not no_browser)
+
+
+def _serve(found: list[str], *, port: int, browser: bool) -> None:
+    from richter.audit import history_of, measure_run, open_rating
+    from richter.report import RunsApp, serve_runs
 
     def measure(*runs: str) -> dict[str, Any]:
         document = measure_run(*runs).to_dict()
@@ -50,7 +64,7 @@ def view(runs: tuple[str, ...], port: int, no_browser: bool) -> None:
         out.print(f"{len(found)} {word}, on this machine only. Open (it works once):")
         out.print(address, soft_wrap=True)
         out.print("Stop with Ctrl-C.")
-        if not no_browser:
+        if browser:
             webbrowser.open(address)
 
     serve_runs(RunsApp(found, measure=measure, rating=open_rating, archive=save_evidence), port=port, ready=ready)
