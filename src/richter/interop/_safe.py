@@ -182,9 +182,9 @@ def json_lines(path: Path) -> Iterator[bytes | None]:
         file.seek(3 if head == b"\xef\xbb\xbf" else 0)
         while line := file.readline(LINE_LIMIT):
             if len(line) == LINE_LIMIT and not line.endswith(b"\n"):
+                yield None  # before the rest of it is passed over, which in a vast file takes minutes
                 while (rest := file.readline(LINE_LIMIT)) and not rest.endswith(b"\n"):
                     pass
-                yield None
             elif line.strip():
                 yield line
 
