@@ -86,7 +86,10 @@ class Simulated:
             options = {line[3:]: line[0] for line in shown["options"].splitlines()}
             inside = [letter for text, letter in options.items() if re.search(rf"\b{re.escape(text)}\b", shown["text"])]
             return json.dumps({"right": inside[:1], "given_away": False})
-        text = re.search(r"SOURCE-([0-9a-f]{16})\n(.*)\nSOURCE-\1", prompt, re.DOTALL)[2]
+        found = re.search(r"SOURCE-([0-9a-f]{16})\n(.*)\nSOURCE-\1", prompt, re.DOTALL)
+        if found is None:
+            return prompt.rpartition(" ")[2]  # a sentinel's word
+        text = found[2]
         case = hashlib.sha256(text.encode()).hexdigest()[:8]
         words = list(dict.fromkeys(re.findall(r"\b[a-z]{6,}\b", text)))
         rows = []
@@ -126,7 +129,7 @@ def chances(kind, base, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="documents, 100 of them")
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("docs"), help="documents, 100 of them")
     parser.add_argument("--keep", type=Path, default=Path("soak") / "search_folder")
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--paragraphs", type=int, default=800)

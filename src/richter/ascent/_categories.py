@@ -86,8 +86,8 @@ def _interval(rate: float, residual: NDArray[np.float64], n: int, size: int, lev
     centre = (rate + z * z / (2 * effective)) / (1 + z * z / effective)
     half = z * math.sqrt(rate * (1 - rate) / effective + (z / (2 * effective)) ** 2) / (1 + z * z / effective)
     return Interval(
-        low=max(0.0, centre - half),
-        high=min(1.0, centre + half),
+        low=0.0 if rate == 0 else max(0.0, centre - half),
+        high=1.0 if rate == 1 else min(1.0, centre + half),
         level=level,
         method="wilson, model-assisted effective size",
     )

@@ -9,7 +9,10 @@ from richter.ascent._field import Field
 SCALES = (0.1, 0.3, 1.0)  # of (1 - cosine); which one the data bear out is asked anew at every step
 NOISES = (0.03, 0.1)
 SPREAD = 0.1  # prior variance of the error over the base
-LEARNT = 1500  # evaluated paragraphs the surrogate learns from, at most: its cost grows with their cube
+LEARNT, FITTED = (
+    600,
+    300,
+)  # evaluated paragraphs that it learns from, and that choose its scale: cost grows with the cube
 FAR, NEAR_SOURCES, NEAR = 20_000, 200, 50  # free paragraphs looked at: anywhere, and around the worst so far
 FAILS, FLOOR = 0.5, 0.01  # an error that counts as found; the least that is hoped for anywhere
 CANDIDATES = 1000  # of those, the ones compared by joint draws
@@ -36,14 +39,17 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     free = np.flatnonzero(field.free)
     if not len(seen) or len(free) <= count:
         return [int(row) for row in rng.permutation(free)[:count]]
-    if len(seen) > LEARNT:
+    share = min(1.0, LEARNT / len(seen))
+    if share < 1:
         seen = rng.choice(seen, LEARNT, replace=False)
     x, codes = np.asarray(field.vectors[seen], dtype=np.float64), field.codes[seen]
     y = np.array([field.errors[int(row)] for row in seen])
     level = float(y.mean())
     y -= level
     cosine, same = x @ x.T, codes[:, None] == codes[None, :]
-    scale, factor = _fit(cosine, same, y)
+    some = rng.choice(len(seen), FITTED, replace=False) if len(seen) > FITTED else np.arange(len(seen))
+    scale, noise = _fit(cosine[np.ix_(some, some)], same[np.ix_(some, some)], y[some])
+    factor = np.linalg.cholesky(_kernel(cosine, same, scale) + noise * np.eye(len(y)))
     weights = cho_solve((factor, True), y)
 
     worst = seen[np.argsort(-(_kernel(cosine, same, scale) @ weights), kind="stable")[:NEAR_SOURCES]]
@@ -52,13 +58,13 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     gain = _cross(field, pool, x, codes, scale) @ weights
     failing = seen[y + level > FAILS] if cover else seen[:0]
     if cover:
-        gain = np.clip(gain + level, FLOOR, 1) / np.sqrt(1 + _near(field, pool, failing, scale).sum(axis=1))
+        gain = np.clip(gain + level, FLOOR, 1) / np.sqrt(1 + _near(field, pool, failing, scale).sum(axis=1) / share)
     best = pool[np.argsort(-gain, kind="stable")[:CANDIDATES]]
 
     cross = _cross(field, best, x, codes, scale)
     if cover:
         mean = np.clip(cross @ weights + level, FLOOR, 1)
-        return _spread(field, best, mean, count, failing, scale)
+        return _spread(field, best, mean, count, _near(field, best, failing, scale).sum(axis=1) / share, scale)
     half = solve_triangular(factor, cross.T, lower=True)
     own = _cross(field, best, np.asarray(field.vectors[best], dtype=np.float64), field.codes[best], scale)
     spread = np.linalg.cholesky(own - half.T @ half + 1e-6 * np.eye(len(best)))
@@ -75,11 +81,10 @@ def _spread(
     rows: NDArray[np.int64],
     mean: NDArray[np.float64],
     count: int,
-    failing: NDArray[np.int64],
+    covered: NDArray[np.float64],
     scale: float,
 ) -> list[int]:
     """One after another the row of the highest gain, given the errors found and those expected of rows before."""
-    covered = _near(field, rows, failing, scale).sum(axis=1)
     between = _near(field, rows, rows, scale)
     taken: list[int] = []
     for _ in range(min(count, len(rows))):
@@ -109,16 +114,13 @@ def _cross(
     return _kernel(cosine, field.codes[rows][:, None] == codes[None, :], scale)
 
 
-def _fit(
-    cosine: NDArray[np.float64], same: NDArray[np.bool_], y: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
-    """The scale of the highest marginal likelihood, over noises too, and the Cholesky factor of its covariance."""
+def _fit(cosine: NDArray[np.float64], same: NDArray[np.bool_], y: NDArray[np.float64]) -> tuple[float, float]:
+    """The scale and the noise of the highest marginal likelihood."""
     found = []
     for scale in SCALES:
         kernel = _kernel(cosine, same, scale)
         for noise in NOISES:
-            factor: NDArray[np.float64] = np.asarray(np.linalg.cholesky(kernel + noise * np.eye(len(y))))
+            factor = np.linalg.cholesky(kernel + noise * np.eye(len(y)))
             misfit = float(np.square(solve_triangular(factor, y, lower=True)).sum()) / 2
-            found.append((-misfit - float(np.log(np.diag(factor)).sum()), scale, factor))
-    _, scale, factor = max(found, key=lambda row: row[0])
-    return scale, factor
+            found.append((-misfit - float(np.log(np.diag(factor)).sum()), scale, noise))
+    return max(found)[1:]
