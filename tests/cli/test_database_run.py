@@ -140,7 +140,7 @@ def test_searches_from_beginning_to_end(url: str, richter: Richter, tmp_path: Pa
         model = ("--model", api.model)
         richter("search", "run", url, *model, *small)
         richter("search", "run", f"{url}b", "--model", f"{api.url}#other", *small, "--strategy", "random")
-        assert "25 answers" in richter("search", "show", url)
+        assert "found 25 different questions" in richter("search", "show", url)
         richter("search", "compare", url, f"{url}b")
         richter("search", "cross", f"{url}c", url, f"{url}b", "--budget", "50calls")
         richter("search", "retest", f"{url}r", url, "--kind", "open", "--budget", "50calls")
