@@ -30,8 +30,9 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        large = build_run(folder / "large", conditions=2, items=asked.items)
-        few = build_run(folder / "few", conditions=2, items=20)
+        large, few = folder / "large", folder / "few"
+        build_run(large, conditions=2, items=asked.items)
+        build_run(folder / "few", conditions=2, items=20)
         (few / "report.html").write_text(render_report(document(), few), encoding="utf-8")
         start = time.perf_counter()
         index = EvidenceIndex(large)

@@ -9,7 +9,7 @@ import numpy as np
 
 from richter.audit._compare import calibration_questions, graded_rows
 from richter.audit._pictures import gate_picture
-from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
+from richter.audit._plan import Plan, PlanStatus, make_plan, open_data, read_plan
 from richter.claims import (
     METRICS,
     Evidence,
@@ -32,7 +32,7 @@ from richter.errors import InputError, PlanError
 from richter.records import Claim, Result, Verdict
 from richter.tables import Tables, chance_of, outcomes, question_codes
 
-__all__ = ["GateReport", "gate_status", "run_gate"]
+__all__ = ["GateReport", "gate_status", "margin_plan", "run_gate"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,26 @@ class GateReport(Result):
 
     def _repr_html_(self) -> str:
         return gate_picture(self)
+
+
+def margin_plan(tables: Tables, margin: float, *, metric: str | None = None, on_undecided: str = "fail") -> Plan:
+    """The gate without a plan file: the last condition may not be worse than the first by the margin or more.
+
+    It fixes nothing before the data are seen, so what it finds is exploratory.
+    """
+    if len(tables.conditions) != 2:
+        raise InputError(
+            f"A gate without a plan is on two conditions; the data hold {len(tables.conditions)}.",
+            remedy="Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
+        )
+    asked = metric or tables.metric or "accuracy"
+    given = {
+        "candidate": tables.conditions[1],
+        "baseline": tables.conditions[0],
+        "on_undecided": on_undecided,
+        "require": [{"metric": asked, "rule": "no_worse", "limit": margin}],
+    }
+    return make_plan("gate", given)
 
 
 def gate_status(plan_path: str | Path, tables: Tables) -> PlanStatus:

@@ -183,13 +183,18 @@ def read_plan(path: str | Path, *, kind: str | None = None) -> Plan:
         )
     if kind is not None and found != kind:
         raise PlanError(f"{path} is a {found} plan; this command needs a {kind} plan.", remedy="Name another plan.")
-    fields, _, cross = _kind(found)
-    values, faults = _checked(raw, fields, "")
+    return make_plan(found, raw, path=str(path))
+
+
+def make_plan(kind: str, given: Mapping[str, Any], *, path: str = "") -> Plan:
+    """A plan from its values; every unknown field and impossible value is named, all at once."""
+    fields, _, cross = _kind(kind)
+    values, faults = _checked(given, fields, "")
     if not faults:
         faults = list(cross(values))
     if faults:
-        raise PlanError(f"{path}: " + " ".join(faults), remedy="Correct the plan.")
-    return Plan(kind=found, values=values, hash=_hash(found, values), path=str(path))
+        raise PlanError((f"{path}: " if path else "") + " ".join(faults), remedy="Correct the plan.")
+    return Plan(kind=kind, values=values, hash=_hash(kind, values), path=path)
 
 
 def lock_plan(path: str | Path, *, now: datetime.datetime | None = None) -> PlanStatus:

@@ -5,18 +5,27 @@ from pathlib import Path
 
 import click
 
-from richter.audit import GateReport, gate_status, history_of, read_plan, run_gate
+from richter.audit import GateReport, gate_status, history_of, margin_plan, read_plan, run_gate
+from richter.cli._compare import parse_points
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
 from richter.errors import StorageError
-from richter.records import Verdict, markdown_safe, printable
-from richter.report import history_line
+from richter.records import Verdict, printable
+from richter.report import gate_comment, history_line
 from richter.tables import ReadOptions, read_tables
 
 
 @click.command()
-@click.argument("plan_path", metavar="PLAN")
-@click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN | NAME=FILE ..")
+@click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
+@click.option(
+    "--margin",
+    callback=parse_points,
+    metavar="2pt",
+    help="Without a plan: what the second may be worse than the first.",
+)
+@click.option("--on", "metric", metavar="METRIC", help="Without a plan: what the margin is of; the main metric.")
+@click.option("--baseline", metavar="FILE|RUN", help="What the given source is held against, called baseline.")
+@click.option("--page", metavar="URL", default="", help="Where the page lies, to be linked from the Markdown.")
 @reading_options
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @click.option("--md", "md_path", metavar="PATH", help="Write the result in Markdown.")
@@ -25,8 +34,11 @@ from richter.tables import ReadOptions, read_tables
 @click.pass_context
 def gate(
     ctx: click.Context,
-    plan_path: str,
     sources: tuple[str, ...],
+    margin: float | None,
+    metric: str | None,
+    baseline: str | None,
+    page: str,
     reading: ReadOptions,
     junit_path: str | None,
     md_path: str | None,
@@ -35,25 +47,44 @@ def gate(
 ) -> None:
     """Check a gate plan's requirements. Exit 0 met, 3 violated, 4 undecided (0 with a warning if the plan says so).
 
-    A requirement is judged by limits that hold at the plan's level, never by single items that changed.
+    A requirement is judged by limits that hold at the plan's level, never by single items that changed. Without a plan
+    the second of two conditions may not be worse than the first by --margin or more.
 
     \b
+    richter gate old=main.csv new=branch.csv --margin 2pt --md comment.md
+    richter gate new=branch.csv --baseline main.csv --margin 2pt
     richter plan new gate --set candidate=new --set baseline=old \\
         --set 'require=[{metric="accuracy", rule="no_worse", limit=0.02}]'
     richter plan lock plan.toml
     richter gate plan.toml old=main.csv new=branch.csv --junit gate.xml
     richter gate plan.toml results.csv --md gate.md
     """
-    plan = read_plan(plan_path, kind="gate")
-    files, _ = split_sources(sources)
-    tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
-    report = run_gate(plan, tables, status=gate_status(plan_path, tables))
-    inputs = [plan_path, *(f.partition("=")[2] or f for f in files)]
+    plan_path = None if margin is not None and not sources[0].endswith(".toml") else sources[0]
+    if plan_path is not None and "=" in plan_path and not Path(plan_path).exists():
+        raise click.UsageError("Give a plan first (plan.toml), or the margin that would matter: --margin 2pt.")
+    given = sources if plan_path is None else sources[1:]
+    if baseline is not None:
+        given = (f"baseline={baseline}", *given)
+    if not given:
+        raise click.UsageError("Nothing was given to judge.")
+    files, names = split_sources(given)
+    if plan_path is None:
+        assert margin is not None
+        tables = read_tables(*files, options=reading)
+        tables = tables.select(names) if names else tables
+        report = run_gate(margin_plan(tables, margin, metric=metric), tables)
+    else:
+        plan = read_plan(plan_path, kind="gate")
+        tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
+        report = run_gate(plan, tables, status=gate_status(plan_path, tables))
+    inputs = [*([plan_path] if plan_path else []), *(f.partition("=")[2] or f for f in files)]
     write_json(report, json_path, inputs=inputs)
-    told = markdown(report)
+    small = small_print(report)
+    comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small=small, page=page)
     if history is not None:
-        told += "\n" + history_line(history_of(history, condition=plan.values["candidate"], options=reading)) + "\n"
-    for path, text in ((junit_path, junit(report)), (md_path, told)):
+        candidate = tables.conditions[-1] if plan_path is None else plan.values["candidate"]
+        comment += "\n" + history_line(history_of(history, condition=candidate, options=reading)) + "\n"
+    for path, text in ((junit_path, junit(report)), (md_path, comment)):
         if path is not None:
             try:
                 Path(path).write_text(text, encoding="utf-8")
@@ -76,7 +107,7 @@ def gate(
 
 def small_print(report: GateReport) -> str:
     """Whether this counts as planned, and how often the plan has been used."""
-    why = "; ".join(map(printable, report.reasons))
+    why = "; ".join(map(printable, report.reasons)) or "no plan was locked"
     text = f"planned: {printable(report.vouched)}" if report.confirmatory else f"exploratory: {why}"
     if report.tried > 1:
         text += f"; the level is shared by {report.tried} attempts"
@@ -109,21 +140,3 @@ def junit(report: GateReport) -> str:
     suite.set("errors", "0")
     suite.set("skipped", str(skipped))
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
-
-
-def markdown(report: GateReport) -> str:
-    """A short report for a pull request."""
-    lines = [
-        "## Gate",
-        "",
-        markdown_safe(report.sentence),
-        "",
-        "| requirement | verdict | measured | limit |",
-        "|---|---|---|---|",
-    ]
-    for name, c in zip(report.requirements, report.claims, strict=True):
-        seen, limit = "-", "-" if c.hypothesis is None else f"{c.hypothesis.value:g}"
-        if c.estimate is not None and c.interval is not None:
-            seen = f"{c.estimate:+.4f} ({c.interval.low:+.4f}, {c.interval.high:+.4f}), n {c.n:,}"
-        lines.append(f"| {markdown_safe(name)} | {c.verdict.value} | {seen} | {limit} |")
-    return "\n".join([*lines, "", markdown_safe(small_print(report))]) + "\n"

@@ -3,11 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
-from richter.records import markdown_safe
+import polars as pl
+
+from richter.claims import measure_words
+from richter.records import Claim, Verdict, markdown_safe
+from richter.report._evidence import judged_answers
 from richter.report._words import count, interval_words, number, percent
+from richter.tables import Tables
 
-__all__ = ["MARKDOWN_MARK", "markdown"]
+__all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]
 
 MARKDOWN_MARK = "<!-- richter report -->"  # the first line, by which a report is known again
 MOST = 12  # claims and conditions told one by one; beyond, they are counted
@@ -20,7 +26,88 @@ MEASURES = {
 }
 MARKS = {True: "passed", False: "**failed**", None: "not made"}
 
+SIDES = 5  # items that got worse and that got better, each
+ANSWER = 200  # characters of an answer in a comment
+BAR = 24
+
 Row = Mapping[str, Any]
+
+
+def gate_comment(
+    sentence: str, claims: Sequence[Claim], requirements: Sequence[str], tables: Tables, *, small: str, page: str = ""
+) -> str:
+    """A gate for a pull request: the verdict, each requirement with its interval as a bar, what broke and what got
+    fixed with both answers, what it would take, and where the page is.
+
+    Everything that came from a model or a file is escaped: it stays text.
+    """
+    outcomes = {c.verdict for c in claims}
+    mark = "❌" if Verdict.REFUTED in outcomes else "✅" if outcomes == {Verdict.VERIFIED} else "❔"
+    lines = [f"## {mark} {markdown_safe(sentence, limit=600)}", ""]
+    lines += ["| requirement | verdict | measured | worse ← · → better |", "|---|---|---|---|"]
+    for required, c in zip(requirements, claims, strict=True):
+        seen, bar = "–", ""
+        if c.estimate is not None and c.interval is not None:
+            words = measure_words(c.measure)
+            two = len(c.conditions) == 2
+            at, low, high = (words.amount(v, sign=two) for v in (c.estimate, c.interval.low, c.interval.high))
+            seen = f"{at}{words.suffix} ({low} to {high}), n {c.n or 0:,}"
+            bar = f"`{interval_bar(c)}`" if two else ""
+        lines.append(f"| {markdown_safe(required)} | {c.verdict.value} | {seen} | {bar} |")
+    lines.append("")
+    needs = [c for c in claims if c.needed and c.verdict is Verdict.UNDECIDED]
+    lines += [f"- {markdown_safe(c.sentence, limit=400)}" for c in needs]
+    lines += [""] * bool(needs)
+    pair = next((c.conditions for c in claims if len(c.conditions) == 2), None)
+    if pair is not None and all(name in tables.conditions for name in pair):
+        lines += _changes(tables, pair[0], pair[1])
+    if page:
+        lines += [f"[The page with every answer](<{quote(page, safe=':/?&=%#~')}>)", ""]
+    return "\n".join([*lines, f"<sub>{markdown_safe(small)}</sub>"]) + "\n"
+
+
+def interval_bar(claim: Claim, *, width: int = BAR) -> str:
+    """An interval in characters, the estimate in it and zero in the middle; right of it is better for the reader."""
+    assert claim.interval is not None
+    assert claim.estimate is not None
+    low, high, at = claim.interval.low, claim.interval.high, claim.estimate
+    if claim.better == "lower":
+        low, high, at = -high, -low, -at
+    reach = max(abs(low), abs(high), abs(at)) or 1.0
+    first, last, dot = (round((v / reach + 1) / 2 * (width - 1)) for v in (max(low, -reach), min(high, reach), at))
+    cells = ["━" if first <= k <= last else "·" for k in range(width)]
+    cells[width // 2] = "┿" if first <= width // 2 <= last else "│"
+    cells[dot] = "●"
+    return "".join(cells)
+
+
+def _changes(tables: Tables, first: str, second: str) -> Iterator[str]:
+    """What got worse and what got better from one condition to the other, the largest changes first."""
+    both = judged_answers(tables).filter(pl.col("condition").is_in([first, second]))
+    wide = both.pivot("condition", index="item", values=["bad", "text"], aggregate_function="first")
+    if not {f"bad_{n}" for n in (first, second)} <= set(wide.columns):
+        return
+    moved = (
+        wide.with_columns((pl.col(f"bad_{second}") - pl.col(f"bad_{first}")).alias("change"))
+        .filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
+        .sort(pl.col("change").abs(), descending=True, maintain_order=True)
+    )
+    for title, part in (("Broken", moved.filter(pl.col("change") > 0)), ("Fixed", moved.filter(pl.col("change") < 0))):
+        if not len(part):
+            continue
+        more = f", {SIDES} of them" if len(part) > SIDES else ""
+        yield f"<details><summary>{title}: {count(len(part), 'item')}{more}</summary>"
+        yield ""
+        yield f"| item | {markdown_safe(first, limit=60)} | {markdown_safe(second, limit=60)} |"
+        yield "|---|---|---|"
+        for row in part.head(SIDES).iter_rows(named=True):
+            item = tables.items.get(row["item"])
+            asked = markdown_safe(item.prompt if item and item.prompt else row["item"], limit=ANSWER)
+            texts = [markdown_safe(row[f"text_{n}"] or "(empty)", limit=ANSWER) for n in (first, second)]
+            yield f"| {asked} | {texts[0]} | {texts[1]} |"
+        yield ""
+        yield "</details>"
+        yield ""
 
 
 def markdown(document: Row) -> str:

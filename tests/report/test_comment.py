@@ -1,0 +1,110 @@
+"""The comment of a gate: what it says is what the gate found, and what models wrote stays text."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from markdown_it import MarkdownIt
+
+from report.simulated_report import HOSTILE
+from richter.cli import main
+from richter.records import Claim, Interval, Verdict
+from richter.report._markdown import interval_bar
+
+
+def gate(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["gate", *arguments])
+    return int(stop.value.code or 0)
+
+
+def table(path: Path, answers: list[str], right: list[bool]) -> Path:
+    n = range(len(answers))
+    columns = {"item": [f"q{k}" for k in n], "prompt": [f"Question {k}? <i>" for k in n], "answer": answers}
+    pl.DataFrame(columns | {"correct": [int(r) for r in right]}).write_csv(path)
+    return path
+
+
+def bar(low: float, estimate: float, high: float, better: str) -> str:
+    return interval_bar(
+        Claim(
+            measure="accuracy",
+            conditions=("old", "new"),
+            verdict=Verdict.UNDECIDED,
+            sentence="x.",
+            estimate=estimate,
+            interval=Interval(low=low, high=high, level=0.95, method="by hand"),
+            better=better,  # type: ignore[arg-type]
+        ),
+        width=9,
+    )
+
+
+def test_the_bar_stands_on_the_side_that_is_better_by_hand() -> None:
+    assert bar(0.25, 0.5, 1.0, "higher") == "····│━●━━"
+    assert bar(0.25, 0.5, 1.0, "lower") == "━━●━│····"
+    assert bar(-1.0, 0.0, 1.0, "higher") == "━━━━●━━━━"
+
+
+def test_broken_and_fixed_items_with_both_answers_by_hand(tmp_path: Path) -> None:
+    """Of 200 items new breaks 0 to 29 and fixes 190 to 195; five of each are shown, with both answers."""
+    n = 200
+    old = table(tmp_path / "old.csv", [f"old says {k}" for k in range(n)], [k < 190 for k in range(n)])
+    new = table(tmp_path / "new.csv", [f"new says {k}" for k in range(n)], [30 <= k < 196 for k in range(n)])
+    comment = tmp_path / "c.md"
+    code = gate(
+        f"old={old}", f"new={new}", "--margin", "2pt", "--md", str(comment), "--page", "https://x.example/p?q=1"
+    )
+    text = comment.read_text()
+    assert code == 3
+    assert text.startswith("## ❌ new violates")
+    assert "Broken: 30 items, 5 of them" in text
+    assert "Fixed: 6 items, 5 of them" in text
+    assert "| old says 0 | new says 0 |" in text
+    assert text.count("old says") == 10
+    assert "(<https://x.example/p?q=1>)" in text
+
+
+def test_undecided_says_what_it_would_take_and_the_same_passes(tmp_path: Path) -> None:
+    old = table(tmp_path / "old.csv", ["a"] * 60, [k % 3 > 0 for k in range(60)])
+    new = table(tmp_path / "new.csv", ["b"] * 60, [k % 4 > 0 for k in range(60)])
+    comment = tmp_path / "c.md"
+    assert gate(f"new={new}", "--baseline", str(old), "--margin", "2pt", "--md", str(comment)) == 4
+    assert "❔" in comment.read_text()
+    assert "items" in comment.read_text()
+    assert gate(f"new={old}", "--baseline", str(old), "--margin", "20pt") == 0
+
+
+def test_what_models_wrote_is_inert(tmp_path: Path) -> None:
+    answers = [text[:400] for text in HOSTILE.values()] * 3
+    old = table(tmp_path / "old.csv", ["fine"] * len(answers), [True] * len(answers))
+    new = table(tmp_path / "new.csv", answers, [False] * len(answers))
+    comment = tmp_path / "c.md"
+    gate(f"old={old}", f"new={new}", "--margin", "2pt", "--md", str(comment))
+    text = comment.read_text()
+    page = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    allowed = page
+    for tag in (
+        "details",
+        "summary",
+        "sub",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "h2",
+        "code",
+        "p",
+        "ul",
+        "li",
+    ):
+        allowed = allowed.replace(f"<{tag}>", "").replace(f"</{tag}>", "")
+    assert "<" not in allowed
+
+
+def test_without_plan_and_margin_it_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = table(tmp_path / "old.csv", ["a"] * 3, [True] * 3)
+    assert gate(f"old={old}", f"new={old}") == 2
+    assert "--margin 2pt" in capsys.readouterr().err
