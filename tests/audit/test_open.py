@@ -236,3 +236,12 @@ def test_statistics_take_pandas_columns() -> None:
 
 def test_open_is_typed_as_run(rng: np.random.Generator) -> None:
     assert isinstance(richter.open(scores(rng)), Run)
+
+
+def test_a_result_prints_its_sentence_and_a_small_table_by_hand() -> None:
+    one = Measured(estimate=0.5, interval=Interval(low=0.25, high=0.75, level=0.95, method="by hand"))
+    assert str(one) == "estimate    0.5  [0.25, 0.75]"
+    frame = one.to_frame()
+    assert frame.columns == ["measure", "of", "estimate", "low", "high"]
+    assert frame.rows() == [("estimate", "", 0.5, 0.25, 0.75)]
+    assert Measured(estimate=None, interval=None).to_frame().height == 0

@@ -11,13 +11,13 @@ import polars as pl
 
 from richter import calibration as cal
 from richter.audit._draw import DRAWS_NAME
-from richter.audit._pictures import calibration_picture
+from richter.audit._pictures import Picture, calibration_picture
 from richter.bench import is_refusal, matches_reference, normalise
 from richter.calibration import convergence, draws_needed
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
-from richter.records import Claim, Result, plain, printable
+from richter.records import Claim, Result, Shown, plain, printable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
@@ -162,7 +162,7 @@ def _stated_row(stated: cal.Verbalised) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationReport(Result):
+class CalibrationReport(Shown):
     """All conditions of a table; `kind` is `grades` or `draws`. "Is miscalibrated" is one family over all of them."""
 
     kind: str
@@ -177,7 +177,7 @@ class CalibrationReport(Result):
         """Plain values; conditions by name."""
         return {"kind": self.kind, "conditions": {c.name: plain(c) for c in self.conditions}}
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> Picture:
         return calibration_picture(self)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from richter.audit._compare_options import COSTS, evidence_maker, shape_claims, subgroups_of, trades
-from richter.audit._pictures import compare_picture
+from richter.audit._pictures import Picture, compare_picture
 from richter.claims import (
     METRICS,
     About,
@@ -32,7 +32,7 @@ from richter.claims import (
 )
 from richter.errors import InputError, TooFewErrors
 from richter.floors import ConditionSummary, summarise_condition
-from richter.records import Claim, Refused, Result, plain
+from richter.records import Claim, Refused, Shown, plain
 from richter.severity import severity_given_error
 from richter.stats import Floats, Indices, wilson
 from richter.tables import KEY, Tables, chance_of, outcomes, question_codes
@@ -58,7 +58,7 @@ class PairNote:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class CompareReport(Result):
+class CompareReport(Shown):
     """What `richter compare` says: claims in one family, refusals, and the figures that stand beside them.
 
     `groups` are sets of conditions of which no pair is told apart by the first measure. `tried` attempts are allowed
@@ -90,7 +90,7 @@ class CompareReport(Result):
     subgroups: tuple[Subgroups, ...] = ()
     attempts: int | None = None
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> Picture:
         return compare_picture(self)
 
     def of(self, measure: str) -> tuple[Claim, ...]:

@@ -9,11 +9,11 @@ import polars as pl
 
 from richter import floors
 from richter.audit._compare import CompareReport, compare_tables, graded_rows, summaries_of
-from richter.audit._pictures import floors_picture
+from richter.audit._pictures import Picture, floors_picture
 from richter.claims import as_sample
 from richter.errors import InputError, TooFewErrors
 from richter.floors import accuracy_floor, self_evaluation
-from richter.records import Claim, Result, plain
+from richter.records import Claim, Result, Shown, plain
 from richter.tables import Tables, outcomes
 from richter.tail import TailPlan
 
@@ -33,7 +33,7 @@ class Measured(Result):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class FloorsReport:
+class FloorsReport(Shown):
     """All conditions of a grades file, and the noise of their ranking by subject where there are subjects."""
 
     conditions: tuple[Measured, ...]
@@ -48,7 +48,7 @@ class FloorsReport:
             "notes": list(self.notes),
         }
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> Picture:
         return floors_picture(self)
 
 

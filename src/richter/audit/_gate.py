@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from richter.audit._compare import calibration_questions, graded_rows
-from richter.audit._pictures import gate_picture
+from richter.audit._pictures import Picture, gate_picture
 from richter.audit._plan import Plan, PlanStatus, make_plan, open_data, read_plan
 from richter.claims import (
     METRICS,
@@ -29,14 +29,14 @@ from richter.claims import (
     unjudged,
 )
 from richter.errors import InputError, PlanError
-from richter.records import Claim, Result, Verdict
+from richter.records import Claim, Shown, Verdict
 from richter.tables import Tables, chance_of, outcomes, question_codes
 
 __all__ = ["GateReport", "gate_status", "margin_plan", "run_gate"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GateReport(Result):
+class GateReport(Shown):
     """One claim a requirement, the exit status they give, and how often the plan has been used.
 
     `requirements` says in words what each claim requires, in the same order.
@@ -58,7 +58,7 @@ class GateReport(Result):
     attempts: int | None = None
     notes: tuple[str, ...] = ()
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> Picture:
         return gate_picture(self)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from richter.records import Mark, picture
+from richter.records import Mark
+
+Picture = tuple[list[str], list[Mark]]
 
 if TYPE_CHECKING:
     from richter.audit._calibration import CalibrationReport
@@ -44,14 +46,14 @@ def _marks(claims: Iterable[Claim]) -> list[Mark]:
     ]
 
 
-def compare_picture(report: CompareReport) -> str:
+def compare_picture(report: CompareReport) -> Picture:
     """Every claim, the differences by measure, and the error rate of each condition."""
     refused = [f"{' and '.join(r.conditions)} are not compared: {r.reason}." for r in report.refused]
     sentences = [c.sentence for c in report.claims][:12]
-    return picture(sentences + refused, _marks(report.claims) + _summaries(report.conditions.values()))
+    return sentences + refused, _marks(report.claims) + _summaries(report.conditions.values())
 
 
-def severity_picture(report: SeverityReport) -> str:
+def severity_picture(report: SeverityReport) -> Picture:
     """What was required, the first claims, mean severities of errors, catastrophic answers per million, and slopes."""
     study = report.study
     fits = study.slopes
@@ -74,10 +76,10 @@ def severity_picture(report: SeverityReport) -> str:
         )
         for name, found in study.conditions.items()
     ]
-    return picture([*(c.sentence for c in report.claims[:12]), *report.notes], means + rates + slopes)
+    return [*(c.sentence for c in report.claims[:12]), *report.notes], means + rates + slopes
 
 
-def calibration_picture(report: CalibrationReport) -> str:
+def calibration_picture(report: CalibrationReport) -> Picture:
     """Debiased ECE of each condition, by each kind of confidence there is."""
     from richter.audit._calibration import GradesCondition
 
@@ -97,10 +99,10 @@ def calibration_picture(report: CalibrationReport) -> str:
                 )
         if condition.reason:
             sentences.append(f"{condition.name}: untestable; {condition.reason}.")
-    return picture(sentences, marks)
+    return sentences, marks
 
 
-def tail_picture(report: TailReport) -> str:
+def tail_picture(report: TailReport) -> Picture:
     """The verdict, the differences of shape and each condition's shape."""
     study = report.study
     gaps = [
@@ -117,14 +119,14 @@ def tail_picture(report: TailReport) -> str:
         Mark(panel="xi", label=name, estimate=c.fit.xi if c.fit else None, interval=c.interval)
         for name, c in study.conditions.items()
     ]
-    return picture([study.claim.sentence, *(p.sentence for p in study.claims[:6])], gaps + shapes)
+    return [study.claim.sentence, *(p.sentence for p in study.claims[:6])], gaps + shapes
 
 
-def floors_picture(report: FloorsReport) -> str:
+def floors_picture(report: FloorsReport) -> Picture:
     """Error rate and calibration of each condition."""
-    return picture(report.notes, _summaries(m.summary for m in report.conditions))
+    return list(report.notes), _summaries(m.summary for m in report.conditions)
 
 
-def gate_picture(report: GateReport) -> str:
+def gate_picture(report: GateReport) -> Picture:
     """Each requirement's interval against what is allowed."""
-    return picture([report.sentence, *(c.sentence for c in report.claims)], _marks(report.claims))
+    return [report.sentence, *(c.sentence for c in report.claims)], _marks(report.claims)

@@ -11,12 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter import severity as sev
-from richter.audit._pictures import severity_picture
+from richter.audit._pictures import Picture, severity_picture
 from richter.audit._plan import PlanStatus, open_data, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
 from richter.interop import Source, read_frame
-from richter.records import Claim, Rating, Result
+from richter.records import Claim, Rating, Shown
 from richter.stats import Floats, Mapper, in_threads, overcall_rate
 from richter.tables import RatingsFile, ReadOptions, Tables, read_ratings, read_tables, severity_of, severity_scores
 
@@ -27,7 +27,7 @@ JUDGED = "as judged"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SeverityReport(Result):
+class SeverityReport(Shown):
     """The study, what was required of it, and what else the inputs allowed.
 
     `corrected` holds the severities with the judges' errors allowed for, and `human` the rates per million as people
@@ -75,7 +75,7 @@ class SeverityReport(Result):
         """How slopes were estimated."""
         return self.study.recipe
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> Picture:
         return severity_picture(self)
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from richter.audit._measure_run import RunRecords
-from richter.audit._pictures import tail_picture
+from richter.audit._pictures import Picture, tail_picture
 from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError, TooFewErrors
 from richter.interop import Source, is_frame, read_frame, source_name
-from richter.records import Result
+from richter.records import Shown
 from richter.stats import Floats, Mapper
 from richter.store import run_file
 from richter.tables import ReadOptions, Tables, read_tables
@@ -33,7 +33,7 @@ __all__ = ["TailReport", "study_column"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class TailReport(Result):
+class TailReport(Shown):
     """A tail study, where its data and plan came from, and every deviation from the plan."""
 
     schema: ClassVar = "richter/tail"
@@ -79,7 +79,7 @@ class TailReport(Result):
             versions=None if status is None else status.versions,
         )
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> Picture:
         return tail_picture(self)
 
 

@@ -4,7 +4,8 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 from richter.records._plain import Result
 from richter.records._text import printable
@@ -52,22 +53,60 @@ def picture(sentences: Iterable[str], marks: Sequence[Mark]) -> str:
     panels = dict.fromkeys(mark.panel for mark in marks[:_MOST])
     parts += [_panel(name, [mark for mark in marks[:_MOST] if mark.panel == name]) for name in panels]
     if len(marks) > _MOST:
-        parts.append(f"<p>{len(marks) - _MOST} more are in <code>to_dict()</code>.</p>")
+        parts.append(f"<p>{len(marks) - _MOST} more are in <code>to_frame()</code>.</p>")
     return f'<div class="richter">{"".join(parts)}</div>'
 
 
 class Shown(Result):
-    """A result that a notebook shows: its sentence if it has one, and every interval in it with its estimate.
+    """A result that shows itself: in a notebook as a figure, printed as text, and as a frame of its intervals.
 
-    By the house's names: `interval` belongs to `estimate` (or what stands for it), `x_interval` to `x`. Results inside,
-    alone, in a tuple or by name, are shown too.
+    It shows its sentence if it has one, and every interval in it with its estimate. By the house's names: `interval`
+    belongs to `estimate` (or what stands for it), `x_interval` to `x`. Results inside, alone, in a tuple or by name,
+    are shown too.
     """
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> tuple[list[str], list[Mark]]:
+        """The sentences, and the intervals with their estimates."""
         said = getattr(self, "sentence", None) or getattr(getattr(self, "finding", None), "sentence", None)
-        return picture([str(said)] if said else [], _marks(self, getattr(self, "name", "")))
+        return [str(said)] if said else [], _marks(self, getattr(self, "name", ""))
+
+    def _repr_html_(self) -> str:
+        return picture(*self._shown())
+
+    def __str__(self) -> str:
+        sentences, marks = self._shown()
+        cells = [(m.panel, printable(m.label, limit=_LONGEST), *_numbers(m)) for m in marks[:_MOST]]
+        wide = [max(len(row[k]) for row in cells) for k in range(4)] if cells else []
+        lines = ["  ".join(text.ljust(w) for text, w in zip(row, wide, strict=True)).rstrip() for row in cells]
+        more = [f"{len(marks) - _MOST} more are in to_frame()."] if len(marks) > _MOST else []
+        return "\n".join([*(printable(s, limit=600) for s in sentences), *lines, *more]) or repr(self)
+
+    def to_frame(self) -> Any:
+        """A polars frame with one row an interval: what is estimated, of what, the estimate and the interval's ends."""
+        rows = [
+            {
+                "measure": mark.panel,
+                "of": mark.label,
+                "estimate": mark.estimate,
+                "low": None if mark.interval is None else mark.interval.low,
+                "high": None if mark.interval is None else mark.interval.high,
+            }
+            for mark in self._shown()[1]
+        ]
+        polars = import_module("polars")  # when it is asked for: what measures does not need it
+        kinds = {"measure": polars.String, "of": polars.String}
+        return polars.DataFrame(rows, schema=kinds | dict.fromkeys(("estimate", "low", "high"), polars.Float64))
+
+
+def _numbers(mark: Mark) -> tuple[str, str]:
+    if mark.estimate is None:
+        return "undefined", ""
+    return (
+        f"{mark.estimate:.4g}",
+        "" if mark.interval is None else f"[{mark.interval.low:.4g}, {mark.interval.high:.4g}]",
+    )
 
 
 def _marks(result: object, label: str) -> list[Mark]:
