@@ -76,7 +76,7 @@ def test_undecided_says_what_it_would_take_and_the_same_passes(tmp_path: Path) -
 
 
 def test_what_models_wrote_is_inert(tmp_path: Path) -> None:
-    answers = [text[:400] for text in HOSTILE.values()] * 3
+    answers = [text[:400].replace("\0", "") for text in HOSTILE.values()] * 3
     old = table(tmp_path / "old.csv", ["fine"] * len(answers), [True] * len(answers))
     new = table(tmp_path / "new.csv", answers, [False] * len(answers))
     comment = tmp_path / "c.md"
