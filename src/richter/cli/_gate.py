@@ -62,19 +62,19 @@ def gate(
     plan_path = None if margin is not None and not sources[0].endswith(".toml") else sources[0]
     if plan_path is not None and "=" in plan_path and not Path(plan_path).exists():
         raise click.UsageError("Give a plan first (plan.toml), or the margin that would matter: --margin 2pt.")
+    plan = None if plan_path is None else read_plan(plan_path, kind="gate")
     given = sources if plan_path is None else sources[1:]
     if baseline is not None:
         given = (f"baseline={baseline}", *given)
     if not given:
         raise click.UsageError("Nothing was given to judge.")
     files, names = split_sources(given)
-    if plan_path is None:
+    if plan is None or plan_path is None:
         assert margin is not None
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
         report = run_gate(margin_plan(tables, margin, metric=metric), tables)
     else:
-        plan = read_plan(plan_path, kind="gate")
         tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
         report = run_gate(plan, tables, status=gate_status(plan_path, tables))
     inputs = [*([plan_path] if plan_path else []), *(f.partition("=")[2] or f for f in files)]
@@ -82,7 +82,7 @@ def gate(
     small = small_print(report)
     comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small=small, page=page)
     if history is not None:
-        candidate = tables.conditions[-1] if plan_path is None else plan.values["candidate"]
+        candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         comment += "\n" + history_line(history_of(history, condition=candidate, options=reading)) + "\n"
     for path, text in ((junit_path, junit(report)), (md_path, comment)):
         if path is not None:
