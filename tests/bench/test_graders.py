@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,36 @@ def test_hostile_answers_end_quickly_and_are_wrong() -> None:
     for name in GRADERS:
         for text in ("{" * 50_000, "1," * 50_000, "(" * 9999, "\0", "a. " * 20_000):
             assert grade_answer(item("Lima"), text, name) is False
+
+
+DEEP = '{"a":' * 600 + "1" + "}" * 600
+
+
+@pytest.mark.parametrize(
+    ("reference", "grader", "text"),
+    [
+        ("a; b", "list", "[" * 9_000),
+        ("a; b", "list", f"[{'9' * 5_000}]"),
+        ('{"a": 1}', "json", f'{{"a": {"9" * 5_000}}}'),
+        ('{"a": 1}', "json", f'{{"a": {"9" * 4_000}}}'),
+        (DEEP, "json", DEEP),
+        ("re:(a+)+$", "regex", "a" * 15_000 + "!"),
+        ("re:é", "regex", "\ud800"),
+    ],
+)
+def test_an_answer_made_to_break_its_grader_is_wrong(reference: str, grader: str, text: str) -> None:
+    began = time.process_time()
+    assert grade_answer(item(reference), text, grader) is False
+    assert time.process_time() - began < 1
+
+
+def test_a_pattern_means_what_it_means_to_python_and_what_could_take_for_ever_is_refused() -> None:
+    for pattern in (r"^\d{2,3}$", "(?i)paris|rome", r"(?P<x>a)\.b", r"(?s)a.*b\b", r"(?m)^Answer: B$", "[^\\W\\d_]+"):
+        for text in ("12", "12\n", "1234", "PARIS", "a.b", "axb", "a\n b", "x\nAnswer: B\ny", "--", ""):
+            assert grade_answer(item(f"re:{pattern}"), text) is (re.search(pattern, text) is not None), (pattern, text)
+    for pattern in ("a(?=b)", r"(a)\1", "(", "(((a{100}){100}){100})"):
+        with pytest.raises(InputError, match="The reference of 'i' is no regular expression that can be used"):
+            grade_answer(item(f"re:{pattern}"), "a", "regex")
 
 
 @pytest.mark.real_data

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from richter.ascent._explain import _read_patterns, _read_phrase
 from richter.ascent._generate import Dropped, read_questions, read_rephrasings
 from richter.ascent._tasks import read_tasks
-from richter.bench import is_refusal, matches_reference, normalise
+from richter.bench import GRADERS, grade_answer, is_refusal, matches_reference, normalise
 from richter.errors import CallFailed
 from richter.judge import RuleJudge, read_reply
 from richter.records import Answer, Item, Paragraph, Question
@@ -43,6 +43,19 @@ PIECES = (
     *("Confidence: 5%\n", "is ", "`", "*", "_", "\u202e", "\x1b[31m", "\ud800", "\x00", "é", "漢", "of ", "A of "),
     *("called ", "i cannot ", "<|im_end|>", "'s ", "/", "a/", "st", "(A", "! ", '{"severity": 0}', "Paris "),
     *("Paris, ", "not ", "+1-", ",", "."),
+    *(
+        "#### 1 ",
+        "answer: 1 ",
+        "\\boxed{",
+        "between 1 and ",
+        "1 ft ",
+        "1 to ",
+        "(B) ",
+        "and ",
+        "; ",
+        "May ",
+        "3 May 1921 ",
+    ),
 )
 KINDS = ("country", "city", "number", "year", "code", "character", "family", "zone", "currency", "element", "trap", "")
 
@@ -101,6 +114,29 @@ def asked() -> list[Item]:
     ]
 
 
+# a reference that each grader would be chosen for, or none where any will do
+REFERENCES = {
+    "number": "6 ft 1 in", "choice": "B", "date": "3 May 1921", "list": "a; b; c", "json": '{"a": [1], "b": {"c": 2}}',
+    "regex": "re:(a+)+$",
+}  # fmt: skip
+
+
+def graded() -> list[tuple[str, Item]]:
+    prompt, options = "Which one of 3?\nA) x\nB) Paris", ("x", "Paris")
+    return [
+        (
+            name,
+            Item(
+                id=name,
+                prompt=prompt,
+                reference=REFERENCES.get(name, "Paris"),
+                options=options if name == "choice" else (),
+            ),
+        )
+        for name in GRADERS
+    ]
+
+
 def read_everywhere(text: str, judge: RuleJudge) -> None:
     """Give a reply to everything that reads replies."""
     with contextlib.suppress(CallFailed):
@@ -121,3 +157,5 @@ def read_everywhere(text: str, judge: RuleJudge) -> None:
         rating = judge.rate(item, Answer(text=text, item=item.id, condition="m"))
         assert rating.severity is not None, f"{item.id}: {rating.reason}"
         rating.reason.encode()
+    for name, item in graded():
+        assert grade_answer(item, text, name) in (True, False)

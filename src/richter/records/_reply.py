@@ -3,10 +3,10 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["fence", "last_object", "storable"]
+__all__ = ["fence", "json_objects", "last_object", "storable"]
 
 LONGEST_REPLY = 50_000  # characters in which an object is looked for, the last ones
 # Inside JSON these can only stand within a string, so each may be written as an escape. With them gone, no answer can
@@ -38,17 +38,12 @@ def _integer(digits: str) -> int | float:
 _DECODER = json.JSONDecoder(parse_int=_integer)
 
 
-def last_object(text: str, *keys: str) -> dict[str, Any] | None:
-    """The last whole JSON object of a reply that has `keys`, code fences and talk around it aside; None without one.
+def json_objects(text: str) -> Iterator[dict[str, Any] | None]:
+    """The JSON objects of a reply in their order, code fences and talk around them aside; None if it breaks off in one.
 
-    The last and not the first: a judge that thinks aloud quotes what it judges before it gives its verdict. An object
-    that has all the keys goes before one that has only the first. A reply that breaks off inside a later object has
-    none, since what stands before may be a quotation. Objects inside another are part of it. The time is linear in the
-    reply: after a fault the search goes on behind it.
+    Objects inside another are part of it. The time is linear in the reply: after a fault the search goes on behind it.
     """
     text = text[-LONGEST_REPLY:].rstrip()
-    whole: dict[str, Any] | None = None
-    partly: dict[str, Any] | None = None
     start = _OPENING.search(text)
     while start is not None:
         try:
@@ -56,15 +51,32 @@ def last_object(text: str, *keys: str) -> dict[str, Any] | None:
         except json.JSONDecodeError as error:
             end = max(error.pos, start.end() - 1)
             if end >= len(text) or error.msg.startswith("Unterminated string"):
-                return None
+                yield None
+                return
         except RecursionError:
-            return None
+            yield None
+            return
         else:
-            if all(key in found for key in keys):
-                whole = found
-            elif keys[0] in found:
-                partly = found
+            yield found
         start = _OPENING.search(text, end)
+
+
+def last_object(text: str, *keys: str) -> dict[str, Any] | None:
+    """The last whole JSON object of a reply that has `keys`; None without one.
+
+    The last and not the first: a judge that thinks aloud quotes what it judges before it gives its verdict. An object
+    that has all the keys goes before one that has only the first. A reply that breaks off inside a later object has
+    none, since what stands before may be a quotation.
+    """
+    whole: dict[str, Any] | None = None
+    partly: dict[str, Any] | None = None
+    for found in json_objects(text):
+        if found is None:
+            return None
+        if all(key in found for key in keys):
+            whole = found
+        elif keys[0] in found:
+            partly = found
     return whole if whole is not None else partly
 
 
