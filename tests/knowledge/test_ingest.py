@@ -1,11 +1,12 @@
 import bz2
 import json
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from richter.errors import InputError
-from richter.knowledge import read_documents
+from richter.knowledge import _markup, read_documents
 
 WIKI = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">
 <page><title>Mill Hill</title><ns>0</ns><revision><text>{{Infobox|x=1}}
@@ -56,6 +57,47 @@ def test_a_torn_dump_is_refused(tmp_path):
     path.write_text('<!DOCTYPE x [<!ENTITY a "aa">]><mediawiki>&a;</mediawiki>')
     with pytest.raises(InputError, match="not a whole MediaWiki dump"):
         list(read_documents(path))
+
+
+PAGE = "<page><title>{}</title><ns>0</ns><revision><text>{}</text></revision></page>"
+SENTENCE = "An honest article of one sentence that is long enough to be kept."
+
+
+@pytest.mark.parametrize(
+    ("limit", "tight", "markup"),
+    [
+        ("ARTICLE_S, CHARACTER_S = 2.0, 4e-6", "ARTICLE_S, CHARACTER_S = 0.2, 0.0", "&lt;b&gt;" * 6_000),
+        ("ROOM = 1 << 28", "ROOM = 3 << 23", "*#:;" * 5_000),
+    ],
+)
+def test_an_article_over_its_limits_is_counted_and_the_next_is_read(tmp_path, monkeypatch, limit, tight, markup):
+    """The child's file with limits that even this markup breaks; what the parser can take has no end."""
+    pytest.importorskip("mwparserfromhell")
+    own = Path(_markup.__file__).read_text()
+    assert limit in own
+    (tmp_path / "child.py").write_text(own.replace(limit, tight))
+    monkeypatch.setattr(_markup, "__file__", str(tmp_path / "child.py"))
+    monkeypatch.setattr(_markup, "_child", None)
+    monkeypatch.setattr("richter.knowledge._ingest._ARTICLES", {"read": 0, "given up": 0})
+    pages = [PAGE.format("bad", markup), PAGE.format("good", SENTENCE)]
+    (tmp_path / "dump.xml").write_text(f"<mediawiki>{''.join(pages)}</mediawiki>")
+    bad, good = read_documents(tmp_path / "dump.xml")
+    assert [p.text for p in bad.paragraphs] == [""]
+    assert [p.text for p in good.paragraphs] == [SENTENCE]
+    (tmp_path / "many.xml").write_text(f"<mediawiki>{pages[0] * 5}</mediawiki>")
+    with pytest.raises(InputError, match=r"4 articles of the dump, 'bad' the last, take more time or memory"):
+        list(read_documents(tmp_path / "many.xml"))
+
+
+def test_the_reader_of_markup_takes_no_code_from_the_folder_it_is_in(tmp_path, monkeypatch):
+    parser = Path(pytest.importorskip("mwparserfromhell").__file__).parents[1]
+    monkeypatch.setattr(_markup, "_child", None)
+    for name in ("json", "mwparserfromhell", "resource", "sitecustomize", "usercustomize"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').write('{name}')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert _markup.read_markup(SENTENCE, str(parser)) == ([(SENTENCE, 0)], [])
+    assert not (tmp_path / "ran").exists()
 
 
 ROWS = [
