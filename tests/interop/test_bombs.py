@@ -48,6 +48,28 @@ def document(folder: Path) -> Path:
     return folder / "log.json"
 
 
+def values(unit: bytes, start: bytes = b"[", end: bytes = b"1]") -> Callable[[Path], Path]:
+    """9 MB of JSON whose values take many times their text."""
+
+    def make(folder: Path) -> Path:
+        (folder / "values.json").write_bytes(start + unit * (9_000_000 // len(unit)) + end)
+        return folder / "values.json"
+
+    return make
+
+
+def many_keys(folder: Path) -> Path:
+    (folder / "keys.json").write_bytes(b"{" + b",".join(b'"k%d":1' % i for i in range(800_000)) + b"}")
+    return folder / "keys.json"
+
+
+ROW = b'{"item": "a", "condition": "b", "correct": 1}\n'
+numbers = values(b"1,")
+rows = values(b'{"a":1},', end=b"{}]")
+long_cell = values(b",[]", ROW + b'{"item": [[]', b"]}")
+shorter_cells = values(b'{"item": [[]' + b",[]" * 21_000 + b"]}\n", ROW, b"")
+
+
 def sparse_rows(folder: Path) -> Path:
     own = [{f"k{i}_{j}": 1 for j in range(90)} for i in range(1_500)]
     rows = [{"item": str(i), "condition": "a", "correct": 1, **more} for i, more in enumerate(own)]
@@ -84,7 +106,10 @@ def deep_elements(folder: Path) -> Path:
     ("make", "command"),
     [
         *((make, "import") for make in (one_member, many_members, document)),
-        *((make, "compare") for make in (sparse_rows, wide_header, packed_columns)),
+        *(
+            (make, "compare")
+            for make in (sparse_rows, wide_header, packed_columns, numbers, rows, long_cell, shorter_cells, many_keys)
+        ),
         *((make, "kb ingest") for make in (long_element, deep_elements)),
     ],
 )

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from richter.errors import InputError
 from richter.stats import bin_gaps, bootstrap_ece, ece, ece_interval
-from richter.stats._ece import _absolute_deviation
+from richter.stats._kernels import absolute_deviation
 
 
 def test_ece_by_hand() -> None:
@@ -66,13 +66,13 @@ def test_order_does_not_matter(rows: list[tuple[float, bool]], random: object) -
 def test_null_mean_against_scipy() -> None:
     for n, p in [(7, 0.3), (60, 0.95), (400, 0.5)]:
         k = np.arange(n + 1)
-        assert _absolute_deviation(np.full(n, p)) == pytest.approx(np.sum(binom.pmf(k, n, p) * np.abs(k - n * p)))
+        assert absolute_deviation(np.full(n, p)) == pytest.approx(np.sum(binom.pmf(k, n, p) * np.abs(k - n * p)))
 
 
 def test_null_mean_switches_to_the_normal_smoothly() -> None:
     # just below and above the switch the exact and the normal value differ by less than 1 / (12 variance)
     n = 1650
-    exact = _absolute_deviation(np.full(n, 0.5))
+    exact = absolute_deviation(np.full(n, 0.5))
     assert exact == pytest.approx(math.sqrt(2 * n / 4 / math.pi), rel=1 / (12 * n / 4) * 8)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +24,10 @@ from richter.claims import (
 )
 from richter.errors import InputError
 from richter.records import Claim, Verdict
-from richter.severity import discriminate
 from richter.tables import Tables, item_codes, severity_scores
-from richter.tail import TailPlan, compare_conditions
+
+if TYPE_CHECKING:
+    from richter.tail import TailPlan
 
 COSTS = ("money", "tokens", "latency")
 
@@ -122,13 +124,16 @@ def shape_claims(
     tables: Tables,
     comparison: Comparison,
     *,
-    tail_plan: TailPlan | None,
+    tail_plan: "TailPlan | None",
     slopes: Sequence[Claim] | None = None,
     level: float,
     n_resamples: int,
     rng: np.random.Generator,
 ) -> tuple[list[Claim], list[str]]:
     """The claims on slopes, and on tails with a tail plan, of the pairs compared; and what stood in the way."""
+    from richter.severity import discriminate  # severities alone need what these load
+    from richter.tail import compare_conditions
+
     found = severity_scores(tables)
     scores = {name: found.severity[:, k] for k, name in enumerate(found.conditions)}
     pairs = {frozenset(shared.conditions) for shared in comparison.shared}

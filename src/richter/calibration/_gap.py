@@ -12,7 +12,8 @@ from richter.calibration._sem import SemEce
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown
 from richter.stats import Bools, Floats, bin_gaps, ece
-from richter.stats._bootstrap import index_pair, stream_seed
+from richter.stats._bootstrap import stream_seed
+from richter.stats._kernels import index_pair
 
 __all__ = ["Boundary", "GapEstimate", "SemGap", "Stratum", "margin_strata", "sem_gap"]
 

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
-from scipy.special import gammaln, ndtr, stdtrit
-from scipy.stats import chi2, rankdata
+from scipy.special import chdtrc, gammaln, ndtr, stdtrit
 
 from richter.claims._names import distinct_names
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample
 from richter.records import Refused
+from richter.stats import average_ranks
 
 __all__ = ["Alignment", "check_alignment"]
 
@@ -144,7 +143,7 @@ def _by_grades(
     agree = _agreement(values, within)
     linked = agree.p < LINK * min(1.0, PAIRS / max(1, number * (number - 1) // 2))
     linked[np.ix_(sure, sure)] = True
-    labels = connected_components(linked, directed=False)[1]
+    labels = _components(linked)
     main = int(labels[sure[0]]) if sure else int(np.argmax(np.bincount(labels)))
     joined = _joined(values, within, labels, main)
     labels[joined] = main
@@ -242,7 +241,7 @@ def _agreement(values: Floats, within: Codes | None) -> _Agreement:
     """Every pair's agreement on shared items, permuted within groups: sum of (xy - mean x mean y), its variance, p."""
     known = ~np.isnan(values)
     binary = bool(np.isin(values[known], (0.0, 1.0)).all())
-    x = np.nan_to_num(values if binary else _ranks(values))
+    x = np.nan_to_num(values if binary else average_ranks(values))
     m = known.astype(np.float64)
     number = values.shape[1]
     excess, variance, square, rows = (np.zeros((number, number)) for _ in range(4))
@@ -269,16 +268,21 @@ def _agreement(values: Floats, within: Codes | None) -> _Agreement:
     return _Agreement(phi=phi, z=z, p=p, reach=reach, shared=rows)
 
 
+def _components(linked: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """The number of each condition's set, where linked ones and those linked to them are one."""
+    near = linked | linked.T | np.eye(len(linked), dtype=bool)
+    lowest, before = np.arange(len(linked)), np.array([-1])
+    while not np.array_equal(lowest, before):
+        before, lowest = lowest, np.where(near, lowest, len(linked)).min(axis=1)
+    return np.unique(lowest, return_inverse=True)[1].astype(np.int32)
+
+
 def _parts(within: Codes | None, n: int) -> list[NDArray[np.intp] | slice]:
     """The rows of every group, or all."""
     if within is None or len(np.unique(within)) == len(within):
         return [slice(None)]
     order = np.argsort(within, kind="stable")
     return list(np.split(order, np.flatnonzero(np.diff(within[order])) + 1))
-
-
-def _ranks(values: Floats) -> Floats:
-    return np.asarray(rankdata(values, axis=0, nan_policy="omit"), dtype=np.float64)
 
 
 def _exact(tables: Sequence[tuple[float, float, float, float]]) -> float:
@@ -323,7 +327,7 @@ def _joined(values: Floats, within: Codes | None, labels: NDArray[np.int32], mai
                 y = x[use, k]
                 fit = design @ np.linalg.lstsq(design, y, rcond=None)[0]
                 share = float(fit @ fit) / max(float(y @ y), 1e-300)
-                if chi2.sf(n * share, design.shape[1]) < LINK / 2:
+                if chdtrc(design.shape[1], n * share) < LINK / 2:
                     found.append(int(k))
                     break
     return found

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import fdtrc, ndtr
 
 from richter.claims._evidence import Evidence
@@ -13,6 +12,7 @@ from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample, difference_evidence
 from richter.errors import InputError
 from richter.records import Interval
+from richter.stats import root
 
 __all__ = ["Subgroup", "Subgroups", "subgroup_differences", "within"]
 
@@ -192,6 +192,6 @@ def _pool(d: Floats, error: Floats, level: float) -> tuple[list[float], list[Int
         def below(x: float, k: int = k) -> float:
             return float(share @ ndtr((x - mean[:, k]) / sd[:, k]))
 
-        ends = [float(brentq(lambda x, t=t: below(x) - t, low, high)) for t in (tail, 1 - tail)]
+        ends = [float(root(lambda x, t=t: below(x) - t, low, high)) for t in (tail, 1 - tail)]
         intervals.append(Interval(low=ends[0], high=ends[1], level=level, method="partial pooling"))
     return pooled.tolist(), intervals, float(share @ spread)

@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from richter.claims._evidence import Evidence, one_draw, one_run
@@ -20,7 +19,7 @@ from richter.claims._labels import corrected, enough_labels, labelled
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import Interval, Unit
-from richter.stats import clopper_pearson, wilson
+from richter.stats import clopper_pearson, root, wilson
 
 __all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "tango"]
 
@@ -234,8 +233,8 @@ def tango(plus: int, minus: int, n: int, *, level: float = 0.95) -> Interval:
     def at(target: float) -> Callable[[float], float]:
         return lambda d: _score(plus, minus, n, d) - target
 
-    low = -1.0 if at(z)(-edge) <= 0 else brentq(at(z), -edge, delta, xtol=1e-13)
-    high = 1.0 if at(-z)(edge) >= 0 else brentq(at(-z), delta, edge, xtol=1e-13)
+    low = -1.0 if at(z)(-edge) <= 0 else root(at(z), -edge, delta, xtol=1e-13)
+    high = 1.0 if at(-z)(edge) >= 0 else root(at(-z), delta, edge, xtol=1e-13)
     return Interval(low=float(low), high=float(high), level=level, method="tango score")
 
 

@@ -24,6 +24,7 @@ CELLS_RATIO = 50  # ... and this many for each byte of a Parquet file, whose val
 SPARSE_RATIO = 1  # ... of JSON, where a row may leave out any column
 COLUMNS_LIMIT = 10_000
 HEADER_ROWS = 20  # within which a header may stand
+SHORT_LINE = 1 << 16  # bytes of a line of JSON that polars may read
 _RECORDS = ("results", "data", "rows", "records", "items", "samples", "answers", "scores", "examples")
 _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
@@ -167,23 +168,26 @@ def _json(path: Path) -> pl.DataFrame:
     first = next(json_lines(path), b"") or b""
     if first.lstrip()[:1] == b"{" and _whole(first):
         keys: set[str] = set()
-        count = 0
+        count = longest = 0
         for line in json_lines(path):
-            keys.update(_keys(line))
+            longest = max(longest, len(line or b""))
+            keys.update(itertools.islice(_keys(line), COLUMNS_LIMIT + 1))
             count += 1
             if len(keys) > COLUMNS_LIMIT:
                 break
         _check_cells(path, count, len(keys), SPARSE_RATIO)
         try:
             with path.open("rb") as file:
-                start, several = file.read(3), len(list(itertools.islice(json_lines(path), 2))) > 1
-            if start != b"\xef\xbb\xbf" and several:
+                start = file.read(3)
+            # polars builds all that is nested in a line, at forty times its size
+            if start != b"\xef\xbb\xbf" and count > 1 and longest <= SHORT_LINE:
                 frame = pl.read_ndjson(path, infer_schema_length=None)
                 if not any(kind.is_nested() for kind in frame.dtypes):
                     return frame
         except pl.exceptions.PolarsError:
             pass  # NaN, a broken line: read one by one below
-        rows: Any = [decode(line) for line in json_lines(path) if line is not None]
+        lines = (decode(line) for line in json_lines(path) if line is not None)
+        rows: Any = [flat for row in lines for flat in _rows(row)] if count > 1 else list(lines)
         if len(rows) == 1:
             rows = rows[0]
     else:
@@ -197,10 +201,10 @@ def _json(path: Path) -> pl.DataFrame:
         rows = [rows] if inner is None else inner
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path} holds no objects of JSON.", remedy='Each row is an object: {"item": ..., ...}')
-    rows = [flat for row in rows for flat in _flat(row)]
+    rows = [flat for row in rows for flat in _rows(row)]
     columns = dict.fromkeys(key for row in rows for key in row)
     _check_cells(path, len(rows), len(columns), SPARSE_RATIO)
-    return pl.DataFrame([pl.Series(c, [_cell(row.get(c)) for row in rows], strict=False) for c in columns])
+    return pl.DataFrame([pl.Series(c, [row.get(c) for row in rows], strict=False) for c in columns])
 
 
 def _split(document: dict[str, Any]) -> Any:
@@ -229,6 +233,18 @@ def _flat(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         return
     for entry in listed[graded]:
         yield flat | {f"{graded}.{k}": v for inner in itertools.islice(_flat(entry), 1) for k, v in inner.items()}
+
+
+def _rows(row: Any) -> Iterator[Any]:
+    """The flat rows of a record, with what is still nested as text, so that no more than one record's is ever built."""
+    if not isinstance(row, dict):
+        yield row
+        return
+    try:
+        for flat in _flat(row):
+            yield {name: _cell(value) for name, value in flat.items()}
+    except RecursionError as error:
+        raise Unreadable("JSON nested too deeply") from error
 
 
 def _cell(value: Any) -> Any:

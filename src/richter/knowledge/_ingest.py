@@ -373,7 +373,7 @@ def _article(page: tuple[str, str]) -> Document:
     read = read_markup(text, str(Path(_part("mwparserfromhell").__file__).parents[1]))
     _ARTICLES["read" if read else "given up"] += 1
     if read is None:
-        if _ARTICLES["given up"] > 3 + _ARTICLES["read"] / 100:
+        if _ARTICLES["given up"] > 1 + _ARTICLES["read"] / 100:
             raise InputError(
                 f"{_ARTICLES['given up']:,} articles of the dump, {printable(title, limit=60)!r} the last, take more "
                 "time or memory than an article does.",

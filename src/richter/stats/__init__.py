@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from richter.stats._multiplicity import *
     from richter.stats._ppi import *
     from richter.stats._proportion import *
+    from richter.stats._roots import *
     from richter.stats._screening import *
     from richter.stats._trials import *
 

@@ -4,17 +4,16 @@ import dataclasses
 import math
 from typing import ClassVar, Literal
 
-import numba
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
-from scipy.stats import rankdata
 
 from richter.errors import InputError
 from richter.records import Interval, Result, Shown
 from richter.stats._arrays import Floats, Indices
-from richter.stats._bootstrap import BootstrapResult, index_pair, stream_seed
+from richter.stats._bootstrap import BootstrapResult, stream_seed
 from richter.stats._proportion import wilson
+from richter.stats._roots import average_ranks
 
 __all__ = [
     "Bin",
@@ -329,34 +328,10 @@ def ece_interval(
     return min(max(debiased, low), high), Interval(low=low, high=high, level=level, method=method)
 
 
-@numba.njit(cache=True)
-def _absolute_deviation(p: Floats) -> float:
-    """E|X - E X| for X a sum of independent Bernoulli(p_i), by convolution over the window that carries mass."""
-    n = len(p)
-    pmf = np.zeros(n + 2)
-    pmf[0] = 1.0
-    low, high = 0, 0
-    mean = 0.0
-    for i in range(n):
-        mean += p[i]
-        high += 1
-        for k in range(high, low, -1):
-            pmf[k] = pmf[k] * (1 - p[i]) + pmf[k - 1] * p[i]
-        pmf[low] *= 1 - p[i]
-        while low < high and pmf[low] < 1e-18:
-            pmf[low] = 0.0
-            low += 1
-        while high > low and pmf[high] < 1e-18:
-            pmf[high] = 0.0
-            high -= 1
-    total = 0.0
-    for k in range(low, high + 1):
-        total += pmf[k] * abs(k - mean)
-    return total
-
-
 def _null_mean(c: Floats, index: Indices) -> float:
     """Mean plug-in ECE of a calibrated model with these confidences: sum over bins of E|sum (c - a)| / n."""
+    from richter.stats._kernels import absolute_deviation
+
     total = 0.0
     order = np.argsort(index, kind="stable")
     for members in np.split(c[order], np.cumsum(np.bincount(index))[:-1]):
@@ -364,7 +339,7 @@ def _null_mean(c: Floats, index: Indices) -> float:
         if variance > _NORMAL_VARIANCE:
             total += math.sqrt(2 * variance / math.pi)
         else:
-            total += _absolute_deviation(members)
+            total += absolute_deviation(members)
     return total / len(c)
 
 
@@ -374,7 +349,7 @@ def _auroc(c: Floats, a: Floats) -> float | None:
     wrong = len(a) - right
     if right == 0 or wrong == 0:
         return None
-    return float((np.sum(rankdata(c)[a == 1]) - right * (right + 1) / 2) / (right * wrong))
+    return float((np.sum(average_ranks(c)[a == 1]) - right * (right + 1) / 2) / (right * wrong))
 
 
 def ece(
@@ -437,28 +412,6 @@ def ece(
     )
 
 
-@numba.njit(cache=True)
-def _resample(d: Floats, index: NDArray[np.int32], bins: int, n_resamples: int, seed: np.uint64) -> Floats:
-    """ECE of n_resamples samples of size n with replacement; the items stay in their bins."""
-    n = len(d)
-    out = np.empty(n_resamples)
-    sums = np.empty(bins)
-    state = seed
-    size = np.uint64(n)
-    for r in range(n_resamples):
-        sums[:] = 0.0
-        for step in range((n + 1) // 2):
-            state, i, j = index_pair(state, size)
-            sums[index[i]] += d[i]
-            if 2 * step + 1 < n:
-                sums[index[j]] += d[j]
-        total = 0.0
-        for b in range(bins):
-            total += abs(sums[b])
-        out[r] = total / n
-    return out
-
-
 def bootstrap_ece(
     confidence: ArrayLike,
     correct: ArrayLike,
@@ -477,7 +430,9 @@ def bootstrap_ece(
     """
     gaps = bin_gaps(confidence, correct, bins=bins, binning=binning)
     d = np.asarray(confidence, dtype=np.float64) - np.asarray(correct, dtype=np.float64)
-    values = _resample(d, gaps.index.astype(np.int32), len(gaps.gap), n_resamples, stream_seed(rng))
+    from richter.stats._kernels import resample_ece
+
+    values = resample_ece(d, gaps.index.astype(np.int32), len(gaps.gap), n_resamples, stream_seed(rng))
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return BootstrapResult(
         estimate=float(np.sum(np.abs(gaps.gap))),
