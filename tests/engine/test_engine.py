@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import richter
 from helpers.ray_cluster import RayCluster, need_ray
 from richter.engine import RayEngine, open_engine
 from richter.engine._ray import _init
@@ -55,6 +57,33 @@ def test_a_cluster_gives_the_same_bits_in_the_same_order(engine: RayEngine):
         expected = list(local.map(draw, seeds))
     assert list(engine.map(draw, seeds)) == expected
     assert engine.workers == 3
+
+
+ISOLATED = """
+import sys
+from richter.engine import open_engine
+
+def look(_):
+    import sys, zoneinfo
+    return zoneinfo.__file__
+
+with open_engine("ray", workers=1) as engine:
+    print(*engine.map(look, [1]))
+"""
+
+
+@pytest.mark.slow
+def test_workers_take_no_module_from_the_folder_we_are_in(tmp_path: Path):
+    need_ray()
+    for name in ("zoneinfo", "colorsys", "sitecustomize", "usercustomize", "numba"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').write(__name__)")
+    source = str(Path(richter.__file__).parents[1])
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")} | {"PYTHONPATH": source}
+    command = [sys.executable, "-P", "-c", ISOLATED]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert not (tmp_path / "ran").exists()
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path) not in done.stdout
 
 
 @pytest.mark.slow

@@ -456,3 +456,41 @@ def test_a_page_is_rendered_once_and_one_at_a_time(run: Path, monkeypatch: pytes
 
     ask(app_of(run), act)
     assert (most, made) == (1, 1)
+
+
+@pytest.mark.parametrize("slow_part", ["measure", "render"])
+def test_a_page_under_way_stops_when_its_reader_goes(
+    run: Path, monkeypatch: pytest.MonkeyPatch, slow_part: str
+) -> None:
+    steps, stopped = 0, threading.Event()
+
+    def endless(*_: object) -> str:
+        nonlocal steps
+        try:
+            for _step in range(600):
+                steps += 1
+                try:
+                    time.sleep(0.05)
+                except Exception:  # as a section that guards itself does
+                    continue
+            return "<p>made for nobody</p>"
+        finally:
+            stopped.set()
+
+    app = app_of(run)
+    if slow_part == "measure":
+        app.measure = endless  # type: ignore[assignment]
+    else:
+        monkeypatch.setattr("richter.report._view.render_report", endless)
+
+    async def act(client: aiohttp.ClientSession, base: str) -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await client.get(f"{base}/runs/0/report", timeout=aiohttp.ClientTimeout(total=0.5))
+        assert await asyncio.to_thread(stopped.wait, 5)
+        assert steps < 200
+        app.measure = lambda _: document()
+        monkeypatch.setattr("richter.report._view.render_report", lambda *_: "<p>the next</p>")
+        async with client.get(f"{base}/runs/0/report") as reply:
+            assert await reply.text() == "<p>the next</p>"
+
+    ask(app, act)

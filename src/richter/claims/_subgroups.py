@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,9 +190,9 @@ def _pool(d: Floats, error: Floats, level: float) -> tuple[list[float], list[Int
     for k in range(len(d)):
         low, high = float(np.min(mean[:, k] - 9 * sd[:, k])), float(np.max(mean[:, k] + 9 * sd[:, k]))
 
-        def below(x: float, k: int = k) -> float:
-            return float(share @ ndtr((x - mean[:, k]) / sd[:, k]))
+        def below(x: float, target: float, k: int = k) -> float:
+            return float(share @ ndtr((x - mean[:, k]) / sd[:, k])) - target
 
-        ends = [float(root(lambda x, t=t: below(x) - t, low, high)) for t in (tail, 1 - tail)]
+        ends = [root(partial(below, target=t), low, high) for t in (tail, 1 - tail)]
         intervals.append(Interval(low=ends[0], high=ends[1], level=level, method="partial pooling"))
     return pooled.tolist(), intervals, float(share @ spread)

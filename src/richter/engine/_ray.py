@@ -126,15 +126,32 @@ def connected(spec: str, *, workers: int | None = None) -> Iterator[RayEngine]:
 def _init(ray: Any, address: str) -> None:
     for left in reversed(range(ATTEMPTS)):
         try:
-            if address:
-                ray.init(address, log_to_driver=False, logging_level="ERROR")
+            quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+            if address.startswith("ray://"):
+                ray.init(address, **quiet)
+            elif address:
+                ray.init(address, job_config=_isolated(ray), **quiet)
             else:
-                ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+                ray.init("local", include_dashboard=False, job_config=_isolated(ray), **quiet)
             return
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             ray.util.disconnect()  # half a connection would be in the way of the next
             if not left or not any(said in str(error) for said in NOT_STARTED):
                 raise _refused(address or "this machine", error) from error
+
+
+class _Nothing(list[str]):
+    """What stays empty."""
+
+    def extend(self, _: Iterable[str]) -> None:
+        """Take none of them."""
+
+
+def _isolated(ray: Any) -> Any:
+    """A job whose workers do not look for modules in the folder we are in, which Ray would have them do first."""
+    config = ray.job_config.JobConfig()
+    config._py_driver_sys_path = _Nothing()
+    return config
 
 
 def _import_ray() -> Any:
@@ -154,6 +171,7 @@ def _keep_to_this_machine() -> None:
     """
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # its name aside: nodes keep to 127.0.0.1
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # its processes take no module from the folder we are in
     if "RAY_AUTH_MODE" not in os.environ:
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))

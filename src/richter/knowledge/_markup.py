@@ -82,7 +82,7 @@ def _serve(folder: str) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (ROOM, ROOM))
         limit = signal.setitimer
     except (ImportError, ValueError, AttributeError):
-        limit = None  # type: ignore[assignment]  # a system without such limits
+        limit = None  # a system without such limits
     for line in sys.stdin:
         text = json.loads(line)
         if limit is not None:  # which ends this process, wherever it is

@@ -2,16 +2,18 @@
 
 import asyncio
 import contextlib
+import ctypes
 import html
 import json
 import re
 import tempfile
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 from aiohttp import web
@@ -39,12 +41,15 @@ FILES = {
 HEAD = 8192  # characters in which a page says what it found
 SUMMARY = re.compile(r'<meta name="richter-summary" content="([^"]*)">')
 LONGEST_BODY = 10_000
+LOOK_S = 0.2  # how often it is looked whether a reader still waits
 # The report brings its own policy; here it is kept from reading anything of the app and from being framed by others.
 REPORT_HEADERS = {
     "Content-Security-Policy": "sandbox allow-scripts allow-downloads; frame-ancestors 'self'",
     "X-Frame-Options": "SAMEORIGIN",
 }
 TYPES = {".csv": "text/csv", ".jsonl": "application/x-ndjson", ".parquet": "application/octet-stream"}
+
+T = TypeVar("T")
 
 
 def find_runs(places: Sequence[str]) -> list[str]:
@@ -160,14 +165,14 @@ class RunsApp:
 
     # ---- the report ----------------------------------------------------------------------------------------------
 
-    async def _document(self, *runs: str) -> Mapping[str, Any]:
+    async def _document(self, request: web.Request, *runs: str) -> Mapping[str, Any]:
         async with self._measuring:  # one at a time: it takes both cores of a small machine
             stamp = [await asyncio.to_thread(_stamp, run) for run in runs]
             key = "\n".join(runs)
             known = self._documents.get(key)
             if known is None or known[0] != stamp:
                 named = runs if len(runs) == 1 else [f"{run_place(run).name}={run}" for run in runs]
-                known = self._documents[key] = (stamp, await asyncio.to_thread(self.measure, *named))
+                known = self._documents[key] = (stamp, await _for_reader(request, lambda: self.measure(*named)))
             return known[1]
 
     async def _report(self, request: web.Request) -> web.Response:
@@ -177,21 +182,19 @@ class RunsApp:
     async def _rendered(self, request: web.Request) -> str:
         """The page of a run or of two: one is made at a time, kept until a run changes, only for who still waits."""
         runs = [self._run(request, key) for key in ("run", "other") if key in request.match_info]
-        document = await self._document(*runs)
+        document = await self._document(request, *runs)
         async with self._rendering:
-            if request.transport is None or request.transport.is_closing():
-                raise web.HTTPServiceUnavailable(reason="Nobody waits for the page any more.")
             known, key = self._pages, "\n".join(runs)
             if known is None or known[0] != key or known[1] is not document:
                 source = runs[0] if len(runs) == 1 else [f"{run_place(run).name}={run}" for run in runs]
-                known = self._pages = (key, document, await asyncio.to_thread(_render, document, source))
+                known = self._pages = (key, document, await _for_reader(request, lambda: _render(document, source)))
             return known[2]
 
     async def _export(self, request: web.Request) -> web.Response:
         run, name = self._run(request), request.match_info["name"]
         stem, _, ending = name.rpartition(".")
         if name == "results.json":
-            body = json.dumps(await self._document(run), ensure_ascii=False, indent=1).encode()
+            body = json.dumps(await self._document(request, run), ensure_ascii=False, indent=1).encode()
             return _download(body, name, "application/json")
         if name == "report.html":
             return _download((await self._rendered(request)).encode(), name, "application/octet-stream")
@@ -244,6 +247,46 @@ def serve_runs(app: RunsApp, *, port: int = 0, ready: Callable[[str], None]) -> 
     """Serve the app on loopback until interrupted; `ready` gets the address, which works once."""
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve_loopback(app.app(), port=port, ready=lambda base: ready(f"{base}/?token={app.guard.token}")))
+
+
+class _Gone(BaseException):
+    """Raised in a thread whose work nobody waits for any more; no guard inside the work may take it for a fault."""
+
+
+async def _for_reader(request: web.Request, work: Callable[[], T]) -> T:
+    """Do `work` in a thread of its own, and stop it at its next step when the reader goes."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def begin() -> None:
+        try:
+            found, fault = work(), None
+        except BaseException as error:
+            found, fault = None, error
+        with contextlib.suppress(_Gone, RuntimeError):  # stopped just now, or the app has ended
+            loop.call_soon_threadsafe(_settle, done, found, fault)
+
+    thread = threading.Thread(target=begin, daemon=True)
+    while not done.done():
+        if request.transport is None or request.transport.is_closing():
+            done.cancel()
+            if thread.ident is not None:  # raised at the thread's next step
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Gone))
+                await asyncio.to_thread(thread.join)
+            raise web.HTTPServiceUnavailable(reason="Nobody waits for the page any more.")
+        if thread.ident is None:
+            thread.start()
+        await asyncio.wait([done], timeout=LOOK_S)
+    return done.result()
+
+
+def _settle(done: "asyncio.Future[T]", found: T, fault: BaseException | None) -> None:
+    if done.cancelled():
+        return
+    if fault is None:
+        done.set_result(found)
+    else:
+        done.set_exception(fault)
 
 
 def _download(body: bytes, name: str, kind: str) -> web.Response:
