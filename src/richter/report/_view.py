@@ -280,7 +280,7 @@ async def _for_reader(request: web.Request, work: Callable[[], T]) -> T:
     return done.result()
 
 
-def _settle(done: "asyncio.Future[T]", found: T, fault: BaseException | None) -> None:
+def _settle(done: "asyncio.Future[Any]", found: Any, fault: BaseException | None) -> None:
     if done.cancelled():
         return
     if fault is None:
