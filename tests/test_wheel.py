@@ -18,7 +18,7 @@ def run(*command: object, folder: Path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("RICHTER_TEST_WHEEL" not in os.environ, reason="takes a minute: .ci/run sets RICHTER_TEST_WHEEL=1")
+@pytest.mark.skipif("RICHTER_TEST_WHEEL" not in os.environ, reason="installs all anew: set RICHTER_TEST_WHEEL=1")
 def test_the_wheel_alone_compares_reports_and_shows_the_demo(tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", tmp_path / "env", folder=tmp_path)
     pip = (tmp_path / "env" / "bin" / "pip", "--quiet", "--disable-pip-version-check")
