@@ -12,8 +12,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["LONGEST", "read_markup"]
-
 LONGEST = 1 << 21  # characters of an article: MediaWiki's own limit
 PIECE = 20_000  # characters that are parsed together: the time grows with the square of what is nested in them
 ARTICLE_S, CHARACTER_S = 2.0, 4e-6  # of CPU that an article may take, and more for its length; an honest one takes half
