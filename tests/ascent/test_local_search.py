@@ -41,14 +41,17 @@ def test_search_retest_and_cross_the_built_in_model(tmp_path: Path, capsys: pyte
     source = tmp_path / "capitals.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     run("kb", "ingest", source, "-o", tmp_path / "kb")
-    options = ["--kb", tmp_path / "kb", "--budget", "8calls", "--questions", "1", "--phrasings", "1", "--batch", "4"]
+    options = ["--kb", tmp_path / "kb", "--budget", "80calls", "--questions", "1", "--phrasings", "1", "--batch", "4"]
     for style in ("cloze", "chat"):
         run("search", "run", tmp_path / style, "--model", "smollm2", "--style", style, "--max-tokens", "12", *options)
     found = {}
     for style in ("cloze", "chat"):
         run("search", "show", tmp_path / style, "--json", tmp_path / "show.json")
         found[style] = json.loads((tmp_path / "show.json").read_text())
-        assert found[style]["answers"] == found[style]["spent"]["calls"] == 8  # the whole base, once each
+        aside = sum(found[style][what] for what in ("refused", "truncated", "empty"))
+        assert found[style]["answers"] + aside == 8  # the whole base
+        again = found[style]["spent"]["calls"] - 8
+        assert again == 0 if style == "cloze" else again >= 0  # once each, but for answers that were cut off
         assert found[style]["spent"]["tokens"] > 0
     run("search", "cross", tmp_path / "both", tmp_path / "cloze", tmp_path / "chat", "--budget", "20calls")
     assert "Accuracy of each model" in capsys.readouterr().out
