@@ -62,6 +62,7 @@ __all__ = ["SearchEstimate", "estimate_search", "run_search"]
 NOTE = "search"
 CHARACTERS_A_TOKEN = 4  # for estimates only
 MOST_TOKENS = 8192  # of an answer, however often it was cut off
+MOST_LOCAL_TOKENS = 256  # of a model in process, which has a small context and rambles
 
 
 def make_find(base: KnowledgeBase, settings: SearchSettings) -> Find:
@@ -522,7 +523,8 @@ async def _ask(now: _Ascent) -> None:
     same session, only when the search is resumed.
     """
     style, most = now.condition.style, 0
-    while now.tokens(most + 1) <= MOST_TOKENS and style != "cloze":
+    cap = MOST_TOKENS if getattr(now.model, "remote", False) else MOST_LOCAL_TOKENS
+    while now.tokens(most + 1) <= cap and style != "cloze":
         most += 1
     while True:
         wanted: list[tuple[Item, int]] = []
