@@ -18,7 +18,7 @@ def cpu(work, *args, **kwargs) -> float:
 
 
 def bootstrap(rng: np.random.Generator) -> None:
-    x = draw_gpd(N_EXC, 0.1, 1.0, rng)
+    x = draw_gpd(N_EXC, 0.1, 1.0, rng=rng)
     fit_gpd(x, interval="percentile", rng=rng, n_resamples=10)  # compile
     ours = cpu(fit_gpd, x, interval="percentile", rng=rng, n_resamples=10_000)
     samples = [rng.choice(x, N_EXC) for _ in range(40)]
@@ -27,7 +27,7 @@ def bootstrap(rng: np.random.Generator) -> None:
 
 
 def goodness_of_fit(rng: np.random.Generator) -> None:
-    x = draw_gpd(N_EXC, 0.1, 1.0, rng)
+    x = draw_gpd(N_EXC, 0.1, 1.0, rng=rng)
     gpd_gof(x, method="bootstrap", rng=rng, n_resamples=10)
     ours = cpu(gpd_gof, x, method="bootstrap", rng=rng, n_resamples=9_999)
     theirs = (
@@ -49,7 +49,7 @@ def goodness_of_fit(rng: np.random.Generator) -> None:
 
 
 def study(rng: np.random.Generator) -> None:
-    data = {name: draw_severities(30_000, xi, rng) for name, xi in zip("abcd", (0.0, 0.1, 0.2, 0.1), strict=True)}
+    data = {name: draw_severities(30_000, xi, rng=rng) for name, xi in zip("abcd", (0.0, 0.1, 0.2, 0.1), strict=True)}
     plan = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2, n_resamples=10_000)
     compare_conditions(data, TailPlan(tolerance_mean=0.1, tolerance_tvar=0.2, n_resamples=200), rng=rng)
     wall, spent = time.perf_counter(), time.process_time()

@@ -77,7 +77,7 @@ def coverage(trials: int, rng: np.random.Generator, _: Mapper) -> None:
     for n in (50, 100, 500, 1570):
         hits = dict.fromkeys(("profile", "percentile", "bca"), 0)
         for _ in range(trials):
-            x = draw_gpd(n, 0.1, 1.0, rng)
+            x = draw_gpd(n, 0.1, 1.0, rng=rng)
             for method in hits:
                 hits[method] += 0.1 in fit_gpd(x, interval=method, rng=rng, n_resamples=1000).interval
         print(f"n {n:5}: " + "  ".join(f"{m} {h / trials:.3f}" for m, h in hits.items()), flush=True)

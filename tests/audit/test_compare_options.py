@@ -149,3 +149,18 @@ def test_texts_of_the_questions_decide_on_order(tmp_path: Path) -> None:
     found = compare_tables(tables)
     assert any("three" in r.conditions and "another item's question" in r.reason for r in found.refused)
     assert not any(c.verdict is Verdict.VERIFIED and "three" in c.conditions for c in found.claims)
+
+
+def test_a_group_in_two_domains_is_refused(rng: np.random.Generator) -> None:
+    frame = pl.DataFrame(
+        {
+            "item": np.repeat(np.arange(60), 2),
+            "condition": ["a", "b"] * 60,
+            "correct": rng.integers(0, 2, 120),
+            "group": np.repeat(np.arange(60) // 10, 2),
+            "domain": np.repeat(np.where(np.arange(60) % 2 == 0, "x", "y"), 2),
+        }
+    )
+    for options in ({"suite": {"x": 1.0, "y": 1.0}}, {"by": "domain"}):
+        with pytest.raises(InputError, match="6 of 6 groups span several domains"):
+            compare_tables(read_tables(frame), **options)

@@ -37,7 +37,7 @@ def by_name(result):
 
 def test_truly_different_shape_is_verified() -> None:
     rng = np.random.default_rng(1)
-    results = [compare_tails(*draw_pair(N, 0.25, rng), PLAN, rng=rng, names=("new", "old")) for _ in range(6)]
+    results = [compare_tails(*draw_pair(N, 0.25, rng=rng), PLAN, rng=rng, names=("new", "old")) for _ in range(6)]
     verified = [r for r in results if r.verdict is Verdict.VERIFIED]
     assert at_least(len(verified), 6, 0.85)  # 0.866 at 0.20 (docs/estimators/tail-protocol.md), more at 0.25
     for result in results:
@@ -52,7 +52,7 @@ def test_truly_different_shape_is_verified() -> None:
 
 def test_order_of_the_conditions_does_not_matter() -> None:
     rng = np.random.default_rng(1)
-    heavy, light = draw_pair(12_000, 0.4, rng)
+    heavy, light = draw_pair(12_000, 0.4, rng=rng)
     result = compare_tails(heavy, light, OPEN, rng=rng, names=("new", "old"))
     swapped = compare_tails(light, heavy, OPEN, rng=rng, names=("old", "new"))
     assert swapped.estimate == -result.estimate > 0  # second minus first: the heavier is first in `result`
@@ -65,7 +65,7 @@ def test_order_of_the_conditions_does_not_matter() -> None:
 def test_violated_gate_blocks_and_the_others_hold(gate: str) -> None:
     rng = np.random.default_rng(0)
     trials = 12
-    results = [compare_tails(*draw_pair(N, 0.25, rng, generator=gate), PLAN, rng=rng) for _ in range(trials)]
+    results = [compare_tails(*draw_pair(N, 0.25, rng=rng, generator=gate), PLAN, rng=rng) for _ in range(trials)]
     # docs/estimators/tail-protocol.md: 0.875 at G4, 1 at G1, G2, G5, where another gate comes first in under 0.1
     assert at_least(sum(r.blocked_by == gate for r in results), trials, 0.85)
     assert all(r.verdict is Verdict.BLOCKED or gate == "G4" for r in results)
@@ -76,11 +76,11 @@ def test_violated_gate_blocks_and_the_others_hold(gate: str) -> None:
 def test_too_few_exceedances_block_and_short_ones_leave_it_undecided() -> None:
     rng = np.random.default_rng(0)
     wide = dataclasses.replace(OPEN, tolerance_mean=1.0, tolerance_tvar=1.0)
-    heavy, light = draw_pair(2000, 0.3, rng)  # 100 exceedances
+    heavy, light = draw_pair(2000, 0.3, rng=rng)  # 100 exceedances
     blocked = compare_tails(heavy, light, wide, rng=rng)
     assert (blocked.verdict, blocked.blocked_by) == (Verdict.BLOCKED, "G3")
     assert len(blocked.gates) == len(GATES)
-    heavy, light = draw_pair(20_000, 0.4, rng)  # 1,000 of 1,570
+    heavy, light = draw_pair(20_000, 0.4, rng=rng)  # 1,000 of 1,570
     short = compare_tails(heavy, light, wide, rng=rng)
     assert short.verdict is Verdict.UNDECIDED
     assert short.blocked_by is None
@@ -92,7 +92,7 @@ def test_too_few_exceedances_block_and_short_ones_leave_it_undecided() -> None:
 def test_equal_tails_are_blocked_by_the_criteria() -> None:
     rng = np.random.default_rng(2)
     plan = dataclasses.replace(OPEN, delta=0.25)  # eight standard errors of the difference
-    result = compare_tails(draw_severities(N, -0.1, rng), draw_severities(N, -0.1, rng), plan, rng=rng)
+    result = compare_tails(draw_severities(N, -0.1, rng=rng), draw_severities(N, -0.1, rng=rng), plan, rng=rng)
     assert result.verdict is Verdict.BLOCKED
     assert result.blocked_by in ("P1", "P2")  # P1 in 99%
     assert any("lies within ±0.25" in note for note in result.notes)
@@ -100,7 +100,7 @@ def test_equal_tails_are_blocked_by_the_criteria() -> None:
 
 def test_where_the_scale_starts_does_not_matter() -> None:
     rng = np.random.default_rng(5)
-    pair = draw_pair(12_000, 0.2, rng)
+    pair = draw_pair(12_000, 0.2, rng=rng)
     high, low = (
         compare_tails(*(x + shift for x in pair), PLAN, rng=np.random.default_rng(0)) for shift in (0.0, -100.0)
     )
@@ -110,7 +110,7 @@ def test_where_the_scale_starts_does_not_matter() -> None:
 
 def test_pairing_follows_the_items() -> None:
     rng = np.random.default_rng(6)
-    base = draw_severities(12_000, 0.0, rng)
+    base = draw_severities(12_000, 0.0, rng=rng)
     a, b = base + 0.05 * rng.random(12_000), base + 0.05 * rng.random(12_000)  # the same items, nearly the same answer
     ids = np.array([f"item-{i}" for i in range(12_000)])
     shuffle = rng.permutation(12_000)
@@ -130,7 +130,7 @@ def test_pairing_follows_the_items() -> None:
 
 def test_mean_interval_against_normal_theory() -> None:
     rng = np.random.default_rng(8)
-    a, b = draw_pair(9_999, 0.1, rng)
+    a, b = draw_pair(9_999, 0.1, rng=rng)
     plan = dataclasses.replace(PLAN, n_resamples=4000)
     gate = by_name(compare_tails(a, b, plan, rng=rng))["G1"]
     half = 1.96 * math.sqrt(a.var() / len(a) + b.var() / len(b))
@@ -143,7 +143,7 @@ def test_mean_interval_against_normal_theory() -> None:
 
 
 def test_same_seed_same_bits() -> None:
-    a, b = draw_pair(6_000, 0.1, np.random.default_rng(9))
+    a, b = draw_pair(6_000, 0.1, rng=np.random.default_rng(9))
     first, second = (compare_tails(a, b, PLAN, rng=np.random.default_rng(1)).to_dict() for _ in range(2))
     assert first == second
 
@@ -177,7 +177,7 @@ def test_bounded_support_is_mended_by_the_logit_scale_against_paper() -> None:
     plan = dataclasses.replace(PLAN, tolerance_mean=5.0, tolerance_tvar=5.0, transform="logit")
     trials, fitting, apart = 5, 0, 0
     for _ in range(trials):
-        study = compare_conditions(draw_trap("G4", rng), plan, rng=rng, band=False)
+        study = compare_conditions(draw_trap("G4", rng=rng), plan, rng=rng, band=False)
         assert all(abs(c.xi) < 5 / math.sqrt(1570) for c in study.conditions.values())  # light, as the logits are
         gates = by_name(study.claims[0])
         fitting += gates["G4"].passed is True
@@ -188,7 +188,7 @@ def test_bounded_support_is_mended_by_the_logit_scale_against_paper() -> None:
 
 @pytest.mark.slow
 def test_bound_and_remedy_are_named() -> None:
-    study = compare_conditions(draw_trap("G4", np.random.default_rng(0)), OPEN, band=False)
+    study = compare_conditions(draw_trap("G4", rng=np.random.default_rng(0)), OPEN, band=False)
     bounded = study.conditions["wide"].bounded
     assert bounded is not None
     assert bounded.contaminates
@@ -224,7 +224,11 @@ def test_threshold_fishing_trap_is_killed_by_g5_against_paper() -> None:
 @pytest.fixture(scope="module")
 def study():
     rng = np.random.default_rng(14)
-    data = {"x": draw_severities(N, 0.0, rng), "y": draw_severities(N, 0.3, rng), "z": draw_severities(N, 0.0, rng)}
+    data = {
+        "x": draw_severities(N, 0.0, rng=rng),
+        "y": draw_severities(N, 0.3, rng=rng),
+        "z": draw_severities(N, 0.0, rng=rng),
+    }
     data["z, noisy"] = data["z"] + 0.01 * rng.random(N)
     return compare_conditions(data, OPEN, rng=rng, probe=("z", "z, noisy"))
 
@@ -261,7 +265,7 @@ def test_probe_is_compared_outside_the_family(study) -> None:
 
 def test_one_condition_is_described_only() -> None:
     rng = np.random.default_rng(15)
-    study = compare_conditions({"only": draw_severities(12_000, 0.1, rng)}, PLAN, rng=rng)
+    study = compare_conditions({"only": draw_severities(12_000, 0.1, rng=rng)}, PLAN, rng=rng)
     assert study.claims == ()
     assert study.claim.verdict is Verdict.UNTESTABLE
     assert study.conditions["only"].fit is not None

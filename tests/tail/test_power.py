@@ -25,7 +25,7 @@ def within(rate: float, expected: float, trials: int, extra: float = 0.0) -> boo
 def test_generator_holds_mean_and_tail_mean(rng: np.random.Generator) -> None:
     n = 400_000
     for xi in (-0.2, 0.0, 0.3):
-        x = draw_severities(n, xi, rng)
+        x = draw_severities(n, xi, rng=rng)
         assert x.mean() == pytest.approx(0.9 * 1.2 + 0.1 * 4, abs=5 * x.std() / np.sqrt(n))
         assert tvar(x, q=0.9) == pytest.approx(4.0, abs=5 * 2 / np.sqrt(0.1 * n))
 
@@ -37,7 +37,7 @@ def test_violators_move_what_they_should(
     gate: str, moves_mean: bool, moves_tvar: bool, rng: np.random.Generator
 ) -> None:
     n = 400_000
-    a, b = draw_pair(n, 0.2, rng, generator=gate)
+    a, b = draw_pair(n, 0.2, rng=rng, generator=gate)
     assert bool(abs(a.mean() - b.mean()) > 0.1) is moves_mean
     assert (abs(tvar(a) - tvar(b)) > 0.2) is moves_tvar
     if not moves_mean:
@@ -50,7 +50,7 @@ def test_gpd_sample_against_scipy(rng: np.random.Generator) -> None:
     from scipy.stats import genpareto, kstest
 
     for xi in (-0.4, 0.0, 0.7):
-        assert kstest(draw_gpd(4000, xi, 2.0, rng), genpareto(xi, scale=2.0).cdf).pvalue > 1e-4
+        assert kstest(draw_gpd(4000, xi, 2.0, rng=rng), genpareto(xi, scale=2.0).cdf).pvalue > 1e-4
 
 
 def test_cost_of_the_family_against_review() -> None:
@@ -104,10 +104,10 @@ def test_small_study_counts_add_up() -> None:
 
 def test_bad_input_is_named(rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match="is not known"):
-        draw_pair(100, 0.1, rng, generator="G9")
+        draw_pair(100, 0.1, rng=rng, generator="G9")
     with pytest.raises(InputError, match="no mean to hold"):
-        draw_pair(100, 1.5, rng)
+        draw_pair(100, 1.5, rng=rng)
     with pytest.raises(InputError, match="leaves no tail"):
-        draw_pair(100, 0.1, rng, generator="G5", size=2)
+        draw_pair(100, 0.1, rng=rng, generator="G5", size=2)
     with pytest.raises(InputError, match="cannot give a rate"):
         simulate_criteria([0.1], [100], rng=rng, trials=0)

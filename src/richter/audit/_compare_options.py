@@ -15,6 +15,7 @@ from richter.claims import (
     Trade,
     adjusted_difference,
     cheaper_and_no_worse,
+    check_groups,
     check_weights,
     difference_evidence,
     not_tested,
@@ -50,6 +51,7 @@ def evidence_maker(
         return (lambda _, a, b: adjusted(whole, a, b)) if adjust else None
     codes, names = item_codes(tables, "domain")
     check_weights(names, suite)
+    check_groups(whole.outcomes, codes, "domain")
     return lambda sample, a, b: suite_evidence(
         {
             name: adjusted(within(whole, codes == k), a, b)
@@ -73,6 +75,7 @@ def subgroups_of(
 ) -> tuple[tuple[Subgroups, ...], list[Question]]:
     """The differences of every pair by a column, and one secondary question for each subgroup."""
     codes, names = item_codes(tables, by)
+    check_groups(sample.outcomes, codes, by)
     found, questions = [], []
     for a, b in pairs:
         found.append(

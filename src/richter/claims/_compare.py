@@ -135,7 +135,9 @@ def compare_outcomes(
                 else:
                     evidence = difference_evidence(sample, a, b, about=about)
             except InputError as fault:
-                refusals.append(Refused(conditions=(a, b), reason=f"{metric.name}: {fault.what} {fault.remedy}"))
+                refusals.append(
+                    Refused(conditions=(a, b), reason=f"{metric.name}: {fault.what} {fault.remedy}".rstrip("."))
+                )
                 continue
             questions.append(
                 Question(
@@ -228,6 +230,8 @@ def _too_few(shared: Shared, min_shared: float) -> str:
     either = shared.both + shared.first_only + shared.second_only
     if shared.both >= 1 and shared.both >= min_shared * either:
         return ""
+    if shared.both == 0:
+        return "they have no graded item in common; compare conditions that answered the same items"
     return (
         f"only {shared.both} of {either} items were graded in both ({100 * shared.both / either:.0f}%, at least "
         f"{100 * min_shared:.0f}% are asked for)"

@@ -15,7 +15,7 @@ from richter.errors import InputError
 from richter.records import Interval
 from richter.stats import root
 
-__all__ = ["Subgroup", "Subgroups", "subgroup_differences", "within"]
+__all__ = ["Subgroup", "Subgroups", "check_groups", "subgroup_differences", "within"]
 
 ENOUGH = 30  # units in every subgroup from which Welch's F is near enough
 GRID = 200
@@ -52,6 +52,20 @@ class Subgroups:
 def within(sample: Sample, use: NDArray[np.bool_]) -> Sample:
     """The same with the values of all other items taken out."""
     return dataclasses.replace(sample, mean=np.where(use[:, None], sample.mean, np.nan))
+
+
+def check_groups(outcomes: Outcomes, part: Codes, what: str) -> None:
+    """Refuse groups of items that lie in several parts: parts would not vary independently."""
+    if outcomes.group is None:
+        return
+    pairs = np.unique(np.stack([outcomes.group, part]), axis=1)
+    spread = int(np.sum(np.bincount(pairs[0]) > 1))
+    if spread:
+        raise InputError(
+            f"{spread} of {len(np.unique(outcomes.group))} groups span several {what}s, which then do not vary "
+            "independently.",
+            remedy=f"Give all items of a group one {what}, or leave the {what}s or the groups out.",
+        )
 
 
 def subgroup_differences(

@@ -16,7 +16,7 @@ _SHARE = 0.1  # of the severities lies in the tail
 _START = 3.0  # where the tail starts
 
 
-def draw_gpd(n: int, xi: float, sigma: float, rng: np.random.Generator) -> Floats:
+def draw_gpd(n: int, xi: float, sigma: float, *, rng: np.random.Generator) -> Floats:
     """A sample of GPD(xi, sigma), eq. (1) inverted."""
     e = rng.exponential(size=n)
     sample: Floats = sigma * e if abs(xi) < 1e-12 else sigma * np.expm1(xi * e) / xi
@@ -35,7 +35,7 @@ class _Law:
     segment: float = 0.0
 
 
-def draw_severities(n: int, xi: float, rng: np.random.Generator) -> Floats:
+def draw_severities(n: int, xi: float, *, rng: np.random.Generator) -> Floats:
     """Severities whose mean and TVaR_0.9 are the same for every xi < 1.
 
     With probability 0.9 the bulk 3 Beta(2, 3), else 3 + GPD(xi, 1 - xi), whose mean is 4 whatever xi is: TVaR_0.9 = 4
@@ -46,7 +46,7 @@ def draw_severities(n: int, xi: float, rng: np.random.Generator) -> Floats:
 
 
 def draw_pair(
-    n: int, delta: float, rng: np.random.Generator, *, generator: str = "positive", size: float = 1.0, xi: float = 0.0
+    n: int, delta: float, *, rng: np.random.Generator, generator: str = "positive", size: float = 1.0, xi: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Two conditions of n severities with shapes xi + delta and xi; the first breaks one gate by `size`.
 
@@ -77,12 +77,12 @@ def draw_pair(
         if not beyond > 0:
             raise InputError(f"A violation of size {size} leaves no tail.", remedy="Use at most 1.4.")
         law = dataclasses.replace(law, segment=length, sigma=beyond * (1 - shape))
-    return _draw(n, law, rng), draw_severities(n, xi, rng)
+    return _draw(n, law, rng), draw_severities(n, xi, rng=rng)
 
 
 def _draw(n: int, law: _Law, rng: np.random.Generator) -> Floats:
     tail = rng.random(n) < _SHARE
-    e = draw_gpd(n, law.xi, law.sigma, rng)
+    e = draw_gpd(n, law.xi, law.sigma, rng=rng)
     if law.ripple:
         e = e + law.ripple * np.sin(2 * math.pi * e / 0.1) * 0.1 / (2 * math.pi)
     if law.segment:

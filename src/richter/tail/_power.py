@@ -99,11 +99,11 @@ class _Criteria:
 def _criteria_trial(setting: _Criteria, rng: np.random.Generator) -> list[str]:
     """What became of each delta: `small` (P2 fails), `overlap` (P1 fails) or `passed`."""
     n, level, n_resamples = setting.n, setting.level, setting.n_resamples
-    light = draw_gpd(n, setting.xi, 1.0, rng)
+    light = draw_gpd(n, setting.xi, 1.0, rng=rng)
     shape, interval = _shape_of(light), None
     outcomes = []
     for delta in setting.deltas:
-        heavy = draw_gpd(n, setting.xi + delta, 1.0, rng)
+        heavy = draw_gpd(n, setting.xi + delta, 1.0, rng=rng)
         if abs(_shape_of(heavy) - shape) <= setting.floor:
             outcomes.append("small")
             continue
@@ -233,7 +233,7 @@ def _interval_of(x: Floats, level: float, n_resamples: int, rng: np.random.Gener
 def _trial(setting: _Setting, rng: np.random.Generator) -> _Trial:
     plan = setting.plan
     samples = draw_pair(
-        setting.n_items, setting.delta, rng, generator=setting.generator, size=setting.size, xi=setting.xi
+        setting.n_items, setting.delta, rng=rng, generator=setting.generator, size=setting.size, xi=setting.xi
     )
     (a, var_a), (b, var_b) = (
         _side(name, x, plan, setting.n_resamples, rng) for name, x in zip("ab", samples, strict=True)

@@ -45,7 +45,7 @@ class TrapStudy(Result):
     simulated: bool = True
 
 
-def draw_trap(gate: str, rng: np.random.Generator) -> dict[str, Floats]:
+def draw_trap(gate: str, *, rng: np.random.Generator) -> dict[str, Floats]:
     """The conditions of one simulated study that walks into a trap.
 
     `G3` (section 6.1): four perturbations of 2,000 items that change nothing, with the pilot's heavy tail xi = 0.8,
@@ -54,11 +54,13 @@ def draw_trap(gate: str, rng: np.random.Generator) -> dict[str, Floats]:
     shape beyond the 0.995 quantile, uniform from the 0.90 to the 0.945 quantile and with a local shape of 0.25 between.
     """
     if gate == "G3":
-        return {f"noise {k}": draw_gpd(2_000, 0.8, 1.0, rng) for k in ("0", "0.05", "0.25", "0.5")}
+        return {f"noise {k}": draw_gpd(2_000, 0.8, 1.0, rng=rng) for k in ("0", "0.05", "0.25", "0.5")}
     if gate == "G4":
-        return {name: expit(-5 + draw_gpd(_ITEMS, 0.0, scale, rng)) for name, scale in (("wide", 1.6), ("narrow", 1.0))}
+        return {
+            name: expit(-5 + draw_gpd(_ITEMS, 0.0, scale, rng=rng)) for name, scale in (("wide", 1.6), ("narrow", 1.0))
+        }
     if gate == "G5":
-        return {"bent": _bent(_ITEMS, rng), "plain": draw_severities(_ITEMS, 0.0, rng)}
+        return {"bent": _bent(_ITEMS, rng), "plain": draw_severities(_ITEMS, 0.0, rng=rng)}
     raise InputError(f"There is no trap {gate!r}.", remedy=f"Use one of {', '.join(TRAPS)}.")
 
 
@@ -93,7 +95,7 @@ def _walk_into(trap: tuple[str, int], rng: np.random.Generator) -> str | None:
     gate, n_resamples = trap
     tolerances = (0.1, 0.2) if gate == "G5" else (math.inf, math.inf)
     plan = TailPlan(tolerance_mean=tolerances[0], tolerance_tvar=tolerances[1], n_resamples=n_resamples)
-    study = compare_conditions(draw_trap(gate, rng), plan, rng=rng, band=gate == "G5")
+    study = compare_conditions(draw_trap(gate, rng=rng), plan, rng=rng, band=gate == "G5")
     claims = [
         pair
         for pairs in study.over_band.values()
