@@ -35,18 +35,6 @@ def _tails(result: Any) -> Iterator[str]:
     yield f"of {result.matched} matched pairs {slopes}, {gaps}; tail ratio against b: {result.ratio_against_b:+.2f}."
 
 
-def _catastrophes(result: Any) -> Iterator[str]:
-    for row in result:
-        yield (
-            f"at {row.severity:g} and above {row.mcnemar} of {row.matched} pairs differ (McNemar, q <= 0.05); "
-            f"{row.fisher} by the paper's Fisher test."
-        )
-
-
-def _hierarchical(result: Any) -> Iterator[str]:
-    yield f"item and judge noise put the count between {result.low:g} and {result.high:g} (median {result.median:g})."
-
-
 def _leniency(result: Any) -> Iterator[str]:
     harsh = ", ".join(f"{n} {e.estimate:+.2f}" for n, e in zip(result["judges"], result["effects"], strict=True))
     yield f"effects on the same answers {harsh} (joint p {result['wald_p']:.2g})."
@@ -65,39 +53,15 @@ def _scaling(result: Any) -> Iterator[str]:
     yield f"given the error rate {result.partial_error_rate:+.2f} (p {result.partial_error_rate_p:.2g})."
 
 
-def _prediction(result: Any) -> Iterator[str]:
-    for row in result:
-        yield (
-            f"at {row.severity:g} and above: rank correlation {row.correlation.spearman:+.2f}, {row.within} of {row.n} "
-            f"within 1.5x, {row.under} under, {row.over} over; slope easy minus hard {row.mean_slope_gap:+.3f}."
-        )
-
-
 def _domains(result: Any) -> Iterator[str]:
     means = ", ".join(f"{d} {b:.2f}" for d, b in sorted(result.mean_b.items(), key=lambda x: x[1]))
     yield f"Friedman p {result.friedman_p:.2g}, Kendall's W {result.kendall_w:.2f}; mean b {means}."
-
-
-def _pairs(result: Any) -> Iterator[str]:
-    for row in result:
-        yield (
-            f"{row.second} minus {row.first} at m_min {row.m_min:g}: b {row.delta_b:+.3f} "
-            f"({row.interval.low:+.2f} to {row.interval.high:+.2f}), p {row.p:.2g}, q {row.q:.2g}."
-        )
 
 
 def _coarsening(result: Any) -> Iterator[str]:
     yield (
         ", ".join(f"{r.n_levels} levels: rank correlation with the full scale {r.spearman:+.2f}" for r in result) + "."
     )
-
-
-def _overcalls(result: Any) -> Iterator[str]:
-    yield f"with {result.overcall_rate:.1%} of 2.0s taken back the ranking keeps {result.mean_spearman:+.2f}."
-
-
-def _subsampling(result: Any) -> Iterator[str]:
-    yield f"on halves of the items b varies by {result.median:.1%} (median coefficient of variation)."
 
 
 def _m_min(result: Any) -> Iterator[str]:
@@ -122,8 +86,9 @@ def _information(result: Any) -> Iterator[str]:
     yield f"differences below {bound.minimum_detectable:.3f} cannot be resolved (3.96 SE); {span}."
 
 
-def _one_count(result: Any) -> Iterator[str]:
-    yield from _counts([result])
+def _each(template: str) -> Callable[[Any], Iterator[str]]:
+    """A sentence for the result, or for each row of it."""
+    return lambda result: (template.format(r=row) for row in (result if isinstance(result, list | tuple) else [result]))
 
 
 _LINES: dict[str, Callable[[Any], Iterator[str]]] = {
@@ -133,18 +98,29 @@ _LINES: dict[str, Callable[[Any], Iterator[str]]] = {
     "exceedance_sweep": _sweep,
     "fixed_m_min": _counts,
     "tail_summaries": _tails,
-    "catastrophes": _catastrophes,
-    "hierarchical_bootstrap": _hierarchical,
+    "catastrophes": _each(
+        "at {r.severity:g} and above {r.mcnemar} of {r.matched} pairs differ (McNemar, q <= 0.05); "
+        "{r.fisher} by the paper's Fisher test."
+    ),
+    "hierarchical_bootstrap": _each(
+        "item and judge noise put the count between {r.low:g} and {r.high:g} (median {r.median:g})."
+    ),
     "judge_leniency": _leniency,
-    "judge_reweighting": _one_count,
+    "judge_reweighting": lambda result: _counts([result]),
     "leave_one_judge_out": _without_judges,
     "scaling": _scaling,
-    "prediction": _prediction,
+    "prediction": _each(
+        "at {r.severity:g} and above: rank correlation {r.correlation.spearman:+.2f}, {r.within} of {r.n} "
+        "within 1.5x, {r.under} under, {r.over} over; slope easy minus hard {r.mean_slope_gap:+.3f}."
+    ),
     "domain_variation": _domains,
-    "pipeline_pairs": _pairs,
+    "pipeline_pairs": _each(
+        "{r.second} minus {r.first} at m_min {r.m_min:g}: b {r.delta_b:+.3f} "
+        "({r.interval.low:+.2f} to {r.interval.high:+.2f}), p {r.p:.2g}, q {r.q:.2g}."
+    ),
     "coarsening": _coarsening,
-    "overcalls": _overcalls,
-    "subsampling": _subsampling,
+    "overcalls": _each("with {r.overcall_rate:.1%} of 2.0s taken back the ranking keeps {r.mean_spearman:+.2f}."),
+    "subsampling": _each("on halves of the items b varies by {r.median:.1%} (median coefficient of variation)."),
     "m_min": _m_min,
     "mechanisms": _mechanisms,
     "information": _information,
