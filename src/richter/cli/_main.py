@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from richter import __version__
-from richter.cli._lazy import LazyGroup
+from richter.cli._group import LazyGroup
 from richter.cli._project import project_defaults
 from richter.errors import RichterError, without_passwords
 from richter.records import printable

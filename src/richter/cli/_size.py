@@ -2,7 +2,7 @@
 
 import click
 
-from richter.cli._lazy import LazyGroup
+from richter.cli._group import LazyGroup
 
 # one line a claim; each room's sizing lives in its own file
 TABLE = {
