@@ -12,7 +12,7 @@ from rich.table import Table
 from richter import audit
 from richter.calibration import EceResult, Score
 from richter.cli._engine import engine_options, open_mapper
-from richter.cli._output import console, json_option, write_json
+from richter.cli._output import cells, console, json_option, write_json
 from richter.cli._progress import money
 from richter.cli._reading import reading_options, split_sources
 from richter.errors import InputError
@@ -209,14 +209,8 @@ def phase(
     table = Table("condition", "labels", "errors", "shown", "ECE half-width", "floor*", box=None, pad_edge=False)
     for name, points in found.items():
         for k, p in enumerate(points):
-            table.add_row(
-                "" if k else printable(name, limit=30),
-                f"{p.n:,}",
-                f"{p.errors:.1f}",
-                f"{100 * p.shown:.0f}%",
-                f"{p.half_width:.3f}",
-                f"{p.floor:.3f}",
-            )
+            figures = cells("{r.n:,}|{r.errors:.1f}|{r.shown:.0%}|{r.half_width:.3f}|{r.floor:.3f}", p)
+            table.add_row("" if k else printable(name, limit=30), *figures)
     out.print(table)
     out.print("shown: parts of that many labels in which it is shown to be miscalibrated. * (e / n)^(1/3), a rate.")
     if svg_folder is not None:
@@ -273,15 +267,8 @@ def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
         table = Table("stage", "n", "accuracy", "confidence", "ECE", "interval", "L", box=None, pad_edge=False)
         for stage in condition.stages:
             smooth = "-" if stage.lipschitz is None else f"{stage.lipschitz:.2f}"
-            table.add_row(
-                stage.name,
-                f"{stage.result.n:,}",
-                f"{stage.result.accuracy:.3f}",
-                f"{stage.result.mean_confidence:.3f}",
-                f"{stage.result.debiased:.3f}",
-                _span(stage.result.interval),
-                smooth,
-            )
+            figures = cells("{r.n:,}|{r.accuracy:.3f}|{r.mean_confidence:.3f}|{r.debiased:.3f}", stage.result)
+            table.add_row(stage.name, *figures, _span(stage.result.interval), smooth)
         out.print(table)
 
 
@@ -308,19 +295,12 @@ def _table(out: Console, report: audit.CalibrationReport) -> None:
         for source, result in _results(condition):
             if result is None:
                 continue
-            table.add_row(
-                name,
-                source,
-                f"{result.n:,}",
-                f"{result.accuracy:.3f}",
-                f"{result.mean_confidence:.3f}",
-                f"{result.ece:.3f}",
-                f"{result.null:.3f}",
-                f"{result.debiased:.3f}",
-                f"{result.interval.low:.3f} to {result.interval.high:.3f}",
-                f"{result.brier:.3f}",
-                "-" if result.auroc is None else f"{result.auroc:.3f}",
+            figures = cells(
+                "{r.n:,}|{r.accuracy:.3f}|{r.mean_confidence:.3f}|{r.ece:.3f}|{r.null:.3f}|{r.debiased:.3f}|"
+                "{r.interval.low:.3f} to {r.interval.high:.3f}|{r.brier:.3f}",
+                result,
             )
+            table.add_row(name, source, *figures, "-" if result.auroc is None else f"{result.auroc:.3f}")
             name = ""
     if table.row_count:
         out.print(table)
@@ -398,16 +378,10 @@ def _groups(out: Console, condition: audit.GradesCondition | audit.DrawsConditio
         return
     table = Table("group", "n", "wrong", "pooled", "interval", "ECE", "pooled", "interval", box=None, pad_edge=False)
     for row in found.rows:
-        table.add_row(
-            printable(row.group, limit=30),
-            f"{row.n:,}",
-            f"{row.error_rate:.3f}",
-            f"{row.pooled_error_rate:.3f}",
-            _span(row.pooled_error_interval),
-            f"{row.ece:.3f}",
-            f"{row.pooled_ece:.3f}",
-            _span(row.pooled_ece_interval),
-        )
+        rates = cells("{r.n:,}|{r.error_rate:.3f}|{r.pooled_error_rate:.3f}", row)
+        eces = cells("{r.ece:.3f}|{r.pooled_ece:.3f}", row)
+        spans = _span(row.pooled_error_interval), _span(row.pooled_ece_interval)
+        table.add_row(printable(row.group, limit=30), *rates, spans[0], *eces, spans[1])
     out.print(table)
     out.print(
         f"pooled: drawn towards the others as far as noise explains (spread between groups {found.spread_error:.3f} of "

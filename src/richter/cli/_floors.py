@@ -11,7 +11,7 @@ from rich.table import Table
 from richter import floors as fl
 from richter.audit import FloorsReport
 from richter.cli._engine import engine_options, open_mapper
-from richter.cli._output import console, json_option, write_json
+from richter.cli._output import cells, console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
 from richter.records import printable
 from richter.tables import ReadOptions, read_tables
@@ -330,17 +330,9 @@ def presets(json_path: str | None) -> None:
     )
     table = Table("preset", "framework", "groups", "share", "delta", "error", "labels", "active*", "gap", box=None)
     for key, (preset, labels) in rows.items():
-        table.add_row(
-            key,
-            preset.title,
-            str(preset.groups),
-            f"{preset.min_share:g}",
-            f"{preset.delta:g}",
-            f"{preset.error_rate:g}",
-            f"{labels.total:,}",
-            f"{labels.active_rate.value:,}",
-            f"{labels.total / preset.available:.1f} x",
-        )
+        asked = cells("{r.title}|{r.groups}|{r.min_share:g}|{r.delta:g}|{r.error_rate:g}", preset)
+        found = cells("{r.total:,}|{r.active_rate.value:,}", labels)
+        table.add_row(key, *asked, *found, f"{labels.total / preset.available:.1f} x")
     out = console(json_path)
     out.print(table)
     out.print(f"Labels: {RATE}. gap: labels asked over labels the paper knows of. *: a rate that is not proved.")

@@ -33,6 +33,11 @@ def console(json_path: str | None = None) -> Console:
     return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=not terminal)
 
 
+def cells(template: str, row: Any) -> list[str]:
+    """The cells of a table's row: `{r.field:format}` of it, with | between them."""
+    return template.format(r=row).split("|")
+
+
 def progress_console() -> Console:
     """Progress goes to stderr."""
     return Console(stderr=True, markup=False, highlight=False, emoji=False)

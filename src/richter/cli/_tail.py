@@ -12,7 +12,7 @@ from richter.audit import TailReport, read_plan, study_column
 from richter.audit._plan_tail import tail_plan
 from richter.audit._score import answers_of, own_nll, score_nll, score_toxicity, write_scored
 from richter.cli._engine import engine_options, open_mapper
-from richter.cli._output import console, json_option, write_json
+from richter.cli._output import cells, console, json_option, write_json
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError, StorageError
 from richter.records import Claim, Verdict, printable
@@ -219,16 +219,12 @@ def _power_table(study: PowerStudy) -> Table:
     for gate in gates:
         table.add_column(gate, justify="right", no_wrap=True)
     for c in study.cells:
-        table.add_row(
-            f"{c.delta:g}",
-            f"{c.n_exc:,}",
-            f"{c.n_items:,}",
-            f"{c.pass_rate:.2f}",
-            f"{c.interval.low:.2f}–{c.interval.high:.2f}",
-            f"{c.criteria_rate:.2f}",
-            f"{c.undecided:.2f}",
-            *(f"{c.failed[g]:.2f}" for g in gates),
+        figures = cells(
+            "{r.delta:g}|{r.n_exc:,}|{r.n_items:,}|{r.pass_rate:.2f}|{r.interval.low:.2f}–{r.interval.high:.2f}|"
+            "{r.criteria_rate:.2f}|{r.undecided:.2f}",
+            c,
         )
+        table.add_row(*figures, *(f"{c.failed[g]:.2f}" for g in gates))
     return table
 
 
