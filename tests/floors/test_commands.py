@@ -371,7 +371,7 @@ def test_what_is_generalised_to_is_said_and_one_draw_is_refused(
     row = json.loads(run(capsys, "compare", path, "--about", "these-items", "--json", "-")[1])
     assert row["claims"] == []
     assert "one draw" in row["refused"][0]["reason"]
-    assert "such items only" in run(capsys, "compare", path, "--about", "these-items", "--on", "ece")[2]
+    assert "items have one draw" in run(capsys, "compare", path, "--about", "these-items", "--on", "ece")[2]
     frame = pl.read_csv(path)
     pl.concat([frame.with_columns(draw=pl.lit(k)) for k in (0, 1)]).write_csv(tmp_path / "twice.csv")
     twice = ("compare", str(tmp_path / "twice.csv"), "old", "new", "--about", "these-items")
