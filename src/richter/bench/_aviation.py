@@ -11,7 +11,6 @@ from richter.bench._text import leaks, normalise_name, ordered, pick
 from richter.bench._world import DISPUTED, City, World
 
 SOURCE = "airportsdata (MIT)"
-GENERIC = ("international airport", "regional airport", "airport", "international", "airfield", "airstrip", "air base")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
