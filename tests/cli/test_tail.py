@@ -95,7 +95,7 @@ def test_locked_plan_is_confirmatory_until_an_option_departs(
         ("item,condition,x\n1,a,0.5\n", "has no column 'nll'"),
         ("item,condition,nll\n1,a,high\n", "is not a number in 1 row"),
         ("item,condition,nll\n1,a,inf\n2,a,1\n", "is infinite in 1 rows"),
-        ("item,condition,nll\n1,a,1\n1,a,2\n", "differ, as item '1' under 'a'"),
+        ("item,condition,nll\n1,a,1\n1,a,2\n", "item '1' occurs more than once under"),
         ("item,condition,nll\n", "no rows"),
     ],
 )
