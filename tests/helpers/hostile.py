@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from richter.ascent._explain import _read_patterns, _read_phrase
-from richter.ascent._generate import Dropped, read_questions, read_rephrasings
+from richter.ascent._generate import read_check, read_questions, read_rephrasings
 from richter.ascent._tasks import read_tasks
 from richter.bench import GRADERS, grade_answer, is_refusal, matches_reference, normalise
 from richter.errors import CallFailed
@@ -141,11 +141,12 @@ def read_everywhere(text: str, judge: RuleJudge) -> None:
     """Give a reply to everything that reads replies."""
     with contextlib.suppress(CallFailed):
         read_reply(text)
-    dropped, question = Dropped(), Question(wordings=("q?",), answer="a", wrong=("b",))
+    question = Question(wordings=("q?",), answer="a", wrong=("b",))
     read_groups(text, 3)
     _right(text, 3)
-    read_questions(text, Paragraph(text="a b"), limit=3, dropped=dropped)
-    read_rephrasings(text, question, limit=3, dropped=dropped)
+    read_questions(text, Paragraph(text="a b"), limit=3)
+    read_check(text, question)
+    read_rephrasings(text, question, limit=3, dropped=Counter())
     read_tasks(text)
     _read_phrase(text)
     _read_patterns(text, [], Counter())

@@ -69,7 +69,8 @@ def test_a_base_that_can_no_longer_be_written_goes_on_later(tmp_path: Path):
     pytest.importorskip("wordllama")
     notes = tmp_path / "notes"
     notes.mkdir()
-    (notes / "a.txt").write_text("\n\n".join(f"Fact number {n} stands here." for n in range(40)))
+    text = (" ".join(f"word{n}of{k}" for k in range(80)) for n in range(160))  # none like another
+    (notes / "a.txt").write_text("\n\n".join(text))
     command = [sys.executable, "-c", FULL, str(notes), str(tmp_path / "kb")]
     path = os.environ | {"PYTHONPATH": str(Path(richter.__file__).parents[1])}
     found = subprocess.run(command, capture_output=True, text=True, check=False, env=path)

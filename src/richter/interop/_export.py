@@ -106,8 +106,8 @@ def export_table(frame: pl.DataFrame, path: str | Path) -> None:
     try:
         writers[path.suffix.lower()](partial)
         partial.replace(path)
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, pl.exceptions.ComputeError) as error:  # polars says in its own words that a disk is full
+        reason = getattr(error, "strerror", None) or str(error)
         raise StorageError(f"{path} cannot be written: {reason}.", remedy="Choose another path.") from error
     finally:
         if path.parent.is_dir():

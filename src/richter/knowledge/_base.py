@@ -1,6 +1,7 @@
 """A knowledge base on disk: Parquet for texts, a memory-mapped matrix for vectors, written shard by shard."""
 
 import dataclasses
+import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -151,6 +152,13 @@ def add_documents(
     return info
 
 
+def _write(frame: pl.DataFrame, path: Path) -> None:
+    """A shard's table. Through memory: where the disk is full polars raises an error of its own, and we an OSError."""
+    packed = io.BytesIO()
+    frame.rechunk().write_parquet(packed)
+    path.write_bytes(packed.getvalue())
+
+
 def _continue(folder: Path, wanted: BaseInfo) -> BaseInfo:
     found = _load(folder)
     for what in ("name", "embedding", "sources"):
@@ -230,13 +238,9 @@ def _write_shard(
     count = count[count > 0]
     paragraphs = pl.concat([block.paragraphs for block in shard]).filter(new)
     number = np.repeat(np.arange(info.documents, info.documents + len(count), dtype=np.int32), count)
-    paragraphs.drop("key").with_columns(document=number).rechunk().write_parquet(
-        _file(folder, "paragraphs", info.shards)
-    )
+    _write(paragraphs.drop("key").with_columns(document=number), _file(folder, "paragraphs", info.shards))
     documents = pl.concat([b.documents.filter(c > 0) for b, c in zip(shard, counts, strict=True)])
-    documents.with_columns(paragraphs=count.astype(np.int32)).rechunk().write_parquet(
-        _file(folder, "documents", info.shards)
-    )
+    _write(documents.with_columns(paragraphs=count.astype(np.int32)), _file(folder, "documents", info.shards))
     _append(folder / "paragraphs.f16", [b.vectors[n] for b, n in zip(shard, fresh, strict=True) if n.any()], info)
     _append(folder / "abstracts.f16", [b.abstracts[c > 0] for b, c in zip(shard, counts, strict=True) if c.any()], info)
     return dataclasses.replace(
