@@ -10,7 +10,8 @@ __all__ = ["FIELDS", "known_fields", "leaf_name", "plain_name"]
 FIELDS: dict[str, tuple[str, ...]] = {
     "item": ("item", "item_id", "id", "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
              "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id",
-             "frage_id", "aufgabe", "nr", "identifiant", "identificador", "identificativo", "elemento", "numero"),
+             "seg_id", "segment_id", "frage_id", "aufgabe", "nr", "identifiant", "identificador", "identificativo",
+             "elemento", "numero"),
     "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
                   "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
                   "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema"),
