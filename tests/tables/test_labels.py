@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
 from helpers.small_run import small_run
 from richter.audit import shared_sample
 from richter.claims import difference_evidence
+from richter.errors import InputError
 from richter.records import Rating
 from richter.store import open_ledger
 from richter.tables import outcomes, read_tables
@@ -84,3 +86,10 @@ def test_a_column_of_peoples_grades_corrects_the_comparison(rng: np.random.Gener
     assert "human labels" in evidence.notes[-1]
     alone = difference_evidence(outcomes(read_tables(frame.drop("human")), "accuracy"), "old", "new")
     assert alone.estimate > 0.1 > evidence.estimate  # the judge's kindness, and what people say
+
+
+def test_peoples_grades_on_another_scale_are_refused_and_not_taken_as_wrong() -> None:
+    frame = pl.DataFrame({"item": ["q1", "q2"] * 2, "condition": ["a", "a", "b", "b"], "correct": [1, 0, 1, 1],
+                          "human": [5, 1, None, 0]})  # fmt: skip
+    with pytest.raises(InputError, match="human has 1 values that are neither 0 nor 1, as 5"):
+        read_tables(frame)
