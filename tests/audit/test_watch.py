@@ -73,6 +73,21 @@ def test_better_is_told_and_no_fault(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "got better" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("before", "after", "more", "code"), [(4, 2, (), 3), (2, 4, (), 0), (2, 4, ("lower",), 3)])
+def test_ratings_are_a_mean_score_with_its_own_way_and_no_error_rate(
+    before: int, after: int, more: tuple[str, ...], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    for day in range(60):
+        score = np.clip((before if day < 40 else after) + rng.integers(-1, 2, 100), 1, 5)
+        table = pl.DataFrame({"item": ITEMS, "condition": "bot", "rating": score})
+        table.write_csv(tmp_path / f"{np.datetime64('2026-01-01') + day}.csv")
+    assert run("watch", tmp_path, "--scale", "1:5", *(("--better", *more) if more else ())) == code
+    text = capsys.readouterr().out
+    assert f"bot has got {'worse' if code else 'better'} by mean score: " in text
+    assert "error" not in text
+
+
 def test_gaps_changed_items_and_small_days_are_said(tmp_path: Path) -> None:
     folder = series(tmp_path / "days", [0.1] * 30)
     for day in ("2026-01-05", "2026-01-06"):
@@ -128,7 +143,7 @@ def _judged(change: str, seed: int = 5) -> list[Day]:
         rate = np.clip(severity + (severity > 0) * (graver + noise[0]), 0, 4)
         again = np.clip(canaries + (canaries > 0) * (graver + noise[1]), 0, 4)
         values = pl.DataFrame({"item": ITEMS, "error_rate": (severity > 0).astype(float), "mean_severity": rate})
-        more = {"confidence": None, "refusal_rate": None, "money": None, "tokens": None}
+        more = {"confidence": None, "mean_score": None, "refusal_rate": None, "money": None, "tokens": None}
         values = values.with_columns(pl.lit(v, dtype=pl.Float64).alias(n) for n, v in more.items())
         at = str(np.datetime64("2026-01-01") + k)
         judge = dict(zip(ITEMS, again.tolist(), strict=True))

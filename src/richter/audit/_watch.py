@@ -18,7 +18,7 @@ from richter.claims import METRICS
 from richter.errors import InputError
 from richter.floors import change_evidence, change_point, half_life, mean_sequence, sequential_scores
 from richter.interop import log_files
-from richter.records import Claim, Family, Hypothesis, Interval, Result, Verdict, plain, printable
+from richter.records import Better, Claim, Family, Hypothesis, Interval, Result, Verdict, plain, printable
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
 from richter.tables import ReadOptions, Tables, read_tables, record_look
 
@@ -30,9 +30,9 @@ FEWEST = 8  # days before which nothing can be told
 _TOLD = 10  # of a series, the newest entries whose looks are logged
 _DATE = re.compile(r"(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?([0-2]\d|3[01])(?:[T_-]?(\d\d)[-_.:]?(\d\d))?")
 _FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
-_NAMES = {"error_rate": "error rate", "mean_severity": "mean severity", "ece": "calibration error",
-          "refusal_rate": "share of refusals", "money": "dollars an answer", "tokens": "tokens an answer",
-          "judge": "judges' severity of fixed answers"}  # fmt: skip
+_NAMES = {"error_rate": "error rate", "mean_score": "mean score", "mean_severity": "mean severity",
+          "ece": "calibration error", "refusal_rate": "share of refusals", "money": "dollars an answer",
+          "tokens": "tokens an answer", "judge": "judges' severity of fixed answers"}  # fmt: skip
 _BOUNDS = {"error_rate": (0.0, 1.0), "mean_severity": (0.0, 4.0), "ece": (0.0, 1.0), "refusal_rate": (0.0, 1.0)}
 _JUDGED = ("error_rate", "mean_severity")
 
@@ -41,8 +41,8 @@ _JUDGED = ("error_rate", "mean_severity")
 class Day:
     """One entry of a series: when, from where, each item's values, and what it was made with.
 
-    `values` has one row an item: `item` and the metrics that there are. `judge` are the severities of fixed answers
-    that were rated anew (see `audit --canaries`), by item.
+    `values` has one row an item: `item` and the metrics that there are; `better` says which way is better of a
+    `mean_score`. `judge` are the severities of fixed answers that were rated anew (see `audit --canaries`), by item.
     """
 
     at: str
@@ -50,6 +50,7 @@ class Day:
     values: pl.DataFrame
     judged: bool
     made: Mapping[str, str]
+    better: Better = "higher"
     judge: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
@@ -141,6 +142,7 @@ def read_series(
                 values=_values(own),
                 judged=tables.counting == "judge",
                 made=_made(place, own, condition),
+                better="lower" if "lower" in own.scores["better"] else "higher",
                 judge=_judge(place, options),
             )
         )
@@ -183,9 +185,10 @@ def _date(place: Place, notes: list[str]) -> str:
 def _values(tables: Tables) -> pl.DataFrame:
     """One row an item: means over its draws."""
     rows = tables.rows.filter(pl.col("error").fill_null("") == "")
-    score = pl.col("correct") if rows["correct"].null_count() < len(rows) else pl.col("score")
+    graded = rows["correct"].null_count() < len(rows)
     found = rows.group_by("item").agg(
-        (1 - score).mean().alias("error_rate"),
+        (1 - pl.col("correct")).mean().alias("error_rate"),
+        pl.when(not graded).then(pl.col("score")).mean().alias("mean_score"),  # where nothing is just right or wrong
         pl.col("severity").mean().alias("mean_severity"),
         pl.col("confidence").mean(),
         pl.col("refused").cast(pl.Float64).mean().alias("refusal_rate"),
@@ -248,7 +251,8 @@ def watch_series(
     limit = len(table) / alpha if table else 1 / alpha
     series = []
     for metric, (at, values) in table.items():
-        series.append(_series(metric, [days[k].at for k in at], values, limit=limit, rng=rng))
+        rising = metric == "mean_score" and days[0].better == "higher"
+        series.append(_series(metric, [days[k].at for k in at], values, rising=rising, limit=limit, rng=rng))
     claims = tuple(_claim(s, condition, len(table), level) for s in series)
     alarmed = [s for s in series if s.alarm is not None]
     judge = next((s for s in alarmed if s.metric == "judge"), None)
@@ -308,7 +312,7 @@ def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[
         "mean_severity": [float(np.mean(r)) if r else np.nan for r in rated],
         "error_rate": [float(np.mean(np.array(r) > 0)) if r else np.nan for r in rated],
     }
-    for metric in ("error_rate", "mean_severity", "ece", "refusal_rate", "money", "tokens"):
+    for metric in ("error_rate", "mean_score", "mean_severity", "ece", "refusal_rate", "money", "tokens"):
         if metric == "tokens" and "money" in found:
             continue  # one cost is enough
         at, values = [], []
@@ -339,7 +343,10 @@ def _ece(rows: pl.DataFrame) -> float | None:
     return float(np.abs(np.bincount(place, weights=gap, minlength=10)).sum() / len(known))
 
 
-def _series(metric: str, at: Sequence[str], values: Floats, *, limit: float, rng: np.random.Generator) -> MetricSeries:
+def _series(
+    metric: str, at: Sequence[str], values: Floats, *, rising: bool, limit: float, rng: np.random.Generator
+) -> MetricSeries:
+    """The metric's series; `rising`: more of it is better."""
     evidence = change_evidence(sequential_scores(values, rng=rng))
     low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
     if metric in _BOUNDS and _BOUNDS[metric][0] <= values.min() and values.max() <= _BOUNDS[metric][1]:
@@ -352,7 +359,7 @@ def _series(metric: str, at: Sequence[str], values: Floats, *, limit: float, rng
         more = {
             "alarm": at[rung[0]], "changed": at[min(there.day + 1, len(at) - 1)],
             "changed_between": (at[min(there.low + 1, len(at) - 1)], at[min(there.high + 1, len(at) - 1)]),
-            "before": there.before, "after": there.after, "worse": there.after > there.before,
+            "before": there.before, "after": there.after, "worse": (there.after > there.before) is not rising,
         }  # fmt: skip
     return MetricSeries(
         metric=metric, days=tuple(at), values=tuple(values), low=tuple(low), high=tuple(high),
