@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,19 @@ from richter.ascent._graph import Trails
 from richter.ascent._population import PopulationRate, population_rate
 from richter.ascent._propose import plan_step, random_order
 from richter.ascent._settings import SearchSettings
+from richter.records import Result
 
 __all__ = ["SimulatedSearch", "simulate_search"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SimulatedSearch:
+class SimulatedSearch(Result):
     """What a search of a simulated testee found: its batches, edges and errors, and its estimate of the base's rate."""
+
+    unwritten: ClassVar = ("batches", "edges", "errors")
+    flat: ClassVar = ("population",)
+    derived: ClassVar = ("simulated", "paragraphs", "rate")
+    simulated: ClassVar = True
 
     batches: tuple[tuple[int, ...], ...]
     edges: tuple[tuple[int, int], ...]
@@ -30,9 +36,10 @@ class SimulatedSearch:
         """The mean error of what was asked about."""
         return float(np.mean(list(self.errors.values())))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"simulated": True, "paragraphs": len(self.errors), "rate": self.rate} | self.population.to_dict()
+    @property
+    def paragraphs(self) -> int:
+        """How many paragraphs were asked about."""
+        return len(self.errors)
 
 
 def simulate_search(

@@ -3,7 +3,7 @@
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from richter.ascent._questions import KeyCheck, read_key_check
 from richter.ascent._settings import SearchSettings
 from richter.ascent._tasks import Task, read_archive
 from richter.errors import InputError
-from richter.records import Condition
+from richter.records import Condition, Result
 from richter.store import Ledger, RunLike, Spent, open_ledger
 
 __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_failing", "search_patterns", "summarise"]
@@ -55,7 +55,7 @@ class CostRow:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSummary:
+class SearchSummary(Result):
     """What a search found.
 
     `answers` counts questions answered rightly or wrongly as first worded, `errors_found` the wrong ones among them:
@@ -67,6 +67,10 @@ class SearchSummary:
     the whole base and `by_category` of its categories, from the uniform share; the steps' errors say nothing of the
     base, being chosen for their errors.
     """
+
+    unwritten: ClassVar = ("spent", "asked")
+    derived: ClassVar = ("totals", "cost_per_error", "curves")
+    named: ClassVar = {"totals": "spent", "unfinished": "unfinished_paragraphs", "dropped": "dropped_questions"}
 
     strategy: str
     settings: SearchSettings
@@ -96,55 +100,24 @@ class SearchSummary:
     tasks: tuple[Task, ...]  # that a model proposed
     dropped: Mapping[str, int]  # questions that were not asked, by reason
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; `money` is None where no call has a known price."""
+    @property
+    def totals(self) -> dict[str, float | None]:
+        """Calls, tokens and money spent; `money` is None where no call has a known price."""
         spent = self.spent
         money = None if spent.answers and spent.unpriced == spent.answers else spent.money_usd
-        return {
-            "strategy": self.strategy,
-            "model": self.model,
-            "base": dict(self.base),
-            "settings": self.settings.to_dict(),
-            "budget": self.budget,
-            "spent": {"calls": spent.calls, "tokens": spent.tokens, "money": money},
-            "costs": [dataclasses.asdict(row) for row in self.costs],
-            "cost_per_error": self._per_error(money),
-            "steps": [dataclasses.asdict(step) for step in self.steps],
-            "curves": {
-                "step": [step.step for step in self.steps],
-                "answers": [answers for answers, _ in self.asked],
-                "errors_found": [wrong for _, wrong in self.asked],
-                "error": [step.error for step in self.steps],
-                "cumulative_error": [step.cumulative_error for step in self.steps],
-            },
-            "answers": self.answers,
-            "errors_found": self.errors_found,
-            "reworded": self.reworded,
-            "confirmed": self.confirmed,
-            "preferred": self.preferred,
-            "refused": self.refused,
-            "truncated": self.truncated,
-            "empty": self.empty,
-            "failed": self.failed,
-            "unfinished_paragraphs": self.unfinished,
-            "tasks": [task.to_dict() for task in self.tasks],
-            "dropped_questions": dict(self.dropped),
-            "sources_found": self.sources_found,
-            "distinct_categories": self.distinct_categories,
-            "effective_categories": self.effective_categories,
-            "keys": self.keys.to_dict() if self.keys else None,
-            "population": self.population.to_dict(),
-            "by_category": {name: rate.to_dict() for name, rate in self.by_category.items()},
-        }
+        return {"calls": spent.calls, "tokens": spent.tokens, "money": money}
 
-    def _per_error(self, money: float | None) -> dict[str, float | None]:
+    @property
+    def cost_per_error(self) -> dict[str, float | None]:
         """Calls, tokens and money for each different question answered wrongly; None: no such, or no known price."""
         found = self.errors_found
-        return {
-            "calls": self.spent.calls / found if found else None,
-            "tokens": self.spent.tokens / found if found else None,
-            "money": money / found if found and money is not None else None,
-        }
+        return {k: v / found if found and v is not None else None for k, v in self.totals.items()}
+
+    @property
+    def curves(self) -> dict[str, list[float]]:
+        """What was found after each step, as columns."""
+        steps = {k: [getattr(step, k) for step in self.steps] for k in ("step", "error", "cumulative_error")}
+        return steps | {"answers": [n for n, _ in self.asked], "errors_found": [wrong for _, wrong in self.asked]}
 
 
 def read_search(run: RunLike) -> SearchSummary:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from richter.ascent._map import ErrorMap, map_vectors
 from richter.ascent._summary import BASE_NOTE, search_note, search_outcomes
 from richter.errors import InputError
 from richter.knowledge import KnowledgeBase
-from richter.records import Result
+from richter.records import Result, plain
 from richter.store import RunLike, open_ledger
 
 __all__ = ["ErrorCluster", "ErrorSurvey", "MappedError", "base_of", "survey_errors"]
@@ -47,20 +47,23 @@ class ErrorCluster(Result):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorSurvey:
+class ErrorSurvey(Result):
     """The map and the clusters of a search's failing paragraphs (those whose error exceeds xi)."""
+
+    unwritten: ClassVar = ("placed", "clustering", "points", "clusters")
+    flat: ClassVar = ("said",)
+    derived: ClassVar = ("said",)
 
     placed: ErrorMap
     clustering: Clustering
     points: tuple[MappedError, ...]
     clusters: tuple[ErrorCluster, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        placed = self.placed.to_dict() | {"points": [dataclasses.asdict(point) for point in self.points]}
-        clustering = self.clustering.to_dict()
-        del clustering["labels"]
-        return {"map": placed, "clusters": clustering | {"found": [cluster.to_dict() for cluster in self.clusters]}}
+    @property
+    def said(self) -> dict[str, Any]:
+        """The map with its points, and the clustering with its clusters."""
+        clustering = {k: v for k, v in plain(self.clustering).items() if k != "labels"}
+        return {"map": plain(self.placed) | {"points": self.points}, "clusters": clustering | {"found": self.clusters}}
 
 
 def check_base(note: dict[str, Any], base: KnowledgeBase, run: RunLike) -> None:

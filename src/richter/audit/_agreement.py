@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from richter import judge
 from richter.audit._judging import NOTE
 from richter.audit._measure_run import RunRecords
 from richter.errors import InputError
-from richter.records import Condition, Result
+from richter.records import Condition, Result, plain
 from richter.tables import RatingsFile
 
 __all__ = ["AgreementReport", "LoneRater", "measure_agreement"]
@@ -28,8 +28,12 @@ class LoneRater(Result):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementReport:
+class AgreementReport(Result):
     """Agreement by kind of rating, judges and rules against a reference, and what people's labels correct them to."""
+
+    unwritten: ClassVar = ("kinds", "groups", "by", "references", "corrected", "stratified")
+    flat: ClassVar = ("said",)
+    derived: ClassVar = ("said",)
 
     file: str
     kinds: Mapping[Kind, judge.Agreement | LoneRater]
@@ -39,13 +43,14 @@ class AgreementReport:
     corrected: Mapping[Kind, tuple[judge.Correction, ...]]
     stratified: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values under the names that others rely on."""
-        row: dict[str, Any] = {"file": self.file, "kinds": {k: found.to_dict() for k, found in self.kinds.items()}}
-        for kind, groups in self.groups.items():
-            row["kinds"][kind][f"by_{self.by}"] = {name: found.to_dict() for name, found in groups.items()}
-        row |= {f"{kind}s": report.to_dict() for kind, report in self.references.items()}
-        return row | {f"corrected_{kind}s": [c.to_dict() for c in rows] for kind, rows in self.corrected.items()}
+    @property
+    def said(self) -> dict[str, Any]:
+        """What is written under the names that others rely on."""
+        kinds = {
+            k: plain(v) | ({f"by_{self.by}": self.groups[k]} if k in self.groups else {}) for k, v in self.kinds.items()
+        }
+        held = {f"{kind}s": report for kind, report in self.references.items()}
+        return {"kinds": kinds} | held | {f"corrected_{kind}s": rows for kind, rows in self.corrected.items()}
 
 
 def measure_agreement(

@@ -165,6 +165,8 @@ def _stated_row(stated: cal.Verbalised) -> dict[str, Any]:
 class CalibrationReport(Shown):
     """All conditions of a table; `kind` is `grades` or `draws`. "Is miscalibrated" is one family over all of them."""
 
+    keyed: ClassVar = {"conditions": "name"}
+
     kind: str
     conditions: tuple[GradesCondition | DrawsCondition, ...]
 
@@ -172,10 +174,6 @@ class CalibrationReport(Shown):
     def claims(self) -> tuple[Claim, ...]:
         """ "Is miscalibrated" of every condition."""
         return tuple(c.claim for c in self.conditions if c.claim is not None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; conditions by name."""
-        return {"kind": self.kind, "conditions": {c.name: plain(c) for c in self.conditions}}
 
     def _shown(self) -> Picture:
         return calibration_picture(self)

@@ -13,7 +13,7 @@ from richter.audit._pictures import Picture, floors_picture
 from richter.claims import as_sample
 from richter.errors import InputError, TooFewErrors
 from richter.floors import accuracy_floor, self_evaluation
-from richter.records import Claim, Result, Shown, plain
+from richter.records import Claim, Result, Shown
 from richter.tables import Tables, outcomes
 from richter.tail import TailPlan
 
@@ -31,22 +31,21 @@ class Measured(Result):
     self_evaluation: floors.SelfEvaluation | None
     temperature: floors.Temperature | None
 
+    @property
+    def name(self) -> str:
+        """The condition."""
+        return self.summary.name
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FloorsReport(Shown):
     """All conditions of a grades file, and the noise of their ranking by subject where there are subjects."""
 
+    keyed: ClassVar = {"conditions": "name"}
+
     conditions: tuple[Measured, ...]
     subjects: floors.SubjectNoise | None
     notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "conditions": {m.summary.name: plain(m) for m in self.conditions},
-            "subjects": plain(self.subjects),
-            "notes": list(self.notes),
-        }
 
     def _shown(self) -> Picture:
         return floors_picture(self)

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from richter import __version__
 from richter.audit._agreement import agree_on_run, judges_section
@@ -29,7 +29,7 @@ from richter.audit._sequential import STOP_NOTE
 from richter.audit._tail import SCORES, study_tail, tail_column, tail_section
 from richter.errors import InputError
 from richter.interop import Source
-from richter.records import plain
+from richter.records import Result, plain
 from richter.stats import Mapper, in_threads
 from richter.tables import ReadOptions, Tables
 
@@ -40,15 +40,14 @@ SECTIONS = ("severity", "tail", "calibration", "floors", "search", "judges")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class RunResults:
+class RunResults(Result):
     """The results document of a run, already plain values (`results.schema.json` describes it), and its tables."""
+
+    unwritten: ClassVar = ("tables",)
+    flat: ClassVar = ("document",)
 
     document: Mapping[str, Any]
     tables: Tables
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document."""
-        return dict(self.document)
 
 
 def results_schema() -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from richter.errors import InputError
 from richter.floors import StopRule, decide_claim
-from richter.records import Claim, Verdict, plain
+from richter.records import Claim, Result, Verdict
 
 __all__ = ["Outcome", "SequentialAudit", "ask_until"]
 
@@ -42,8 +42,12 @@ Ask = Callable[[Sequence[str], Sequence[str]], Sequence[Outcome]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class SequentialAudit:
+class SequentialAudit(Result):
     """How a claim was decided and what that took: items asked, of how many, and what could not be used."""
+
+    unwritten: ClassVar = ("rule", "claim", "items")
+    flat: ClassVar = ("decided",)
+    derived: ClassVar = ("decided", "asked", "saved")
 
     rule: StopRule
     claim: Claim
@@ -62,21 +66,11 @@ class SequentialAudit:
         """Items that did not have to be asked."""
         return self.available - self.asked
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        row: dict[str, Any] = plain(self.claim)
-        kept = {name: row[name] for name in ("verdict", "sentence", "estimate", "interval", "n", "notes")}
-        return (
-            {"claim": self.rule.text}
-            | kept
-            | {
-                "asked": self.asked,
-                "available": self.available,
-                "saved": self.saved,
-                "unusable": self.unusable,
-                "batches": self.batches,
-            }
-        )
+    @property
+    def decided(self) -> dict[str, Any]:
+        """What was asked for, and what is kept of the claim."""
+        kept = ("verdict", "sentence", "estimate", "interval", "n", "notes")
+        return {"claim": self.rule.text} | {name: getattr(self.claim, name) for name in kept}
 
 
 def ask_until(

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import gc
 from collections.abc import Iterator
-from typing import Any
+from typing import ClassVar
 
 from richter.bench._aviation import aviation
 from richter.bench._cities import cities
@@ -20,7 +20,7 @@ from richter.bench._regions import regions
 from richter.bench._text import ordered
 from richter.bench._world import World
 from richter.errors import InputError
-from richter.records import Item
+from richter.records import Item, Result
 
 __all__ = ["DOMAINS", "FactsBench", "build_facts"]
 
@@ -38,17 +38,22 @@ TIERS = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class FactsBench:
+class FactsBench(Result):
     """The items, the gazetteer that grades wrong answers to them, and what reproduces both."""
+
+    unwritten: ClassVar = ("items", "gazetteer")
+    derived: ClassVar = ("size",)
+    named: ClassVar = {"size": "items"}
 
     items: tuple[Item, ...]
     gazetteer: Gazetteer
     seed: int
     versions: dict[str, str]
 
-    def to_dict(self) -> dict[str, Any]:
-        """What reproduces the benchmark, and its size."""
-        return {"items": len(self.items), "seed": self.seed, "versions": self.versions}
+    @property
+    def size(self) -> int:
+        """How many items there are."""
+        return len(self.items)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ import dataclasses
 import gzip
 import json
 import zlib
-from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -78,14 +77,6 @@ class Gazetteer:
             lon=self.city_lons[row] / 10,
             people=self.city_people[row],
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """What is in it, in numbers."""
-        kinds: dict[str, int] = defaultdict(int)
-        for rows in self.others.values():
-            for row in rows:
-                kinds[row["kind"]] += 1
-        return {"city_names": len(self.city_names), **dict(sorted(kinds.items())), "versions": self.versions}
 
 
 def pack(gazetteer: Gazetteer) -> bytes:

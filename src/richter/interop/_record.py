@@ -5,9 +5,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from richter.interop._safe import Unreadable
+from richter.records import Result
 
 DOMAIN_KEYS = ("domain", "subject", "category", "topic", "subtask")
 _WORDS = {
@@ -71,12 +72,14 @@ class LogOptions:
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
-class Reading:
+class Reading(Result):
     """A file while it is read: what it is, and what in it was not read, by reason.
 
     `scorer` is the one that the log itself puts first, `totals` what the tool itself counted as the mean of a scorer,
     `expected` the answers it should hold, `interrupted` why it holds fewer.
     """
+
+    unwritten: ClassVar = ("options", "scorer", "expected")
 
     path: Path
     format: str
@@ -92,17 +95,6 @@ class Reading:
         """Keep what the tool itself says is the mean of a scorer, if it does."""
         if total is not None:
             self.totals[flat_text(scorer)] = total
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "path": str(self.path),
-            "format": self.format,
-            "interrupted": self.interrupted,
-            "totals": dict(self.totals),
-            "unread": dict(self.unread),
-            "notes": list(self.notes),
-        }
 
 
 def number(value: object) -> float | None:

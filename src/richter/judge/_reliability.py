@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -31,14 +31,12 @@ T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Undefined:
+class Undefined(Result):
     """A measure that these data do not have, and why. Never a 0."""
 
-    why: str
+    named: ClassVar = {"why": "undefined"}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"undefined": self.why}
+    why: str
 
 
 def _try(measure: Callable[P, T], *data: P.args, **options: P.kwargs) -> T | Undefined:

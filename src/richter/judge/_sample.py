@@ -2,12 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from richter.errors import InputError
-from richter.records import Answer
+from richter.records import Answer, Result
 
 __all__ = ["SAMPLE_NOTE", "Sample", "band", "draw_sample", "extend_sample"]
 
@@ -22,11 +22,15 @@ _JOINED = {4: (0, 1, 2, 3, 3), 3: (0, 1, 1, 2, 2), 2: (0, 1, 1, 1, 1), 1: (0, 0,
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class Sample(Result):
     """The answers to be rated, and every answer's stratum, from which inclusion probabilities follow.
 
     `batches` are the numbers that were drawn at a time: a later batch comes after an earlier one for every rater.
     """
+
+    unwritten: ClassVar = ("strata",)
+    derived: ClassVar = ("rows",)
+    named: ClassVar = {"rows": "strata"}
 
     chosen: tuple[Key, ...]
     strata: Mapping[Key, str]
@@ -41,14 +45,10 @@ class Sample:
             order += [len(order) + int(i) for i in rng.permutation(size)]
         return order
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "seed": self.seed,
-            "chosen": [list(key) for key in self.chosen],
-            "strata": [[*key, stratum] for key, stratum in self.strata.items()],
-            "batches": list(self.batches),
-        }
+    @property
+    def rows(self) -> list[tuple[str, str, int, str]]:
+        """Every answer with its stratum."""
+        return [(*key, stratum) for key, stratum in self.strata.items()]
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "Sample":

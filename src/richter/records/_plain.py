@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import math
+import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -12,15 +13,18 @@ __all__ = ["Result", "plain"]
 class Result:
     """A result that can be written: a frozen dataclass with `to_dict()`, made from its fields by `plain`.
 
-    `derived` names properties that are written beside the fields, `unwritten` fields that are not, and `flat` fields
-    whose own rows are written in the place of theirs. A document says its `schema`. Where `always` is
-    given, other fields are written only where they are set, so that a new optional field leaves old hashes valid.
+    `derived` names properties that are written beside the fields, `unwritten` fields that are not, `flat` fields whose
+    own rows are written in the place of theirs, `keyed` fields whose parts are written as an object by an attribute of
+    theirs, and `named` what is written under another name. A document says its `schema`. Where `always` is given,
+    other fields are written only where they are set, so that a new optional field leaves old hashes valid.
     """
 
     __slots__ = ()
     derived: ClassVar[tuple[str, ...]] = ()
     unwritten: ClassVar[tuple[str, ...]] = ()
     flat: ClassVar[tuple[str, ...]] = ()
+    keyed: ClassVar[Mapping[str, str]] = {}
+    named: ClassVar[Mapping[str, str]] = {}
     schema: ClassVar[str] = ""
     always: ClassVar[tuple[str, ...] | None] = None
 
@@ -42,9 +46,6 @@ def plain(value: Any) -> Any:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
         return value.value if isinstance(value, enum.Enum) else value
-    own = getattr(type(value), "to_dict", Result.to_dict)
-    if own is not Result.to_dict:
-        return plain(own(value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _fields(value)
     if isinstance(value, Mapping):
@@ -53,6 +54,8 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in value]
     if hasattr(value, "tolist"):  # numpy's scalars and arrays
         return plain(value.tolist())
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     raise TypeError(f"{type(value).__name__} has no JSON form")
@@ -65,8 +68,12 @@ def _fields(value: Any) -> dict[str, Any]:
         return {name: plain(getattr(value, name)) for name in names}
     row = {"schema": value.schema} if value.schema else {}
     for name in (*names, *value.derived):
-        if name not in value.unwritten:
-            row |= (plain(getattr(value, name)) or {}) if name in value.flat else {name: plain(getattr(value, name))}
+        if name in value.unwritten:
+            continue
+        part = getattr(value, name)
+        if name in value.keyed:
+            part = {getattr(one, value.keyed[name]): one for one in part}
+        row |= (plain(part) or {}) if name in value.flat else {value.named.get(name, name): plain(part)}
     if value.always is None:
         return row
     return {k: v for k, v in row.items() if k in value.always or not (_empty(v) or v == unset.get(k))}
