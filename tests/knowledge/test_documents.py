@@ -1,13 +1,15 @@
 """A folder of documents: what is taken from each kind, how it is cut, and what is said of the rest."""
 
 import io
+import re
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
 
 from richter.errors import InputError
-from richter.knowledge import open_base, read_documents, write_base
+from richter.knowledge import _blocks, open_base, read_documents, write_base
 from richter.knowledge._blocks import Block
 from richter.knowledge._chunks import NearCopies, chunks
 
@@ -223,3 +225,46 @@ def test_near_copies_are_found_at_the_similarity_they_have_by_hand():
         others += near.is_copy(" ".join(half))
         copies += near.is_copy(" ".join(one))
     assert (copies, others) == (40, 0)
+
+
+BOMBS = {
+    "words.docx": lambda: _packed("<w:p><w:r><w:t>" + "some words " * 3_000_000 + "</w:t></w:r></w:p>"),
+    "paragraphs.docx": lambda: _packed("<w:p/>" * 5_000_000),
+    "lists.md": lambda: b"".join(b" " * i + b"- a\n" for i in range(4_000)),
+    "deep.html": lambda: b"<div>" * 2_000_000 + b"Some words at the bottom of it.",
+    "stream.pdf": lambda: _pdf_of(b"(The keeper walks the stair) Tj T* " * 1_500_000),
+}
+
+
+def _packed(body: str) -> bytes:
+    """A DOCX with another body."""
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(_docx())) as own, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for part in own.namelist():
+            text = f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
+            made.writestr(part, text if part == "word/document.xml" else own.read(part))
+    return out.getvalue()
+
+
+def _pdf_of(shown: bytes) -> bytes:
+    """A PDF of one page whose packed text is this."""
+    whole = _pdf(["x"])
+    packed = zlib.compress(b"BT /F1 9 Tf 14 TL 40 800 Td " + shown + b" ET", 9)
+    stream = b"<< /Length %d /Filter /FlateDecode >>\nstream\n" % len(packed) + packed + b"\nendstream"
+    return re.sub(rb"<< /Length \d+ >>\nstream\n.*?\nendstream", lambda _: stream, whole, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_document_made_to_exhaust_a_machine_is_left_out_with_the_reason(tmp_path, monkeypatch, name):
+    """With limits that leave an honest document room; by default they are larger (256 MB and 4 s)."""
+    for package in ("selectolax", "docx", "pypdfium2"):
+        pytest.importorskip(package)
+    monkeypatch.setattr(_blocks, "DOCUMENT_S", 0.7)
+    monkeypatch.setattr(_blocks, "BYTE_S", 0.0)
+    monkeypatch.setattr(_blocks, "ROOM", 120 << 20)
+    (tmp_path / name).write_bytes(BOMBS[name]())
+    (tmp_path / "honest.md").write_text(MARKDOWN)
+    skipped = {d.title: d.skipped for d in read_documents(tmp_path)}
+    assert skipped.pop("Lamps") == ""
+    assert skipped[name] in (_blocks.OVER, "no DOCX that can be read")  # lxml does not say that it was memory

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from richter.errors import InputError
-from richter.knowledge import _markup, read_documents
+from richter.knowledge import _blocks, _markup, read_documents
+from richter.knowledge._limited import end_children, read_limited
 
 WIKI = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">
 <page><title>Mill Hill</title><ns>0</ns><revision><text>{{Infobox|x=1}}
@@ -64,20 +65,18 @@ SENTENCE = "An honest article of one sentence that is long enough to be kept, as
 
 
 @pytest.mark.parametrize(
-    ("limit", "tight", "markup"),
+    ("limits", "markup"),
     [
-        ("ARTICLE_S, CHARACTER_S = 2.0, 4e-6", "ARTICLE_S, CHARACTER_S = 0.2, 0.0", "&lt;b&gt;" * 6_000),
-        ("ROOM = 1 << 28", "ROOM = 3 << 23", "*#:;" * 5_000),
+        ({"ARTICLE_S": 0.2, "CHARACTER_S": 0.0}, "&lt;b&gt;" * 6_000),
+        ({"ROOM": 3 << 23}, "*#:;" * 5_000),
     ],
 )
-def test_an_article_over_its_limits_is_counted_and_the_next_is_read(tmp_path, monkeypatch, limit, tight, markup):
-    """The child's file with limits that even this markup breaks; what the parser can take has no end."""
+def test_an_article_over_its_limits_is_counted_and_the_next_is_read(tmp_path, monkeypatch, limits, markup):
+    """Limits that even this markup breaks, and an honest article keeps; what the parser can take has no end."""
     pytest.importorskip("mwparserfromhell")
-    own = Path(_markup.__file__).read_text()
-    assert limit in own
-    (tmp_path / "child.py").write_text(own.replace(limit, tight))
-    monkeypatch.setattr(_markup, "__file__", str(tmp_path / "child.py"))
-    monkeypatch.setattr(_markup, "_child", None)
+    end_children()
+    for name, value in limits.items():
+        monkeypatch.setattr(_markup, name, value)
     monkeypatch.setattr("richter.knowledge._ingest._ARTICLES", {"read": 0, "given up": 0})
     pages = [PAGE.format("bad", markup), PAGE.format("good", SENTENCE)]
     (tmp_path / "dump.xml").write_text(f"<mediawiki>{''.join(pages)}</mediawiki>")
@@ -89,14 +88,17 @@ def test_an_article_over_its_limits_is_counted_and_the_next_is_read(tmp_path, mo
         list(read_documents(tmp_path / "many.xml"))
 
 
-def test_the_reader_of_markup_takes_no_code_from_the_folder_it_is_in(tmp_path, monkeypatch):
+def test_no_reader_takes_code_from_the_folder_it_is_in(tmp_path, monkeypatch):
     parser = Path(pytest.importorskip("mwparserfromhell").__file__).parents[1]
-    monkeypatch.setattr(_markup, "_child", None)
-    for name in ("json", "mwparserfromhell", "resource", "sitecustomize", "usercustomize"):
+    end_children()
+    for name in ("json", "mwparserfromhell", "markdown_it", "resource", "sitecustomize", "usercustomize"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').write('{name}')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert _markup.read_markup(SENTENCE, str(parser)) == ([(SENTENCE, 0)], [])
+    limits = {"folder": str(parser), "seconds": 5.0, "room": 1 << 28}
+    assert read_limited(_markup.__file__, "wiki", SENTENCE.encode(), **limits) == [[[SENTENCE, 0]], []]
+    page = read_limited(_blocks.__file__, ".md", SENTENCE.encode(), **limits)
+    assert page == {"title": "", "blocks": [[SENTENCE, 0, ""]], "left_out": {}}
     assert not (tmp_path / "ran").exists()
 
 

@@ -76,9 +76,12 @@ def name_conditions(
     systems: Sequence[str] = ("",),
     decoding: Decoding | None = None,
     style: str | None = "chat",
+    shots: Sequence[int | None] = (None,),
     items: Sequence[Item] = (),
 ) -> list[Condition]:
     """Every model at every temperature with every system prompt, each with a name that says what is particular to it.
+
+    Of a cloze also with every number of `shots`, the solved examples before the sentence (None: all that an item has).
 
     The name depends on the condition alone (not on its companions), so that resuming with one more condition finds
     the old ones; only models that share their last name are told apart by their whole names. With `style` None
@@ -87,6 +90,10 @@ def name_conditions(
     style = style or usual_style(items)
     decoding = decoding or Decoding()
     specs = [llm.resolve(model) for model in dict.fromkeys(models)]
+    if style != "cloze" and any(given is not None for given in shots):
+        raise InputError(
+            "Only a cloze has solved examples before it.", remedy="Add --style cloze, or leave --shots out."
+        )
     for spec in specs:
         if style == "chat" and spec.model in llm.WEIGHTS and not llm.WEIGHTS[spec.model].chat:
             raise InputError(
@@ -97,24 +104,26 @@ def name_conditions(
     conditions = []
     for spec, tail in zip(specs, tails, strict=True):
         base = tail if tails.count(tail) == 1 else spec.name
-        for temperature in dict.fromkeys(temperatures):
-            for system in dict.fromkeys(systems):
-                parts = [base]
-                if temperature > 0:
-                    parts.append(f"t={temperature:g}")
-                if system:
-                    parts.append(f"system={hashlib.sha256(system.encode()).hexdigest()[:6]}")
-                if style != "chat":
-                    parts.append(style)
-                conditions.append(
-                    Condition(
-                        name=" ".join(parts),
-                        model=spec.name,
-                        decoding=dataclasses.replace(decoding, temperature=temperature),
-                        system=system,
-                        style=_STYLES[style],
-                    )
+        for temperature, system, given in itertools.product(*map(dict.fromkeys, (temperatures, systems, shots))):
+            parts = [base]
+            if temperature > 0:
+                parts.append(f"t={temperature:g}")
+            if system:
+                parts.append(f"system={hashlib.sha256(system.encode()).hexdigest()[:6]}")
+            if style != "chat":
+                parts.append(style)
+            if given is not None:
+                parts.append(f"shots={given}")
+            conditions.append(
+                Condition(
+                    name=" ".join(parts),
+                    model=spec.name,
+                    decoding=dataclasses.replace(decoding, temperature=temperature),
+                    system=system,
+                    style=_STYLES[style],
+                    shots=given,
                 )
+            )
     return conditions
 
 

@@ -124,14 +124,14 @@ def stages_for(settings: AuditSettings, *, only: Collection[str] | None = None) 
 def draw_conditions(conditions: Sequence[Condition], items: Sequence[Item]) -> tuple[Condition, ...]:
     """What repeated draws are drawn from: the audited conditions, at temperature 1 where they are greedy.
 
-    A local model chooses among the options of a cloze where items have them: its free answers rarely agree, and say
-    little of how sure it is.
+    A local model that answers freely chooses among the options of a cloze where items have them: its free answers
+    rarely agree, and say little of how sure it is.
     """
     cloze = any(item.stem and item.options for item in items)
     found: dict[str, Condition] = {}
     for condition in conditions:
         warm = condition.decoding.temperature or 1.0
-        if cloze and resolve(condition.model).backend == "local":
+        if cloze and condition.style != "cloze" and resolve(condition.model).backend == "local":
             decoding = dataclasses.replace(condition.decoding, max_tokens=CLOZE_TOKENS)
             (chosen,) = name_conditions([condition.model], temperatures=[warm], decoding=decoding, style="cloze")
         elif condition.decoding.temperature:

@@ -24,6 +24,7 @@ EXAMPLES = """
 Examples:
   richter bench build facts --items 1000 -o facts.jsonl
   richter ask run1 --bench facts.jsonl --model smollm2 --limit 50 --max-tokens 32
+  richter ask run1 --bench facts.jsonl --model smollm2 --style cloze --shots 0 --shots 2
   richter ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --dry-run
   richter ask run1 --bench facts.jsonl --model openai/gpt-4o-mini --budget 5usd
   richter ask run1 --bench facts.jsonl --model http://localhost:8000/v1#my-model --temperature 0 --temperature 1
@@ -42,6 +43,12 @@ The same command again resumes: only what is missing is asked.
     type=click.Choice(["chat", "choice", "cloze"]),
     help="chat: the question alone; choice: with its options, shuffled; cloze: complete a sentence by an option. "
     "Default: choice where items have options and no sentence, else chat.",
+)
+@click.option(
+    "--shots",
+    multiple=True,
+    type=click.IntRange(0),
+    help="cloze: solved examples before the sentence. Default: all of the item's; several make several conditions.",
 )
 @click.option("--max-tokens", type=click.IntRange(1), default=500, show_default=True)
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
@@ -67,6 +74,7 @@ def ask(
     temperatures: tuple[float, ...],
     systems: tuple[str, ...],
     style: str | None,
+    shots: tuple[int, ...],
     max_tokens: int,
     top_p: float | None,
     seed: int | None,
@@ -89,6 +97,7 @@ def ask(
         systems=[read_system(text) for text in systems] or [""],
         decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=logprobs),
         style=style,
+        shots=shots or (None,),
         items=items,
     )
     budget = parse_budget(budget_text)

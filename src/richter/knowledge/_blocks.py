@@ -1,7 +1,8 @@
 """A document's headings and texts, in order: Markdown, HTML, PDF, DOCX, reStructuredText and plain text.
 
 Each parser is a maintained package of the extra `docs`, imported where a file of its kind is read (Markdown's comes
-with Richter). What is no running text (code, tables, navigation, includes) is left out and counted.
+with Richter). What is no running text (code, tables, navigation, includes) is left out and counted. `_limited` runs
+this file in a child process, alone: it imports no other.
 """
 
 import dataclasses
@@ -17,6 +18,10 @@ LARGEST_BYTES = 50 * 2**20  # of one document; JSONL, Parquet and dumps are stre
 UNPACKED = 200 * 2**20  # bytes of a DOCX: a zip can pack a thousand times as much
 DEEPEST = 100  # elements around a text
 MOST_PAGES = 5000
+MOST_CHARACTERS = 20_000_000  # of text in one document: some fifty books
+DOCUMENT_S, BYTE_S = 4.0, 4e-7  # of CPU that a document may take, and more for its size
+ROOM = 1 << 28  # bytes of memory that its reading may take, besides the document
+OVER = "takes more time or memory than a document of its size does"
 _INCLUDE = re.compile(
     r"\s*(?:\{[!%{].*[!%}]\}|\.\. (?:include|literalinclude|toctree)::.*|-+8<-+.*|:::.*|!INCLUDE\b.*|@import\b.*"
     r"|\[!?(?:include|INCLUDE)\b.*|import .+ from ['\"].+['\"];?|<!--.*-->)\s*",
@@ -42,6 +47,7 @@ class Page:
     title: str = ""
     blocks: list[Block] = dataclasses.field(default_factory=list)
     left_out: Counter[str] = dataclasses.field(default_factory=Counter)
+    characters: int = 0
 
     def add(self, text: str, level: int = 0, *, linked: int = 0, place: str = "") -> None:
         """Add a block unless it is no text; `linked` are the characters of it that stand in links."""
@@ -55,6 +61,9 @@ class Page:
         elif not _WORD.search(plain):
             self.left_out["without words"] += 1
         else:
+            self.characters += len(plain)
+            if self.characters > MOST_CHARACTERS:
+                raise Unreadable(f"more than {MOST_CHARACTERS // 1_000_000} million characters of text")
             self.blocks.append(Block(plain, level, place))
 
 
@@ -72,6 +81,20 @@ def parse_file(suffix: str, data: bytes) -> Page:
     if not any(block.level == 0 for block in page.blocks):
         raise Unreadable("scanned or without text" if suffix == ".pdf" else "no running text in it")
     return page
+
+
+def in_child(kind: str, data: bytes) -> dict[str, Any]:
+    """What was read as JSON can carry it, or why nothing was: `unreadable`."""
+    try:
+        page = parse_file(kind, data)
+    except Unreadable as error:
+        return {"unreadable": str(error)}
+    except MemoryError:
+        return {"unreadable": OVER}
+    except Exception as error:  # somebody else's parser on somebody else's file
+        return {"unreadable": f"not to be read ({type(error).__name__})"}
+    blocks = [(block.text, block.level, block.place) for block in page.blocks]
+    return {"title": page.title, "blocks": blocks, "left_out": page.left_out}
 
 
 def _package(name: str) -> Any:
@@ -257,7 +280,7 @@ def _docx(data: bytes) -> Page:
             if sum(part.file_size for part in parts.infolist()) > UNPACKED:
                 raise Unreadable(f"larger than {UNPACKED >> 20} MB when unpacked")
         document = docx.Document(io.BytesIO(data))
-    except Unreadable:
+    except (Unreadable, MemoryError):
         raise
     except Exception as error:  # python-docx passes on whatever the archive or the XML raises
         raise Unreadable("no DOCX that can be read") from error
@@ -289,6 +312,8 @@ def _rst(data: bytes) -> Page:
     text = re.sub(r":[\w:+-]+:`([^`<]+?)(?:\s*<[^>]*>)?`", r"\1", _decoded(data))  # roles of Sphinx
     try:
         tree = core.publish_doctree(text, settings_overrides=settings)
+    except MemoryError:
+        raise
     except Exception as error:  # a directive of somebody else's can fail in any way
         raise Unreadable("no reStructuredText that can be read") from error
     page = Page()

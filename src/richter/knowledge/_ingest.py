@@ -5,9 +5,11 @@ import dataclasses
 import itertools
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import nsmallest
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
@@ -15,9 +17,10 @@ from typing import Any, Generic, Self, TypeVar
 import polars as pl
 
 from richter.errors import InputError, MissingPart
-from richter.knowledge._blocks import LARGEST_BYTES, PARSERS, Block, Unreadable, parse_file
+from richter.knowledge import _blocks, _markup
+from richter.knowledge._blocks import LARGEST_BYTES, PARSERS, Block
 from richter.knowledge._chunks import chunks
-from richter.knowledge._markup import read_markup
+from richter.knowledge._limited import read_limited
 from richter.records import Document, Paragraph, Question, printable
 
 __all__ = ["Documents", "read_documents"]
@@ -276,14 +279,13 @@ def _read_piece(piece: Piece) -> Document:
     if piece.kind in STREAMED:
         return dataclasses.replace(STREAMED[piece.kind](piece.body), kind=piece.kind)
     stem = Path(piece.name).stem.replace("_", " ")
-    try:
-        page = parse_file(piece.kind, piece.body)
-    except Unreadable as error:
-        return Document(title=piece.name, abstract="", paragraphs=(), kind=piece.kind, skipped=str(error))
-    first = page.blocks[0]
-    title = page.title or (first.text if first.level == 1 else "") or stem
+    page = _parsed(piece.kind, piece.body)
+    if "unreadable" in page:
+        return Document(title=piece.name, abstract="", paragraphs=(), kind=piece.kind, skipped=page["unreadable"])
+    blocks = [Block(*block) for block in page["blocks"]]
+    title = page["title"] or (blocks[0].text if blocks[0].level == 1 else "") or stem
     folder = Path(piece.name).parent.as_posix()
-    found = chunks(page.blocks)
+    found = chunks(blocks)
     return Document(
         title=title,
         abstract=found[0][2][:ABSTRACT_CHARACTERS] if found else title,
@@ -299,9 +301,30 @@ def _read_piece(piece: Piece) -> Document:
             for path, at, text in found
         ),
         kind=piece.kind,
-        left_out=page.left_out,
+        left_out=Counter(page["left_out"]),
         skipped="" if found else "too short",
     )
+
+
+def _parsed(kind: str, data: bytes) -> Mapping[str, Any]:
+    """A document's title, blocks and what was left out, read by a child with limits; or why it is `unreadable`."""
+    if len(data) > LARGEST_BYTES:
+        return {"unreadable": f"larger than {LARGEST_BYTES >> 20} MB"}
+    found = read_limited(
+        _blocks.__file__,
+        kind,
+        data,
+        folder=_folder("markdown_it"),
+        seconds=_blocks.DOCUMENT_S + _blocks.BYTE_S * len(data),
+        room=_blocks.ROOM + 4 * len(data),
+    )
+    return found or {"unreadable": _blocks.OVER}
+
+
+def _folder(package: str) -> str:
+    """Where a package lies that is installed."""
+    spec = find_spec(package)
+    return "" if spec is None or spec.origin is None else str(Path(spec.origin).parents[1])
 
 
 def _last(piece: tuple[str, str]) -> int:
@@ -370,7 +393,16 @@ def _article(page: tuple[str, str]) -> Document:
     What cannot be read within its limits has one empty paragraph, which is dropped and counted like any.
     """
     title, text = page
-    read = read_markup(text, str(Path(_part("mwparserfromhell").__file__).parents[1]))
+    read = None
+    if len(text) <= _markup.LONGEST:
+        read = read_limited(
+            _markup.__file__,
+            "wiki",
+            text.encode("utf-8", "surrogatepass"),
+            folder=_folder("mwparserfromhell"),
+            seconds=_markup.ARTICLE_S + _markup.CHARACTER_S * len(text),
+            room=_markup.ROOM,
+        )
     _ARTICLES["read" if read else "given up"] += 1
     if read is None:
         if _ARTICLES["given up"] > 1 + _ARTICLES["read"] / 100:

@@ -1,14 +1,5 @@
-"""MediaWiki markup as plain paragraphs, read by a child process: the parser's time and memory have no bound of its own.
+"""MediaWiki markup as plain paragraphs. `_limited` runs this file in a child process, alone: it imports no other."""
 
-The child is this file, run alone and isolated, so it imports nothing of Richter. It takes one article a line and gives
-one line back. An article over its limits ends the child, and the next one gets another.
-"""
-
-import atexit
-import json
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,75 +9,12 @@ ARTICLE_S, CHARACTER_S = 2.0, 4e-6  # of CPU that an article may take, and more 
 ROOM = 1 << 28  # bytes of memory that the child may take
 DROPPED = ("ref", "table", "gallery", "math")
 
-_guard = threading.Lock()
-_child: "subprocess.Popen[str] | None" = None
 
-
-def read_markup(text: str, parser: str) -> tuple[list[tuple[str, int]], list[str]] | None:
-    """(headings with their level and texts with level 0, titles of the article's links); None if over the limits.
-
-    `parser` is the folder that mwparserfromhell lies in.
-    """
-    global _child
-    if len(text) > LONGEST:
-        return None
-    with _guard:
-        if _child is None:
-            _child = subprocess.Popen(  # noqa: S603  (no shell, our own file; -I: nothing from the folder we are in)
-                [sys.executable, "-I", __file__, parser],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                encoding="ascii",
-            )
-            atexit.register(_end, _child)
-        to, back = _child.stdin, _child.stdout
-        try:
-            if to is None or back is None:
-                return None
-            to.write(json.dumps(text) + "\n")
-            to.flush()
-            blocks, names = json.loads(back.readline())
-        except (OSError, ValueError):  # it has ended
-            _end(_child)
-            _child = None
-            return None
-        return [(line, level) for line, level in blocks], names
-
-
-def _end(child: "subprocess.Popen[str]") -> None:
-    atexit.unregister(_end)  # of the one child there is
-    child.kill()
-    child.wait()
-    for stream in (child.stdin, child.stdout):
-        try:
-            if stream is not None:
-                stream.close()
-        except OSError:  # what was still to be written
-            continue
-
-
-# ---- the child -------------------------------------------------------------------------------------------------------
-
-
-def _serve(folder: str) -> None:
-    sys.path.append(folder)
+def in_child(kind: str, data: bytes) -> tuple[list[tuple[str, int]], list[str]]:
+    """(headings with their level and texts with level 0, titles of the article's links)."""
     import mwparserfromhell
 
-    try:
-        import resource
-        import signal
-
-        resource.setrlimit(resource.RLIMIT_DATA, (ROOM, ROOM))
-        limit = signal.setitimer
-    except (ImportError, ValueError, AttributeError):
-        limit = None  # a system without such limits
-    for line in sys.stdin:
-        text = json.loads(line)
-        if limit is not None:  # which ends this process, wherever it is
-            limit(signal.ITIMER_PROF, ARTICLE_S + CHARACTER_S * len(text))
-        sys.stdout.write(json.dumps(_article(text, mwparserfromhell.parse)) + "\n")
-        sys.stdout.flush()
+    return _article(data.decode("utf-8", "surrogatepass"), mwparserfromhell.parse)
 
 
 def _article(text: str, parse: Any) -> tuple[list[tuple[str, int]], list[str]]:
@@ -128,7 +56,3 @@ def _drop(section: Any, tag: Any) -> None:
         section.remove(tag)
     except ValueError:
         return
-
-
-if __name__ == "__main__":
-    _serve(sys.argv[1])

@@ -15,9 +15,10 @@ def messages_for(item: Item, condition: Condition) -> tuple[list[Message], Decod
     """The messages and decoding of one question.
 
     `chat` sends the prompt (after the system prompt). `choice` lists the item's options under letters, in the order
-    that the item has them; an item without options is asked as in `chat`. `cloze` sends two solved sentences of the
-    same relation and the item's stem as raw text, and holds the answer to the item's options by their text: small
-    models choose far better so than between letters or listed options.
+    that the item has them; an item without options is asked as in `chat`. `cloze` sends the system
+    prompt as a first line, the item's solved sentences of the same relation (the first `shots` of them) and its stem as
+    raw text, and holds the answer to the item's options by their text: small models choose far better so than between
+    letters or listed options.
     """
     if condition.style != "cloze":
         system = [{"role": "system", "content": condition.system}] if condition.system else []
@@ -27,7 +28,8 @@ def messages_for(item: Item, condition: Condition) -> tuple[list[Message], Decod
             f"Item {item.id!r} has no cloze stem or no options, which --style cloze needs.",
             remedy="Use --style chat, or a benchmark with `stem` and `options`.",
         )
-    text = "\n".join([*item.shots, item.stem])
+    first = [condition.system] if condition.system else []
+    text = "\n".join([*first, *item.shots[: condition.shots], item.stem])
     decoding = dataclasses.replace(condition.decoding, choices=tuple(f" {option}" for option in item.options))
     return [{"role": "text", "content": text}], decoding
 

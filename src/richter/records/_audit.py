@@ -72,6 +72,7 @@ class Condition(Result):
     decoding: Decoding = dataclasses.field(default_factory=Decoding)
     system: str = ""
     style: Literal["chat", "choice", "cloze"] = "chat"
+    shots: int | None = None  # how many of an item's solved examples stand before a cloze; None: all
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "Condition":
