@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -159,6 +160,12 @@ def deep(data: bytes, rng: random.Random) -> bytes:
     return data[:at] + nest + b"," + data[at:]
 
 
+def words(data: bytes, rng: random.Random) -> bytes:
+    """A few bytes of it, again and again: nesting and lists without an end."""
+    at = rng.randrange(len(data) + 1)
+    return data[:at] + data[at : at + rng.choice((1, 3, 12, 40))] * rng.choice((1_000, 30_000)) + data[at:]
+
+
 def same_names(data: bytes, rng: random.Random) -> bytes:
     return re.sub(rb'("(?:id|doc_id|item|sample_id|testIdx)": ?)("[^"]*"|\d+)', rb'\1"same"', data)
 
@@ -180,7 +187,7 @@ def other_keys(data: bytes, rng: random.Random) -> bytes:
 
 MUTATIONS: tuple[Mutation, ...] = (
     *(truncate, flip, cut_out, twice, as_utf16, bad_bytes),
-    *(numbers, deep, same_names, other_types, other_keys),
+    *(numbers, deep, words, same_names, other_types, other_keys),
 )
 
 
@@ -194,6 +201,12 @@ def mutate(path: Path, rng: random.Random) -> bytes:
         k = rng.randrange(len(members))
         members[k] = (members[k][0], rng.choice(MUTATIONS)(members[k][1], rng))
         return write_zip(path.with_suffix(".tmp"), members, method=rng.choice((0, 8, 93))).read_bytes()
+    if path.suffix in (".docx", ".xlsx") and rng.random() < 0.7:
+        with zipfile.ZipFile(path) as archive:
+            members = [(name, archive.read(name)) for name in archive.namelist() if name.endswith((".xml", ".rels"))]
+        k = rng.randrange(len(members))
+        members[k] = (members[k][0], rng.choice(MUTATIONS)(members[k][1], rng))
+        return write_zip(path.with_suffix(".tmp"), members, method=rng.choice((0, 8))).read_bytes()
     for _ in range(rng.choice((1, 1, 2))):
         data = rng.choice(MUTATIONS)(data, rng) if data else data
     return data

@@ -1,7 +1,10 @@
 """Every kind of file that a command reads, and its reader; for files that are broken on purpose."""
 
 import bz2
+import gzip
+import importlib.util
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +38,84 @@ Fraxinus that grows in Europe and Asia.{{cite}}
 Its wood is hard and is used for tools &amp; bats all over the world.</text></revision></page></mediawiki>"""
 
 
+MARKDOWN = """---
+title: Ash
+---
+# The ash
+
+The [ash](ash.md) is a *tree* of the genus Fraxinus that grows in Europe and Asia, on damp ground and by rivers.
+
+- One of its kinds has `black` buds.
+- Another has flowers.
+
+| part | use |
+|---|---|
+| wood | tools |
+"""
+HTML = """<html><head><title>Ash</title></head><body><nav><a href="/">Home</a></nav><main><h1 class="x">The ash</h1>
+<p>The <b>ash</b> is a tree of the genus Fraxinus that grows in Europe &amp; Asia, on damp ground and by rivers.</p>
+<table><tr><td>wood</td></tr></table><ul><li>One of its kinds has black buds.</li></ul></main></body></html>"""
+RST = """The ash
+=======
+
+The *ash* is a `tree`_ of the genus Fraxinus that grows in Europe and Asia, on damp ground and by rivers |where|.
+
+.. |where| replace:: everywhere
+.. _tree: tree.html
+.. note:: One of its kinds has black buds.
+.. include:: other.rst
+
+====  =====
+part  use
+====  =====
+wood  tools
+====  =====
+"""
+PDF = b"""%PDF-1.4
+1 0 obj
+<< /Type /Catalog /Pages 2 0 R >>
+endobj
+2 0 obj
+<< /Type /Pages /Kids [4 0 R] /Count 1 >>
+endobj
+3 0 obj
+<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>
+endobj
+4 0 obj
+<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 842] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>
+endobj
+5 0 obj
+<< /Length 119 >>
+stream
+BT /F1 9 Tf 14 TL 40 800 Td (The ash is a tree that grows) Tj T* (in Europe and Asia, on damp ground, by rivers.) Tj ET
+endstream
+endobj
+trailer << /Size 6 /Root 1 0 R >>
+%%EOF
+"""
+
+
+def write_documents(folder: Path) -> None:
+    """One small document of every kind whose reader is installed."""
+    folder.mkdir()
+    (folder / "ash.md").write_text(MARKDOWN)
+    (folder / "ash.txt").write_text(MARKDOWN)
+    if importlib.util.find_spec("selectolax"):
+        (folder / "ash.html").write_text(HTML)
+    if importlib.util.find_spec("docutils"):
+        (folder / "ash.rst").write_text(RST)
+    if importlib.util.find_spec("pypdfium2"):
+        (folder / "ash.pdf").write_bytes(PDF)
+    if importlib.util.find_spec("docx"):
+        from docx import Document
+
+        made = Document()
+        made.add_heading("The ash", 1)
+        made.add_paragraph("The ash is a tree of the genus Fraxinus that grows in Europe and Asia, on damp ground.")
+        made.add_table(1, 1).cell(0, 0).text = "wood"
+        made.save(str(folder / "ash.docx"))
+
+
 def read_log(path: Path) -> None:
     logs = read_logs([path])
     json.dumps(logs_summary(logs))
@@ -65,6 +146,12 @@ def all_seeds(folder: Path) -> list[tuple[Path, Reader]]:
     grades.write_ndjson(tables / "grades.jsonl")
     grades.write_parquet(tables / "grades.parquet")
     grades.write_json(tables / "grades.json")
+    for name in ("grades.csv", "grades.jsonl"):
+        (tables / f"{name}.gz").write_bytes(gzip.compress((tables / name).read_bytes()))
+    (tables / "grades.csv.bz2").write_bytes(bz2.compress((tables / "grades.csv").read_bytes()))
+    if importlib.util.find_spec("fastexcel"):
+        for book in sorted((Path(__file__).parents[1] / "corpus" / "unusual").glob("*.xlsx")):
+            shutil.copy(book, tables)
     severities = grades.select("item", "condition", pl.col("correct").alias("severity"))
     severities.write_csv(tables / "scores.csv")
     asked = [
@@ -90,6 +177,7 @@ def all_seeds(folder: Path) -> list[tuple[Path, Reader]]:
     pl.DataFrame([{k: row[k] for k in ("text", "title")} for row in rows]).write_parquet(texts / "texts.parquet")
     (texts / "wiki.xml").write_bytes(WIKI)
     (texts / "wiki.xml.bz2").write_bytes(bz2.compress(WIKI))
+    write_documents(folder / "documents")
     (others / "plan.toml").write_text(PLAN)
     (others / "prices.toml").write_text('["openai/x"]\ninput_usd = 1.5\noutput_usd = 3\n')
     logs = folder / "logs"
@@ -98,6 +186,7 @@ def all_seeds(folder: Path) -> list[tuple[Path, Reader]]:
     found += [(path, read_table) for path in sorted(tables.iterdir())] * 2
     found += [(path, read_items) for path in sorted(items.iterdir())] * 3
     found += [(path, lambda p: list(read_documents(p))) for path in sorted(texts.iterdir())]
+    found += [(path, lambda p: list(read_documents(p))) for path in sorted((folder / "documents").iterdir())] * 3
     found += [(others / "plan.toml", read_plan), (others / "prices.toml", read_prices)]
     return found
 

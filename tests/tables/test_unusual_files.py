@@ -157,10 +157,9 @@ def test_workbooks_one_sheet_or_one_a_condition(tmp_path: Path) -> None:
     assert outcomes(read_tables(one), "accuracy").value.tolist() == [1, 0]
     sheets: dict[str, list[list[str | int]]] = {"new": [["id", "score"], [1, 1]], "old": [["id", "score"], [1, 0]]}
     assert read_tables(workbook(tmp_path / "two.xlsx", sheets)).conditions == ("new", "old")
-    locked = tmp_path / "locked.xlsx"
-    locked.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600)
-    with pytest.raises(InputError, match="password"):
-        read_tables(locked)
+    with pytest.raises(InputError, match=r"protected by a password.* remove the password and save it") as said:
+        read_tables(Path(__file__).with_name("locked.xlsx"))  # encrypted by msoffcrypto-tool 6.0.0, password "secret"
+    assert "\n" not in str(said.value)
 
 
 def test_folders_are_read_by_name(tmp_path: Path) -> None:

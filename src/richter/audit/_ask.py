@@ -104,7 +104,8 @@ def name_conditions(
     conditions = []
     for spec, tail in zip(specs, tails, strict=True):
         base = tail if tails.count(tail) == 1 else spec.name
-        for temperature, system, given in itertools.product(*map(dict.fromkeys, (temperatures, systems, shots))):
+        each = itertools.product(dict.fromkeys(temperatures), dict.fromkeys(systems), dict.fromkeys(shots))
+        for temperature, system, given in each:
             parts = [base]
             if temperature > 0:
                 parts.append(f"t={temperature:g}")
