@@ -31,12 +31,7 @@ _PHRASE = {"type": "string", "minLength": 1, "maxLength": LONGEST_PHRASE}
 
 
 def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 ONE_PHRASE = Decoding(max_tokens=120, json_schema=_object(lacking=_PHRASE))

@@ -94,10 +94,7 @@ def _tsne(x: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float6
     from sklearn.manifold import TSNE
 
     placed = TSNE(
-        n_components=2,
-        perplexity=min(30.0, (len(x) - 1) / 3),
-        init="pca",
-        random_state=int(rng.integers(2**31 - 1)),
+        n_components=2, perplexity=min(30.0, (len(x) - 1) / 3), init="pca", random_state=int(rng.integers(2**31 - 1))
     ).fit_transform(x)
     return np.asarray(placed, dtype=np.float64)
 

@@ -301,9 +301,7 @@ def computing(world: World) -> list[Cell]:
     write = ask(tld_draft, "Give the internet top-level domain of {}.", the, name)
     tld = geo("country-tld", write=write, shots=top)
     write = ask(
-        tld_draft,
-        "Give the internet top-level domain of the country whose capital is {}.",
-        field_of(world, "capital"),
+        tld_draft, "Give the internet top-level domain of the country whose capital is {}.", field_of(world, "capital")
     )
     capital_tld = chain("capital-tld", write=write, shots=top)
     write = ask(

@@ -47,11 +47,7 @@ class JointTests:
 
 
 def joint_tests(
-    sample: Sample | Outcomes,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    rng: np.random.Generator,
-    n_resamples: int = 10_000,
+    sample: Sample | Outcomes, pairs: Sequence[tuple[str, str]], *, rng: np.random.Generator, n_resamples: int = 10_000
 ) -> JointTests:
     """The law of the largest |t| over pairs, from units whose differences keep or change their sign, all together.
 

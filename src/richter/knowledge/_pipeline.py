@@ -37,12 +37,7 @@ class Work:
 
 
 def prepared_blocks(
-    documents: Documents[Any],
-    *,
-    embedding: str,
-    vectors: Embed,
-    engine: LocalEngine | RayEngine,
-    known: Container[int],
+    documents: Documents[Any], *, embedding: str, vectors: Embed, engine: LocalEngine | RayEngine, known: Container[int]
 ) -> Iterator[Prepared]:
     """The blocks of a source in their order, each prepared. The engine changes nothing in them.
 

@@ -11,12 +11,7 @@ PATIENCE = 40  # groups for each neighbour before the rows left out are looked a
 
 
 def top_k_on_device(
-    queries: torch.Tensor,
-    matrix: torch.Tensor,
-    k: int,
-    *,
-    exclude: torch.Tensor | None = None,
-    longest: float = 1.0,
+    queries: torch.Tensor, matrix: torch.Tensor, k: int, *, exclude: torch.Tensor | None = None, longest: float = 1.0
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The rows of `matrix` with the k largest products with each query, best first, ties to the lower row.
 

@@ -101,8 +101,7 @@ def read_prices(path: str | Path | None = None) -> Prices:
         tables = tomllib.loads(text)
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise InputError(
-            f"The prices file {path} cannot be read: {error}.",
-            remedy="It must be TOML, or JSON in litellm's form.",
+            f"The prices file {path} cannot be read: {error}.", remedy="It must be TOML, or JSON in litellm's form."
         ) from error
     for name, row in tables.items():
         match row:

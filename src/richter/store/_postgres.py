@@ -257,8 +257,7 @@ class PostgresDatabase:
 
         if not self._persist(lambda: self._wait(take()), "lease"):
             raise LedgerLocked(
-                f"Another process is at an {purpose} of {self.name}.",
-                remedy="Wait for it to end, or name another run.",
+                f"Another process is at an {purpose} of {self.name}.", remedy="Wait for it to end, or name another run."
             )
         self.keep_doing(sql, values, every_s=HOLD_S)
 

