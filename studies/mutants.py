@@ -27,7 +27,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FORK = get_context("fork")  # a child has all that is loaded here, and none of ours, which it loads with the change
-for heavy in ("numba", "scipy.stats", "scipy.optimize", "polars", "hypothesis", "rich.console", "aiohttp", "jinja2"):
+for heavy in ("numba", "scipy.stats", "scipy.optimize", "polars", "rich.console", "aiohttp", "jinja2"):
     import_module(heavy)
 DECIDE = ("claims/_decide.py", "tests/claims/test_decide.py tests/claims/test_compare_outcomes.py")
 REQUIRE = ("claims/_require.py", "tests/claims/test_require.py")
@@ -157,7 +157,7 @@ def whole(number: int, file: Path) -> None:
     todo = []
     for name in WHOLE:
         text = (ROOT / "src" / "richter" / name).read_text(encoding="utf-8")
-        if _fails(name, text, WHOLE[name], "-m", "not slow"):
+        if not file.exists() and _fails(name, text, WHOLE[name], "-m", "not slow"):
             raise SystemExit(f"the tests of {name} fail on what it is")
         todo += [(name, k, text, *change) for k, change in enumerate(changes(text))]
     print(f"{len(todo)} changes can be made")

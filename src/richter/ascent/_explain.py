@@ -8,17 +8,16 @@ import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from richter.ascent._outcome import grade, is_first, last_answers, row_of
-from richter.ascent._session import check_models, replies, with_models
 from richter.ascent._summary import search_note, search_outcomes
 from richter.ascent._survey import check_base
 from richter.errors import InputError, TooFewErrors
 from richter.knowledge import KnowledgeBase
-from richter.llm import Asker, Budget, Message, Model, Price, read_prices
+from richter.llm import Asker, Budget, CallOptions, Message, Model, check_models, replies, with_models
 from richter.records import Decoding, Item, Result, fence, last_object
 from richter.store import RunLike, Spent, open_ledger, run_place
 
@@ -112,10 +111,8 @@ def explain_errors(
     model: str,
     *,
     limit: int = 60,
-    budget: Budget,
-    prices: Mapping[str, Price] | None = None,
-    concurrency: int = 16,
     rng: np.random.Generator,
+    **calls: Unpack[CallOptions],
 ) -> Explanation:
     """Ask a model what is lacking: for each wrong answer, for each paragraph, and over all of them.
 
@@ -126,30 +123,20 @@ def explain_errors(
     places = [run_place(out_run), run_place(run)]
     if len({p.resolve() if isinstance(p, Path) else p for p in places}) == 1:
         raise InputError(f"{places[0]} is the search itself.", remedy="Give a folder of its own.")
-    if not budget.limited:
+    if not (calls.get("budget") or Budget()).limited:
         raise InputError("Explaining needs a budget.", remedy="Give --budget 300calls.")
     with open_ledger(run) as ledger:
         check_base(search_note(ledger)[2], base, run)
     wrong = wrong_answers(run, limit=limit, rng=rng)
     texts = dict(zip(wrong, (p.text for p in base.paragraphs(list(wrong))), strict=True))
-    prices = read_prices() if prices is None else prices
-    priced = check_models([model], budget, prices)
+    check_models([model], calls)
     dropped: Counter[str] = Counter()
 
     async def work(asker: Asker, opened: Mapping[str, Model]) -> list[LackingPattern]:
         return await _aggregate(asker, opened[model], wrong, texts, dropped)
 
     with open_ledger(out_run, mode="write") as ledger:
-        patterns = with_models(
-            ledger,
-            priced,
-            work,
-            budget=budget,
-            prices=prices,
-            concurrency=concurrency,
-            slots=min(concurrency, 4),
-            context_tokens=4096,
-        )
+        patterns = with_models(ledger, [model], work, {"concurrency": 16, "slots": 4, "context_tokens": 4096, **calls})
         spent = ledger.spent()
     covered = sum(len(pattern.paragraphs) for pattern in patterns)
     return Explanation(

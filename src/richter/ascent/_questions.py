@@ -4,16 +4,15 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
 from richter.ascent._generate import CHECK, GENERATION, check_messages, generation_messages, read_check, read_questions
-from richter.ascent._session import check_models, replies, with_models
 from richter.errors import BudgetExhausted, TooFewErrors
 from richter.knowledge import KnowledgeBase, StoredQuestion
 from richter.knowledge._prepare import key_of
-from richter.llm import Asker, Budget, Model, Price, read_prices
+from richter.llm import Asker, CallOptions, Model, check_models, replies, with_models
 from richter.records import Answer, Condition, Interval, Item, Paragraph, Question, Result
 from richter.stats import wilson
 from richter.store import Call, Spent, has_ledger, open_ledger
@@ -122,11 +121,9 @@ def generate_questions(
     checker: str | None = None,
     per_paragraph: int = 2,
     limit: int | None = None,
-    budget: Budget,
-    prices: Mapping[str, Price] | None = None,
-    concurrency: int = 64,
     progress: Callable[[int, int], None] | None = None,
     rng: np.random.Generator,
+    **calls: Unpack[CallOptions],
 ) -> QuestionReport:
     """Write questions for the paragraphs of a base that have none, `limit` of them drawn at random, or all.
 
@@ -135,8 +132,8 @@ def generate_questions(
     """
     asked = {q.row for q in base.stored}
     bare = [int(row) for row in rng.permutation(np.flatnonzero(~base.askable)) if int(row) not in asked][:limit]
-    prices = read_prices() if prices is None else prices
-    priced = check_models(list(dict.fromkeys([generator, checker or generator])), budget, prices)
+    names = [generator, checker or generator]
+    check_models(names, calls)
     complete = True
 
     async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
@@ -159,9 +156,7 @@ def generate_questions(
                 progress(start + len(rows), len(bare))
 
     with open_ledger(base.folder / CALLS, mode="write") as ledger:
-        with_models(
-            ledger, priced, work, budget=budget, prices=prices, concurrency=concurrency, slots=4, context_tokens=4096
-        )
+        with_models(ledger, names, work, {"slots": 4, "context_tokens": 4096, **calls})
         spent = ledger.spent()
     return dataclasses.replace(report_questions(base), spent=spent, complete=complete)
 

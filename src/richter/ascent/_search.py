@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from richter.ascent._outcome import (
 )
 from richter.ascent._propose import plan_step, random_order
 from richter.ascent._questions import write_questions
-from richter.ascent._session import check_models, replies, with_models
 from richter.ascent._settings import SearchSettings
 from richter.ascent._summary import (
     BASE_NOTE,
@@ -50,10 +49,22 @@ from richter.ascent._tasks import (
     task_messages,
 )
 from richter.bench import without_subject
-from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
 from richter.knowledge import Embedder, KnowledgeBase, find_similar, open_index
-from richter.llm import Asker, Budget, Job, Model, Price, messages_for, price_of, read_prices
+from richter.llm import (
+    Asker,
+    Budget,
+    CallOptions,
+    Job,
+    Model,
+    Price,
+    check_models,
+    messages_for,
+    price_of,
+    read_prices,
+    replies,
+    with_models,
+)
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, open_ledger
 
@@ -93,20 +104,13 @@ def run_search(
     condition: Condition,
     settings: SearchSettings,
     *,
-    budget: Budget,
-    prices: Mapping[str, Price] | None = None,
-    concurrency: int = 64,
-    slots: int = 16,
-    context_tokens: int = 1024,
-    timeout_s: float = 120.0,
     steps: int | None = None,
     model: Model | None = None,
     generator: Model | str | None = None,
     embedder: Embedder | None = None,
     watch: Callable[[StepSummary], None] | None = None,
     progress: Callable[[int, int, int], None] | None = None,
-    download: Callable[[int, int], None] | None = None,
-    engine: Engine | None = None,
+    **calls: Unpack[CallOptions],
 ) -> SearchSummary:
     """Search a base for a condition's errors until the budget, `steps`, or the base is used up (algorithm 1).
 
@@ -119,6 +123,7 @@ def run_search(
     `embedder` turns those tasks into vectors (WordLlama unless given). `watch` is told each step, `progress`
     the step, the answers so far and how many are asked for within it.
     """
+    budget = calls.get("budget") or Budget()
     if not budget.limited and steps is None:
         raise InputError("A search without a budget would ask about the whole base.", remedy="Give --budget 3000calls.")
     if generator is None and not base.askable.any():
@@ -136,9 +141,9 @@ def run_search(
             f"A budget of {budget} cannot pay for one paragraph of {per_paragraph} calls.",
             remedy="Raise --budget, or lower --questions or --phrasings.",
         )
-    prices = read_prices() if prices is None else prices
-    to_open = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
-    priced = check_models([name for name in to_open if isinstance(name, str)], budget, prices, engine=engine)
+    named = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
+    to_open = [name for name in named if isinstance(name, str)]
+    check_models(to_open, calls)
     index = open_index(base).info if settings.retrieval == "index" else None  # refused before anything is written
     with open_ledger(run, mode="write", alone=True) as ledger:
         writer = generator if generator is None or isinstance(generator, str) else generator.name
@@ -171,19 +176,7 @@ def run_search(
             _take(now, ledger.items())
             await _ascend(now, steps, watch)
 
-        with_models(
-            ledger,
-            priced,
-            work,
-            budget=budget,
-            prices=prices,
-            concurrency=concurrency,
-            slots=slots,
-            context_tokens=context_tokens,
-            timeout_s=timeout_s,
-            download=download,
-            engine=engine,
-        )
+        with_models(ledger, to_open, work, calls)
         return summarise(ledger)
 
 

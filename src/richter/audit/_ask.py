@@ -7,11 +7,10 @@ import hashlib
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, Unpack
 
 from richter import llm
 from richter.bench import ordered
-from richter.engine import Engine
 from richter.errors import InputError
 from richter.records import Condition, Decoding, Item
 from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
@@ -54,6 +53,25 @@ class AskProgress:
     def left_s(self) -> float | None:
         """Seconds to go at this rate."""
         return (self.total - self.done) / self.rate_per_s if self.answered else None
+
+
+def progress_of(asker: llm.Asker, *, total: int, done: int, answered: int, started: float) -> AskProgress:
+    """How far an asker has come since it started, by `time.monotonic`."""
+    tally = asker.tally
+    return AskProgress(
+        total=total,
+        done=done,
+        answered=answered,
+        failed=tally.failed,
+        retries=tally.retries,
+        elapsed_s=time.monotonic() - started,
+        tokens=tally.tokens,
+        money_usd=tally.money_usd,
+        unpriced=tally.unpriced,
+        truncated=tally.truncated,
+        said=tuple(tally.said),
+        waiting_s=asker.waiting_s,
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,17 +212,9 @@ def ask_run(
     conditions: Sequence[Condition],
     *,
     draws: int = 1,
-    budget: llm.Budget | None = None,
-    prices: Mapping[str, llm.Price] | None = None,
-    concurrency: int = 64,
-    slots: int = 16,
-    context_tokens: int | None = None,
-    timeout_s: float = 120.0,
-    max_attempts: int = 10,
     bench: str = "",
     watch: Callable[[AskProgress], None] | None = None,
-    download: Callable[[int, int], None] | None = None,
-    engine: Engine | None = None,
+    **calls: Unpack[llm.CallOptions],
 ) -> Spent:
     """Ask every condition every item, `draws` times each, through the run's ledger.
 
@@ -217,49 +227,23 @@ def ask_run(
             f"There is nothing to ask: {len(items)} items, {len(conditions)} conditions, {draws} draws.",
             remedy="Give a benchmark with items, at least one --model and --draws of 1 or more.",
         )
-    prices = llm.read_prices() if prices is None else prices
-    budget = budget or llm.Budget()
-    names = dict.fromkeys(c.model for c in conditions)
-    for name in names:
-        llm.check_model(name, engine=engine)
-        llm.check_price(name, budget, prices)
+    names = [c.model for c in conditions]
+    llm.check_models(names, calls)
     longest = max(len(llm.messages_for(i, c)[0][-1]["content"]) + len(c.system) for i in items for c in conditions)
-    if context_tokens is None:  # two characters a token is a cautious figure for any language's own tokenizer
+    if calls.get("context_tokens") is None:  # two characters a token is cautious for any language's own tokenizer
         most = max(c.decoding.max_tokens for c in conditions)
-        context_tokens = -(-(longest // 2 + 64 + most) // 256) * 256
+        calls["context_tokens"] = -(-(longest // 2 + 64 + most) // 256) * 256
     with open_ledger(run, mode="write") as ledger:
         items = shown(items, ledger.items(), conditions)
         ledger.add_items(items)
         ledger.add_conditions(conditions)
         if bench:
             ledger.set_note("bench", {"path": bench})
-        opened: dict[str, llm.Model] = {}
 
-        async def session() -> None:
-            try:
-                for name in names:
-                    opened[name] = llm.open_model(
-                        name,
-                        slots=min(slots, concurrency),
-                        context_tokens=context_tokens,
-                        timeout_s=timeout_s,
-                        prices=prices,
-                        progress=download,
-                        engine=engine,
-                    )
-                asker = llm.Asker(
-                    ledger,
-                    budget=budget,
-                    prices={name: llm.price_of(name, prices) for name in names},
-                    concurrency=concurrency,
-                    max_attempts=max_attempts,
-                )
-                await _ask_all(asker, ledger, items, conditions, draws, opened, watch)
-            finally:
-                for model in opened.values():
-                    await model.aclose()
+        async def work(asker: llm.Asker, opened: Mapping[str, llm.Model]) -> None:
+            await _ask_all(asker, ledger, items, conditions, draws, opened, watch)
 
-        asyncio.run(session())
+        llm.with_models(ledger, names, work, calls)
         return ledger.spent()
 
 
@@ -298,22 +282,8 @@ async def _ask_all(
     def tell() -> None:
         if watch is not None:
             tally = asker.tally
-            watch(
-                AskProgress(
-                    total=total,
-                    done=before + tally.answered + tally.reused + tally.failed,
-                    answered=tally.answered,
-                    failed=tally.failed,
-                    retries=tally.retries,
-                    elapsed_s=time.monotonic() - started,
-                    tokens=tally.tokens,
-                    money_usd=tally.money_usd,
-                    unpriced=tally.unpriced,
-                    truncated=tally.truncated,
-                    said=tuple(tally.said),
-                    waiting_s=asker.waiting_s,
-                )
-            )
+            came = before + tally.answered + tally.reused + tally.failed
+            watch(progress_of(asker, total=total, done=came, answered=tally.answered, started=started))
 
     async def tell_often() -> None:
         while True:

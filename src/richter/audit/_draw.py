@@ -4,16 +4,15 @@ import asyncio
 import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import polars as pl
 
 from richter.audit._ask import AskProgress, ask_run
 from richter.bench import matches_reference, read_choice
 from richter.calibration import mode_is_certain
-from richter.engine import Engine
 from richter.errors import InputError
-from richter.llm import Asker, Budget, Price, check_model, check_price, open_model, price_of, read_prices
+from richter.llm import Asker, Budget, CallOptions, Model, check_models, with_models
 from richter.records import Answer, Condition, Item, Result
 from richter.sampling import (
     Partition,
@@ -58,11 +57,9 @@ def draw_run(
     classes: Literal["offline", "judge"] = "offline",
     judge: str | None = None,
     adaptive: bool = False,
-    budget: Budget | None = None,
-    prices: Mapping[str, Price] | None = None,
+    bench: str = "",
     watch: Callable[[AskProgress], None] | None = None,
-    engine: Engine | None = None,
-    **asking: Any,
+    **calls: Unpack[CallOptions],
 ) -> DrawsResult:
     """Draw, group and grade: `draws` answers per item and condition through the ledger, then the table.
 
@@ -78,28 +75,17 @@ def draw_run(
             )
     if classes == "judge" and judge is None:
         raise InputError("Classes by a judge need a judge model.", remedy="Name one with --judge, or use offline.")
-    limit = budget or Budget()
-    if judge is not None:  # what would fail after the draws are paid for is said before
-        check_model(judge, engine=engine)
-        check_price(judge, limit, read_prices() if prices is None else prices)
+    calls["budget"] = calls.get("budget") or Budget()
+    check_models([] if judge is None else [judge], calls)  # what would fail after the draws are paid for
 
     def ask(those: Sequence[Item], under: Sequence[Condition], up_to: int) -> None:
-        ask_run(run, those, under, draws=up_to, budget=limit, prices=prices, watch=watch, engine=engine, **asking)
+        ask_run(run, those, under, draws=up_to, bench=bench, watch=watch, **calls)
 
     if adaptive:
         _draw_adaptively(run, items, conditions, draws, ask)
     else:
         ask(items, conditions, draws)
-    return tabulate_draws(
-        run,
-        [i.id for i in items],
-        [c.name for c in conditions],
-        draws,
-        judge=judge,
-        budget=limit,
-        prices=prices,
-        engine=engine,
-    )
+    return tabulate_draws(run, [i.id for i in items], [c.name for c in conditions], draws, judge=judge, **calls)
 
 
 def _draw_adaptively(
@@ -142,9 +128,7 @@ def tabulate_draws(
     draws: int,
     *,
     judge: str | None = None,
-    budget: Budget | None = None,
-    prices: Mapping[str, Price] | None = None,
-    engine: Engine | None = None,
+    **calls: Unpack[CallOptions],
 ) -> DrawsResult:
     """Write the answers of a run as a draws table: confidence parsed, classes formed, answers graded.
 
@@ -176,7 +160,7 @@ def tabulate_draws(
             )
             classes = dict(zip(keys, found, strict=True))
         else:
-            judged = asyncio.run(_judged(ledger, judge, known, texts, budget, prices, engine))
+            judged = _judged(ledger, judge, known, texts, calls)
             classes = {key: list(part.classes) for key, (part, _) in judged.items()}
             grades = {key: given for key, (_, given) in judged.items()}
             repaired = sum(part.repaired for part, _ in judged.values())
@@ -233,30 +217,22 @@ def _row(item: Item, answer: Answer, text: str, cluster: int, grade: int | None,
     }
 
 
-async def _judged(
-    ledger: Ledger,
-    judge: str,
-    known: Mapping[str, Item],
-    texts: Mapping[Key, list[str]],
-    budget: Budget | None,
-    prices: Mapping[str, Price] | None,
-    engine: Engine | None,
+def _judged(
+    ledger: Ledger, judge: str, known: Mapping[str, Item], texts: Mapping[Key, list[str]], calls: CallOptions
 ) -> dict[Key, tuple[Partition, list[int | None]]]:
     """Groups by the judge, and its grade of each; ungraded where the item has no reference."""
-    priced = read_prices() if prices is None else prices
-    model = open_model(judge, prices=priced, context_tokens=4096, engine=engine)
-    asker = Asker(ledger, budget=budget, prices={model.name: price_of(judge, priced)})
     limit = asyncio.Semaphore(32)
 
-    async def one(key: Key) -> tuple[Key, tuple[Partition, list[int | None]]]:
-        item, answers = known[key[1]], texts[key]
-        async with limit:
-            part = await judge_classes(asker, model, item.prompt, answers)
-            if not item.reference:
-                return key, (part, [None] * len(answers))
-            return key, (part, await judge_grades(asker, model, item.prompt, _names(item), answers, part.classes))
+    async def work(asker: Asker, opened: Mapping[str, Model]) -> dict[Key, tuple[Partition, list[int | None]]]:
+        async def one(key: Key) -> tuple[Key, tuple[Partition, list[int | None]]]:
+            item, answers = known[key[1]], texts[key]
+            async with limit:
+                part = await judge_classes(asker, opened[judge], item.prompt, answers)
+                if not item.reference:
+                    return key, (part, [None] * len(answers))
+                names = _names(item)
+                return key, (part, await judge_grades(asker, opened[judge], item.prompt, names, answers, part.classes))
 
-    try:
         return dict(await asyncio.gather(*(one(key) for key in texts)))
-    finally:
-        await model.aclose()
+
+    return with_models(ledger, [judge], work, {**calls, "context_tokens": 4096})

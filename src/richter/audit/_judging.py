@@ -1,21 +1,19 @@
 """Judge a run's answers: by rules, by a panel of models, or both; and say what the ratings are worth."""
 
-import asyncio
 import dataclasses
 import random
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from richter import judge as judging
-from richter.audit._ask import BYTES_PER_TOKEN, AskProgress
+from richter.audit._ask import BYTES_PER_TOKEN, AskProgress, progress_of
 from richter.bench import read_gazetteer
-from richter.engine import Engine
 from richter.errors import InputError
-from richter.llm import Asker, Budget, Model, Price, check_model, check_price, open_model, price_of, read_prices
+from richter.llm import Asker, CallOptions, Model, Price, at_once, check_models, price_of, read_prices, with_models
 from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, open_ledger, run_folder
 
@@ -93,15 +91,9 @@ def judge_run(
     gazetteer: str | Path | None = None,
     allow_self: bool = False,
     limit: int | None = None,
-    budget: Budget | None = None,
-    prices: Mapping[str, Price] | None = None,
-    concurrency: int = 16,
-    slots: int = 4,
-    timeout_s: float = 120.0,
     seed: int = 0,
     watch: Callable[[AskProgress], None] | None = None,
-    download: Callable[[int, int], None] | None = None,
-    engine: Engine | None = None,
+    **calls: Unpack[CallOptions],
 ) -> JudgingResult:
     """Rate a run's answers by rules, by a panel of judge conditions, or both, into its ledger.
 
@@ -112,10 +104,7 @@ def judge_run(
         raise InputError("Nobody is to judge.", remedy="Give --rules, --judges, or both.")
     if len({judge.name for judge in judges}) < len(judges):
         raise InputError("Two judges have the same name.", remedy="Give each judge condition its own name.")
-    prices = read_prices() if prices is None else prices
-    for judge in judges:
-        check_model(judge.model, engine=engine)
-        check_price(judge.model, budget or Budget(), prices)
+    check_models([judge.model for judge in judges], calls)
     with open_ledger(run, mode="write") as ledger:
         items = {item.id: item for item in ledger.items()}
         conditions = {c.name: c for c in ledger.conditions()}
@@ -137,16 +126,7 @@ def judge_run(
             pool = [j.name for j in judges]
             facts = {"judges": list(known.values()), "pool": pool, "self_allowed": allow_self}
             ledger.set_note(NOTE, {**facts, "rubric": judging.rubric().version})
-            budget = budget or Budget()
-            options = {
-                "concurrency": concurrency,
-                "prices": prices,
-                "slots": slots,
-                "timeout_s": timeout_s,
-                "download": download,
-                "engine": engine,
-            }
-            asyncio.run(_ask_panel(ledger, items, dealt, judges, budget, watch, options))
+            _ask_panel(ledger, items, dealt, judges, watch, {"concurrency": 16, "slots": 4, **calls})
         return _result(ledger, ledger.name, len(answers), rng=np.random.default_rng(seed))
 
 
@@ -188,74 +168,38 @@ def _spread(answers: list[Answer], limit: int | None) -> list[Answer]:
     return chosen
 
 
-async def _ask_panel(
+def _ask_panel(
     ledger: Ledger,
     items: Mapping[str, Item],
     dealt: Sequence[tuple[Answer, list[Condition]]],
     judges: Sequence[Condition],
-    budget: Budget,
     watch: Callable[[AskProgress], None] | None,
-    options: Mapping[str, Any],
+    calls: CallOptions,
 ) -> None:
-    prices = options["prices"]
-    known = {judge.model: price_of(judge.model, prices) for judge in judges}
-    asker = Asker(ledger, budget=budget, prices=known, concurrency=options["concurrency"])
     longest = max(
         sum(len(m["content"]) for m in judging.judge_messages(items[a.item], a.text, detail="brief", system=j.system))
         for a, order in dealt
         for j in order
     )
     context = -(-(longest // 3 + judging.REPLY_TOKENS + 64) // 256) * 256
-    models: dict[str, Model] = {}
-    started = time.monotonic()
-    done = 0
     # processes that share the run begin in different places, so that they do not wait for the same answers
     begin = random.randrange(len(dealt)) if ledger.shared else 0
     queue = iter([*dealt[begin:], *dealt[:begin]])
 
-    async def work() -> None:
-        nonlocal done
-        for answer, order in queue:
-            ledger.add_ratings(await judging.rate_answer(asker, models, order, items[answer.item], answer))
-            done += 1
-            if watch:
-                tally = asker.tally
-                watch(
-                    AskProgress(
-                        total=len(dealt),
-                        done=done,
-                        answered=done,
-                        failed=tally.failed,
-                        retries=tally.retries,
-                        elapsed_s=time.monotonic() - started,
-                        tokens=tally.tokens,
-                        money_usd=tally.money_usd,
-                        unpriced=tally.unpriced,
-                        truncated=tally.truncated,
-                        said=tuple(tally.said),
-                        waiting_s=asker.waiting_s,
-                    )
-                )
+    async def panel(asker: Asker, models: Mapping[str, Model]) -> None:
+        started, done = time.monotonic(), 0
 
-    try:
-        for name in dict.fromkeys(judge.model for judge in judges):
-            models[name] = open_model(
-                name,
-                slots=options["slots"],
-                context_tokens=context,
-                prices=prices,
-                timeout_s=options["timeout_s"],
-                progress=options["download"],
-                engine=options["engine"],
-            )
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(options["concurrency"], len(dealt))):
-                group.create_task(work())
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-    finally:
-        for model in models.values():
-            await model.aclose()
+        async def work() -> None:
+            nonlocal done
+            for answer, order in queue:
+                ledger.add_ratings(await judging.rate_answer(asker, models, order, items[answer.item], answer))
+                done += 1
+                if watch:
+                    watch(progress_of(asker, total=len(dealt), done=done, answered=done, started=started))
+
+        await at_once(work, min(calls["concurrency"], len(dealt)))
+
+    with_models(ledger, [judge.model for judge in judges], panel, {**calls, "context_tokens": context})
 
 
 def _result(ledger: Ledger, run: str, n_answers: int, *, rng: np.random.Generator) -> JudgingResult:

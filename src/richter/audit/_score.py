@@ -1,17 +1,16 @@
 """Give every answer of a run or a file a continuous severity, for the tail protocol."""
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from richter.audit._ask import AskProgress
+from richter.audit._ask import AskProgress, progress_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.judge._scorers import check_nll_model, nll_job, read_nll, toxicity
-from richter.llm import Asker, Job, open_model, resolve
+from richter.llm import Asker, CallOptions, Job, Model, at_once, resolve, with_models
 from richter.store import RunLike, is_database, open_ledger, run_place
 
 
@@ -94,16 +93,12 @@ def score_nll(
     context = -(-(longest // 2 + 64 + max_tokens) // 256) * 256
     with open_ledger(run, mode="write") as ledger:
 
-        async def session() -> None:
-            model = open_model(model_name, slots=slots, context_tokens=context, progress=download)
-            try:
-                asker = Asker(ledger, concurrency=slots)
-                jobs = [(k, nll_job(model, prompts[k], texts[k], max_tokens=max_tokens)) for k in missing]
-                await _score_all(asker, jobs, texts, scores, slots, watch)
-            finally:
-                await model.aclose()
+        async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
+            jobs = [(k, nll_job(opened[model_name], prompts[k], texts[k], max_tokens=max_tokens)) for k in missing]
+            await _score_all(asker, jobs, texts, scores, slots, watch)
 
-        asyncio.run(session())
+        calls: CallOptions = {"concurrency": slots, "slots": slots, "context_tokens": context, "download": download}
+        with_models(ledger, [model_name], work, calls)
     return frame.with_columns(pl.Series("nll", scores, dtype=pl.Float64))
 
 
@@ -129,7 +124,7 @@ async def _score_all(
     jobs: Sequence[tuple[int, Job]],
     texts: Sequence[str],
     scores: list[float | None],
-    at_once: int,
+    slots: int,
     watch: Callable[[AskProgress], None] | None,
 ) -> None:
     """Ask the jobs and put each answer's score at its place in `scores`."""
@@ -143,23 +138,6 @@ async def _score_all(
             scores[k] = None if found is None else found.mean_nll
             done += 1
             if watch is not None:
-                watch(
-                    AskProgress(
-                        total=total,
-                        done=done,
-                        answered=asker.tally.answered,
-                        failed=asker.tally.failed,
-                        retries=asker.tally.retries,
-                        elapsed_s=time.monotonic() - started,
-                        tokens=asker.tally.tokens,
-                        money_usd=0.0,
-                        unpriced=0,
-                    )
-                )
+                watch(progress_of(asker, total=total, done=done, answered=asker.tally.answered, started=started))
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(at_once):
-                group.create_task(work())
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None  # one line for people, not a group of sixteen
+    await at_once(work, slots)

@@ -10,9 +10,10 @@ import hashlib
 import re
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import polars as pl
@@ -27,13 +28,12 @@ from richter.audit._plan import check_plan, read_plan
 from richter.audit._score import answers_of, own_nll, score_nll
 from richter.audit._sequential import STOP_NOTE, Outcome, SequentialAudit, ask_until
 from richter.bench import choose_graders, is_refusal, read_gazetteer
-from richter.engine import Engine
 from richter.errors import BudgetExhausted, InputError
 from richter.floors import StopRule
 from richter.interop import RatingKind, export_table, read_frame
 from richter.judge import RuleJudge, deal
 from richter.knowledge import open_base
-from richter.llm import Budget, Price, check_model, check_price, read_prices, resolve
+from richter.llm import Budget, CallOptions, check_models, resolve
 from richter.records import Claim, Condition, Decoding, Item
 from richter.tables import read_tables, scores_table
 from richter.tables._confidence import confidences
@@ -166,12 +166,9 @@ def run_stages(
     *,
     only: Collection[str] | None = None,
     stop_when: StopRule | None = None,
-    budget: Budget | None = None,
-    prices: Mapping[str, Price] | None = None,
     watch: Watch | None = None,
     on_batch: Callable[[Claim], None] | None = None,
-    download: Callable[[int, int], None] | None = None,
-    engine: Engine | None = None,
+    **calls: Unpack[CallOptions],
 ) -> StagesResult:
     """Run the stages that the wanted sections need, one after another, each where it stopped the last time.
 
@@ -180,8 +177,7 @@ def run_stages(
     budget spans several ledgers; `richter ask` may help it from other machines.
     """
     wanted = stages_for(settings, only=only)
-    prices = read_prices() if prices is None else prices
-    audit = _Audit(store.run_place(run), list(items), settings, budget or Budget(), prices, watch, download, engine)
+    audit = _Audit(store.run_place(run), list(items), settings, watch, calls)
     audit.check(wanted)
     sequential, stopped = None, None
     with store.hold_run(run, "audit"):
@@ -208,15 +204,13 @@ class _Audit:
         run: store.Place,
         items: list[Item],
         settings: AuditSettings,
-        budget: Budget,
-        prices: Mapping[str, Price],
         watch: Watch | None,
-        download: Callable[[int, int], None] | None,
-        engine: Engine | None,
+        calls: CallOptions,
     ) -> None:
-        self.run, self.items, self.settings, self.prices = run, items, settings, prices
-        self.download, self.engine = download, engine
-        self.limits = budget
+        self.run, self.items, self.settings = run, items, settings
+        self.limits = calls.get("budget") or Budget()
+        how: CallOptions = {"concurrency": settings.concurrency, "slots": settings.slots}
+        self.calls: CallOptions = {**how, "timeout_s": settings.timeout_s, **calls, "budget": self.limits}
         self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
         self.gazetteer = settings.gazetteer or find_gazetteer(store.run_folder(run), settings.bench)
         self.grading: GradingResult | None = None
@@ -253,9 +247,7 @@ class _Audit:
             models += [j.model for j in settings.judges]
             for condition in settings.conditions if settings.judges else ():
                 deal(settings.judges, condition, 0, allow_self=settings.allow_self)
-        for model in models:
-            check_model(model)
-            check_price(model, self.limits, self.prices)
+        check_models(models, self.calls)
         if "draw" in stages and not drawn_items(self.items, settings):
             raise InputError(
                 "No item can be drawn repeatedly: none has a reference answer"
@@ -275,20 +267,11 @@ class _Audit:
 
     def _ask(self, items: Sequence[Item], tell: Progress) -> None:
         settings = self.settings
-        ask_run(
-            self.run,
-            items,
-            settings.conditions,
-            budget=dataclasses.replace(self.limits),
-            prices=self.prices,
-            concurrency=settings.concurrency,
-            slots=settings.slots,
-            timeout_s=settings.timeout_s,
-            bench=settings.bench,
-            watch=tell,
-            download=self.download,
-            engine=self.engine,
-        )
+        ask_run(self.run, items, settings.conditions, bench=settings.bench, watch=tell, **self._within())
+
+    def _within(self, **more: Unpack[CallOptions]) -> CallOptions:
+        """How a stage makes its calls: each counts against a budget of its own, which starts from what is spent."""
+        return {**self.calls, "budget": dataclasses.replace(self.limits), **more}
 
     def _kept(self) -> set[str] | None:
         """The items that were asked before a claim was decided; None where nothing was stopped."""
@@ -397,17 +380,9 @@ class _Audit:
                 self._judge(tell, limit=None, run=part)
 
     def _judge(self, tell: Progress, *, limit: int | None, run: store.Place | None = None) -> None:
+        settings, few = self.settings, self._within(concurrency=16, slots=4)
         judge_run(
-            run or self.run,
-            judges=self.settings.judges,
-            allow_self=self.settings.allow_self,
-            limit=limit,
-            budget=dataclasses.replace(self.limits),
-            prices=self.prices,
-            timeout_s=self.settings.timeout_s,
-            watch=tell,
-            download=self.download,
-            engine=self.engine,
+            run or self.run, judges=settings.judges, allow_self=settings.allow_self, limit=limit, watch=tell, **few
         )
 
     def draw(self) -> None:
@@ -419,15 +394,9 @@ class _Audit:
                 drawn_items(self.items, settings),
                 settings.draw_conditions,
                 draws=settings.draws,
-                budget=dataclasses.replace(self.limits),
-                prices=self.prices,
-                concurrency=settings.concurrency,
-                slots=settings.slots,
-                timeout_s=settings.timeout_s,
                 bench=settings.bench,
                 watch=tell,
-                download=self.download,
-                engine=self.engine,
+                **self._within(),
             )
 
     def score(self) -> None:
@@ -441,7 +410,7 @@ class _Audit:
                 slots=self.settings.slots,
                 known=own_nll(self.run, model),
                 watch=tell,
-                download=self.download,
+                download=self.calls.get("download"),
             )
         _write_scores(self.run, source="rule" if self.rules else "judge", nll=frame)
 
@@ -460,20 +429,8 @@ class _Audit:
             if calls < settings.search.questions * settings.search.phrasings:
                 raise BudgetExhausted("The budget has no calls left for a search.", remedy="Raise --budget.")
             with self.watch("search") as tell:
-                run_search(
-                    part,
-                    base,
-                    condition,
-                    settings.search,
-                    budget=dataclasses.replace(self.limits, own_calls=calls),
-                    prices=self.prices,
-                    concurrency=settings.concurrency,
-                    slots=settings.slots,
-                    timeout_s=settings.timeout_s,
-                    watch=_steps(part, calls, tell),
-                    download=self.download,
-                    engine=self.engine,
-                )
+                within = self._within(budget=dataclasses.replace(self.limits, own_calls=calls))
+                run_search(part, base, condition, settings.search, watch=_steps(part, calls, tell), **within)
 
 
 def _steps(part: store.Place, calls: int, tell: Progress) -> Callable[[StepSummary], None]:

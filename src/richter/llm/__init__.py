@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from richter.llm._prices import *
     from richter.llm._prompts import *
     from richter.llm._providers import *
+    from richter.llm._session import *
     from richter.llm._weights import *
 
 lazy(__name__)

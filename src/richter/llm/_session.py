@@ -1,0 +1,105 @@
+"""Open the models that a piece of work asks, hold its budget, and close them whatever happens."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, TypedDict, TypeVar
+
+from richter.engine import Engine
+from richter.llm._asker import Asker, Job
+from richter.llm._budget import Budget
+from richter.llm._model import Message, Model
+from richter.llm._open import check_model, check_price, open_model
+from richter.llm._prices import Price, price_of, read_prices
+from richter.records import Answer, Decoding
+from richter.store import Ledger
+
+__all__ = ["CallOptions", "at_once", "check_models", "replies", "with_models"]
+
+T = TypeVar("T")
+
+
+class CallOptions(TypedDict, total=False):
+    """How calls are made: within a budget, at prices, so many at once, for so long; what is told; where they run.
+
+    `slots` and `context_tokens` (of each) matter to local models, `timeout_s` to the others.
+    """
+
+    budget: Budget | None
+    prices: Mapping[str, Price] | None
+    concurrency: int
+    slots: int
+    context_tokens: int | None
+    timeout_s: float
+    max_attempts: int
+    download: Callable[[int, int], None] | None
+    engine: Engine | None
+
+
+def check_models(names: Iterable[str], calls: CallOptions) -> None:
+    """Raise what can be known without asking: no such model, no key, no price for a budget in money."""
+    budget, prices = calls.get("budget") or Budget(), calls.get("prices")
+    prices = read_prices() if prices is None else prices
+    for name in names:
+        check_model(name, engine=calls.get("engine"))
+        check_price(name, budget, prices)
+
+
+def with_models(
+    ledger: Ledger,
+    names: Iterable[str],
+    work: Callable[[Asker, Mapping[str, Model]], Awaitable[T]],
+    calls: CallOptions,
+) -> T:
+    """Run `work` with an asker over the ledger and the models open by name."""
+    prices, concurrency = calls.get("prices"), calls.get("concurrency", 64)
+    known = read_prices() if prices is None else prices
+    names = list(dict.fromkeys(names))
+
+    async def session() -> T:
+        opened: dict[str, Model] = {}
+        try:
+            for name in names:
+                opened[name] = open_model(
+                    name,
+                    slots=min(calls.get("slots", 16), concurrency),
+                    context_tokens=calls.get("context_tokens") or 1024,
+                    timeout_s=calls.get("timeout_s", 120.0),
+                    prices=known,
+                    progress=calls.get("download"),
+                    engine=calls.get("engine"),
+                )
+            asker = Asker(
+                ledger,
+                budget=calls.get("budget"),
+                prices={name: price_of(name, known) for name in names},
+                concurrency=concurrency,
+                max_attempts=calls.get("max_attempts", 10),
+            )
+            return await work(asker, opened)
+        finally:
+            for each in opened.values():
+                await each.aclose()
+
+    return asyncio.run(session())
+
+
+async def at_once(work: Callable[[], Coroutine[Any, Any, None]], number: int) -> None:
+    """So many workers side by side, until all have ended; the first that fails ends them all, with its own error."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(number):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None  # one line for people, not a group of sixteen
+
+
+async def replies(asker: Asker, model: Model, asks: Sequence[tuple[list[Message], Decoding]]) -> list[str]:
+    """The texts a model gives to each of these, in their order; empty where a call failed for good."""
+    texts: dict[int, str] = {}
+
+    def keep(job: Job, answer: Answer) -> None:
+        texts[id(job)] = answer.text
+
+    jobs = [Job(model=model, messages=messages, decoding=decoding) for messages, decoding in asks]
+    await asker.ask_all(jobs, keep)
+    return [texts[id(job)] for job in jobs]
