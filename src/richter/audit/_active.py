@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from richter.errors import InputError, StorageError, TooFewErrors
+from richter.errors import InputError, TooFewErrors
 from richter.floors import ActiveEstimate, ActiveState, active_estimate, next_batch, skipped_items, start_active
 from richter.records import Result, printable
+from richter.store import write_file
 from richter.tables import KEY, ReadOptions, read_tables
 
 __all__ = ["NextLabels", "label_pool", "next_labels"]
@@ -152,12 +153,8 @@ def _remembered(path: Path, setting: dict[str, Any]) -> list[str]:
 
 
 def _remember(path: Path, setting: dict[str, Any], asked: list[str]) -> None:
-    partial = path.with_name(path.name + ".part")
-    try:
-        partial.write_text(json.dumps({"schema": _MEMORY, "setting": setting, "asked": asked}, indent=1) + "\n")
-        partial.replace(path)
-    except OSError as e:
-        raise StorageError(f"{path} cannot be written: {e.strerror}.", remedy="Name another with --memory.") from e
+    text = json.dumps({"schema": _MEMORY, "setting": setting, "asked": asked}, indent=1) + "\n"
+    write_file(path, text, remedy="Name another with --memory.")
 
 
 async def label_pool(

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from richter import __version__
-from richter.errors import PlanError, StorageError
+from richter.errors import PlanError
 from richter.records import Result
-from richter.store import DatabaseRun, is_run, looks_of, open_ledger
+from richter.store import DatabaseRun, is_run, looks_of, open_ledger, write_file
 from richter.tables import Log, Look, Tables, attempts, log_lock, log_use, looks_at, read_log
 
 __all__ = [
@@ -501,12 +501,7 @@ def _read_lock(path: str | Path) -> dict[str, Any]:
 
 
 def _write_json(target: Path, row: Mapping[str, Any]) -> None:
-    partial = target.with_name(target.name + ".part")
-    try:
-        partial.write_text(json.dumps(row, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
+    write_file(target, json.dumps(row, indent=2, sort_keys=True) + "\n", remedy="Choose another folder.")
 
 
 def _seal(receipt: Mapping[str, Any]) -> str:

@@ -1,7 +1,6 @@
 """`richter compare`: is the difference between conditions real?"""
 
 import dataclasses
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -10,9 +9,8 @@ from rich.table import Table
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.claims import METRICS, About, claimed, distinct_names, measure_words
-from richter.cli._output import console, json_option, write_json
+from richter.cli._output import console, json_option, md_option, write_json, write_text
 from richter.cli._reading import read_given, reading_options, split_sources
-from richter.errors import StorageError
 from richter.floors import ConditionSummary
 from richter.records import Claim, Refused, Verdict, markdown_safe, printable
 from richter.tables import ReadOptions, attempts
@@ -110,7 +108,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
 @click.option("--resamples", type=click.IntRange(min=100), default=2000, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--md", "md_path", metavar="PATH", help="Write a short report in Markdown, for a pull request.")
+@md_option
 @json_option
 def compare(
     sources: tuple[str, ...],
@@ -178,12 +176,8 @@ def compare(
         seed=seed,
     )
     write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files])
-    if md_path is not None:
-        try:
-            Path(md_path).write_text(markdown(report), encoding="utf-8")
-        except OSError as error:
-            raise StorageError(f"{md_path} cannot be written: {error.strerror}.", remedy="Choose another.") from error
-    show(console(json_path), report)
+    write_text(markdown(report), md_path)
+    show(console(json_path, md_path), report)
 
 
 SHOWN_PAIRS = 40

@@ -15,7 +15,7 @@ from richter.tables import ReadOptions, Tables, read_tables, record_look, tables
 
 
 @click.command()
-@click.argument("source", metavar="RUN|FILE", type=run_place)
+@click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="answers.parquet, .csv or .jsonl")
 @click.option("--failing", is_flag=True, help="Of a search: the questions answered wrongly, as a set of items.")
 @click.option("--to", type=click.Choice(SETS), default="items", show_default=True, help="With --failing: for whom.")
@@ -37,7 +37,7 @@ from richter.tables import ReadOptions, Tables, read_tables, record_look, tables
 @click.pass_context
 def export(
     ctx: click.Context,
-    source: Place,
+    sources: tuple[str, ...],
     output: Path | None,
     failing: bool,
     to: str,
@@ -59,7 +59,7 @@ def export(
 ) -> None:
     """Write records to a file or a data set, all the evidence to an archive, or results to a tracker.
 
-    Takes a run, or any file that `richter compare` takes.
+    Takes a run, or any files that `richter compare` takes.
 
     The evidence archive holds the records (JSONL), the plan with its lock, results.json, report.html, the versions and
     a SHA-256 of each file. The same run gives the same archive. --paper writes a tail study as parts of a paper.
@@ -70,6 +70,7 @@ def export(
       richter export run1 --table ratings -o ratings.csv
       richter export run1 --evidence run1.zip
       richter export results.xlsx -o results.parquet
+      richter export old.eval new.eval --evidence both.zip
       richter export search1 --failing --to promptfoo -o regressions.yaml
       richter export search1 --failing --to pytest --again 2 --budget 500calls -o tests/regressions
       richter export run1 --hub dataset --license cc-by-4.0 --creator "Us"
@@ -83,6 +84,10 @@ def export(
     target = output or evidence
     if target is not None and target.exists() and not force:
         raise InputError(f"{target} exists.", remedy="Choose another name, or add --force.")
+    plain = [given for given in sources if is_plain(given)]
+    if len(sources) > 1 and len(plain) < len(sources):
+        raise click.UsageError("Give one run, or files that are none.")
+    source = run_place(sources[0])
     say = console().print
     if output is not None and failing:
         export_failing(source, output, to=to, again=again, budget_text=budget_text, base_path=base_path, force=force)
@@ -93,12 +98,12 @@ def export(
                 record_look(tables_of(ledger))
                 frame = EXPORTS[table](ledger)
         else:
-            frame = _of_tables(read_tables(source, options=reading), table)
+            frame = _of_tables(read_tables(*sources, options=reading), table)
         export_table(frame, output)
         say(f"{output}: {frame.height} rows.")
         return
-    if isinstance(source, Path) and paper is None and is_plain(source):
-        source = as_run([source], reading, Path(ctx.with_resource(tempfile.TemporaryDirectory())))
+    if plain and paper is None:
+        source = as_run(plain, reading, Path(ctx.with_resource(tempfile.TemporaryDirectory())))
     if hub is not None:
         name = source.resolve().name if isinstance(source, Path) else source.name
         with open_ledger(source) as ledger:

@@ -7,9 +7,8 @@ import click
 
 from richter.audit import GateReport, gate_status, history_of, margin_plan, read_plan, run_gate
 from richter.cli._compare import parse_points
-from richter.cli._output import console, json_option, write_json
+from richter.cli._output import console, json_option, md_option, write_json, write_text
 from richter.cli._reading import reading_options, split_sources
-from richter.errors import StorageError
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
 from richter.tables import ReadOptions, read_tables
@@ -28,7 +27,7 @@ from richter.tables import ReadOptions, read_tables
 @click.option("--page", metavar="URL", default="", help="Where the page lies, to be linked from the Markdown.")
 @reading_options
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
-@click.option("--md", "md_path", metavar="PATH", help="Write the result in Markdown.")
+@md_option
 @click.option("--history", metavar="SERIES", help="Put the last ten runs of this series into the Markdown.")
 @json_option
 @click.pass_context
@@ -84,13 +83,9 @@ def gate(
     if history is not None:
         candidate = tables.conditions[-1] if plan is None else plan.values["candidate"]
         comment += "\n" + history_line(history_of(history, condition=candidate, options=reading)) + "\n"
-    for path, text in ((junit_path, junit(report)), (md_path, comment)):
-        if path is not None:
-            try:
-                Path(path).write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another.") from error
-    out = console(json_path)
+    write_text(junit(report), junit_path)
+    write_text(comment, md_path)
+    out = console(json_path, md_path, junit_path)
     out.print(printable(report.sentence))
     for claim in report.claims:
         out.print(f"  {printable(claim.sentence)}")

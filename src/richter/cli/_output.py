@@ -10,24 +10,42 @@ from typing import Any
 import click
 from rich.console import Console
 
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.records import plain
+from richter.store import write_file
+
+
+def _one_only(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value == "-" and ctx.meta.setdefault("richter.stdout", param.name) != param.name:
+        raise InputError("Two results would go to standard output.", remedy="Give one of them a path.")
+    return value
+
 
 json_option = click.option(
     "--json",
     "json_path",
+    callback=_one_only,
     metavar="PATH",
     help="Write the result as JSON to PATH, or to standard output with '-' (then nothing else is printed there).",
 )
 
 
-def console(json_path: str | None = None) -> Console:
-    """Where a command prints for people: stdout, or stderr when stdout carries JSON.
+md_option = click.option(
+    "--md",
+    "md_path",
+    callback=_one_only,
+    metavar="PATH",
+    help="Write Markdown for a pull request to PATH, or '-'.",
+)
+
+
+def console(*paths: str | None) -> Console:
+    """Where a command prints for people: stdout, or stderr when one of `paths` is "-" and stdout carries a result.
 
     Off a terminal sentences are not broken into lines and tables are at least 120 columns wide, so that logs and pipes
     read well; markup is off, since what is printed may hold model output.
     """
-    stream = sys.stderr if json_path == "-" else sys.stdout
+    stream = sys.stderr if "-" in paths else sys.stdout
     terminal = stream.isatty()
     width = None if terminal else max(120, int(os.environ.get("COLUMNS") or 0))
     return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=not terminal)
@@ -53,16 +71,16 @@ def write_json(payload: Any, json_path: str | None, *, inputs: Iterable[str | Pa
     if defaults and isinstance(payload, dict):
         payload = {**payload, "defaults": plain(defaults)}  # what richter.toml settled
     text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    if json_path == "-":
-        sys.stdout.write(text)
+    write_text(text, json_path, inputs=inputs)
+
+
+def write_text(text: str, target: str | None, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write what a command made where its option says: a file, standard output ("-"), or nowhere."""
+    if target is None:
         return
-    target = Path(json_path)
-    for path in inputs:
-        if target.exists() and Path(path).exists() and target.samefile(path):
-            raise InputError(f"--json {target} would overwrite an input.", remedy="Choose another path.")
-    partial = target.with_name(target.name + ".part")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+    if target != "-":
+        if any(Path(target).exists() and Path(p).exists() and Path(target).samefile(p) for p in inputs):
+            raise InputError(f"{target} would overwrite an input.", remedy="Choose another path.")
+        write_file(target, text)
+    else:
+        sys.stdout.write(text)

@@ -7,8 +7,9 @@ import click
 from richter.audit import PlanStatus, check_plan, check_receipt, is_receipt, lock_plan, new_plan, parse_value
 from richter.audit._plan import KINDS
 from richter.cli._output import console, json_option, write_json
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.records import printable
+from richter.store import write_file
 
 
 @click.group()
@@ -56,10 +57,7 @@ def new(kind: str, settings: tuple[str, ...], output: str) -> None:
     target = Path(output)
     if target.exists():
         raise InputError(f"{target} exists.", remedy="Choose another path with -o, or remove it first.")
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+    write_file(target, text)
     click.echo(f"Wrote {target}. Fill in what is mandatory, then: richter plan lock {target}")
 
 

@@ -10,10 +10,10 @@ import click
 
 from richter.audit import SECTIONS, history_of, measure_run
 from richter.cli._engine import engine_options, open_mapper
-from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._output import console, json_option, md_option, progress_console, write_json, write_text
 from richter.cli._reading import reading_options, split_sources
 from richter.cli._summary import summarise
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.interop import named_source
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
@@ -29,7 +29,7 @@ HEAD = 8192  # characters in which a report says that it is one
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
-@click.option("--md", "md_path", metavar="PATH", help="Write Markdown for a pull request to PATH, or '-'.")
+@md_option
 @click.option(
     "--figures", "folder", type=click.Path(path_type=Path), help="Write each figure to a file in this folder."
 )
@@ -81,8 +81,6 @@ def report(
     run = place if place is not None and (isinstance(place, DatabaseRun) or is_run(place)) else None
     if output is None and json_path is None and md_path is None and folder is None:
         output = Path("report.html") if run is None else run_folder(run) / "report.html"
-    if "-" in (json_path, md_path) and json_path == md_path:
-        raise InputError("Both JSON and Markdown would go to standard output.", remedy="Give one of them a path.")
     inputs = _inputs(None if run is None else run_folder(run), plan)
     inputs += [path for file in files if isinstance(path := named_source(file)[1], Path) and path.is_file()]
     if output is not None:
@@ -104,12 +102,10 @@ def report(
     if folder is not None:
         written += [str(path) for path in write_figures(document, folder, form)]
     write_json(document, json_path, inputs=inputs)
-    if md_path == "-":
-        click.echo(markdown(document), nl=False)
-    elif md_path is not None:
-        _write(Path(md_path), markdown(document))
-        written.append(md_path)
-    out = console("-" if "-" in (json_path, md_path) else None)
+    if md_path is not None:
+        write_text(markdown(document), md_path)
+        written += [md_path] * (md_path != "-")
+    out = console(json_path, md_path)
     after = [f"written  {', '.join(printable(p) for p in written[:3])}" + ", …" * (len(written) > 3)] if written else []
     for line in summarise(document, ascii_only=out.options.ascii_only, after=after):
         out.print(line, soft_wrap=True)
@@ -145,15 +141,6 @@ def check_target(path: Path, *, mark: str, inputs: Iterable[Path], force: bool) 
         raise InputError(f"{path} is part of the run.", remedy="Choose another path.")
     if not force and not is_report(path, mark):
         raise InputError(f"{path} exists and is not a Richter report.", remedy="Choose another path, or --force.")
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".part")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
 
 
 def _now() -> str:

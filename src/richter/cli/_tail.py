@@ -14,9 +14,9 @@ from richter.audit._score import answers_of, own_nll, score_nll, score_toxicity,
 from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import cells, console, json_option, write_json
 from richter.cli._progress import asking, downloading
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.records import Claim, Verdict, printable
-from richter.store import is_database, keep_file, run_file, run_folder
+from richter.store import is_database, keep_file, run_file, run_folder, write_file
 from richter.tail import GATES, GENERATORS, TRANSFORMS, PowerStudy, TailPlan, simulate_criteria, simulate_protocol
 
 _MARKS = {True: "pass", False: "FAIL", None: "—"}
@@ -132,12 +132,8 @@ def test(
 
 def write_paper(report: TailReport, folder: Path) -> None:
     """Put the study's LaTeX parts into a folder."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in report.paper().items():
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{folder} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
+    for name, text in report.paper().items():
+        write_file(folder / name, text, into_new=True, remedy="Choose another folder.")
 
 
 @tail.command()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from richter.errors import InputError, MissingPart, StorageError
+from richter.errors import InputError, MissingPart
 from richter.report._calibration import calibration_figures
 from richter.report._figure import Figure, figure_svg
 from richter.report._floors import floors_figures
@@ -13,6 +13,7 @@ from richter.report._judges import judges_figures
 from richter.report._search import search_figures
 from richter.report._severity import severity_figures
 from richter.report._tail import tail_figures
+from richter.store import write_file
 
 __all__ = ["figures", "write_figures"]
 
@@ -54,22 +55,16 @@ def write_figures(
     """
     if format not in ("svg", "png"):
         raise InputError(f"Figures cannot be written as {format!r}.", remedy="Use svg or png.")
-    folder = Path(folder)
-    paths = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, drawn in figures(document).items():
-            if not drawn.panels:
-                continue
-            text = figure_svg(drawn)
-            path = folder / f"{name}.{format}"
-            path.write_bytes(text.encode() if format == "svg" else _png(text))
-            paths.append(path)
-    except OSError as error:
-        raise StorageError(
-            f"{folder} cannot be written: {error.strerror}.", remedy="Choose a folder that you may write to."
-        ) from error
-    return paths
+    texts = {name: figure_svg(drawn) for name, drawn in figures(document).items() if drawn.panels}
+    return [
+        write_file(
+            Path(folder) / f"{name}.{format}",
+            text if format == "svg" else _png(text),
+            into_new=True,
+            remedy="Choose a folder that you may write to.",
+        )
+        for name, text in texts.items()
+    ]
 
 
 def _png(text: str) -> bytes:

@@ -1,10 +1,8 @@
 """The page: a results document, its figures and the run's answers in one file that loads nothing."""
 
 import base64
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.records import GLOSSARY, printable
 from richter.report._docs import docs_id, docs_pages
 from richter.report._draw import panel_svg, shape_svg
@@ -23,7 +21,7 @@ from richter.report._figures import figures
 from richter.report._first import POPOVERS, check_rows, claim_rows, first_screen, signature_rows, with_terms
 from richter.report._history import history_section
 from richter.report._words import count, name, number
-from richter.store import RunLike
+from richter.store import RunLike, write_file
 from richter.tables import Tables
 
 __all__ = ["render_report", "write_report"]
@@ -52,18 +50,7 @@ def write_report(
     if path.is_dir():
         raise InputError(f"{path} is a folder.", remedy="Name the file that the report shall be written to.")
     text = render_report(document, run, built_at=built_at, redact=redact)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}.", remedy="Choose a folder that you may write to."
-        ) from error
-    return path
+    return write_file(path, text, into_new=True, remedy="Choose a folder that you may write to.")
 
 
 def render_report(

@@ -13,5 +13,6 @@ if TYPE_CHECKING:
     from richter.store._spending import *
     from richter.store._sqlite import *
     from richter.store._wheels import *
+    from richter.store._write import *
 
 lazy(__name__)
