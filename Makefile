@@ -31,7 +31,7 @@ test-fast: $(STAMP)  ## Run the tests that take seconds
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not slow"
 
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
-	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/core_labels.py studies/search_fields.py studies/search_folder.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/core_labels.py studies/search_fields.py studies/search_folder.py studies/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	RICHTER_KILLS=25 $(BIN)/python -m pytest -q -k sigkill_at_random_moments tests/audit/test_nothing_lost.py
 
 mutants: $(STAMP)  ## Change the rules of verdicts and see whether a test notices

@@ -1,9 +1,14 @@
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 import pytest
 
 from richter.errors import InputError, TooFewErrors
 from richter.severity import (
+    PAPER,
     Recipe,
+    Scores,
     coarsen_scale,
     conditional_information,
     correct_overcalls,
@@ -37,6 +42,39 @@ def test_coarsening_to_five_by_hand(rng: np.random.Generator) -> None:
         n, total = merged[start:].sum(), merged[start:] @ np.arange(4 - start)
         options.append(-np.log10(total / (total + n)))  # a step of one
     assert min(abs(found.b["m0"] - b) for b in options) < 1e-12
+
+
+def test_the_papers_way_of_joining_levels_by_hand(rng: np.random.Generator) -> None:
+    scores = simulated_scores(rng, [0.5, 0.6, 0.7], n=3000)
+    x = scores.severity[:, 0]
+    seven, five = (coarsen_scale(scores, n, as_paper=True, recipe=PAPER).b["m0"] for n in (7, 5))
+
+    def aki(values: np.ndarray) -> list[float]:  # at every m_min; one of them is the KS choice
+        return [
+            np.log10(np.e) / (values[values >= m].mean() - m + 0.25) for m in np.arange(1, 8) / 2 if (values >= m).any()
+        ]
+
+    assert min(abs(seven - b) for b in aki(np.minimum(x, 3.0))) < 1e-12
+    assert min(abs(five - b) for b in aki(np.ceil(x))) < 1e-12
+    with pytest.raises(InputError, match="of the paper"):
+        coarsen_scale(scores, 6, as_paper=True)
+
+
+@pytest.mark.real_data
+def test_s1_and_s2_against_paper(shared_data: Path, rng: np.random.Generator) -> None:
+    """Section 4.6: 0.43 and 0.16; 0.847. The two conditions that the paper left out are left out."""
+    frame = pl.read_csv(shared_data / "errorquake_4k_judge_scores.csv")
+    frame = frame.filter(~pl.col("condition").is_in(["phi-4-mini-flash-reasoning", "llama-3.1-70b-instruct"]))
+    wide = frame.pivot(on="condition", index="item", values="severity")
+    names = [c for c in wide.columns if c != "item"]
+    scores = Scores(items=tuple(wide["item"]), conditions=tuple(names), severity=wide.select(names).to_numpy())
+    seven, five = (coarsen_scale(scores, n, as_paper=True, recipe=PAPER).spearman for n in (7, 5))
+    assert (seven, five) == (pytest.approx(0.43, abs=0.006), pytest.approx(0.16, abs=0.006))
+    told = [correct_overcalls(scores, overcall_rate=r, as_paper=True, recipe=PAPER, rng=rng) for r in (0.33, 0.335)]
+    assert told[0].mean_spearman == pytest.approx(0.847, abs=5e-4)
+    assert told[0].low == told[0].high  # its 50 trials are one
+    assert told[1].stable
+    assert not told[0].stable
 
 
 def test_overcalls_taken_back(rng: np.random.Generator) -> None:

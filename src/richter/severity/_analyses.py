@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from richter.errors import InputError
-from richter.severity._b_value import DEFAULT, BValue, Recipe, fit_rows
+from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, fit_rows
 from richter.severity._discriminate import Unestimated, estimate_all
 from richter.severity._domains import domain_variation
 from richter.severity._grid import Scores
@@ -62,7 +62,7 @@ def run_analyses(
     pairs: Sequence[tuple[str, str]] = (),
     labelled: Labelled | None = None,
     reliability: float | None = None,
-    overcall_rate: float = 0.335,
+    overcall_rate: float | None = None,
     estimates: Mapping[str, BValue | Unestimated] | None = None,
     only: Sequence[str] | None = None,
     n_resamples: int = 2000,
@@ -72,10 +72,13 @@ def run_analyses(
 ) -> dict[str, Any]:
     """Run every analysis of sections 4.1 to 4.7 and 5 and of the appendices; each is a result or `Skipped`.
 
-    `only` names the ones to run. `estimates` are the study's slopes, where they are at hand. `mapper` says where the
-    one that takes seconds runs, the hierarchical bootstrap.
+    With the recipe `PAPER` the scale is collapsed and overcalls are taken back as the paper's released program does,
+    of which 33% is the share of overcalls (else 33.5%, the audit's figure). `only` names the ones to run. `estimates`
+    are the study's slopes, where they are at hand. `mapper` says where the one that takes seconds runs, the
+    hierarchical bootstrap.
     """
     options: dict[str, Any] = {"recipe": recipe, "n_resamples": n_resamples, "level": level, "rng": rng}
+    as_paper = recipe == PAPER
     sizes = np.array([(active_params or {}).get(name, np.nan) for name in scores.conditions])
 
     def scaling() -> Any:
@@ -150,8 +153,14 @@ def run_analyses(
         "prediction": lambda: [predict_catastrophes(scores, severity=s, recipe=recipe, rng=rng) for s in (3.0, 2.5)],
         "domain_variation": lambda: domain_variation(scores, recipe=recipe),
         "pipeline_pairs": lambda: pipeline_pairs(scores, _need(pairs, "pairs named with --pair"), **options),
-        "coarsening": lambda: [coarsen_scale(scores, n, recipe=recipe) for n in (7, 5)],
-        "overcalls": lambda: correct_overcalls(scores, overcall_rate=overcall_rate, recipe=recipe, rng=rng),
+        "coarsening": lambda: [coarsen_scale(scores, n, as_paper=as_paper, recipe=recipe) for n in (7, 5)],
+        "overcalls": lambda: correct_overcalls(
+            scores,
+            overcall_rate=overcall_rate if overcall_rate is not None else 0.33 if as_paper else 0.335,
+            as_paper=as_paper,
+            recipe=recipe,
+            rng=rng,
+        ),
         "subsampling": lambda: subsample_stability(scores, recipe=recipe, rng=rng),
         "m_min": lambda: vary_m_min(scores, recipe=recipe),
         "mechanisms": mechanisms,

@@ -40,25 +40,35 @@ class Coarsening(Result):
     b: dict[str, float]
 
 
-def coarsen_scale(scores: Scores, n_levels: int, *, recipe: Recipe = DEFAULT) -> Coarsening:
+def coarsen_scale(scores: Scores, n_levels: int, *, as_paper: bool = False, recipe: Recipe = DEFAULT) -> Coarsening:
     """S1: collapse the nine levels to `n_levels` evenly spaced ones and estimate b again with the same recipe.
 
     A score goes to the nearest of the fewer levels, halves down, a positive one never to "correct": the rule of the
-    full grid. The paper does not say how it collapsed the scale; with the new step as delta, b keeps its meaning.
+    full grid; with the new step as delta, b keeps its meaning. `as_paper` is what the paper's released program does and
+    its text does not say: seven levels are the half steps up to 3.0, which all above becomes; five are the unit steps,
+    each score rounded up; and both are fitted on the old half-step grid with its delta of 0.5, five of whose levels are
+    then empty.
     """
-    if not 3 <= n_levels <= 8:
-        raise InputError(f"{n_levels} levels is not a coarser scale.", remedy="Give 3 to 8 levels, 0 included.")
+    if not 3 <= n_levels <= 8 or (as_paper and n_levels not in (5, 7)):
+        raise InputError(
+            f"{n_levels} levels is not a coarser scale{' of the paper' if as_paper else ''}.",
+            remedy="Give 5 or 7 levels." if as_paper else "Give 3 to 8 levels, 0 included.",
+        )
     counts = counts_of(scores.severity)
     full = fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
-    step = TOP / (n_levels - 1)
-    target = np.maximum(np.ceil(np.arange(1, 9) * 0.5 / step - 0.5 - 1e-9), 1).astype(np.int64)
-    merged = np.zeros((len(counts), n_levels - 1))
-    for k in range(8):
-        merged[:, target[k] - 1] += counts[:, k + 1]
-    log_q, _, _ = fit_selected(
-        merged, CODES[recipe.estimator], recipe.min_events, min(recipe.min_bins, max(n_levels - 2, 1))
-    )
-    coarse = -log_q / (step * math.log(10))
+    if as_paper:
+        collapsed = np.minimum(scores.severity, 3.0) if n_levels == 7 else np.ceil(scores.severity)
+        coarse = fit_rows(np.ascontiguousarray(counts_of(collapsed)[:, 1:]), recipe)[0]
+    else:
+        step = TOP / (n_levels - 1)
+        target = np.maximum(np.ceil(np.arange(1, 9) * 0.5 / step - 0.5 - 1e-9), 1).astype(np.int64)
+        merged = np.zeros((len(counts), n_levels - 1))
+        for k in range(8):
+            merged[:, target[k] - 1] += counts[:, k + 1]
+        log_q, _, _ = fit_selected(
+            merged, CODES[recipe.estimator], recipe.min_events, min(recipe.min_bins, max(n_levels - 2, 1))
+        )
+        coarse = -log_q / (step * math.log(10))
     rho, n = _agreement(full, coarse)
     return Coarsening(
         n_levels=n_levels,
@@ -97,25 +107,34 @@ def correct_overcalls(
     overcall_rate: float = 0.335,
     at: float = 2.0,
     n_trials: int = 50,
+    as_paper: bool = False,
     recipe: Recipe = DEFAULT,
     rng: np.random.Generator,
 ) -> Overcalls:
     """S2: in each trial every score at `at` is an overcall with this probability and becomes 0 or 0.5, evenly.
 
     33.5% is the share of score-2.0 verdicts that the paper's manual audit of its judges called overcalls (appendix L:
-    a person would have given 0 or 0.5). Give your own, from human labels, where you have them.
+    a person would have given 0 or 0.5). Give your own, from human labels, where you have them. `as_paper` is what the
+    paper's released program does: the rounded number of overcalls becomes 0, and only among scores that both judges
+    put at exactly 2.0, not among those that the grid moves there. Since b sees nothing but counts, all its trials are
+    one and the same.
     """
     if not 0 <= overcall_rate <= 1:
         raise InputError(f"An overcall rate of {overcall_rate:g} is not in [0, 1].", remedy="Give a share.")
     counts = counts_of(scores.severity)
     as_judged = fit_rows(np.ascontiguousarray(counts[:, 1:]), recipe)[0]
     index = int(snap([at])[0])
+    exact = np.sum(scores.severity == at, axis=0)
     rho = np.empty(n_trials)
     for t in range(n_trials):
-        taken = rng.binomial(counts[:, index].astype(np.int64), overcall_rate)
+        taken = (
+            np.round(overcall_rate * exact).astype(np.int64)
+            if as_paper
+            else rng.binomial(counts[:, index].astype(np.int64), overcall_rate)
+        )
         corrected = counts[:, 1:].copy()
         corrected[:, index - 1] -= taken
-        corrected[:, 0] += rng.binomial(taken, 0.5)
+        corrected[:, 0] += 0 if as_paper else rng.binomial(taken, 0.5)
         rho[t] = _agreement(as_judged, fit_rows(corrected, recipe)[0])[0]
     if np.isnan(rho).all():
         raise InputError("The slopes have no ranking once overcalls are taken back.", remedy="Rate more answers.")
