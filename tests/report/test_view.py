@@ -257,6 +257,35 @@ def test_app_and_page_find_the_same_items(run: Path) -> None:
         index.close()
 
 
+def test_a_first_page_comes_while_the_run_is_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first items with their answers and how far it is; then what matters most, and filters, when all is read."""
+    go_on = threading.Event()
+
+    def slowly(place: str, tell: Callable[[float], None]) -> EvidenceIndex:
+        tell(0.25)
+        assert go_on.wait(20)
+        return EvidenceIndex(place, tell)
+
+    monkeypatch.setattr("richter.report._view.EvidenceIndex", slowly)
+
+    async def act(client: aiohttp.ClientSession, base: str) -> None:
+        url = f"{base}/api/runs/0/evidence?sort=matters&offset=0&limit=10&show="
+        early = await get(client, url)
+        assert (early["reading"], early["total"]) == (0.25, 40)
+        assert [row["item"] for row in early["rows"]] == [f"item-{k:03d}" for k in range(10)]
+        narrowed = asyncio.create_task(
+            get(client, f"{base}/api/runs/0/evidence?search=item-007")
+        )  # waits for all of it
+        await asyncio.sleep(0.1)
+        go_on.set()
+        assert [row["item"] for row in (await narrowed)["rows"]] == ["item-007"]
+        whole = await get(client, f"{base}/api/runs/0/evidence?show=all&sort=item&limit=10")
+        assert "reading" not in whole
+        assert whole["rows"] == early["rows"]
+
+    ask(app_of(run), act)
+
+
 def test_a_list_of_runs_says_what_each_found_with_its_history(tmp_path: Path) -> None:
     runs = [build_run(tmp_path / f"run{k}", items=3, hostile=False) for k in range(3)]
     for k, run in enumerate(runs):

@@ -9,7 +9,7 @@ import dataclasses
 import gzip
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -17,7 +17,7 @@ import polars as pl
 from richter.records import Item, printable
 from richter.report._words import name
 from richter.store import RunLike, open_ledger
-from richter.tables import Tables, record_look, tables_of
+from richter.tables import Tables, most_rated, record_look, tables_of
 
 __all__ = ["Evidence", "read_evidence"]
 
@@ -70,13 +70,23 @@ def read_evidence(source: Tables | RunLike, *, most_bytes: int = MOST_BYTES, red
     return Evidence(packed=packed, kind=kind, items=len(order), shown=len(ids), wrong=wrong, cut=cut)
 
 
-def read_run_tables(run: RunLike, *, item: str | None = None) -> Tables:
-    """A run's tables, also where it holds no answers yet; or what it holds of one item."""
-    with open_ledger(run, item=item, checked=item is None) as ledger:
-        tables = tables_of(ledger)
-    if item is None:
-        record_look(tables)
+def read_run_tables(run: RunLike, *, tell: Callable[[float], None] | None = None) -> Tables:
+    """A run's tables, also where it holds no answers yet; `tell` hears how much is read, from 0 to 1."""
+    with open_ledger(run) as ledger:
+        tables = tables_of(ledger, tell=tell)
+    record_look(tables)
     return tables
+
+
+def read_item_tables(run: RunLike, items: Sequence[str]) -> list[Tables]:
+    """What a run holds of some items, each alone; whose severities count is the whole run's rule."""
+    with open_ledger(run, checked=False) as ledger:
+        counting = most_rated(ledger.rated())
+    found = []
+    for item in items:
+        with open_ledger(run, item=item, checked=False) as ledger:
+            found.append(dataclasses.replace(tables_of(ledger), counting=counting))  # type: ignore[arg-type]
+    return found
 
 
 def judged_answers(tables: Tables) -> pl.DataFrame:

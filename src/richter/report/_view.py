@@ -22,8 +22,8 @@ from richter.errors import InputError, RichterError
 from richter.interop import EXPORTS, export_table
 from richter.judge import LoopbackGuard, RatingPage, error_reply, serve_loopback
 from richter.records import printable
-from richter.report._evidence import read_run_tables, visible
-from richter.report._index import EvidenceIndex
+from richter.report._evidence import read_item_tables, read_run_tables, visible
+from richter.report._index import EvidenceIndex, first_items
 from richter.report._page import colours, render_report, summary_of
 from richter.store import LEDGER_NAME, DatabaseRun, Ledger, has_ledger, open_ledger, run_part, run_place
 from richter.store import find_runs as find_runs_in
@@ -41,6 +41,8 @@ FILES = {
 HEAD = 8192  # characters in which a page says what it found
 SUMMARY = re.compile(r'<meta name="richter-summary" content="([^"]*)">')
 LONGEST_BODY = 10_000
+FIRST_S = 0.5  # how long a first page waits for all of the run to be read
+NARROWING = ("show", "search", "item", "domain", "tier", "severity", "mechanism", "offset")
 LOOK_S = 0.2  # how often it is looked whether a reader still waits
 # The report brings its own policy; here it is kept from reading anything of the app and from being framed by others.
 REPORT_HEADERS = {
@@ -90,7 +92,7 @@ class RunsApp:
         self.runs, self.measure, self.rating, self.archive = list(runs), measure, rating, archive
         self.guard = LoopbackGuard(cookie="richter-view", command="richter view")
         self._documents: dict[str, tuple[object, Mapping[str, Any]]] = {}
-        self._indexes: dict[str, tuple[object, EvidenceIndex]] = {}
+        self._indexes: dict[str, tuple[object, asyncio.Task[EvidenceIndex], list[float]]] = {}
         self._indexing = asyncio.Lock()
         self._rating: dict[str, tuple[Ledger, RatingPage]] = {}
         self._measuring, self._rendering = asyncio.Lock(), asyncio.Lock()
@@ -122,8 +124,9 @@ class RunsApp:
     async def _close(self, _: web.Application) -> None:
         for ledger, _page in self._rating.values():
             ledger.close()
-        for _stamp_of, index in self._indexes.values():
-            index.close()
+        for _stamp_of, reading, _told in self._indexes.values():
+            if not reading.done() or reading.exception() is None:
+                (await reading).close()
 
     async def _file(self, request: web.Request) -> web.Response:
         name, kind = FILES[request.path]
@@ -146,22 +149,38 @@ class RunsApp:
     # ---- items and answers ---------------------------------------------------------------------------------------
 
     async def _evidence(self, request: web.Request) -> web.Response:
-        index = await self._index(self._run(request))
+        run = self._run(request)
+        reading, told = await self._index(run)
+        await asyncio.wait([reading], timeout=FIRST_S)
+        plain = not any(request.query.get(key, "") not in ("", "0") for key in NARROWING)
+        if not reading.done() and plain:
+            found = await asyncio.to_thread(first_items, run, request.query)
+            note = "the run is being read; what matters most comes first when it is"
+            return web.json_response({**found, "reading": told[-1], "note": note})
+        index = await asyncio.shield(reading)
         return web.json_response(await asyncio.to_thread(index.find, request.query))
 
     async def _item(self, request: web.Request) -> web.Response:
         found = await asyncio.to_thread(_one_item, self._run(request), request.query.get("item", ""))
         return web.json_response(found)
 
-    async def _index(self, run: str) -> EvidenceIndex:
-        async with self._indexing:  # one at a time: a large run is read whole for it, once
-            stamp = await asyncio.to_thread(_stamp, run)
-            known = self._indexes.get(run)
-            if known is None or known[0] != stamp:
-                if known is not None:
-                    known[1].close()
-                known = self._indexes[run] = (stamp, await asyncio.to_thread(EvidenceIndex, run))
-            return known[1]
+    async def _index(self, run: str) -> "tuple[asyncio.Task[EvidenceIndex], list[float]]":
+        """The reading of a run, under way or done, with how far it is; anew where the run has changed."""
+        stamp = await asyncio.to_thread(_stamp, run)
+        known = self._indexes.get(run)
+        if known is not None and (not known[1].done() or (known[0] == stamp and known[1].exception() is None)):
+            return known[1:]
+        told = [0.0]
+
+        async def read() -> EvidenceIndex:
+            async with self._indexing:  # one at a time: a large run is read whole for it, once
+                if known is not None and known[1].exception() is None:
+                    known[1].result().close()
+                return await asyncio.to_thread(EvidenceIndex, run, told.append)
+
+        reading = asyncio.create_task(read())
+        self._indexes[run] = (stamp, reading, told)
+        return reading, told
 
     # ---- the report ----------------------------------------------------------------------------------------------
 
@@ -384,7 +403,7 @@ def _with_history(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _one_item(run: str, item_id: str) -> dict[str, Any]:
     """Everything about one item: the question, every condition's answers and draws, every rating with its reason."""
-    tables = read_run_tables(run, item=item_id)  # nothing of the others: a run may hold hundreds of thousands
+    (tables,) = read_item_tables(run, [item_id])  # nothing of the others: a run may hold hundreds of thousands
     item = tables.items.get(item_id)
     if item is None:
         raise web.HTTPNotFound(reason="The run has no such item.")

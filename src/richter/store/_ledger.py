@@ -106,6 +106,11 @@ _RATE = """
     ended_at = excluded.ended_at
 """
 _RATING = ("item", "condition", "draw", "rater", "kind", "severity", "mechanism", "reason", "started_at", "ended_at")
+_RATED = """
+    SELECT kind, count(*) FROM (
+        SELECT DISTINCT condition, item, draw, kind FROM ratings WHERE severity IS NOT NULL
+    ) AS rated GROUP BY kind
+"""
 _RATINGS = """
     SELECT item, condition, draw, rater, kind, severity, mechanism, reason, started_at, ended_at FROM ratings
     WHERE (CAST(?1 AS TEXT) IS NULL OR kind = ?1) AND (CAST(?2 AS TEXT) IS NULL OR item = ?2)
@@ -417,6 +422,10 @@ class Ledger:
         bodies = self._rows(one, (self._item,))
         return [Item.from_dict(json.loads(body)) for (body,) in bodies]
 
+    def item_ids(self, *, limit: int) -> list[str]:
+        """The names of the first items."""
+        return [name for (name,) in self._rows("SELECT id FROM items ORDER BY position LIMIT ?1", (limit,))]
+
     def n_items(self) -> int:
         """How many items the run has."""
         return int(self._rows("SELECT count(*) FROM items")[0][0])
@@ -674,6 +683,10 @@ class Ledger:
             for r in ratings
         ]
         self._run(_RATE, *rows)
+
+    def rated(self) -> dict[str, int]:
+        """How many answers each kind of rater gave a severity."""
+        return dict(self._rows(_RATED))
 
     def ratings(self, *, kind: Literal["human", "judge", "rule"] | None = None) -> list[Rating]:
         """Ratings in the order of condition, item, draw and rater; of one kind, or all."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -84,9 +84,14 @@ def _places(sources: Sequence[interop.Source]) -> Iterator[Place]:
             yield from [f for f in sorted(place.rglob("*")) if f.is_file()] if inside else [place]  # type: ignore[union-attr]
 
 
-def tables_of(ledger: Ledger, options: ReadOptions | None = None) -> Tables:
-    """The tables of an open ledger; those of a run that was not asked yet are empty."""
-    tables = assemble([part_of_ledger(ledger)], options or ReadOptions(), what=ledger.name, empty=True)
+def tables_of(
+    ledger: Ledger, options: ReadOptions | None = None, *, tell: Callable[[float], None] | None = None
+) -> Tables:
+    """The tables of an open ledger; those of a run that was not asked yet are empty.
+
+    `tell` hears how much of the answers is read, from 0 to 1.
+    """
+    tables = assemble([part_of_ledger(ledger, tell)], options or ReadOptions(), what=ledger.name, empty=True)
     return dataclasses.replace(tables, places=(ledger.place,))
 
 

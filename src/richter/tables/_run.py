@@ -1,7 +1,7 @@
 """A run's ledger, opened and read once."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -12,16 +12,21 @@ from richter.tables._confidence import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of
 from richter.tables._tables import KEY, RATINGS
 
+TOLD = 5_000  # answers between two words on how far it is
 
-def part_of_ledger(ledger: Ledger) -> Part:
-    """The answers of a ledger with grades, confidences and ratings."""
+
+def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) -> Part:
+    """The answers of a ledger with grades, confidences and ratings; `tell` hears how much is read, from 0 to 1."""
+    total = 0 if tell is None else ledger.spent().answers
     # what refers to something is read before it, so that a run in progress has every item that a rating names
     ratings, grades = ledger.ratings(), ledger.grades()
     sure: dict[tuple[str, str, int], tuple[str, float]] = {}
     for c in ledger.confidences():
         sure.setdefault((c.item, c.condition, c.draw), (c.source, c.value))
     rows, said = [], []
-    for a in ledger.answers():
+    for number, a in enumerate(ledger.answers()):
+        if tell is not None and number % TOLD == 0:
+            tell(min(1.0, number / max(1, total)))
         key = (a.item, a.condition, a.draw)
         text = None if a.error else a.text
         rows.append((*key, text, a.error, a.tokens_in, a.tokens_out, a.money_usd, a.latency_s, a.finish))

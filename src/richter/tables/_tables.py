@@ -14,7 +14,7 @@ from richter.interop import RatingKind
 from richter.records import Better, Item, printable
 from richter.store import Place
 
-__all__ = ["KEY", "ReadOptions", "Tables", "severity_of"]
+__all__ = ["KEY", "ReadOptions", "Tables", "most_rated", "severity_of"]
 
 KEY = ("item", "condition", "draw")
 _KEY = {"item": pl.String, "condition": pl.String, "draw": pl.Int64}
@@ -184,6 +184,9 @@ def counting_kind(ratings: pl.DataFrame, wanted: str | None, name: str) -> str |
         if not counts:
             raise InputError(f"{name} holds no {wanted} ratings.", remedy="Leave out --ratings, or rate its answers.")
         return wanted
-    if not counts:
-        return None
-    return "given" if "given" in counts else max((k for k in KINDS if k in counts), key=lambda k: counts[k])
+    return "given" if "given" in counts else most_rated(counts)
+
+
+def most_rated(counts: Mapping[str, int]) -> str | None:
+    """The kind that rated most answers, of equals people, judges, rules; None where nobody did."""
+    return max((k for k in KINDS if k in counts), key=lambda k: counts[k], default=None)

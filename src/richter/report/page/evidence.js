@@ -162,8 +162,9 @@
       if (act) { event.preventDefault(); act(); }
     }
 
-    refresh({ total, counts, rows, note }) {
+    refresh({ total, counts, rows, note, reading }) {
       this.total = total;
+      this.shows.hidden = reading !== undefined;
       const asked = this.asked, form = this.bar.elements;
       form.first.value = asked.first;
       if (form.second) form.second.value = asked.second || "";

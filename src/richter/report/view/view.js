@@ -151,7 +151,10 @@ async function showItems(run, name, query, mine) {
   const source = {
     find: async (state) => {
       const next = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== undefined && value !== null && typeof value !== "boolean"));
-      return call(`/api/runs/${run}/evidence?${next}`);
+      const found = await call(`/api/runs/${run}/evidence?${next}`);
+      if (found.reading === undefined) return found;  // else a first page of a run that is still being read
+      setTimeout(() => { if (mine === turn && view.isConnected) view.load(); }, 1000);
+      return { ...found, note: `${Math.round(100 * found.reading)}% of the run is read; ${found.note}` };
     },
     href: (row, state) => hash(`/run/${run}/item`, new URLSearchParams({ item: row.item, condition: state.first, other: state.second || "" })),
   };
