@@ -60,18 +60,22 @@ def contestants() -> dict[str, dict[str, Any]]:
     return found
 
 
+INSTALLING = threading.Lock()  # two workers may want the same environment
+
+
 def python_of(name: str, requires: str) -> str:
     """The interpreter of a contestant's own environment, made where it is missing; Richter's is this one."""
     if requires == ".":
         return sys.executable
     folder = ROOT / ".venv-truth" / name
     stamp = folder / ".requires"
-    if not stamp.exists() or stamp.read_text(encoding="utf-8") != requires:
-        print(f"{name}: installing {requires}", flush=True)
-        venv.create(folder, with_pip=True, clear=True)
-        pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", *requires.split()]
-        subprocess.run(pip, check=True)
-        stamp.write_text(requires, encoding="utf-8")
+    with INSTALLING:
+        if not stamp.exists() or stamp.read_text(encoding="utf-8") != requires:
+            print(f"{name}: installing {requires}", flush=True)
+            venv.create(folder, with_pip=True, clear=True)
+            pip = [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
+            subprocess.run([*pip, *requires.split()], check=True)
+            stamp.write_text(requires, encoding="utf-8")
     return str(folder / "bin" / "python")
 
 

@@ -30,6 +30,27 @@ def test_rate_limits_solve_the_mixture_equation_by_hand() -> None:
         assert max(wealth(n, p) for n in range(1, 31)) == pytest.approx(20, rel=1e-3)
 
 
+def test_mean_limits_are_where_the_bets_pay_by_hand() -> None:
+    values = np.array([0.5, 1.0, 0.5, 0.0, 0.5, 1.0, 1.0, 0.5] * 25)
+    sequence = mean_sequence(values)
+    parts = 0.005 * (0.95 / 0.005) ** (np.arange(10) / 9)
+
+    def best(m: float, x: np.ndarray) -> float:  # of the gamblers who say that the mean is above m
+        capital = np.cumprod(1 + np.outer(x / m - 1, parts), axis=0)
+        return float((capital @ (np.sqrt(parts) / np.sqrt(parts).sum())).max())
+
+    step = 1 / 2000
+    assert best(sequence.low[-1], values) >= 40 > best(sequence.low[-1] + step, values)
+    assert best(1 - sequence.high[-1], 1 - values) >= 40 > best(1 - sequence.high[-1] + step, 1 - values)
+
+
+def test_mean_of_one_value_refutes_only_the_ends_by_hand() -> None:
+    # one value of 1/2: capital at most sum of shares (1 + f (0.5 / m - 1)) reaches 40 only for m near 0
+    sequence = mean_sequence(np.array([0.5]))
+    assert 0 < sequence.low[0] < 0.5 / 40
+    assert sequence.high[0] == pytest.approx(1 - sequence.low[0])
+
+
 def test_rate_without_any_yes_is_a_bound() -> None:
     sequence = rate_sequence(np.zeros(300))
     assert sequence.low[-1] == 0

@@ -16,6 +16,7 @@ __all__ = ["Sequence", "difference_sequence", "ece_sequence", "mean_sequence", "
 
 
 GRID = 2000  # points of the betting sequence; its limits are rounded outward by 1 / GRID of the range
+_BETS = np.geomspace(0.005, 0.95, 10)  # parts of what could be staked
 _STEPS = 46  # bisection steps: 2^-46 of the interval
 
 
@@ -121,50 +122,50 @@ def _solve(outer: float, inner: float, top: float, k: float, t: float) -> float:
 
 
 @numba.njit(cache=True)
-def _betting(x: Floats, alpha: float, grid: int) -> tuple[Floats, Floats]:
-    """Hedged capital over a grid of candidate means of values in [0, 1]; limits are the outermost rejected points."""
+def _betting(x: Floats, alpha: float, grid: int, bets: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """Capitals over a grid of candidate means of values in [0, 1]; limits are the outermost rejected points.
+
+    `up` is largest at the lowest candidate left and `down` at the highest, so neither can exceed the limit unseen.
+    """
     n = len(x)
     low = np.empty(n)
     high = np.empty(n)
-    plus = np.zeros(grid + 1)
-    minus = np.zeros(grid + 1)
+    up = np.ones((grid + 1, len(bets))) * shares
+    down = up.copy()
     first, last = 0, grid  # candidates not yet rejected
-    total, squares = 0.5, 0.25
-    mean, variance = 0.5, 0.25
-    limit = math.log(2 / alpha)
+    limit = 2 / alpha
     for t in range(n):
-        bet = math.sqrt(2 * limit / (variance * (t + 1) * math.log(t + 2.0)))
-        for i in range(first, last + 1):
-            m = i / grid
-            up = min(bet, 0.5 / m) if m > 0 else bet
-            down = min(bet, 0.5 / (1 - m)) if m < 1 else bet
-            plus[i] += math.log1p(up * (x[t] - m))
-            minus[i] += math.log1p(-down * (x[t] - m))
-        while first <= last and plus[first] >= limit:
+        for i in range(max(first, 1), last + 1):
+            up[i] *= 1 + bets * (x[t] * grid / i - 1)
+        for i in range(first, min(last, grid - 1) + 1):
+            down[i] *= 1 + bets * ((1 - x[t]) * grid / (grid - i) - 1)
+        if x[t] > 0:
+            first = max(first, 1)  # a mean of 0 is refuted by one value above it
+        if x[t] < 1:
+            last = min(last, grid - 1)
+        while first <= last and up[first].sum() >= limit:
             first += 1
-        while last >= first and minus[last] >= limit:
+        while last >= first and down[last].sum() >= limit:
             last -= 1
         low[t] = max(first - 1, 0) / grid
         high[t] = min(last + 1, grid) / grid
-        total += x[t]
-        mean = total / (t + 2)
-        squares += (x[t] - mean) ** 2
-        variance = squares / (t + 2)
     return low, high
 
 
 def mean_sequence(values: ArrayLike, *, low: float = 0.0, high: float = 1.0, level: float = 0.95) -> Sequence:
     """A mean of values in [low, high] (a severity, a score), by betting (Waudby-Smith and Ramdas 2023).
 
-    For each candidate mean m two gamblers bet that the mean is higher, or lower; both wealths are martingales under
-    m, which is dropped when one exceeds 2 / alpha. Bets are predictable plug-ins sqrt(2 log(2 / alpha) /
-    (variance t log(t + 1))), cut at half of what could be lost. Candidates lie on a grid, limits are rounded outward.
+    For each candidate mean m gamblers bet that the mean is higher, product of 1 + f (x / m - 1), or lower, product of
+    1 + f ((1 - x) / (1 - m) - 1); each capital is a martingale under m, and so is their sum over the fixed parts f from
+    0.005 to 0.95 of what could be staked, with shares in proportion to sqrt(f): small f serve small differences
+    and long runs, large f rare values. m is dropped when the sum of one side reaches 2 / alpha. Candidates lie on a
+    grid, limits are rounded outward.
     """
     check_level(level)
     if not high > low:
         raise InputError(f"[{low:g}, {high:g}] is not a range.", remedy="Give low < high.")
     x = (_values(values, low, high) - low) / (high - low)
-    lower, upper = _betting(x, 1 - level, GRID)
+    lower, upper = _betting(x, 1 - level, GRID, _BETS, np.sqrt(_BETS) / np.sqrt(_BETS).sum())
     return Sequence(
         estimate=low + (high - low) * np.cumsum(x) / np.arange(1, len(x) + 1),
         low=low + (high - low) * lower,
