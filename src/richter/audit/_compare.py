@@ -20,6 +20,7 @@ from richter.claims import (
     Shared,
     Subgroups,
     as_errors,
+    as_judged,
     as_sample,
     check_alignment,
     compare_outcomes,
@@ -35,7 +36,7 @@ from richter.floors import ConditionSummary, summarise_condition
 from richter.records import Claim, Refused, Shown, plain
 from richter.severity import severity_given_error
 from richter.stats import Floats, Indices, wilson
-from richter.tables import KEY, Tables, chance_of, outcomes, question_codes
+from richter.tables import KEY, Tables, chance_of, judges_of, outcomes, question_codes
 from richter.tail import TailPlan
 
 __all__ = ["CompareReport", "compare_tables"]
@@ -362,7 +363,7 @@ def calibration_questions(
             run=None if run is None else run[kept], these=about == "these-items",
         )  # fmt: skip
 
-    found = []
+    found, judged = [], as_judged(judges_of(tables, "accuracy"))
     for a, b in pairs:
         i, j = names.index(a), names.index(b)
         use = has[i] & has[j]
@@ -371,7 +372,9 @@ def calibration_questions(
                 Question(
                     metric=METRICS["ece"],
                     conditions=(a, b),
-                    evidence=ece_difference(side(i, use.tobytes()), side(j, use.tobytes())),
+                    evidence=dataclasses.replace(
+                        ece_difference(side(i, use.tobytes()), side(j, use.tobytes())), judged=judged
+                    ),
                     relation="below" if directed else "differs",
                     margin=margin,
                     primary=primary,
@@ -419,7 +422,7 @@ def _given_error(
             Question(
                 metric=METRICS["severity_given_error"],
                 conditions=(a, b),
-                evidence=evidence,
+                evidence=dataclasses.replace(evidence, judged=as_judged(rated.judges)),
                 relation="below" if directed else "differs",
                 margin=margin,
                 primary=primary,

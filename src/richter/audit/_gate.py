@@ -27,6 +27,7 @@ from richter.claims import (
     requirement_name,
     too_few_shared,
     unjudged,
+    whose,
 )
 from richter.errors import InputError, PlanError
 from richter.records import Claim, Shown, Verdict
@@ -121,18 +122,19 @@ def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) ->
     judged = iter(require(asked, level=1 - (1 - values["level"]) / tried, plan=confirmed, data_hash=tables.data_hash))
     claims = tuple(next(judged) if isinstance(r, Question) else r for r in rules)
     names = tuple(requirement_name(METRICS[c.measure], c) for c in claims)
+    judged_by = next((f", {said}" for c in claims if (said := whose(c.basis))), "")
     verdicts = [c.verdict for c in claims]
     still = [n for n, v in zip(names, verdicts, strict=True) if v not in (Verdict.VERIFIED, Verdict.REFUTED)]
     if Verdict.REFUTED in verdicts:
         outcome, code = Verdict.REFUTED, 3
         violated = [n for n, v in zip(names, verdicts, strict=True) if v is Verdict.REFUTED]
-        sentence = f"{values['candidate']} violates: {'; '.join(violated)}."
+        sentence = f"{values['candidate']} violates: {'; '.join(violated)}{judged_by}."
     elif still:
         outcome, code = Verdict.UNDECIDED, 4 if values["on_undecided"] == "fail" else 0
         sentence = f"Not shown either way: {'; '.join(still)}."
     else:
         outcome, code = Verdict.VERIFIED, 0
-        sentence = f"{values['candidate']} meets all {len(claims)} requirements."
+        sentence = f"{values['candidate']} meets all {len(claims)} requirements{judged_by}."
     return GateReport(
         sentence=sentence,
         outcome=outcome,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from richter.claims._decide import *
     from richter.claims._ece import *
     from richter.claims._evidence import *
+    from richter.claims._labels import *
     from richter.claims._missing import *
     from richter.claims._names import *
     from richter.claims._outcomes import *

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from richter.claims._labels import whose
 from richter.claims._outcomes import METRICS, Metric
 from richter.records import Claim, Verdict
 
@@ -65,10 +66,11 @@ def answer(
     pairs = [c for c in claims if len(c.conditions) == 2]
     if len(conditions) < 2:
         return _alone(claims)
+    judged = next((f", {said}." for c in pairs if c.decided and (said := whose(c.basis))), ".")
     if len(conditions) > 2:
-        return _board(pairs, conditions)
+        return _board(pairs, conditions).removesuffix(".") + judged
     first, second = conditions
-    text = _pair([c for c in pairs if set(c.conditions) == {first, second}], first, second)
+    text = _pair([c for c in pairs if set(c.conditions) == {first, second}], first, second).removesuffix(".") + judged
     if candidate == second and baseline == first and text.startswith(f"{second} is worse"):
         text += f" Do not ship {second}."
     return text

@@ -9,7 +9,6 @@ import numpy as np
 from richter.claims._control import joint_tests
 from richter.claims._decide import Question, decide
 from richter.claims._evidence import Evidence
-from richter.claims._labels import if_kinder
 from richter.claims._missing import Missing, missing_grades, worst_case
 from richter.claims._outcomes import Outcomes
 from richter.claims._sets import maximal_sets
@@ -170,8 +169,7 @@ def compare_outcomes(
         seed=seed,
     )
     claims = tuple(
-        _unchecked(samples[c.measure], _against_missing(samples[c.measure], c)) if c.measure in samples else c
-        for c in claims
+        _against_missing(samples[c.measure], c) if c.measure in samples else c for c in claims
     )
     missing = missing_grades(lead, names, level=level)
     return Comparison(
@@ -193,19 +191,6 @@ def compare_outcomes(
 
 def _against_missing(sample: Sample, claim: Claim) -> Claim:
     said = worst_case(sample, claim)
-    return dataclasses.replace(claim, notes=(*claim.notes, said)) if said else claim
-
-
-def _unchecked(sample: Sample, claim: Claim) -> Claim:
-    """Where judge models graded and nobody labelled: what a judge kinder to one side would do to the verdict."""
-    if (
-        not sample.outcomes.judged
-        or sample.outcomes.label is not None
-        or claim.interval is None
-        or len(claim.conditions) < 2
-    ):
-        return claim
-    said = if_kinder(sample.metric, claim.interval, claim.verdict in (Verdict.VERIFIED, Verdict.REFUTED))
     return dataclasses.replace(claim, notes=(*claim.notes, said)) if said else claim
 
 

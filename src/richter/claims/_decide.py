@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from richter.claims._control import JointTests
 from richter.claims._evidence import Evidence, p_value
+from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
@@ -42,6 +43,11 @@ class Question:
     where: str = ""
     basis: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def who_graded(self) -> str:
+        """The basis, and where judges graded and no labels corrected them that nobody checked them."""
+        return "; ".join(part for part in (self.basis, self.evidence.judged) if part)
 
     @property
     def words(self) -> Metric:
@@ -184,7 +190,7 @@ def _claim(question: Question, state: _State | None, *, level: float, family: Fa
         margin=question.margin,
         better=question.metric.better,
         primary=question.primary,
-        basis=question.basis,
+        basis=question.who_graded,
         notes=notes,
     )
     if state is None:
@@ -299,20 +305,38 @@ def sentence(
         if verdict is Verdict.REFUTED:
             said = f"{name} is not {question.relation} {words.amount(question.value)}{unit}"
         alike = f"{name} is {words.amount(question.value)}{unit}"
+    judged, kinder = "", ""
+    if evidence.judged:
+        judged, kinder = f", {evidence.judged}", kinder_judge(question, verdict, interval)
     if verdict is None:
-        return f"Whether {said} was not tested: {span} {on}, plain {100 * interval.level:g}% interval."
+        return f"Whether {said} was not tested{judged}: {span} {on}, plain {100 * interval.level:g}% interval."
     if verdict is Verdict.EQUIVALENT and question.margin is not None:
         more = "; the difference is real but within the margin" if real else ""
-        return f"{alike} within {words.amount(question.margin)}{unit}: {span} {on}{more}."
+        return f"{alike} within {words.amount(question.margin)}{unit}{judged}: {span} {on}{more}{kinder}."
     if verdict in (Verdict.VERIFIED, Verdict.REFUTED):
-        return f"{said}: {span} {on}."
-    text = f"Whether {said} is undecided: {span} {on}"
+        return f"{said}{judged}: {span} {on}{kinder}."
+    text = f"Whether {said} is undecided{judged}: {span} {on}"
     if needed is not None and aim is not None:
         more = "would settle" if needed > evidence.units else "were enough for"
         text += f"; {counted(needed, evidence.unit)} {more} a difference of {words.amount(aim)}{unit}"
     elif evidence.notes:
         text += f"; {evidence.notes[-1]}"
-    return text + "."
+    return f"{text}{kinder}."
+
+
+def kinder_judge(question: Question, verdict: Verdict | None, interval: Interval) -> str:
+    """What a judge that is kinder to one side, or harsher than people to the only one, would do to the verdict."""
+    if verdict is None or question.evidence.relative:
+        return ""
+    two, low, high = len(question.conditions) == 2, interval.low - question.value, interval.high - question.value
+    if verdict is Verdict.EQUIVALENT and question.margin is not None:
+        return if_kinder(question.metric, max(question.margin - max(high, -low), 0.0), "kinder to one side")
+    if verdict is Verdict.UNDECIDED:
+        return if_kinder(question.metric, None, "kinder to one side" if two else "kinder or harsher than people")
+    good = (low > 0) == (question.metric.better == "higher")
+    if two:
+        return if_kinder(question.metric, min(abs(low), abs(high)), f"kinder to {question.conditions[int(good)]}")
+    return if_kinder(question.metric, min(abs(low), abs(high)), f"{'kinder' if good else 'harsher'} than people")
 
 
 def claimed(words: Metric, claim: Claim) -> str:

@@ -17,8 +17,9 @@ class Evidence:
     p-value of the quantity being `value`; where it is None it is found from the intervals, so that p <= 1 - level
     exactly where the interval at `level` excludes the value. With two conditions the estimate is the second minus the
     first; `values` are the conditions' own. `standard_error` is for sizing only; None where there is none.
-    `labels` counts the human labels that corrected what others graded; 0 where none did. `relative`:
-    the estimate is the second over the first, minus 1 (amounts with heavy tails).
+    `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
+    these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
+    first, minus 1 (amounts with heavy tails).
     """
 
     estimate: float
@@ -30,6 +31,7 @@ class Evidence:
     unit: Unit = "item"
     standard_error: float | None = None
     labels: int = 0
+    judged: str = ""
     relative: bool = False
     notes: tuple[str, ...] = ()
 

@@ -11,12 +11,16 @@ from scipy.special import ndtri, stdtrit
 from richter.claims._evidence import Evidence
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes
 from richter.errors import InputError
-from richter.records import Interval, Unit
+from richter.records import Interval, Unit, printable
 from richter.stats import LabelledPool, Side, labelled_pool, more_labels, pool_difference, pool_interval
+
+__all__ = ["as_judged", "whose"]
 
 MORE = 50  # labels whose worth is said
 KINDER = 0.05  # of the scale: how much kinder to one side a judge is taken to be where nobody checked it
 LEAST_FREEDOM = 4.0
+MOST_NAMED = 3  # judges
+JUDGED_BY = "as judged by"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,18 +197,35 @@ def _within(influence: Floats, item: Codes) -> float:
     return float(np.sum(np.where(k > 1, k / np.maximum(k - 1, 1), 0.0) * (influence - mean[item]) ** 2))
 
 
-def if_kinder(metric: Metric, interval: Interval, shown: bool) -> str:
-    """What a judge that is kinder to one side by `KINDER` of the scale would do to a difference nobody checked."""
+def as_judged(judges: Sequence[str], why: str = "") -> str:
+    """Whose grades these are, where judge models gave them and people did not check them; empty where none did."""
+    if not judges:
+        return ""
+    named = [printable(name, limit=40) for name in judges[:MOST_NAMED]]
+    if len(judges) > MOST_NAMED:
+        named = [f"{len(judges)} judges"]
+    who = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    return f"{JUDGED_BY} {who} ({why or 'nobody checked ' + ('it' if len(judges) == 1 else 'them')})"
+
+
+def whose(basis: str) -> str:
+    """The part of a claim's basis that says that judges graded and nobody checked them; empty where it is not so."""
+    part = basis.rpartition("; ")[2]
+    return part if part.startswith(JUDGED_BY) else ""
+
+
+def if_kinder(metric: Metric, room: float | None, who: str) -> str:
+    """What a judge that errs to one side by `KINDER` of the scale would do; `room` is what undoes the verdict.
+
+    None as `room`: nothing was shown. Empty where the measure has no range.
+    """
     if metric.low is None or metric.high is None or not math.isfinite(metric.high - metric.low):
         return ""
     points = KINDER * (metric.high - metric.low)
-    nearest = min(abs(interval.low), abs(interval.high)) if interval.low * interval.high > 0 else 0.0
-    amount = f"{metric.amount(points)}{metric.suffix}"
-    if not shown:
-        return f"judges graded and no person checked them: one {amount} kinder to one side would move this by as much"
-    if nearest > points:
-        return f"judges graded and no person checked them: one {amount} kinder to one side would not undo this"
-    return (
-        f"judges graded and no person checked them: one {amount} kinder to one side, which is usual, would suffice to "
-        "show this; label some answers (richter label)"
-    )
+    usual = f"{metric.amount(points)}{metric.suffix}"
+    if room is None:
+        return f"; a judge {usual} {who}, as is usual, would move it by as much"
+    if room > points:
+        return f"; a judge {usual} {who}, as is usual, would not explain it"
+    enough = f"{metric.amount(room)}{metric.suffix}"
+    return f"; a judge {enough} {who} would explain it, and up to {usual} are usual: label some answers"

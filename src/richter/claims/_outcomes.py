@@ -107,7 +107,7 @@ class Outcomes:
     """One metric, one row per answer that has a value: codes of item, condition, draw and run, and the value.
 
     `label` is what people say of an answer (NaN: nobody was asked) and `layer` the stratum in which it could be drawn
-    for them, both by row; `judged` says that a judge model graded. `group`, `stratum` (index into `strata`) and
+    for them, both by row; `judges` names the judge models that graded. `group`, `stratum` (index into `strata`) and
     `weight` are per item. An answer without a value has no row; `failed`
     counts those that failed, by condition and item, where known. Nothing is dropped without a count in `notes`.
     """
@@ -127,7 +127,7 @@ class Outcomes:
     weight: Floats | None = None
     label: Floats | None = None
     layer: Codes | None = None
-    judged: bool = False
+    judges: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -10,6 +10,8 @@ from richter.errors import InputError
 
 __all__ = ["pass_metric", "passes"]
 
+UNCORRECTED = "human labels correct no claim about tries: as it was graded"
+
 
 def pass_metric(k: int, *, every: bool = False) -> Metric:
     """pass@k (one of k draws is right at the least), or pass^k where `every` one must be."""
@@ -65,6 +67,8 @@ def passes(outcomes: Outcomes, k: int, *, every: bool = False) -> Outcomes:
         runs=(),
         label=None,
         layer=None,
+        judges=outcomes.judges if outcomes.label is None else (),
+        notes=outcomes.notes if outcomes.label is None else (*outcomes.notes, UNCORRECTED),
     )
 
 

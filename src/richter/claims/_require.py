@@ -11,7 +11,7 @@ from typing import Literal
 
 from scipy.special import ndtri
 
-from richter.claims._decide import POWER, Question, counted, one_sided
+from richter.claims._decide import POWER, Question, counted, kinder_judge, one_sided
 from richter.claims._evidence import p_value
 from richter.claims._outcomes import Metric
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
@@ -71,7 +71,7 @@ def require(
                 hypothesis=Hypothesis(relation=question.relation, value=question.value),
                 better=question.metric.better,
                 family=Family(method="intersection-union to pass, holm to violate", size=len(questions)),
-                basis=question.basis,
+                basis=question.who_graded,
                 plan=plan,
                 data_hash=data_hash,
                 seed=seed,
@@ -116,7 +116,8 @@ def _sentence(question: Question, verdict: Verdict, interval: Interval, *, neede
     low, high = (words.amount(x, sign=two) for x in (interval.low, interval.high))
     name = _name(words, question.conditions, question.relation, question.value)
     span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"
-    text = f"{name}: {word}; {span} on {counted(evidence.n, 'item')}"
+    judged = f", {evidence.judged}" if evidence.judged else ""
+    text = f"{name}: {word}{judged}; {span} on {counted(evidence.n, 'item')}"
     if evidence.unit != "item":
         text += f" in {counted(evidence.units, evidence.unit)}"
     if needed is not None:
@@ -124,7 +125,7 @@ def _sentence(question: Question, verdict: Verdict, interval: Interval, *, neede
         text += f"; {counted(needed[0], evidence.unit)} would show it met if in truth {truth}"
     elif verdict is Verdict.UNDECIDED and evidence.notes:
         text += f"; {evidence.notes[-1]}"
-    return text + "."
+    return f"{text}{kinder_judge(question, verdict, interval) if judged else ''}."
 
 
 def requirement_name(metric: Metric, claim: Claim) -> str:

@@ -56,6 +56,7 @@ def suite_evidence(parts: Mapping[str, Evidence], weights: Mapping[str, float]) 
         units=sum(e.units for e in pieces),
         unit=pieces[0].unit,
         standard_error=None if any(s is None for _, s in errors) else math.hypot(*(w * (s or 0.0) for w, s in errors)),
+        judged=pieces[0].judged,
         relative=any(e.relative for e in pieces),
         notes=(f"weights: {stated}", *dict.fromkeys(note for e in pieces for note in e.notes)),
     )
@@ -119,11 +120,12 @@ def _trade(t: Trade, alpha: float, going: bool, p: float, adjusted: float, level
         words = f"Whether {words} is undecided" + (f" ({' and '.join(lacking)})" if lacking else "")
     elif verdict is Verdict.REFUTED:
         words = f"It is not so that {words}"
+    judged = f", {t.quality.judged}" if t.quality.judged else ""
     return Claim(
         measure=f"{t.metric.name} and {t.cost_metric.name}",
         conditions=t.conditions,
         verdict=verdict,
-        sentence=f"{words}: {spans}.",
+        sentence=f"{words}{judged}: {spans}.",
         estimate=t.quality.estimate,
         interval=quality,
         plain_interval=t.quality.interval(level),
@@ -140,6 +142,7 @@ def _trade(t: Trade, alpha: float, going: bool, p: float, adjusted: float, level
         margin=t.margin,
         better=t.metric.better,
         family=Family(method="holm of the larger p", size=size),
+        basis=t.quality.judged,
         notes=(*t.quality.notes, *t.cost.notes),
     )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from richter.claims._evidence import Evidence, one_draw, one_run
-from richter.claims._labels import corrected, enough_labels, labelled
+from richter.claims._labels import as_judged, corrected, enough_labels, labelled
 from richter.claims._outcomes import Codes, Floats, Metric, Outcomes, unit_means
 from richter.errors import InputError
 from richter.records import Interval, Unit
@@ -97,12 +97,14 @@ def difference_evidence(
 
 def _as_people(sample: Sample, columns: tuple[int, ...], own: Evidence, *, about: About, exact: bool) -> Evidence:
     """The evidence corrected by people's labels, where there are enough."""
+    judges = sample.outcomes.judges
     if sample.outcomes.label is None:
-        return own
+        return dataclasses.replace(own, judged=as_judged(judges)) if judges else own
     use: NDArray[np.bool_] = np.asarray(~np.isnan(sample.mean[:, columns]).any(axis=1))
     sides = [labelled(sample.outcomes, k, use) for k in columns]
     if about == "such-runs" or not enough_labels(sides):
-        return dataclasses.replace(own, notes=(*own.notes, RUNS_UNCORRECTED if about == "such-runs" else UNCORRECTED))
+        why = RUNS_UNCORRECTED if about == "such-runs" else UNCORRECTED
+        return dataclasses.replace(own, judged=as_judged(judges, "too few human labels"), notes=(*own.notes, why))
     return corrected(sample.metric, sides, own, these=about == "these-items", exact=exact)
 
 

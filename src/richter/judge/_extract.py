@@ -205,11 +205,18 @@ _KINDS = {
     "language": "language tongue", "script": "script alphabet", "zone": "zone identifier",
     "software": "language format program", "service": "service protocol", "status": "phrase",
 }  # fmt: skip
+_ALL_KINDS = frozenset(word for words in _KINDS.values() for word in words.split())
+LONGEST_CODE = 16  # characters
+LONG = 12  # words: a text longer than this may have been cut off within its last one
 LONGEST_CLAIM = 2000  # characters of the first sentences in which names are looked for
 _PLACES = frozenset({"country", "city", "region", "continent", "script"})
 _SAYING = frozenset({"is", "are", "was", "were", "be", "called", "named", "as"})
-_ORGANISATION = re.compile(
-    r"\b(?:network|fund|association|organi[sz]ation|commission(?:er)?|bank|university|institute|union|airlines?|academy)$",
+# Names whose last word says that they are of no kind that is ever asked for: bodies of people, and features of the land.
+_OTHER_THING = re.compile(
+    r"\b(?:network|fund|association|organi[sz]ation|commission(?:er)?|bank|university|institute|union|airlines?|academy"
+    r"|forces|army|navy|police|ministry|government|agenc(?:y|ies)|company|corporation|council|committee|party|church"
+    r"|school|college|society|foundation|federation|protocol|act|treaty|war|empire"
+    r"|peninsula|ocean|sea|river|lake|mountains?|gulf|valley|desert|coast|basin|subcontinent|airport|road|street)$",
     re.IGNORECASE,
 )
 _AFTER = frozenset(
@@ -218,7 +225,9 @@ _AFTER = frozenset(
 # Real names, of no kind that is ever asked for, which answers go astray to.
 _WELL_KNOWN = re.compile(
     r"hugging ?face|google|microsoft|apple|wikipedia|united nations|european|tcp|unicode|world (?:bank|health|war)"
-    r"|international (?:air|civil|organization|organisation|monetary|telecommunication)|smollm|air transport",
+    r"|international (?:air|civil|organization|organisation|monetary|telecommunication)|smollm|air transport"
+    r"|\bamericas?$|caribbean|middle east|far east|balkan|scandinavia|himalaya|arctic|mediterranean|eurasia|polynesia"
+    r"|sahara|sahel|maghreb|levant|caucasus|siberia|amazon|\bandes|\balps|soviet|ottoman|commonwealth|schengen|asean",
     re.IGNORECASE,
 )
 
@@ -228,19 +237,28 @@ def invented_names(text: str, prompt: str, known: Iterable[Mention], kind: str) 
 
     A name is claimed where it is all that is said, where a verb of saying so ("is", "called") or, for places, "in"
     stands before it, where it is of a noun of the asked kind ("the country of X", "the X language"), or where such a
-    noun explains it ("X, the capital of ..."). Any other unknown name is only that: unknown to the gazetteer.
+    noun explains it ("X, the capital of ..."). Any other unknown name is only that: unknown to the gazetteer. So is one
+    that says itself, or is said, to be of another kind ("Monmouth County" for a country, "a compound named X" for an
+    element), and one at which a long text was cut off.
     """
     nouns = _KINDS.get(kind, "").split() + (["capital"] if kind == "city" else [])
     found = []
     text = text[:LONGEST_CLAIM]
+    asked = {word for word in normalise_name(prompt).split() if len(word) > 3} | set(nouns)
     is_one = rf"(?:is |are |was )?(?:the |a |an |its )?(?:(?!of\b)\w+ ){{0,3}}?(?:{'|'.join(nouns) or 'x^'})\b"
     for name in unknown_names(text, prompt, known):
         at = text.find(name)
         after = text[at + len(name) :]
         code = name.isupper() and len(name) <= 4 and kind not in ("symbol", "zone")
-        if at < 0 or code or _WELL_KNOWN.search(name):
+        if at < 0 or code or _WELL_KNOWN.search(name) or _OTHER_THING.search(name):
             continue
-        if kind in _PLACES and _ORGANISATION.search(name):
+        last = name.split()[-1].lower()
+        if len(name.split()) > 1 and last in _ALL_KINDS and last not in nouns:
+            continue
+        if not after and len(text.split()) > LONG:
+            continue
+        named = re.search(r"\b([a-z]+),? (?:called|named|known as) (?:the |an? )?[“\"'`]?$", text[:at])
+        if named and kind not in _PLACES and named[1] not in (*nouns, "also", "is", "are", "was", "it", "commonly"):
             continue
         # "in the Tabtak world", "the Caucasus region": named after it, and not of the asked kind
         noun = re.match(r"\s+([a-z]+)\b", after)
@@ -248,20 +266,23 @@ def invented_names(text: str, prompt: str, known: Iterable[Mention], kind: str) 
             continue
         alone = not re.search(r"\w", re.sub(r"(?i)\b(?:the|an?)\b", "", text[:at]) + after)
         explained = re.match(rf"\W{{0,3}}(?:\s*\([^)]*\))?\W{{0,3}}{is_one}", after)
-        if alone or (explained and kind != "zone") or _said_to_be(text[:at], kind, nouns):
+        if alone or (explained and kind != "zone") or _said_to_be(text[:at], kind, nouns, asked):
             found.append(name)
     return found
 
 
-def _said_to_be(before: str, kind: str, nouns: list[str]) -> bool:
-    """Whether the words before a name say that it is the thing of the asked kind."""
+def _said_to_be(before: str, kind: str, nouns: list[str], asked: set[str]) -> bool:
+    """Whether the words before a name say that it is the thing of the asked kind: of a sentence on what was asked."""
     if re.search(r":\s*[“\"'`*]*$", before):
         return True
     words = re.findall(r"[\w'’-]+|[.,;:!?()]", before)
+    own = _SENTENCE_END.split(before)[-1]
+    if len(own.split()) > 3 and not asked & set(normalise_name(own).split()):  # "The king of that land is X"
+        return False
     for k in range(len(words) - 1, max(len(words) - 6, -1), -1):
         word = words[k].lower()
         if word in _SAYING:
-            return True
+            return word != "as" or k == 0 or words[k - 1].lower() != "such"
         if word == "in":
             return kind in _PLACES
         if word == "of":
@@ -274,8 +295,11 @@ def _said_to_be(before: str, kind: str, nouns: list[str]) -> bool:
 def claims_code(text: str, token: str) -> bool:
     """Whether a text gives a token as the code that was asked for: first of all, after "is", a colon or an equals."""
     first = leading_sentences(text[:LONGEST_CLAIM], 1).strip()
-    place = rf"(?:^|\b(?:is|be|was)\s*:?\s*|[:=]\s*)(?:the\s+)?[“\"'`*(]*{re.escape(token)}(?!\w|\s?:)"
-    return re.search(place, first) is not None
+    if len(token) > LONGEST_CODE:
+        return False
+    written = rf"(?:the\s+)?[“\"'`*(]*{re.escape(token)}(?!\w|\s?:|\))"
+    alone = re.match(rf"{written}\W*(?:\d+\W*)?$", first)
+    return bool(alone or re.search(rf"(?:\b(?:is|be|was)\s*:?\s*|[:=]\s*){written}", first))
 
 
 def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:

@@ -43,9 +43,10 @@ _FAMILIES = (
     *("alkali metal", "alkaline earth metal", "transition metal", "lanthanide", "actinide", "halogen", "noble gas"),
     *("metalloid", "post-transition metal", "nonmetal", "rare earth", "platinum group"),
 )
-_DECLINES = re.compile(r"\b(?:not possible to|cannot|can't|unable to|do not know|don't know|no information|not sure)\b")
+_DECLINES = re.compile(r"\b(?:not possible to|cannot|can't|(?:am|are|'m|'re) unable to|do not know|don't know|no information|not sure)\b")
 LONGEST_GRADED = 20_000  # characters of an answer that are looked at
 SHORT = 6  # words; an answer this short is nothing but the answer
+NAMESAKE = 20  # times as many people live in the city that is meant than in a namesake
 PLACING_THOUSANDS = 50  # a village of the same name as some word places nothing
 _GENERIC_DOMAINS = frozenset({".com", ".net", ".org", ".edu", ".gov", ".int", ".mil", ".info"})
 # Numbers that only name something: nearness has no meaning beyond the order of magnitude.
@@ -155,8 +156,8 @@ class RuleJudge:
     def _name(self, item: Item, text: str, right: list[str], kind: str) -> RuleScore:
         wanted, placing = _EXPECTED.get(kind, ((), ()))
         lead = re.sub(r"\bin English\b", "", leading_sentences(text))
-        found = mentions(lead, item.prompt, self._find, lower_kinds=_LOWER.get(kind, ()))
-        found = [m for m in found if kind == "symbol" or any(e.kind != "code" for e in m.entities)]
+        known = mentions(lead, item.prompt, self._find, lower_kinds=_LOWER.get(kind, ()))
+        found = [m for m in known if kind == "symbol" or any(e.kind != "code" for e in m.entities)]
         first = next((m for m in found if any(_fits(e, wanted) for e in m.entities)), None)
         at = asserts(text, right)
         if at is not None:
@@ -169,13 +170,15 @@ class RuleJudge:
         if belongs:
             return _score(0.5, "error", "format", f"It only implies the answer ({belongs!r}).")
         if kind != "zone":
-            invented = invented_names(lead, item.prompt, found, kind)
+            invented = invented_names(lead, item.prompt, known, kind)
+            own = item.truth.get("country") if kind == "region" else None  # the question names it: it places nothing
             for mention in found:
                 places = [e for e in mention.entities if e.kind in placing and (e.people or 1000) >= PLACING_THOUSANDS]
+                places = [e for e in places if e.kind != "country" or e.country != own]
                 if places and not any(lead.find(name) < mention.start for name in invented):
                     severity, how = self._distance(item.truth, kind, places)
                     return _score(severity, "error", "retrieval", f"It says {_cut(mention.text)!r}, no {kind}: {how}.")
-        return self._unplaced(item, lead, kind, found)
+        return self._unplaced(item, lead, kind, found, known)
 
     def _said(self, item: Item, kind: str, first: Mention | None, at: int, right: list[str]) -> RuleScore:
         """The right name is there: as the answer, as another thing's name, or only after a wrong one."""
@@ -217,9 +220,9 @@ class RuleJudge:
             return all(e.country != item.truth.get("country") for e in wanted)
         return all(e.region != item.truth.get("region") or e.country != item.truth.get("country") for e in wanted)
 
-    def _unplaced(self, item: Item, lead: str, kind: str, found: list[Mention]) -> RuleScore:
+    def _unplaced(self, item: Item, lead: str, kind: str, found: list[Mention], known: list[Mention]) -> RuleScore:
         """Nothing of the right kind: an invented name, a thing of another kind, or no answer at all."""
-        invented = invented_names(lead, item.prompt, found, kind)
+        invented = invented_names(lead, item.prompt, known, kind)
         values = [written for _, written in numbers(lead, item.prompt)[:4] if claims_code(lead, written)]
         if kind == "zone" and not re.search(r"(?i)zone|identifier|^\W*[\d.+-]+\W*$", lead):
             values = []
@@ -362,9 +365,12 @@ def _fits(entity: Entity, kinds: tuple[str, ...]) -> bool:
 
 
 def _senses(mention: Mention, kind: str, wanted: list[Entity]) -> list[Entity]:
-    """What a name most likely stands for: a country's name is the country, whatever villages share it."""
+    """What a name most likely stands for: the country, whatever villages share its name; the far larger of two cities."""
     countries = [e for e in mention.entities if e.kind == "country"]
-    return countries if kind == "city" and countries else wanted
+    if kind == "city" and countries:
+        return countries
+    most = max((e.people or 0 for e in wanted), default=0)
+    return [e for e in wanted if (e.people or 0) * NAMESAKE >= most]
 
 
 def _score(severity: float, label: str, mechanism: str, reason: str) -> RuleScore:

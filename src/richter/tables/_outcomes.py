@@ -18,7 +18,7 @@ from richter.tables._tables import KEY, Tables, severity_of
 if TYPE_CHECKING:
     from richter.severity import Scores
 
-__all__ = ["CATASTROPHIC", "chance_of", "item_codes", "outcomes", "question_codes", "severity_scores"]
+__all__ = ["CATASTROPHIC", "chance_of", "item_codes", "judges_of", "outcomes", "question_codes", "severity_scores"]
 
 CATASTROPHIC = 3.0  # the severity from which an answer is catastrophic, on 0..4
 _OF_ANSWERS = {"tokens": "tokens_out", "latency": "latency_s", "money": "money_usd"}
@@ -71,11 +71,37 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
         draw=have["draw"].to_numpy().astype(np.intp) if have["draw"].max() else None,
         run=run,
         runs=run_names,
-        judged=metric in _LABELLED and tables.counting == "judge",
+        judges=judges_of(tables, metric),
         notes=(*tables.notes, *([f"{lost:,} answers have no {described.noun}"] if lost else []), *said),
         **labels,
         **_of_items(first),
     )
+
+
+# names of scores that say that a model gave them
+_JUDGE = re.compile(
+    r"model[-_ ]?graded|\bllm[-_ ]?(?:as|judge|rubric|grad|eval|score)|judge|\bg[-_ ]?eval|rubric|factuality|closed[-_ ]?qa"
+    r"|faithfulness|answer[-_ ]?relevan|hallucination|^(?:column )?(?:gpt|claude|gemini)[-_ \d]",
+    re.IGNORECASE,
+)
+
+
+def judges_of(tables: Tables, metric: str) -> tuple[str, ...]:
+    """Who graded by this metric, where judge models did: raters of that kind, else scores whose names say it.
+
+    Of a score that joins several (promptfoo's `pass`), its parts are looked at. Right and wrong that follow from
+    severities are the raters'.
+    """
+    if metric in ("mean_severity", "catastrophic_rate") or (metric in _LABELLED and not tables.scored_by):
+        if tables.counting != "judge":
+            return ()
+        return tuple(tables.ratings.filter(pl.col("kind") == "judge")["rater"].unique().sort().to_list())
+    if metric not in ("accuracy", "mean_score"):
+        return (metric,) if _JUDGE.search(metric) and (tables.scores["metric"] == metric).any() else ()
+    parts = [name.partition("/")[2].partition(" ")[2] or name for name in tables.scores["metric"].unique().sort()
+             if name.startswith(tuple(f"{own}/" for own in tables.scored_by))]  # fmt: skip
+    named = [name.removeprefix("column ") for name in (*tables.scored_by, *parts) if _JUDGE.search(name)]
+    return tuple(dict.fromkeys(named))
 
 
 def _labels(tables: Tables, metric: str, have: pl.DataFrame) -> tuple[dict[str, Any], list[str]]:
