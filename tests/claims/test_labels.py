@@ -5,8 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 
-from richter.claims import METRICS, Outcomes, as_sample, compare_outcomes, difference_evidence, mean_evidence
-from richter.records import Verdict
+from richter.claims import (
+    METRICS,
+    Outcomes,
+    Question,
+    as_sample,
+    compare_outcomes,
+    difference_evidence,
+    mean_evidence,
+    require,
+)
+from richter.records import Claim, Verdict
 from richter.stats import labelled_pool, pool_difference, pool_interval
 
 
@@ -39,7 +48,7 @@ def judged(
         value=value,
         label=label if labels else None,
         layer=layer if labels else None,
-        judged=True,
+        judges=("gpt-judge",),
     )
 
 
@@ -79,13 +88,50 @@ def test_a_large_difference_is_still_shown_with_labels(rng: np.random.Generator)
     assert claim.interval.low > 0
 
 
-def test_without_labels_the_page_says_what_a_kinder_judge_would_do(rng: np.random.Generator) -> None:
+def test_a_judge_whom_nobody_checked_is_named_in_the_claim_by_hand(rng: np.random.Generator) -> None:
+    """The points that would explain a verdict are the end of the deciding interval that is nearest to no difference."""
     [small] = compare_outcomes([judged(rng, n=2000, labels=0)], conditions=("old", "new")).claims
-    assert any("5.0 points kinder to one side, which is usual, would suffice" in note for note in small.notes)
+    assert small.verdict is Verdict.VERIFIED
+    assert small.interval is not None
+    said = "new is more accurate than old, as judged by gpt-judge (nobody checked it): "
+    assert small.sentence.startswith(said)
+    enough = f"a judge {100 * small.interval.low:.1f} points kinder to new would explain it, and up to 5.0 points are"
+    assert enough in small.sentence
+    assert small.basis == "as judged by gpt-judge (nobody checked it)"
     [large] = compare_outcomes([judged(rng, n=2000, labels=0, gap=0.25)], conditions=("old", "new")).claims
-    assert any("would not undo this" in note for note in large.notes)
+    assert "a judge 5.0 points kinder to new, as is usual, would not explain it." in large.sentence
+    [turned] = compare_outcomes([judged(rng, n=2000, labels=0, gap=0.25)], conditions=("new", "old")).claims
+    assert "kinder to new, as is usual, would not explain it." in turned.sentence
+    [level] = compare_outcomes([judged(rng, n=60, labels=0, kinder=0.0)], conditions=("old", "new")).claims
+    assert "undecided, as judged by gpt-judge (nobody checked it): " in level.sentence
+    assert "a judge 5.0 points kinder to one side, as is usual, would move it by as much." in level.sentence
+    equal = judged(rng, n=3000, labels=0, kinder=0.0)
+    [alike] = compare_outcomes([equal], conditions=("old", "new"), margins={"accuracy": 0.04}).claims
+    assert alike.verdict is Verdict.EQUIVALENT
+    assert alike.interval is not None
+    room = 4 - 100 * max(-alike.interval.low, alike.interval.high)
+    assert f"a judge {room:.1f} points kinder to one side would explain it" in alike.sentence
     [checked] = compare_outcomes([judged(rng, n=400)], conditions=("old", "new")).claims
-    assert not any("kinder" in note for note in checked.notes)
+    assert "kinder" not in checked.sentence
+    assert "judged" not in checked.sentence + checked.basis
+
+
+def test_a_requirement_on_judges_grades_says_so_by_hand(rng: np.random.Generator) -> None:
+    def asked(value: float, *, labels: int = 0) -> Claim:
+        evidence = mean_evidence(judged(rng, n=2000, kinder=0.0, labels=labels), "old", exact=True)
+        question = Question(
+            metric=METRICS["accuracy"], conditions=("old",), evidence=evidence, relation="above", value=value
+        )
+        return require([question])[0]
+
+    met, violated = asked(0.5), asked(0.72)
+    assert met.sentence.startswith("accuracy of old above 50.0%: met, as judged by gpt-judge (nobody checked it); ")
+    assert met.sentence.endswith("; a judge 5.0 points kinder than people, as is usual, would not explain it.")
+    assert violated.verdict is Verdict.REFUTED
+    assert violated.interval is not None
+    short = 100 * (0.72 - violated.interval.high)
+    assert f"; a judge {short:.1f} points harsher than people would explain it" in violated.sentence
+    assert "judge" not in asked(0.5, labels=200).sentence
 
 
 def test_two_labels_are_needed_of_each_condition(rng: np.random.Generator) -> None:

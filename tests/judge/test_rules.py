@@ -299,6 +299,12 @@ def test_refusals_and_empty_answers_are_never_fabrications(gazetteer: Gazetteer)
         (COUNTRY, "I'll get into a mess, but I'm glad you asked."),
         (COUNTRY, "It was described by the International Air Transport Association."),
         (COUNTRY, "Hugging Face"),
+        (COUNTRY, "The capital city of Nantes is Monmouth County in the counties of Zuvia."),
+        (COUNTRY, "Nantes, known locally as Yanzepia, holds a famous ethnic festival called Bijiya."),
+        (COUNTRY, "The king of that land is Zaquexo Bakr."),
+        (COUNTRY, "In World Wide Operations (WoP), this classic error results from a wrong scheme."),
+        (COUNTRY, "Nantes is a Voivodyna Voivodyna Voivodyna Voivodyna Voivodyna"),
+        (COUNTRY, "Nantes is a large and very old town of some importance that is in the land of Zuv"),
         (IATA, "Paris, as my sister Promethera says, has 14 airports."),
     ],
 )
@@ -315,13 +321,13 @@ def test_a_fabrication_is_said_once(gazetteer: Gazetteer) -> None:
 
 
 def test_answers_that_were_read_against_one_reader() -> None:
-    """500 answers labelled by reading (studies/judges_rules.py): few false fabrications, most severe errors caught."""
+    """900 answers labelled by reading (studies/judges_rules.py): few false fabrications, most severe errors caught."""
     rows = [json.loads(line) for line in (FOLDER / "read_answers.jsonl").read_text(encoding="utf-8").splitlines()]
     judge = RuleJudge(read_gazetteer(FOLDER / "golden.gazetteer.json.gz"))
     scores = [judge.score(Item.from_dict(row["item"]), row["answer"]) for row in rows]
     honest = [s for s, row in zip(scores, rows, strict=True) if row["label"] != "invented"]
     severe = [s for s, row in zip(scores, rows, strict=True) if row["label"] in ("severe", "invented", "no answer")]
-    assert (len(rows), len(honest), len(severe)) == (500, 398, 440)
+    assert (len(rows), len(honest), len(severe)) == (900, 727, 798)
     assert sum(s.mechanism == "fabrication" for s in honest) / len(honest) <= 0.03
     assert sum(s.severity >= 2 for s in severe) / len(severe) >= 0.9
     twice = [row for row in rows if "second" in row]

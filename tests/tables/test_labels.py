@@ -1,5 +1,6 @@
 """People's labels on a run that others rated: by row, with the strata in which they were drawn."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from richter.claims import difference_evidence
 from richter.errors import InputError
 from richter.records import Rating
 from richter.store import open_ledger
-from richter.tables import outcomes, read_tables
+from richter.tables import ReadOptions, judges_of, outcomes, read_tables
 
 
 def label(run: Path, keys: list[tuple[str, str, int]], severity: float = 0.0) -> None:
@@ -93,3 +94,29 @@ def test_peoples_grades_on_another_scale_are_refused_and_not_taken_as_wrong() ->
                           "human": [5, 1, None, 0]})  # fmt: skip
     with pytest.raises(InputError, match="human has 1 values that are neither 0 nor 1, as 5"):
         read_tables(frame)
+
+
+def test_judges_are_told_from_graders_by_hand(tmp_path: Path) -> None:
+    """Raters of that kind, scores whose names say it, parts of a joined score; not rules, people or references."""
+    rows = [(f"q{i}", c, i % 2) for i in range(4) for c in ("old", "new")]
+    for name, judges in {
+        "correct": (), "exact_match": (), "llm_judge": ("llm_judge",), "model_graded_qa": ("model_graded_qa",),
+    }.items():  # fmt: skip
+        path = tmp_path / f"{name}.csv"
+        pl.DataFrame(rows, schema=["item", "condition", name], orient="row").write_csv(path)
+        tables = read_tables(path, options=ReadOptions(map={"score": name}))
+        assert judges_of(tables, "accuracy") == outcomes(tables, "accuracy").judges == judges
+        assert judges_of(tables, "latency") == ()
+    for kind, judges in {"judge": ("gemma", "smol"), "human": (), "rule": ()}.items():
+        path = tmp_path / f"{kind}.csv"
+        rated = [(i, c, rater, kind, 2.0 * k) for i, c, k in rows for rater in ("smol", "gemma")]
+        schema = ["item", "condition", "rater", "kind", "severity"]
+        pl.DataFrame(rated, schema=schema, orient="row").write_csv(path)
+        tables = read_tables(path)
+        assert [judges_of(tables, m) for m in ("accuracy", "mean_severity")] == [judges, judges]
+    part = {"item": "q0", "condition": "old", "draw": 0, "metric": "pass/1 llm-rubric", "value": 1.0}
+    tables = read_tables(tmp_path / "correct.csv")
+    joined = dataclasses.replace(
+        tables, scored_by=("pass",), scores=pl.concat([tables.scores, pl.DataFrame([part])], how="diagonal")
+    )
+    assert judges_of(joined, "accuracy") == ("llm-rubric",)

@@ -168,9 +168,7 @@ def compare_outcomes(
         data_hash=data_hash,
         seed=seed,
     )
-    claims = tuple(
-        _against_missing(samples[c.measure], c) if c.measure in samples else c for c in claims
-    )
+    claims = tuple(_against_missing(samples[c.measure], c) if c.measure in samples else c for c in claims)
     missing = missing_grades(lead, names, level=level)
     return Comparison(
         claims=(*before, *claims),

@@ -34,7 +34,7 @@ _COMMON = frozenset(
         "central tld tlds dns http organization organisation standardization association civil aviation top-level www",
         "ip usa us uk kingdom im ive id its theres",
         "january february march april may june july august september october november december monday friday sunday",
-        "union federal republic national european united eurozone dr sir mr mrs professor university highway coast",
+        "union federal republic rev national european united eurozone dr sir mr mrs professor university highway coast",
         "gsm utc gmt isbn ascii hexadecimal binary periodic table atomic number middle sea ocean river island",
     )
     for word in line.split()
@@ -65,7 +65,7 @@ class Mention:
 
 def leading_sentences(text: str, count: int = 2) -> str:
     """The first sentences: a long answer answers first and goes on about other things after."""
-    pieces = _SENTENCE_END.split(text.strip())
+    pieces = _SENTENCE_END.split(re.sub(r"([:=])\s*\n\s*", r"\1 ", text.strip()))
     return " ".join(pieces[:count])
 
 
@@ -133,7 +133,7 @@ def _part_of_a_longer_name(text: str, tokens: list[re.Match[str]], i: int, looku
     if j >= len(tokens) or text[tokens[j - 1].end() : tokens[j].start()] != " ":
         return False
     follower = tokens[j].group()
-    if not follower[0].isupper() or follower.lower() in _COMMON:
+    if not follower[0].isupper() or follower.lower() in _COMMON | _ALL_KINDS:
         return False
     return j > i + 1 or not lookup(follower)
 
@@ -211,7 +211,7 @@ LONG = 12  # words: a text longer than this may have been cut off within its las
 LONGEST_CLAIM = 2000  # characters of the first sentences in which names are looked for
 _PLACES = frozenset({"country", "city", "region", "continent", "script"})
 _SAYING = frozenset({"is", "are", "was", "were", "be", "called", "named", "as"})
-# Names whose last word says that they are of no kind that is ever asked for: bodies of people, and features of the land.
+# Names whose last word says that they are of no kind that is asked for: bodies of people, features of the land.
 _OTHER_THING = re.compile(
     r"\b(?:network|fund|association|organi[sz]ation|commission(?:er)?|bank|university|institute|union|airlines?|academy"
     r"|forces|army|navy|police|ministry|government|agenc(?:y|ies)|company|corporation|council|committee|party|church"
@@ -257,8 +257,9 @@ def invented_names(text: str, prompt: str, known: Iterable[Mention], kind: str) 
             continue
         if not after and len(text.split()) > LONG:
             continue
-        named = re.search(r"\b([a-z]+),? (?:called|named|known as) (?:the |an? )?[“\"'`]?$", text[:at])
-        if named and kind not in _PLACES and named[1] not in (*nouns, "also", "is", "are", "was", "it", "commonly"):
+        if kind == "symbol" and not re.fullmatch(r"[A-Z][a-z]{0,2}", name):  # a formula, an element's name
+            continue
+        if len(set(name.split())) * 2 < len(name.split()):  # one word again and again
             continue
         # "in the Tabtak world", "the Caucasus region": named after it, and not of the asked kind
         noun = re.match(r"\s+([a-z]+)\b", after)
@@ -266,27 +267,48 @@ def invented_names(text: str, prompt: str, known: Iterable[Mention], kind: str) 
             continue
         alone = not re.search(r"\w", re.sub(r"(?i)\b(?:the|an?)\b", "", text[:at]) + after)
         explained = re.match(rf"\W{{0,3}}(?:\s*\([^)]*\))?\W{{0,3}}{is_one}", after)
-        if alone or (explained and kind != "zone") or _said_to_be(text[:at], kind, nouns, asked):
+        before, rest = _SENTENCE_END.split(text[:at])[-1], _SENTENCE_END.split(after)[0]
+        on_topic = bool(asked & set(normalise_name(before + " " + rest).split())) or len((before + rest).split()) <= 4
+        if alone or (explained and kind != "zone") or (on_topic and _said_to_be(before, kind, nouns)):
             found.append(name)
     return found
 
 
-def _said_to_be(before: str, kind: str, nouns: list[str], asked: set[str]) -> bool:
-    """Whether the words before a name say that it is the thing of the asked kind: of a sentence on what was asked."""
-    if re.search(r":\s*[“\"'`*]*$", before):
-        return True
+# What a sentence may speak of instead: the codes of a language, the king of a country.
+_OTHER_HEADS = frozenset(
+    {"code", "codes", "name", "names", "king", "queen", "president", "chairman", "leader", "number"}
+)
+
+
+def _said_to_be(before: str, kind: str, nouns: list[str]) -> bool:
+    """Whether the words of its sentence before a name say that it is the thing of the asked kind.
+
+    "is", "are", "was", "called" or "named", and "known as" after them, but for the name's noun, stand right before
+    it, and the sentence does not speak of a thing of another kind; or a colon after a noun of the kind; or, for places,
+    "in"; or "of" after a noun of the kind. "a NAME" is a sort of thing and no name.
+    """
     words = re.findall(r"[\w'’-]+|[.,;:!?()]", before)
-    own = _SENTENCE_END.split(before)[-1]
-    if len(own.split()) > 3 and not asked & set(normalise_name(own).split()):  # "The king of that land is X"
+    lower = [word.lower() for word in words]
+    if lower and lower[-1] in ("a", "an"):
         return False
+    head = re.match(
+        r"\W*(?:the|its|this|an?)\s+((?:[\w'’-]+\s+){0,4}?[\w'’-]+?)\s+(?:of|for|used|in|with|that|which|is|are|was)\b",
+        before.lower(),
+    )
+    other = head is not None and head[1].split()[-1] in (_OTHER_HEADS | _ALL_KINDS) - {*nouns, "capital"}
+    if re.search(r":\s*[“\"'`*]*$", before):
+        return not other and (len(lower) <= 4 or bool({*nouns, "answer"} & set(lower)))
     for k in range(len(words) - 1, max(len(words) - 6, -1), -1):
-        word = words[k].lower()
+        word, last = lower[k], lower[k - 1] if k else ""
+        if word in ("called", "named") or (word == "as" and last in ("known", "referred", "to")):
+            noun = lower[max(k - 3, 0) : k]
+            return not other and (bool({"is", "are", "was", *nouns} & set(noun)) and "locally" not in noun)
         if word in _SAYING:
-            return word != "as" or k == 0 or words[k - 1].lower() != "such"
+            return not other and word != "as"
         if word == "in":
             return kind in _PLACES
         if word == "of":
-            return k > 0 and words[k - 1].lower() in nouns and words[k - 1].lower() != "capital"
+            return last in nouns and last != "capital"
         if word not in ("the", "a", "an", "also", "now", "local", "ancient", "small", *nouns):
             return False
     return False
@@ -297,7 +319,7 @@ def claims_code(text: str, token: str) -> bool:
     first = leading_sentences(text[:LONGEST_CLAIM], 1).strip()
     if len(token) > LONGEST_CODE:
         return False
-    written = rf"(?:the\s+)?[“\"'`*(]*{re.escape(token)}(?!\w|\s?:|\))"
+    written = rf"(?:the\s+)?[“\"'`*(]*{re.escape(token)}(?!\w|-\w|\s?:|\))"
     alone = re.match(rf"{written}\W*(?:\d+\W*)?$", first)
     return bool(alone or re.search(rf"(?:\b(?:is|be|was)\s*:?\s*|[:=]\s*){written}", first))
 

@@ -1,6 +1,7 @@
 """The rule judge: graded severity from an item's structured truth and a gazetteer, without any model."""
 
 import dataclasses
+import difflib
 import functools
 import re
 from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ SAME_REGION, SAME_COUNTRY, NEIGHBOUR, SAME_CONTINENT, ELSEWHERE = 1.0, 1.5, 2.0,
 OTHER_OF_KIND, OTHER_KIND = 2.5, 3.0
 NOT_ANSWERED, PREMISE, INVENTED, ALL_INVENTED = 2.5, 3.0, 3.5, 4.0
 DECLINED = 1.0
-DETAIL = 1.0
+SLIP, DETAIL = 0.5, 1.0
 LATE = 1.5
 
 # What may answer a question of a kind, best first; then what still places it.
@@ -43,9 +44,12 @@ _FAMILIES = (
     *("alkali metal", "alkaline earth metal", "transition metal", "lanthanide", "actinide", "halogen", "noble gas"),
     *("metalloid", "post-transition metal", "nonmetal", "rare earth", "platinum group"),
 )
-_DECLINES = re.compile(r"\b(?:not possible to|cannot|can't|(?:am|are|'m|'re) unable to|do not know|don't know|no information|not sure)\b")
+_DECLINES = re.compile(
+    r"\b(?:not possible to|cannot|can't|(?:am|are|'m|'re) unable to|do not know|don't know|no information|not sure)\b"
+)
 LONGEST_GRADED = 20_000  # characters of an answer that are looked at
 SHORT = 6  # words; an answer this short is nothing but the answer
+MISSPELT = 0.85  # of the letters of two names are the same and in order
 NAMESAKE = 20  # times as many people live in the city that is meant than in a namesake
 PLACING_THOUSANDS = 50  # a village of the same name as some word places nothing
 _GENERIC_DOMAINS = frozenset({".com", ".net", ".org", ".edu", ".gov", ".int", ".mil", ".info"})
@@ -168,9 +172,12 @@ class RuleJudge:
             return _score(severity, "error", "retrieval", f"It says {_cut(first.text)!r}: {how}.")
         belongs = self._demonym(item, lead)
         if belongs:
-            return _score(0.5, "error", "format", f"It only implies the answer ({belongs!r}).")
+            return _score(SLIP, "error", "format", f"It only implies the answer ({belongs!r}).")
+        invented = invented_names(lead, item.prompt, known, kind)
+        misspelt = next((name for name in invented if _near(name, right)), None)
+        if misspelt:
+            return _score(SLIP, "error", "format", f"It says {_cut(misspelt)!r}: misspelt.")
         if kind != "zone":
-            invented = invented_names(lead, item.prompt, known, kind)
             own = item.truth.get("country") if kind == "region" else None  # the question names it: it places nothing
             for mention in found:
                 places = [e for e in mention.entities if e.kind in placing and (e.people or 1000) >= PLACING_THOUSANDS]
@@ -178,7 +185,7 @@ class RuleJudge:
                 if places and not any(lead.find(name) < mention.start for name in invented):
                     severity, how = self._distance(item.truth, kind, places)
                     return _score(severity, "error", "retrieval", f"It says {_cut(mention.text)!r}, no {kind}: {how}.")
-        return self._unplaced(item, lead, kind, found, known)
+        return self._unplaced(item, lead, kind, found, known, invented)
 
     def _said(self, item: Item, kind: str, first: Mention | None, at: int, right: list[str]) -> RuleScore:
         """The right name is there: as the answer, as another thing's name, or only after a wrong one."""
@@ -220,9 +227,10 @@ class RuleJudge:
             return all(e.country != item.truth.get("country") for e in wanted)
         return all(e.region != item.truth.get("region") or e.country != item.truth.get("country") for e in wanted)
 
-    def _unplaced(self, item: Item, lead: str, kind: str, found: list[Mention], known: list[Mention]) -> RuleScore:
+    def _unplaced(
+        self, item: Item, lead: str, kind: str, found: list[Mention], known: list[Mention], invented: list[str]
+    ) -> RuleScore:
         """Nothing of the right kind: an invented name, a thing of another kind, or no answer at all."""
-        invented = invented_names(lead, item.prompt, known, kind)
         values = [written for _, written in numbers(lead, item.prompt)[:4] if claims_code(lead, written)]
         if kind == "zone" and not re.search(r"(?i)zone|identifier|^\W*[\d.+-]+\W*$", lead):
             values = []
@@ -237,7 +245,7 @@ class RuleJudge:
         if found:
             what = found[0].entities[0].kind
             return _score(OTHER_KIND, "error", "retrieval", f"It says {_cut(found[0].text)!r}, a {what} and no {kind}.")
-        strange = unknown_names(lead, item.prompt, found)
+        strange = unknown_names(lead, item.prompt, known)
         if strange:
             reason = f"It gives no {kind or 'answer'}; {_cut(strange[0])!r} is not known here, not invented for that."
             return _score(NOT_ANSWERED, "no answer", "format", reason)
@@ -351,13 +359,23 @@ class RuleJudge:
         return _score(NOT_ANSWERED, "no answer", "format", "It names no character.")
 
     def _family(self, item: Item, text: str, right: list[str]) -> RuleScore:
-        if asserts(text, right) is not None:
+        lower, at = text.lower(), asserts(text, right)
+        other = next((name for name in _FAMILIES if name.removesuffix("s") in lower[:at]), None)
+        if at is not None and (other is None or normalise_name(other) in normalise_name(" ".join(right))):
             return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
-        lower = text.lower()
-        other = next((name for name in _FAMILIES if name in lower), None)
+        if at is not None:
+            return _score(LATE, "error", "retrieval", f"It names {other!r} first, the right one after.")
         if other:
             return _score(OTHER_OF_KIND, "error", "retrieval", f"It says {other!r}, another family.")
         return _score(NOT_ANSWERED, "no answer", "format", "It names no family.")
+
+
+def _near(name: str, right: list[str]) -> bool:
+    """Whether a name that nobody bears is the right one with a letter or two amiss."""
+    said = normalise_name(name)
+    return len(said) > 4 and any(
+        difflib.SequenceMatcher(None, said, normalise_name(own)).ratio() >= MISSPELT for own in right
+    )
 
 
 def _fits(entity: Entity, kinds: tuple[str, ...]) -> bool:
@@ -365,7 +383,7 @@ def _fits(entity: Entity, kinds: tuple[str, ...]) -> bool:
 
 
 def _senses(mention: Mention, kind: str, wanted: list[Entity]) -> list[Entity]:
-    """What a name most likely stands for: the country, whatever villages share its name; the far larger of two cities."""
+    """What a name most likely stands for: the country, whatever villages share its name; the far larger city."""
     countries = [e for e in mention.entities if e.kind == "country"]
     if kind == "city" and countries:
         return countries

@@ -80,8 +80,8 @@ def outcomes(tables: Tables, metric: str) -> Outcomes:
 
 # names of scores that say that a model gave them
 _JUDGE = re.compile(
-    r"model[-_ ]?graded|\bllm[-_ ]?(?:as|judge|rubric|grad|eval|score)|judge|\bg[-_ ]?eval|rubric|factuality|closed[-_ ]?qa"
-    r"|faithfulness|answer[-_ ]?relevan|hallucination|^(?:column )?(?:gpt|claude|gemini)[-_ \d]",
+    r"model[-_ ]?graded|\bllm[-_ ]?(?:as|judge|rubric|grad|eval|score)|judge|\bg[-_ ]?eval|rubric|factuality"
+    r"|closed[-_ ]?qa|faithfulness|answer[-_ ]?relevan|hallucination|^(?:column )?(?:gpt|claude|gemini)[-_ \d]",
     re.IGNORECASE,
 )
 
