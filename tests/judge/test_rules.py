@@ -321,13 +321,13 @@ def test_a_fabrication_is_said_once(gazetteer: Gazetteer) -> None:
 
 
 def test_answers_that_were_read_against_one_reader() -> None:
-    """900 answers labelled by reading (studies/judges_rules.py): few false fabrications, most severe errors caught."""
+    """1,100 answers labelled by reading (studies/judges_rules.py): few false fabrications, most severe errors caught."""
     rows = [json.loads(line) for line in (FOLDER / "read_answers.jsonl").read_text(encoding="utf-8").splitlines()]
     judge = RuleJudge(read_gazetteer(FOLDER / "golden.gazetteer.json.gz"))
     scores = [judge.score(Item.from_dict(row["item"]), row["answer"]) for row in rows]
     honest = [s for s, row in zip(scores, rows, strict=True) if row["label"] != "invented"]
     severe = [s for s, row in zip(scores, rows, strict=True) if row["label"] in ("severe", "invented", "no answer")]
-    assert (len(rows), len(honest), len(severe)) == (900, 727, 798)
+    assert (len(rows), len(honest), len(severe)) == (1100, 896, 971)
     assert sum(s.mechanism == "fabrication" for s in honest) / len(honest) <= 0.03
     assert sum(s.severity >= 2 for s in severe) / len(severe) >= 0.9
     twice = [row for row in rows if "second" in row]
