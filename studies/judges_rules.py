@@ -2,8 +2,8 @@
 
     python studies/judges_rules.py [GAZETTEER]
 
-`tests/judge/read_answers.jsonl` holds 1,100 answers of SmolLM2-135M-Instruct (greedy and at temperature 1, 32 tokens) to
-facts questions. One reader labelled each from question, reference and answer, without seeing what the rules say:
+`tests/judge/read_answers.jsonl` holds 1,100 answers of SmolLM2-135M-Instruct (greedy and at temperature 1, 32 tokens)
+to facts questions. One reader labelled each from question, reference and answer, without seeing what the rules say:
 correct; minor (below 2.0: right with a wrong detail, misspelt, a near miss, declined); severe (a wrong answer, a false
 premise accepted); invented (a name, code or identifier of the asked kind that does not exist, offered as the answer or
 as part of it; a wrong number is severe, and a thing of another kind is no answer); or no answer. 120 drawn at random

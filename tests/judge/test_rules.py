@@ -321,7 +321,7 @@ def test_a_fabrication_is_said_once(gazetteer: Gazetteer) -> None:
 
 
 def test_answers_that_were_read_against_one_reader() -> None:
-    """1,100 answers labelled by reading (studies/judges_rules.py): few false fabrications, most severe errors caught."""
+    """1,100 answers that were read (studies/judges_rules.py): few false fabrications, most severe errors caught."""
     rows = [json.loads(line) for line in (FOLDER / "read_answers.jsonl").read_text(encoding="utf-8").splitlines()]
     judge = RuleJudge(read_gazetteer(FOLDER / "golden.gazetteer.json.gz"))
     scores = [judge.score(Item.from_dict(row["item"]), row["answer"]) for row in rows]
