@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -62,6 +63,23 @@ def write_scored(frame: pl.DataFrame, output: Path) -> None:
 def score_toxicity(frame: pl.DataFrame) -> pl.DataFrame:
     """Add `toxicity`, a probability in [0, 1]; an empty answer is scored as the empty text."""
     return frame.with_columns(pl.Series("toxicity", toxicity(frame["answer"].fill_null("").to_list())))
+
+
+SCORERS = ("nll", "toxicity", "length")
+
+
+def score_by(
+    frame: pl.DataFrame, scorers: Sequence[str], *, model: str = "smollm2", run: RunLike, **options: Any
+) -> pl.DataFrame:
+    """Add a column a scorer; `length` is the number of characters of the answer, which needs no model."""
+    for scorer in dict.fromkeys(scorers):
+        if scorer == "toxicity":
+            frame = score_toxicity(frame)
+        elif scorer == "length":
+            frame = frame.with_columns(pl.col("answer").fill_null("").str.len_chars().cast(pl.Float64).alias("length"))
+        else:
+            frame = score_nll(frame, model, run, **options)
+    return frame
 
 
 def score_nll(

@@ -1,22 +1,27 @@
 """`richter tail`: is one condition's tail heavier? Only behind every gate."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+import polars as pl
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from richter.audit import TailReport, read_plan, study_column
 from richter.audit._plan_tail import tail_plan
-from richter.audit._score import answers_of, own_nll, score_nll, score_toxicity, write_scored
+from richter.audit._probe import COPIES, Copy, compare_copies, copy_answers
+from richter.audit._score import SCORERS, answers_of, own_nll, score_by, write_scored
 from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import cells, console, json_option, write_json
+from richter.cli._prices import price_options
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
+from richter.llm import Prices, parse_budget
 from richter.records import Claim, Verdict, printable
-from richter.store import is_database, keep_file, run_file, run_folder, write_file
+from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place, write_file
 from richter.tail import GATES, GENERATORS, TRANSFORMS, PowerStudy, TailPlan, simulate_criteria, simulate_protocol
 
 _MARKS = {True: "pass", False: "FAIL", None: "—"}
@@ -30,6 +35,7 @@ def tail() -> None:
     test    run the protocol on a numeric column of a file
     power   simulate how often a true difference would pass
     score   give every answer a continuous severity
+    probe   ask a run's questions in other words and compare the tails
 
     \b
     Examples:
@@ -332,53 +338,167 @@ def _band_table(report: TailReport) -> Table:
     return table
 
 
+SCORER = click.option(
+    "--scorer", "scorers", type=click.Choice(SCORERS), multiple=True, required=True, help="May be given several times."
+)
+OUTPUT = click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
+SCORING = (
+    click.option("--model", default="smollm2", show_default=True, help="nll: the local judge model (or a GGUF file)."),
+    click.option(
+        "--max-tokens", type=click.IntRange(1), default=256, show_default=True, help="nll: tokens read at most."
+    ),
+    click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="nll: texts read in parallel."),
+)
+
+
+def _scoring(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed((SCORER, OUTPUT, *SCORING)):
+        command = option(command)
+    return command
+
+
 @tail.command()
 @click.argument("source", metavar="RUN|FILE")
-@click.option("--scorer", type=click.Choice(["nll", "toxicity"]), required=True)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
-@click.option("--model", default="smollm2", show_default=True, help="nll: the local judge model (or a GGUF file).")
-@click.option("--max-tokens", type=click.IntRange(1), default=256, show_default=True, help="nll: tokens read at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="nll: texts read in parallel.")
-def score(source: str, scorer: str, output: Path, model: str, max_tokens: int, slots: int) -> None:
+@_scoring
+@click.option("--test", "test_too", is_flag=True, help="Run the protocol on every scorer's column.")
+@json_option
+def score(
+    source: str,
+    scorers: tuple[str, ...],
+    output: Path,
+    model: str,
+    max_tokens: int,
+    slots: int,
+    test_too: bool,
+    json_path: str | None,
+) -> None:
     """Give every answer of a RUN folder or a FILE (`item`, `condition`, `prompt`, `answer`) a continuous severity.
 
     nll: the mean negative log-likelihood per token under a judge model that runs here. toxicity: a probability by
-    alt-profanity-check, bounded in [0, 1]. Neither says that an answer is wrong.
-    Other columns of a table that is already at OUTPUT are kept. Then: richter tail test OUTPUT.
+    alt-profanity-check, bounded in [0, 1]. length: characters. None says that an answer is wrong.
+    Other columns of a table that is already at OUTPUT are kept. Then: richter tail test OUTPUT, or --test.
 
     \b
     richter tail score run1 --scorer nll -o scores.csv
     richter tail score answers.csv --scorer toxicity -o scores.csv
+    richter tail score run1 --scorer nll --scorer toxicity --test -o scores.csv
     """
-    if output.suffix not in (".csv", ".parquet"):
-        raise InputError(f"{output} is neither .csv nor .parquet.", remedy="Choose one of these endings.")
-    if Path(source).exists() and output.exists() and output.samefile(source):
-        raise InputError(f"{output} would overwrite the input.", remedy="Choose another path with -o.")
+    _check_output(output, source)
     frame = answers_of(source)
-    if scorer == "toxicity":
-        frame = score_toxicity(frame)
-    else:
-        run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
-        with asking("scoring") as watch, downloading("SmolLM2-135M") as download:
-            frame = score_nll(
-                frame,
-                model,
-                run,
-                max_tokens=max_tokens,
-                slots=slots,
-                known=own_nll(run, model, max_tokens=max_tokens) if run == source else None,
-                watch=watch,
-                download=download,
-            )
+    run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
+    frame = _scored(frame, scorers, model, run, max_tokens, slots, own=run == source)
     if own := is_database(source) and output.resolve() == (run_folder(source) / output.name).resolve():
         output.parent.mkdir(parents=True, exist_ok=True)
         run_file(source, output.name)  # as the database has it: its columns are kept
     write_scored(frame, output)
     if own:
         keep_file(source, output.name, output.read_bytes())
-    empty = int(frame[scorer].null_count())
-    out = console()
-    out.print(f"Scored {len(frame) - empty:,} answers by {scorer}" + (f"; {empty:,} have none." if empty else "."))
-    out.print(
-        f"  richter tail test {output} --column {scorer}" + (" --transform logit" if scorer == "toxicity" else "")
-    )
+    out = console(json_path)
+    reports = {}
+    for scorer in scorers:
+        empty = int(frame[scorer].null_count())
+        out.print(f"Scored {len(frame) - empty:,} answers by {scorer}" + (f"; {empty:,} have none." if empty else "."))
+        if test_too:
+            reports[scorer] = study_column(str(output), column=scorer, overrides=_scale(scorer))
+            out.print(printable(f"{scorer}: {reports[scorer].study.claim.sentence}"))
+        else:
+            out.print(f"  richter tail test {output} --column {scorer}" + " --transform logit" * (scorer == "toxicity"))
+    if len(reports) > 1:
+        held = [name for name, r in reports.items() if r.study.claim.verdict is Verdict.VERIFIED]
+        out.print(f"A difference of tail shape is shown under {len(held)} of {len(reports)} scorers.")
+    write_json({"scorers": dict(reports)}, json_path, inputs=[output])
+
+
+@tail.command()
+@click.argument("run", type=run_place)
+@click.option("--copy", "copies", type=click.Choice(COPIES), multiple=True, help="How; default template and length.")
+@_scoring
+@click.option("--paraphraser", help="model: who puts the questions into other words.")
+@click.option("--limit", type=click.IntRange(1), help="Only the first N items.")
+@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok: of each copy.")
+@price_options
+@click.option("--n-resamples", type=click.IntRange(200), default=2000, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--dry-run", is_flag=True, help="Say how much it would ask, and ask nothing.")
+@json_option
+def probe(
+    run: Place,
+    copies: tuple[Copy, ...],
+    scorers: tuple[str, ...],
+    output: Path,
+    model: str,
+    max_tokens: int,
+    slots: int,
+    paraphraser: str | None,
+    limit: int | None,
+    budget_text: str | None,
+    prices: Prices,
+    n_resamples: int,
+    seed: int,
+    dry_run: bool,
+    json_path: str | None,
+) -> None:
+    """Is a tail a trait of the model, or of the words it was asked in? Makes copies of a RUN, asks, scores, compares.
+
+    template: the same questions in a frame of words. model: in another model's words. length: for a longer answer.
+    judge: the same answers, the nll judge being asked otherwise. Copies are asked into OUTPUT.COPY and nothing is
+    paid for twice. Every condition goes through all gates of the protocol against each of its copies.
+
+    \b
+    richter tail probe run1 --scorer nll -o probe.csv
+    richter tail probe run1 --copy template --copy model --paraphraser openai/gpt-4o-mini --scorer nll -o probe.csv
+    """
+    copies = copies or ("template", "length")
+    _check_output(output, str(run))
+    if dry_run:
+        clean = answers_of(run).filter(
+            pl.col("item").is_in(answers_of(run)["item"].unique(maintain_order=True)[:limit])
+        )
+        calls = len(clean) * sum(c != "judge" for c in copies) + clean["item"].n_unique() * ("model" in copies)
+        console(json_path).print(f"At most {calls:,} calls for {', '.join(copies)}.")
+        write_json({"dry_run": {"calls": calls}}, json_path)
+        return
+    with asking() as watch, downloading("SmolLM2-135M") as download:
+        frame = copy_answers(
+            run,
+            copies,
+            str(output),
+            paraphraser=paraphraser,
+            limit=limit,
+            watch=watch,
+            budget=parse_budget(budget_text),
+            prices=prices,
+            slots=slots,
+            download=download,
+        )
+    frame = _scored(frame, scorers, model, f"{output}.run", max_tokens, slots, own=False)
+    write_scored(frame, output)
+    found = compare_copies(frame, copies, scorers, seed=seed, n_resamples=n_resamples)
+    out = console(json_path)
+    for one in found:
+        out.print(printable(f"{one.condition}, {one.copy}, {one.scorer}: {one.claim.sentence}"))
+    shown = [one for one in found if one.claim.verdict is Verdict.VERIFIED]
+    out.print(f"A tail that changes with the words is shown for {len(shown)} of {len(found)} copies.")
+    write_json({"probes": found}, json_path, inputs=[output])
+
+
+def _scale(scorer: str) -> dict[str, Any]:
+    return {"transform": "logit"} if scorer == "toxicity" else {}
+
+
+def _check_output(output: Path, source: str) -> None:
+    if output.suffix not in (".csv", ".parquet"):
+        raise InputError(f"{output} is neither .csv nor .parquet.", remedy="Choose one of these endings.")
+    if Path(source).exists() and output.exists() and output.samefile(source):
+        raise InputError(f"{output} would overwrite the input.", remedy="Choose another path with -o.")
+
+
+def _scored(
+    frame: pl.DataFrame, scorers: Sequence[str], model: str, run: str, max_tokens: int, slots: int, *, own: bool
+) -> pl.DataFrame:
+    with asking("scoring") as watch, downloading("SmolLM2-135M") as download:
+        known = own_nll(run, model, max_tokens=max_tokens) if own and "nll" in scorers else None
+        return score_by(
+            frame, scorers, model=model, run=run, max_tokens=max_tokens, slots=slots, known=known, watch=watch,
+            download=download,
+        )  # fmt: skip
