@@ -686,23 +686,32 @@ def lipschitz() -> str:
 
 @row
 def self_evaluation() -> str:
-    p = [
-        c["self_evaluation"]["p_gap"]
+    return "; ".join(
+        f"{name}: {richter('floors', 'data', grades(name))['self_evaluation'].split(':')[0]}"
         for name in ("arc", "truthfulqa")
-        for c in _floors(name).values()
-        if c.get("self_evaluation")
-    ]
-    return f"{sum(x < 0.05 for x in p)} of {len(p)} conditions significant at 5%"
+    )
+
+
+PUBLISHED = """benchmark,model,score,n
+MMLU,GPT-4,0.864,14042
+MMLU,Claude 3 Opus,0.868,14042
+MMLU,Gemini 1.5 Pro,0.859,14042
+HumanEval,GPT-4,0.670,164
+HumanEval,GPT-4o,0.902,164
+HumanEval,Claude 3.5 Sonnet,0.919,164
+HumanEval,Gemini 1.5 Pro,0.715,164
+GPQA,GPT-4o,0.536,198
+GPQA,Claude 3.5 Sonnet,0.593,198
+"""  # the scores behind pairs that table 2 names
 
 
 @row
 def leaderboard() -> str:
-    gaps = {
-        "GPT-4o / Claude 3.5, HumanEval": (0.902, 0.919, 164),
-        "GPT-4 / Claude 3 Opus, MMLU": (0.864, 0.868, 14042),
-        "GPT-4o / Claude 3.5, GPQA": (0.536, 0.593, 198),
-    }
-    return "; ".join(f"{k}: {floors.published_gap(a, b, n).claim.verdict.value}" for k, (a, b, n) in gaps.items())
+    (WORK / "published.csv").write_text(PUBLISHED)
+    found = richter("floors", "published", WORK / "published.csv")
+    told = ", ".join(f"{b['name']} {b['shown']} of {b['pairs']}" for b in found["benchmarks"])
+    below = sum(b["below"] for b in found["benchmarks"])
+    return f"shown: {told}; below the paper's floor {below} of {len(found['claims'])}"
 
 
 @row
@@ -786,7 +795,7 @@ def transfer() -> str:
 
 @row
 def synthetic() -> str:
-    return str(richter("floors", "simulate", "slope")["sentence"])
+    return " ".join(str(richter("floors", "simulate", name)["sentence"]) for name in ("slope", "pseudo"))
 
 
 # ------------------------------------------------------------------------------------------------------------ SEA

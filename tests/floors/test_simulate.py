@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from richter.floors import simulate_active, simulate_composition, simulate_phase, simulate_slope
+from richter.floors import simulate_active, simulate_composition, simulate_phase, simulate_pseudo, simulate_slope
 
 
 def test_phase_transition_against_paper() -> None:
@@ -37,3 +37,13 @@ def test_active_choice_saves_labels_on_an_accurate_model() -> None:
     # Mean squared errors over 60 runs are off by sqrt(2 / 60) = 18%, their ratio by 26%, the mean of four by 13%.
     rows = simulate_active(rng=np.random.default_rng(3), runs=60).rows
     assert np.mean([row["label ratio"] for row in rows]) < 0.8 + 2.5 * 0.13
+
+
+def test_pseudo_classifier_against_paper() -> None:
+    """Appendix S: an error rate of about 0.10 and a full-data ECE of about 0.31."""
+    found = simulate_pseudo(rng=np.random.default_rng(0), runs=20)
+    whole = found.rows[-1]
+    assert whole["m e"] / whole["m"] == pytest.approx(0.10, abs=0.005)
+    assert whole["ECE"] == pytest.approx(0.31, abs=0.01)
+    assert all(row["std"] < row["floor"] for row in found.rows)
+    assert found.rows[0]["seen"] < 0.2 < 0.95 < found.rows[4]["seen"]

@@ -13,11 +13,12 @@ from richter.audit._pictures import Picture, floors_picture
 from richter.claims import as_sample
 from richter.errors import InputError, TooFewErrors
 from richter.floors import accuracy_floor, self_evaluation
+from richter.interop import read_frame
 from richter.records import Claim, Result, Shown
 from richter.tables import Tables, outcomes
 from richter.tail import TailPlan
 
-__all__ = ["FloorsReport", "measure_grades"]
+__all__ = ["FloorsReport", "measure_grades", "published_scores"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class FloorsReport(Shown):
     conditions: tuple[Measured, ...]
     subjects: floors.SubjectNoise | None
     notes: tuple[str, ...]
+    self_evaluation: str = ""
 
     def _shown(self) -> Picture:
         return floors_picture(self)
@@ -84,7 +86,39 @@ def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0
             )
         except InputError as fault:
             notes.append(fault.what)
-    return FloorsReport(conditions=tuple(measured), subjects=subjects, notes=tuple(notes))
+    knowing = {m.name: m.self_evaluation for m in measured if m.self_evaluation is not None}
+    return FloorsReport(
+        conditions=tuple(measured),
+        subjects=subjects,
+        notes=tuple(notes),
+        self_evaluation=floors.self_evaluation_verdict(knowing, level=level) if knowing else "",
+    )
+
+
+def published_scores(path: str) -> list[floors.PublishedScore]:
+    """The rows of a table of published scores: `model`, `score`, `n` and, where there are several, `benchmark`.
+
+    Scores above 1 make the whole column percentages.
+    """
+    frame = read_frame(path)
+    missing = [c for c in ("model", "score", "n") if c not in frame.columns]
+    if missing:
+        raise InputError(
+            f"{path} has no column {', '.join(missing)}; it has {', '.join(frame.columns)}.",
+            remedy="A table of published scores has `model`, `score`, `n` and, where there are several, `benchmark`.",
+        )
+    if "benchmark" not in frame.columns:
+        frame = frame.with_columns(pl.lit("").alias("benchmark"))
+    frame = frame.select(
+        pl.col("benchmark", "model").cast(pl.String), pl.col("score").cast(pl.Float64), pl.col("n").cast(pl.Int64)
+    )
+    if frame.null_count().sum_horizontal().item():
+        raise InputError(f"{path} has rows without a score, n or model.", remedy="Fill them in or leave them out.")
+    percent = bool((frame["score"] > 1).any())
+    return [
+        floors.PublishedScore(benchmark=b, model=m, score=s / 100 if percent else s, n=n)
+        for b, m, s, n in frame.iter_rows()
+    ]
 
 
 def _accuracy_floor(summary: floors.ConditionSummary) -> float | None:

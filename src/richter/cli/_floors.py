@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from richter import floors as fl
-from richter.audit import FloorsReport
+from richter.audit import FloorsReport, published_scores
 from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import cells, console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
@@ -271,9 +271,8 @@ def transfer(
 
 
 @floors.command()
-@click.argument("score_a", type=float)
-@click.argument("score_b", type=float)
-@click.option("--n", type=click.IntRange(min=1), required=True, help="Items of the benchmark.")
+@click.argument("scores", nargs=-1, required=True, metavar="SCORE_A SCORE_B | FILE")
+@click.option("--n", type=click.IntRange(min=1), help="Items of the benchmark.")
 @click.option("--n-b", type=click.IntRange(min=1), help="Items behind the second score, if others.")
 @click.option("--names", nargs=2, default=("A", "B"), show_default=True)
 @click.option("--level", type=float, default=0.95, show_default=True)
@@ -281,23 +280,42 @@ def transfer(
 @click.pass_context
 def published(
     ctx: click.Context,
-    score_a: float,
-    score_b: float,
-    n: int,
+    scores: tuple[str, ...],
+    n: int | None,
     n_b: int | None,
     names: tuple[str, str],
     level: float,
     json_path: str | None,
 ) -> None:
-    """Whether two published scores differ, when the items are not at hand. Exit 4 if that is undecided.
+    """Whether published scores differ, when the items are not at hand. Exit 4 if a pair is undecided.
+
+    FILE is a table of them: `model`, `score` (0 to 1, or percentages), `n`, and `benchmark` where there are several.
+    All pairs within a benchmark are decided together, by Holm.
 
     \b
     richter floors published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
-    richter floors published 0.71 0.74 --n 500
+    richter floors published leaderboard.csv
     """
+    out = console(json_path)
+    if len(scores) == 1:
+        board = fl.published_board(published_scores(scores[0]), level=level)
+        write_json(board, json_path, inputs=[scores[0]])
+        out.print(board.sentence)
+        table = Table("benchmark", "pairs", "shown", "not shown", "below the paper's floor", box=None, pad_edge=False)
+        for row in board.benchmarks:
+            table.add_row(printable(row.name), *(f"{v:,}" for v in (row.pairs, row.shown, row.undecided, row.below)))
+        out.print(table)
+        for claim in [c for c in board.claims if not c.decided][:10]:
+            out.print(printable(f"  {claim.sentence}"))
+        ctx.exit(0 if all(c.decided for c in board.claims) else 4)
+    try:
+        score_a, score_b = (float(x) for x in scores)
+    except ValueError as error:
+        raise click.UsageError("Give two scores, or one table of them.") from error
+    if n is None:
+        raise click.UsageError("Two scores need --n, the items of the benchmark.")
     result = fl.published_gap(score_a, score_b, n, n_b=n_b, names=names, level=level)
     write_json(result, json_path)
-    out = console(json_path)
     claim = result.claim
     assert claim.interval is not None
     out.print(printable(claim.sentence))
@@ -440,6 +458,7 @@ def simulate(
     richter floors simulate slope         the rate -1/3 and what it takes to see it
     richter floors simulate active        chosen labels against random ones
     richter floors simulate composition   the cost of depth
+    richter floors simulate pseudo        the control: a made-up classifier of ten classes
     richter floors simulate active --runs 5000 --engine ray
     """
     options = {} if runs is None else {"runs": runs}
@@ -490,6 +509,8 @@ def show_floors(out: Console, report: FloorsReport) -> None:
         )
     out.print(table)
     out.print("  * (L e / n)^(1/3), a rate with constant 1: the measured half-width beside it decides.")
+    if report.self_evaluation:
+        out.print(printable(report.self_evaluation))
     if report.subjects is not None:
         noise = report.subjects
         out.print(

@@ -1,16 +1,20 @@
 """Gaps between published scores, where nothing but the scores and the number of items is known."""
 
 import dataclasses
+import itertools
 import math
+from collections.abc import Sequence
+from typing import ClassVar
 
 from scipy.special import ndtr
 
+from richter.errors import InputError
 from richter.floors._check import check_level, check_n, check_share
 from richter.floors._rates import accuracy_floor
 from richter.records import Claim, Hypothesis, Interval, Result, Verdict
 from richter.stats import wilson
 
-__all__ = ["PublishedGap", "published_gap"]
+__all__ = ["PublishedBoard", "PublishedGap", "PublishedScore", "published_board", "published_gap"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,3 +88,90 @@ def published_gap(
     return PublishedGap(
         claim=claim, p_if_paired_at_best=best, floor=accuracy_floor(n, 1 - (score_a + score_b) / 2), n_a=n, n_b=size_b
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedScore(Result):
+    """One cell of a leaderboard: the share of n items that a model got right."""
+
+    benchmark: str
+    model: str
+    score: float
+    n: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkPairs(Result):
+    """The pairs of one benchmark: shown to differ, not shown, and below the paper's accuracy floor."""
+
+    name: str
+    pairs: int
+    shown: int
+    undecided: int
+    below: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedBoard(Result):
+    """Every pair within every benchmark of a table of published scores, decided together."""
+
+    derived: ClassVar = ("sentence",)
+
+    claims: tuple[Claim, ...]
+    benchmarks: tuple[BenchmarkPairs, ...]
+
+    @property
+    def sentence(self) -> str:
+        """How much of the leaderboard is noise."""
+        pairs, shown, below = (sum(getattr(b, k) for b in self.benchmarks) for k in ("pairs", "shown", "below"))
+        return (
+            f"{shown} of {pairs} pairs of published scores are shown to differ (unpaired, by holm over all); {below} "
+            "lie below the paper's accuracy floor, one proportion's two standard errors."
+        )
+
+
+def published_board(scores: Sequence[PublishedScore], *, level: float = 0.95) -> PublishedBoard:
+    """All pairs of a leaderboard at once: Holm over every pair of every benchmark, each by Newcombe's interval.
+
+    In the order of their p-values pair k of m is decided, and its interval printed, at level 1 - (1 - level) /
+    (m - k + 1); from the first that is not shown on, at that one's level.
+    """
+    pairs = [
+        (x, y)
+        for name in dict.fromkeys(s.benchmark for s in scores)
+        for x, y in itertools.combinations([s for s in scores if s.benchmark == name], 2)
+    ]
+    if not pairs:
+        raise InputError("No benchmark has two scores.", remedy="Give at least two models of one benchmark.")
+
+    def gap(pair: tuple[PublishedScore, PublishedScore], at: float) -> PublishedGap:
+        x, y = pair
+        return published_gap(x.score, y.score, x.n, n_b=y.n, names=(x.model, y.model), level=at)
+
+    found = [gap(p, level) for p in pairs]
+    order = sorted(range(len(pairs)), key=lambda k: (found[k].claim.p, k))
+    open_, step = True, 0
+    decided: dict[int, PublishedGap] = {}
+    for place, k in enumerate(order):
+        step = place if open_ else step
+        decided[k] = gap(pairs[k], 1 - (1 - level) / (len(pairs) - step))
+        open_ = open_ and decided[k].claim.decided
+        if not open_ and decided[k].claim.decided:  # after the stop nothing more is shown
+            decided[k] = dataclasses.replace(
+                decided[k], claim=dataclasses.replace(decided[k].claim, verdict=Verdict.UNDECIDED)
+            )
+    rows = []
+    for name in dict.fromkeys(x.benchmark for x, _ in pairs):
+        here = [k for k, (x, _) in enumerate(pairs) if x.benchmark == name]
+        shown = sum(decided[k].claim.decided for k in here)
+        below = sum(abs(decided[k].claim.estimate or 0.0) < decided[k].floor for k in here)
+        rows.append(BenchmarkPairs(name=name, pairs=len(here), shown=shown, undecided=len(here) - shown, below=below))
+    claims = tuple(
+        dataclasses.replace(decided[k].claim, sentence=_on(pairs[k][0].benchmark, decided[k].claim.sentence))
+        for k in range(len(pairs))
+    )
+    return PublishedBoard(claims=claims, benchmarks=tuple(rows))
+
+
+def _on(benchmark: str, sentence: str) -> str:
+    return f"{benchmark}: {sentence}" if benchmark else sentence
