@@ -614,11 +614,12 @@ def strata() -> str:
 
 @row
 def convergence() -> str:
-    g = rng()
-    share = 0.5 + g.uniform(0, 0.05, size=(3000, 1))
-    labels = np.where(g.random((3000, 48)) < share, "a", "b")
-    pool = cal.answer_pool(labels.tolist(), np.zeros((3000, 48), dtype=int).tolist())
-    found = cal.convergence(pool, rng=g, sizes=[6, 12, 24, 48], n_resamples=100)
+    curves = []
+    for k in range(3):
+        labels = (np.random.default_rng(k).random((2000, 400)) < 0.5).astype(np.int64)
+        pool = cal.answer_pool(labels, np.zeros(labels.shape))
+        curves.append(cal.convergence(pool, rng=rng(), sizes=[10, 20, 30, 40, 50], n_resamples=100, repeats=1))
+    found = cal.pool_slopes(curves)
     slope = (
         "none" if found.slope is None else f"{found.slope:.2f} ({found.interval.low:.2f} to {found.interval.high:.2f})"
     )

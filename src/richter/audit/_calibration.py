@@ -91,6 +91,18 @@ class GradesCondition(Result):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected(Result):
+    """What changes when a person corrects the classes: answers moved, and figures by the classes before and after."""
+
+    moved: int
+    answers: int
+    questions: int
+    deployed: int  # questions whose deployed class has another grade, or other answers
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DrawsCondition(Result):
     """One condition of a draws table. What cannot be had from its draws is None."""
 
@@ -121,6 +133,7 @@ class DrawsCondition(Result):
     floor: float | None = None
     sensitivity: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     grouping_quality: PairQuality | None = None  # offline classes against the given ones
+    corrected: Corrected | None = None  # by a person, where `human_cluster` says so
     difficulty_auroc: float | None = None  # how well the Sem1-Sem2 gap of a question tells wrong answers
     hardest: tuple[str, ...] = ()  # the items with the largest gap
     claim: Claim | None = None
@@ -166,9 +179,16 @@ class CalibrationReport(Shown):
     """All conditions of a table; `kind` is `grades` or `draws`. "Is miscalibrated" is one family over all of them."""
 
     keyed: ClassVar = {"conditions": "name"}
+    derived: ClassVar = ("pooled_slope",)
 
     kind: str
     conditions: tuple[GradesCondition | DrawsCondition, ...]
+
+    @property
+    def pooled_slope(self) -> cal.PooledSlope | None:
+        """How the low-margin gap shrinks with draws over all conditions; None where fewer than two have a curve."""
+        curves = [c.convergence for c in self.conditions if isinstance(c, DrawsCondition) and c.convergence is not None]
+        return cal.pool_slopes(curves) if len(curves) > 1 else None
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -455,13 +475,41 @@ def _wide(part: pl.DataFrame, values: pl.Series, fill: float) -> Floats:
 
 
 def _given(part: pl.DataFrame) -> pl.Series | None:
-    if "cluster" not in part.columns or part["cluster"].null_count() > 0:
+    """The classes that stand in the table: as made, and where a person gave an answer another one, that."""
+    made = [pl.col(c).cast(pl.String) for c in ("human_cluster", "cluster") if c in part.columns]
+    if not made or (classes := part.select(pl.coalesce(made)).to_series()).null_count() > 0:
         return None
-    return part["cluster"].cast(pl.String).rank("dense")
+    return classes.rank("dense")
+
+
+def _corrected(part: pl.DataFrame, after: cal.AnswerPool, options: "_Options") -> Corrected | None:
+    """Both sets of classes on the same answers, where a person corrected classes that are there as they were made."""
+    if not {"cluster", "human_cluster"} <= set(part.columns) or part["cluster"].null_count() > 0:
+        return None
+    told = part.select((pl.col("human_cluster") != pl.col("cluster")).fill_null(False)).to_series()
+    before = _pool(part, part["cluster"].rank("dense"))
+    figures = _sensitivity({"before": before, "after": after}, options)
+    if len(figures) < 2:
+        return None
+    same = [
+        np.array_equal(x == i, y == j) and (a == b or (np.isnan(a) and np.isnan(b)))
+        for x, i, a, y, j, b in zip(
+            before.labels, before.mode, before.correct, after.labels, after.mode, after.correct, strict=True
+        )
+    ]
+    return Corrected(
+        moved=int(told.sum()),
+        answers=len(part),
+        questions=part.filter(told)["question_number"].n_unique(),
+        deployed=len(same) - sum(same),
+        **figures,
+    )
 
 
 def _made_by(part: pl.DataFrame) -> str:
     """Who formed the given classes, where the table says so (`richter draw` does)."""
+    if "human_cluster" in part.columns:
+        return "corrected by a person"
     names = part["clustered_by"].unique().to_list() if "clustered_by" in part.columns else []
     return str(names[0]) if len(names) == 1 and names[0] else "given"
 
@@ -562,6 +610,7 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         bounds=cal.ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
         floor=_floor(best[use], pool.correct[use]),
         sensitivity=_sensitivity(pools, options),
+        corrected=_corrected(part, pool, options),
         grouping_quality=_grouping_quality(pools, how),
         **_difficulty(base.items, sem, usable),
     )
@@ -613,7 +662,8 @@ def _sensitivity(pools: Mapping[str, cal.AnswerPool], options: _Options) -> dict
 
 def _convergence(pool: cal.AnswerPool, options: _Options) -> cal.Convergence | None:
     try:
-        return convergence(pool, rng=options.rng, bins=options.bins, level=options.level)
+        # one seed for all conditions: a resample takes the same questions of each, for the slope over all of them
+        return convergence(pool, rng=np.random.default_rng(0), bins=options.bins, level=options.level)
     except TooFewErrors:
         return None
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from richter.records import Interval, Shown
 from richter.stats import Floats, ece
 from richter.stats._bootstrap import stream_seed
 
-__all__ = ["Convergence", "ConvergencePoint", "convergence"]
+__all__ = ["Convergence", "ConvergencePoint", "PooledSlope", "convergence", "pool_slopes"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +31,28 @@ class ConvergencePoint:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Convergence(Shown):
-    """Curves over n, and the slope of log gap on log n among low-margin questions (theory: -1/2)."""
+    """Curves over n, and the slope of log gap on log n among low-margin questions (theory: -1/2).
+
+    `gaps` holds the low-margin gap of the data (first column) and of every resample, a row an n.
+    """
+
+    unwritten: ClassVar = ("gaps",)
 
     points: tuple[ConvergencePoint, ...]
     slope: float | None
     interval: Interval | None
     questions: int
     repeats: int
+    gaps: Floats = dataclasses.field(repr=False, compare=False, default_factory=lambda: np.empty((0, 0)))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PooledSlope(Shown):
+    """One slope for several conditions, of the mean of their low-margin gaps; `conditions` of them have curves."""
+
+    slope: float | None
+    interval: Interval | None
+    conditions: int
 
 
 def usual_repeats(pool: AnswerPool) -> int:
@@ -120,7 +136,35 @@ def convergence(
         interval=interval,
         questions=pool.questions,
         repeats=repeats,
+        gaps=np.array(gap_rows),
     )
+
+
+def pool_slopes(curves: Sequence[Convergence], *, level: float = 0.95) -> PooledSlope:
+    """The slope of the log of the mean gap on log n, over conditions with the same numbers of draws (figure 10).
+
+    The gaps of the conditions are weighted by their low-margin questions at each n, as if these were one set. With
+    generators of one seed and as many questions in each, a resample takes the same questions in every condition, so
+    that the interval allows for what they have in common.
+    """
+    first = curves[0] if curves else None
+    like = [
+        c for c in curves if first and [p.n for p in c.points] == [p.n for p in first.points]
+        and c.gaps.shape == first.gaps.shape
+    ]  # fmt: skip
+    if first is None or not first.gaps.size:
+        return PooledSlope(slope=None, interval=None, conditions=0)
+    weights = np.array([[p.low_margin_questions for p in c.points] for c in like], dtype=np.float64)
+    gaps = np.array([np.where(np.isnan(c.gaps), 0.0, c.gaps) for c in like])
+    mean = np.sum(weights[:, :, None] * gaps, axis=0) / np.maximum(weights.sum(axis=0), 1)[:, None]
+    slopes = _slopes(np.array([p.n for p in first.points], dtype=np.float64), mean)
+    defined = slopes[1:][~np.isnan(slopes[1:])]
+    interval = None
+    if not np.isnan(slopes[0]) and len(defined) >= 0.9 * (mean.shape[1] - 1):
+        low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+        interval = Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile")
+    slope = None if np.isnan(slopes[0]) else float(slopes[0])
+    return PooledSlope(slope=slope, interval=interval, conditions=len(like))
 
 
 def _slopes(n: Floats, gaps: Floats) -> Floats:

@@ -167,6 +167,7 @@ def measure(
             out.print(f"  - {line}")
         _scores(out, condition)
         _groups(out, condition)
+    _boundaries(out, report)
     for note in tables.notes:
         out.print(f"- {printable(note)}", soft_wrap=True)
     if svg_folder is not None:
@@ -390,6 +391,40 @@ def _groups(out: Console, condition: audit.GradesCondition | audit.DrawsConditio
     )
 
 
+def _boundaries(out: Console, report: audit.CalibrationReport) -> None:
+    """Sem1 - Sem2 near the regimes' boundaries against the theory (the paper's table 2), and the slope over all."""
+    near = [
+        (c.name, b)
+        for c in report.conditions
+        if isinstance(c, audit.DrawsCondition) and c.gap is not None
+        for b in c.gap.boundaries
+        if b.n
+    ]
+    if near:
+        table = Table("condition", "boundary", box=None, pad_edge=False, header_style="")
+        for head in ("questions", "Sem1 - Sem2", "theory", "ratio", "of ECEs"):
+            table.add_column(head, justify="right")
+        for name, b in near:
+            seen, theory, eces = b.observed_confidence, b.predicted_halves, b.observed_ece
+            ratio = "-" if not theory or seen is None else f"{seen / theory:.2f}"
+            numbers = ("-" if x is None else f"{x:.3f}" for x in (seen, theory))
+            table.add_row(
+                printable(name, limit=24), b.name, f"{b.n:,}", *numbers, ratio, "-" if eces is None else f"{eces:.3f}"
+            )
+        out.print(table)
+        out.print("questions within 10% of a boundary; theory: the leading term, Sem2 selecting on half of the draws.")
+    pooled = report.pooled_slope
+    if pooled is not None:
+        if pooled.slope is None:
+            out.print(f"Over {pooled.conditions} conditions the low-margin gap has no slope: it is not positive.")
+        else:
+            span = f" {_span(pooled.interval)}" if pooled.interval else ""
+            out.print(
+                f"Over {pooled.conditions} conditions the low-margin gap shrinks as n^{pooled.slope:.2f}{span}; "
+                "theory -0.50."
+            )
+
+
 def _grades_lines(condition: audit.GradesCondition) -> Iterator[str]:
     yield from _study_lines(condition)
     if condition.study is not None:
@@ -432,6 +467,17 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
         yield (
             f"offline classes against the given ones: pairwise F1 {quality.f1:.3f} "
             f"(precision {quality.precision:.3f}, recall {quality.recall:.3f})."
+        )
+    fixed = condition.corrected
+    if fixed is not None:
+        sems = [
+            f"{name} {fixed.before[key]:.3f} before, {fixed.after[key]:.3f} after"
+            for key, name in (("sem1", "Sem1-ECE"), ("sem2", "Sem2-ECE"), ("accuracy", "accuracy"))
+            if fixed.before[key] is not None and fixed.after[key] is not None
+        ]
+        yield (
+            f"a person moved {fixed.moved:,} of {fixed.answers:,} answers to another class, in {fixed.questions:,} "
+            f"questions; the deployed class of {fixed.deployed:,} is another one; {'; '.join(sems)}."
         )
     if condition.difficulty_auroc is not None:
         yield f"a question's Sem1 - Sem2 gap tells wrong answers with AUROC {condition.difficulty_auroc:.3f}."

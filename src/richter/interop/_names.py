@@ -49,6 +49,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "latency_s": ("latency_s", "latency", "duration", "duration_s", "time_s", "seconds"),
     "finish": ("finish", "finish_reason", "stop_reason"),
     "clustered_by": ("clustered_by",),
+    "human_cluster": ("human_cluster", "corrected_cluster", "cluster_corrected"),
     "token_probability": ("token_probability",),
     "human": ("human", "human_correct", "human_grade"),
 }  # fmt: skip

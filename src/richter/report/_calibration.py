@@ -33,6 +33,7 @@ def calibration_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     yield from _phase(section.get("phase") or {})
     yield from _groups(every)
     yield from _convergence(draws)
+    yield from _margins(draws)
     yield from _regimes(section.get("questions") or [])
 
 
@@ -329,6 +330,60 @@ def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
         docs="estimators/sem-ece",
         folded=True,
     )
+
+
+def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
+    """Both calibration errors over the margin of the questions (the paper's figures 3 and 5 to 9)."""
+    rows: list[Row] = [
+        {
+            "condition": name(condition),
+            "estimator": said,
+            "margin": (s["low"] + s["high"]) / 2,
+            "from": s["low"],
+            "to": s["high"],
+            "n": s["n"],
+            "ece": s[key],
+        }
+        for condition, found in draws.items()
+        for s in found.get("strata") or []
+        for key, said in (("sem1_ece", "Sem1"), ("sem2_ece", "Sem2"))
+        if s.get(key) is not None
+    ]
+    if not rows:
+        return
+    told = [Key(name="Sem1", colour="var(--c0)"), Key(name="Sem2", colour="var(--c1)", shape="diamond")]
+    first = rows[0]["condition"]
+    ends = [r for r in rows if r["condition"] == first]
+    close, clear = (abs(pair[0]["ece"] - pair[1]["ece"]) for pair in (ends[:2], ends[-2:]))
+
+    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+        parts = [[(k, r) for k, r in own if r["estimator"] == key.name] for key in told]
+        return [m for key, part in zip(told, parts, strict=True) if part for m in _points(part, "margin", "ece", key)]
+
+    yield figure(
+        "calibration-margins",
+        title="Where the two ways of counting agree",
+        sentence=(
+            f"The calibration error by all draws (Sem1) and by held-out halves (Sem2) of questions by how far their "
+            f"commonest answer leads: for {first} they differ by {number(close)} where the race is closest and by "
+            f"{number(clear)} where one answer clearly leads."
+        ),
+        panels=panels_by(
+            rows,
+            "condition",
+            x=axis((r["margin"] for r in rows), "lead of the commonest answer"),
+            y=axis((r["ece"] for r in rows), "ECE"),
+            marks=marks,
+        ),
+        legend=told,
+        rows=rows,
+        columns={
+            "condition": "condition", "estimator": "estimator", "from": "from", "to": "to", "n": "questions",
+            "ece": "ECE",
+        },
+        docs="estimators/sem-ece",
+        folded=True,
+    )  # fmt: skip
 
 
 def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:

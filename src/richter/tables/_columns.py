@@ -72,7 +72,7 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
         )
     rows = keys.with_columns(s.alias("value" if f == "score" else f) for f, s in numbers.items() if f != "severity")
     texts = [f for f in ("group", "domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason",
-                         "cluster", "clustered_by", "layer")
+                         "cluster", "clustered_by", "human_cluster", "layer")
              if f in place]  # fmt: skip
     rows = rows.with_columns(_text(frame[place[f]]).alias(f) for f in texts)
     if "error" in place:
