@@ -1,6 +1,8 @@
 """`richter ask`."""
 
 import dataclasses
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,10 @@ from richter.cli._output import console, json_option, write_json
 from richter.cli._prices import price_options, say_prices
 from richter.cli._progress import asking, downloading, money
 from richter.engine import open_engine
-from richter.errors import InputError
+from richter.errors import InputError, ModelError
 from richter.llm import Prices, parse_budget
 from richter.records import Decoding, printable
-from richter.store import Place, run_place
+from richter.store import Place, open_ledger, run_place
 
 EXAMPLES = """
 \b
@@ -131,8 +133,21 @@ def ask(
         f"{run}: {spent.answers} answers to {len(items)} items under {len(conditions)} conditions; "
         f"{spent.calls} calls, {spent.tokens} tokens, {money(spent.money_usd, spent.unpriced)}."
     )
+    failed = _failures(run, [c.name for c in conditions])
+    for reason, count in failed.most_common(3):
+        out.print(f"{count} not answered: {printable(reason, limit=400)}", soft_wrap=True)
     out.print(f"Next: richter run show {run}", style="dim")
     write_json({"run": str(run), "spent": dataclasses.asdict(spent)}, json_path, inputs=[bench])
+    if failed and not spent.answers:
+        raise ModelError("Nothing was answered.", remedy="See above, then run the same command again.")
+
+
+def _failures(run: Place, conditions: Sequence[str]) -> Counter[str]:
+    """Why calls were given up, and how many for each reason."""
+    with open_ledger(run, checked=False) as ledger:
+        if not any(failed for _, failed in ledger.counts().values()):
+            return Counter()
+        return Counter(a.error for name in conditions for a in ledger.answers(name) if a.error)
 
 
 def read_system(text: str) -> str:

@@ -213,14 +213,18 @@ def verdict_note(claim: Claim) -> str:
 
 
 def show(out: Console, report: CompareReport) -> None:
-    """Print the comparison: sentences, then numbers."""
+    """Print the comparison: sentences, then numbers; what is refused where there is nothing else to say."""
+    refused = [f"Refused: {printable(_refusal(refusal), limit=600)}." for refusal in report.refused]
     if len(report.conditions) == 2:
+        for line in refused if not report.claims else ():
+            out.print(line)
         for claim in report.claims:
             out.print(printable(f"{claim.sentence} ({verdict_note(claim)})"))
             for note in claim.notes if claim.primary else ():
                 out.print(printable(f"  {note}"))
-        out.print()
-        _claim_table(out, report.claims)
+        if report.claims:
+            out.print()
+            _claim_table(out, report.claims)
         _subgroup_table(out, report)
         _pair_lines(out, report)
     else:
@@ -229,8 +233,8 @@ def show(out: Console, report: CompareReport) -> None:
             out.print(f"  set {number}: {', '.join(printable(m) for m in members)}")
         out.print()
         _board(out, report)
-    for refusal in report.refused:
-        out.print(f"Refused: {printable(_refusal(refusal), limit=600)}.")
+    for line in refused if report.claims or len(report.conditions) != 2 else ():
+        out.print(line)
     out.print()
     _condition_table(out, report)
     for name, summary in report.conditions.items():

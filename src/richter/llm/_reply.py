@@ -24,6 +24,13 @@ def read_answer(content: bytes, *, raw: bool, price: Price | None, latency_s: fl
         if not body.get("choices") and body.get("error"):
             said = printable(error_message(content), limit=300)
             raise TryAgain(f"the server answered 200 with an error: {said}", maybe_billed=True, aside=aside)
+        if body.get("choices") == []:
+            raise TryAgain(
+                "the server sent no choices: its filter took them out, or --max-tokens leaves no room after what it "
+                "thinks",
+                maybe_billed=True,
+                aside=aside,
+            )
         choice = body["choices"][0]
         text = choice["text"] if raw else _text(choice["message"], aside)
         usage = body.get("usage") or {}

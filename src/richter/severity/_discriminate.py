@@ -359,7 +359,8 @@ def _slopes(
 ) -> tuple[BDifference | str, Gate | None]:
     """The difference of slopes where both are adequate at a common m_min; else why there is none."""
     first, second = (fits[name] for name in names)
-    short = [f"{n}: {f.reason}" for n, f in zip(names, (first, second), strict=True) if isinstance(f, Unestimated)]
+    both = zip(names, (first, second), strict=True)
+    short = [f"{n}: {f.reason.rstrip('.')}" for n, f in both if isinstance(f, Unestimated)]
     if not isinstance(first, BValue) or not isinstance(second, BValue):
         return "; ".join(short), None
     start = _common_start(first, second)

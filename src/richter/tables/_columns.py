@@ -54,7 +54,8 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
     if "score" not in place and "severity" not in place and "text" not in place and "confidence" not in place:
         raise InputError(
             f"{what} has no column that is known as a score; it has {_names(frame.columns)}.",
-            remedy=f"Name it: --map score={_guess(frame, place)}, or --wide all if each condition has its own column.",
+            remedy=f"Name it: {_unnamed(frame, place)}--map score={_guess(frame, place)}, or {_unnamed(frame, place)}"
+            "--wide all if each condition has its own column.",
         )
     notes: list[str] = []
     keys = _keys(frame, place, notes, what=what, stem=stem)
@@ -239,14 +240,23 @@ def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFra
 def _guess(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """A column that a remedy can name: the first that holds numbers and is nothing else."""
     rest = [c for c in frame.columns if c not in place.values()]
+    rest = rest if "item" in place else rest[1:] or rest  # the first is taken for the item
     return next((c for c in rest if _holds_grades(frame[c])), "COLUMN")
+
+
+def _unnamed(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
+    """What names the item too, where that is not known either, so that one remedy is enough."""
+    names = [c for c in frame.columns if "\0" not in c and c not in place.values()]
+    return "" if "item" in place else f"--map item={names[0] if len(names) > 1 else ORDER} "
 
 
 def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, what: str, stem: str) -> pl.DataFrame:
     """`item`, `condition`, `draw` (and `run`) of every row; runs follow each other in the numbers of the draws."""
     if "item" not in place:
+        own = [c for c in frame.columns if "\0" not in c]
+        has = f"; it has {_names(own)}" if own else ": every column was taken for a condition"
         raise InputError(
-            f"{what} has no column that is known as the item; it has {_names(frame.columns)}.",
+            f"{what} has no column that is known as the item{has}.",
             remedy="Name it: --map item=COLUMN (or --map item=order if the rows are the items, in the same order in "
             "every file).",
         )
