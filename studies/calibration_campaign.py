@@ -1,19 +1,16 @@
 """What the calibration room promises, cell by cell: sizes, powers, thresholds, gains, sequences.
 
-Usage: python studies/calibration_campaign.py [runs] [file]
+Usage: python studies/calibration_campaign.py [OUT.jsonl] [runs]   (again with the same OUT goes on where it stopped)
 
-Every cell has a seed of its own and its result is one line of `file` (default soak/calibration.jsonl); cells that the
-file holds with as many runs are not done again, so that a campaign goes on where it stopped.
+OUT is soak/calibration.jsonl where none is named; rates of each cell.
 """
 
 import functools
-import json
 import sys
-import time
-import zlib
 from pathlib import Path
 
 import numpy as np
+from cells import go_on
 from scipy.special import expit, logit, ndtr
 
 from richter.calibration import ece, miscalibration, recalibrate, safe_threshold
@@ -130,28 +127,16 @@ def cells():
             yield sequence, {"law": law, "wrong": wrong, "n": 3000}
 
 
+def rates(what, cell, runs, rng):
+    asked = {key: value for key, value in cell.items() if key != "part"}
+    rows = [what(rng, **asked) for _ in range(runs)]
+    return {key: round(float(np.mean([row[key] for row in rows])), 4) for key in rows[0]}
+
+
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    path = Path(sys.argv[2] if len(sys.argv) > 2 else "soak/calibration.jsonl")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    known = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    done = {json.dumps([row["what"], row["cell"]]) for row in known if row["runs"] >= runs}
-    for what, cell in cells():
-        key = json.dumps([what.__name__, cell])
-        if key in done:
-            continue
-        rng, started = np.random.default_rng(zlib.crc32(key.encode())), time.perf_counter()
-        rows = [what(rng, **cell) for _ in range(runs)]
-        row = {
-            "what": what.__name__,
-            "cell": cell,
-            "runs": runs,
-            "rates": {key: round(float(np.mean([r[key] for r in rows])), 4) for key in rows[0]},
-            "seconds": round(time.perf_counter() - started, 1),
-        }
-        with path.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        print(json.dumps(row), flush=True)
+    out = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "soak" / "calibration.jsonl"
+    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+    go_on(out, (({"part": what.__name__, **cell}, functools.partial(rates, what)) for what, cell in cells()), runs)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ same estimate with its limits as if every answer were independent.
 
 import dataclasses
 import itertools
-import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cells import go_on
 from scipy.special import ndtr, ndtri
 
 from richter.claims import METRICS, Outcomes, as_sample, difference_evidence, mean_evidence
@@ -114,18 +113,8 @@ def run(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, 
 
 def main() -> None:
     out = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "soak" / "core_labels.jsonl"
-    out.parent.mkdir(exist_ok=True)
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
-    done = {line.split("|")[0] for line in out.read_text().splitlines()} if out.exists() else set()
-    for cell in cells():
-        name = json.dumps(cell)
-        if name in done:
-            continue
-        start = time.process_time()
-        found = run(cell, runs, np.random.default_rng(list(name.encode())))
-        with out.open("a") as file:
-            file.write(f"{name}|{json.dumps(found | {'runs': runs})}\n")
-        print(name, found, f"{time.process_time() - start:.1f} s", flush=True)
+    go_on(out, ((cell, run) for cell in cells()), runs)
 
 
 if __name__ == "__main__":

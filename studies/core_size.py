@@ -5,22 +5,21 @@ Usage: python studies/core_size.py [OUT.jsonl] [runs] [part ..]   (again with th
 
 Parts: cells (two alike conditions, and a true difference, over groups x draws x kinds x items), pages (any false
 "verified" on a page of 2, 3 and 14 alike, calibrated conditions with every measure), reports (the same by the
-commands), gates (rules at their limit), margins. OUT is soak/core_size.jsonl where none is named.
+commands), gates (rules at their limit), margins, runs (crossed with items). OUT: soak/core_size.jsonl by default.
 Conditions that are alike have effects on items and groups of their own, from one law: neither is better on average.
 """
 
 import dataclasses
 import functools
 import itertools
-import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from cells import go_on, records
 from scipy.special import ndtr
 
 from richter.audit import compare_tables, measure_run
@@ -287,7 +286,34 @@ def run_margin(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dic
     return {"false": verified / runs, "false_equivalent": equivalent / runs}
 
 
+def crossed() -> Iterator[dict[str, Any]]:
+    for kind, items, runs, effect in itertools.product(
+        ("binary", "bounded"), (60, 400), (2, 3, 5, 10), (0.0, 0.1, 0.4)
+    ):
+        yield {"part": "runs", "kind": kind, "items": items, "runs": runs, "effect": effect}
+
+
+def run_crossed(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """Runs crossed with items, two conditions alike: each run moves each condition by an effect of its own."""
+    n, number = cell["items"], cell["runs"]
+    false, width = 0, 0.0
+    where = np.stack(np.meshgrid(np.arange(n), np.arange(2), np.arange(number), indexing="ij")).reshape(3, -1)
+    for _ in range(runs):
+        u = latent(rng, n, None, 2)[:, :, None] + rng.normal(0, cell["effect"], size=(1, 2, number))
+        value = means_of(rng, cell["kind"], u.reshape(n, -1), 1).ravel()
+        outcomes = Outcomes(
+            metric=BOUNDED if cell["kind"] == "bounded" else METRICS["accuracy"],
+            items=names("", n), conditions=("m0", "m1"), item=where[0], condition=where[1], draw=where[2],
+            run=where[2], runs=names("r", number), value=value,
+        )  # fmt: skip
+        interval = difference_evidence(outcomes, "m0", "m1", about="such-runs").interval(0.95)
+        false += 0.0 not in interval
+        width += interval.high - interval.low
+    return {"false": false / runs, "width": width / runs}
+
+
 PARTS = {
+    "runs": (crossed, run_crossed),
     "cells": (cells, run_cell),
     "pages": (pages, run_page),
     "reports": (reports, run_report),
@@ -325,26 +351,14 @@ def _sparse(cell: dict[str, Any], found: dict[str, float]) -> bool:
 
 def main() -> None:
     if sys.argv[2:] == ["table"]:
-        lines = (line.split("|") for line in Path(sys.argv[1]).read_text().splitlines())
-        print("\n".join(table([(json.loads(cell), json.loads(found)) for cell, found in lines])))
+        print("\n".join(table(records(Path(sys.argv[1])))))
         return
     out = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "soak" / "core_size.jsonl"
-    out.parent.mkdir(exist_ok=True)
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
-    wanted = sys.argv[3:] or list(PARTS)
-    done = {line.split("|")[0] for line in out.read_text().splitlines()} if out.exists() else set()
-    for part in wanted:
+    for part in sys.argv[3:] or list(PARTS):
         make, run = PARTS[part]
-        for cell in sorted(make(), key=lambda c: c.get("items", 0) * c.get("draws", 1)):
-            name = json.dumps(cell)
-            if name in done:
-                continue
-            done.add(name)
-            start = time.process_time()
-            found = run(cell, runs, np.random.default_rng(list(name.encode())))
-            with out.open("a") as file:
-                file.write(f"{name}|{json.dumps(found | {'runs': runs})}\n")
-            print(name, found, f"{time.process_time() - start:.1f} s", flush=True)
+        order = sorted(make(), key=lambda cell: cell.get("items", 0) * cell.get("draws", 1))
+        go_on(out, ((cell, run) for cell in order), runs)
 
 
 if __name__ == "__main__":

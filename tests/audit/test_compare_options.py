@@ -42,7 +42,7 @@ def test_subgroups_are_secondary_and_tested_once(
     path = board(tmp_path, rng, {"old": 0.0, "new": 1.5}, n=600)
     code, out, _ = run(capsys, "compare", str(path), "old", "new", "--by", "area")
     assert code == 0
-    assert "items of domain math" in out
+    assert "items of area math" in out
     assert "between the 3 subgroups" in out
     code, out, _ = run(capsys, "compare", str(path), "old", "new", "--by", "area", "--json", "-")
     row = json.loads(out)
@@ -164,3 +164,17 @@ def test_a_group_in_two_domains_is_refused(rng: np.random.Generator) -> None:
     for options in ({"suite": {"x": 1.0, "y": 1.0}}, {"by": "domain"}):
         with pytest.raises(InputError, match="6 of 6 groups span several domains"):
             compare_tables(read_tables(frame), **options)
+    with pytest.raises(InputError, match="a group is one unit"):
+        compare_tables(read_tables(frame), by="group")
+
+
+def test_a_comparison_of_which_every_pair_is_refused_ends_with_4(tmp_path: Path) -> None:
+    path = tmp_path / "apart.csv"
+    path.write_text("item,condition,correct\n1,a,1\n2,a,0\n3,b,1\n4,b,0\n")
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", str(path)])
+    assert stop.value.code == 4
+    path.write_text("item,condition,correct\n1,a,1\n2,a,0\n1,b,1\n2,b,0\n")
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", str(path)])
+    assert stop.value.code == 0

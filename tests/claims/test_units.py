@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from scipy.stats import binomtest, norm, ttest_1samp, ttest_rel
 
 from helpers.outcomes import outcomes
-from richter.claims import Evidence, difference_evidence, mean_evidence, p_value, tango
+from richter.claims import Evidence, Outcomes, difference_evidence, mean_evidence, p_value, tango
 from richter.errors import InputError
 from richter.records import Interval
 
@@ -175,15 +175,36 @@ def test_these_items_take_only_draws_as_chance_by_hand() -> None:
         difference_evidence(outcomes(values[:, :, :1], "mean_severity"), "a", "b", about="these-items")
 
 
-def test_such_runs_take_their_degrees_of_freedom_from_runs_recovers_truth() -> None:
-    """Runs that differ much: t over items calls a difference of nothing real, t over runs does not."""
+def _of_runs(values: np.ndarray) -> Outcomes:
+    made = outcomes(values, "mean_severity")
+    return dataclasses.replace(made, run=made.draw, runs=tuple(map(str, range(values.shape[2]))))
+
+
+def test_such_runs_count_the_interaction_once_by_hand() -> None:
+    """A two-way table of differences: runs at their own t, items less the interaction (analysis of variance)."""
+    values = np.random.default_rng(5).random((12, 2, 4)) + np.linspace(0, 1, 12)[:, None, None] * [[[0], [1]]]
+    x = values[:, 1] - values[:, 0]
+    n, runs = x.shape
+    rest = x - x.mean(axis=1, keepdims=True) - x.mean(axis=0) + x.mean()
+    both = np.sum(rest**2) / ((n - 1) * (runs - 1)) / (n * runs)
+    of_runs, of_items = np.var(x.mean(axis=0), ddof=1) / runs, np.var(x.mean(axis=1), ddof=1) / n - both
+    assert of_items > 0
+    found = difference_evidence(_of_runs(values), "a", "b", about="such-runs")
+    reach = math.sqrt(stdtrit(runs - 1, 0.975) ** 2 * of_runs + stdtrit(n - 1, 0.975) ** 2 * of_items)
+    assert found.interval(0.95).low == pytest.approx(x.mean() - reach)
+    assert found.standard_error == pytest.approx(math.sqrt(of_runs + of_items))
+    assert found.unit == "run"
+
+
+@pytest.mark.parametrize("runs", [2, 3, 6])
+def test_such_runs_take_their_degrees_of_freedom_from_runs_recovers_truth(runs: int) -> None:
+    """Runs that differ much: t over items calls a difference of nothing real, t over runs does not, however few."""
     rng = np.random.default_rng(9)
     by_items = by_runs = 0
     for _ in range(200):
-        shift = rng.normal(0, 0.3, size=(1, 2, 6))
-        values = rng.normal(0, 0.5, size=(80, 1, 1)) + shift + rng.normal(0, 0.3, size=(80, 2, 6))
-        made = outcomes(values + 2, "mean_severity")
-        made = dataclasses.replace(made, run=made.draw, runs=tuple("012345"))
+        shift = rng.normal(0, 0.3, size=(1, 2, runs))
+        values = rng.normal(0, 0.5, size=(80, 1, 1)) + shift + rng.normal(0, 0.3, size=(80, 2, runs))
+        made = _of_runs(values + 2)
         by_items += p_value(difference_evidence(made, "a", "b"), 0.0) <= 0.05
         by_runs += p_value(difference_evidence(made, "a", "b", about="such-runs"), 0.0) <= 0.05
     assert by_items > 100

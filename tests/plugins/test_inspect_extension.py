@@ -237,6 +237,31 @@ def test_epochs_of_a_sample_are_waited_for_and_count_once() -> None:
     assert stop.decision.n <= 10  # only ten samples are whole
 
 
+def test_a_group_of_samples_is_taken_whole_and_counts_once() -> None:
+    """Passages of ten questions, shuffled sample by sample: a passage is one unit, and half a one is none."""
+    order = [f"{k:03}" for k in np.random.default_rng(3).permutation(200)]
+    spec: Any = SimpleNamespace(dataset=SimpleNamespace(shuffled=True))
+
+    def samples(key: str) -> list[Any]:
+        return [SimpleNamespace(id=i, metadata={key: int(i) // 10}) for i in order]
+
+    async def go(stop: StopWhen, asked: list[str]) -> StopWhen:
+        await stop.start_task(spec, samples("passage"), 1)
+        for name in asked:
+            score = SampleScore(score=Score(value=4.0, metadata={"kind": "rule"}), sample_id=name)
+            await stop.complete_sample(name, 1, {"severity": score})
+        return stop
+
+    first = [str(i) for i in order if order.index(f"{int(i) // 10 * 10:03}") <= order.index("000")]  # 000's and before
+    whole = asyncio.run(go(StopWhen("error_rate > 0.9", group="passage"), first))
+    assert whole.decision.units == len(first) // 10
+    assert whole.decision.n == len(first)
+    assert asyncio.run(go(StopWhen("error_rate > 0.9", group="passage"), first[:-1])).decision.units < len(first) // 10
+    assert asyncio.run(whole.complete_task())["taken"] == len(first)
+    with pytest.raises(InputError, match="No sample's metadata has 'chapter'"):
+        asyncio.run(go(StopWhen("error_rate > 0.9", group="chapter"), []))
+
+
 def test_a_claim_of_two_models_is_refused() -> None:
     with pytest.raises(InputError, match="compares two models"):
         StopWhen("a better than b")

@@ -41,6 +41,34 @@ def test_variance_by_hand() -> None:
     assert found.standard_error == pytest.approx(np.sqrt(np.sum(influence**2)), rel=0.01)  # but for n / (n - 1)
 
 
+def test_weights_count_as_often_as_whole_numbers_of_items_by_hand() -> None:
+    rng = np.random.default_rng(4)
+    a, b, weight = study(rng, 300), study(rng, 300, shift=0.3), rng.integers(1, 4, 300)
+    found = severity_given_error(a, b, weights=weight)
+    repeated = severity_given_error(*(np.repeat(x, weight) for x in (a, b)), groups=np.repeat(np.arange(300), weight))
+    assert found.values == pytest.approx(repeated.values)
+    assert found.standard_error == pytest.approx(repeated.standard_error)
+    alike = severity_given_error(a, b, weights=np.full(300, 7.0))
+    assert alike.interval(0.9).low == pytest.approx(severity_given_error(a, b).interval(0.9).low)
+
+
+def test_runs_crossed_with_items_keep_their_size_recovers_truth() -> None:
+    """Each run moves each condition's severities: units alone call nothing a difference, runs do not."""
+    rng = np.random.default_rng(6)
+    n, runs, by_items, by_runs = 80, 3, 0, 0
+    item, run = np.repeat(np.arange(n), runs), np.tile(np.arange(runs), n)
+    for _ in range(150):
+        sides = []
+        for _ in range(2):
+            wrong = rng.random(n * runs) < 0.5
+            level = 2 + rng.normal(0, 0.5, n)[item] + rng.normal(0, 0.4, runs)[run] + rng.normal(0, 0.5, n * runs)
+            sides.append(np.where(wrong, np.clip(np.round(level * 2) / 2, 0.5, 4), 0.0))
+        by_items += p_value(severity_given_error(*sides, groups=item), 0.0) <= 0.05
+        by_runs += p_value(severity_given_error(*sides, groups=item, runs=run), 0.0) <= 0.05
+    assert by_items > 60
+    assert 1 <= by_runs <= 16  # 7.5 expected, 16 is under 0.5% by chance
+
+
 def test_unrelated_errors_against_scipy() -> None:
     rng = np.random.default_rng(3)
     a, b = np.zeros(4000), np.zeros(4000)

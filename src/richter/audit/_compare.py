@@ -129,7 +129,7 @@ def compare_tables(
     Claims on the first of `on` (else the tables' main metric) are primary; calibration, severities and the others
     of `on` come after them. `margin` is the difference that would matter, `severity_margin` the same on the scale of
     severities; with a margin and a cost (money, tokens, latency) first in `on`, the first claim is that the second is
-    not worse by more than the margin and cheaper. `control` compares all with one; `by` (domain, tier or group) adds
+    not worse by more than the margin and cheaper. `control` compares all with one; `by` (domain or tier) adds
     the difference in each subgroup and whether they differ; `adjust` takes out items' difficulty as other conditions
     see it; `suite` weighs the benchmarks that domains name. Conditions whose items are in another order are refused,
     unless `trust_ids`; `chance` is the share of right answers by guessing, where items do not tell. `slopes` are the
@@ -406,6 +406,7 @@ def _given_error(
     unit = np.repeat(np.arange(len(rated.items)) if rated.group is None else rated.group, width)
     groups = None if rated.group is None and width == 1 else unit
     items = np.repeat(np.arange(len(rated.items)), width) if about == "these-items" else None
+    weights = None if rated.weight is None else np.repeat(rated.weight, width)
     runs = None
     if about == "such-runs":
         runs = np.zeros(table.shape[1], dtype=np.intp)
@@ -415,7 +416,7 @@ def _given_error(
     for a, b in pairs:
         i, j = sample.place(a), sample.place(b)
         try:
-            evidence = severity_given_error(table[i], table[j], groups=groups, items=items, runs=runs)
+            evidence = severity_given_error(table[i], table[j], groups=groups, items=items, runs=runs, weights=weights)
         except TooFewErrors:  # no errors to weigh
             continue
         found.append(

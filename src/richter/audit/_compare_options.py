@@ -74,8 +74,15 @@ def subgroups_of(
     rng: np.random.Generator,
 ) -> tuple[tuple[Subgroups, ...], list[Question]]:
     """The differences of every pair by a column, and one secondary question for each subgroup."""
+    if by == "group":
+        raise InputError(
+            "Items of a group vary together, so that a group is one unit and shows no difference by itself.",
+            remedy="To look into each, read the column as a domain (--by domain --map domain=group); items then vary "
+            "one by one.",
+        )
     codes, names = item_codes(tables, by)
-    check_groups(sample.outcomes, codes, by)
+    word = tables.reading.map.get(by, by)
+    check_groups(sample.outcomes, codes, word)
     found, questions = [], []
     for a, b in pairs:
         found.append(
@@ -91,7 +98,7 @@ def subgroups_of(
                         conditions=(a, b),
                         evidence=difference_evidence(within(sample, codes == k), a, b),
                         primary=False,
-                        where=f"{by} {name}",
+                        where=f"{word} {name}",
                         basis=basis,
                     )
                 )

@@ -61,7 +61,8 @@ def ece_side(
     are groups, the standard errors s_b and the correlations between bins come from sums over the unit (the group,
     else the item), and quantiles are Student's with units - 1 degrees of freedom (with groups of unequal size, with
     (sum w^2)^2 / sum w^4 - 1, w the share of a unit). `these`: about these very items, of which only draws vary. `run`
-    (of each row): about such runs, crossed with items; their variance is added, degrees of freedom by Satterthwaite.
+    (of each row): about such runs, crossed with items; their variance is added (the interaction counts in both, so this
+    is wide) and the degrees of freedom are theirs, runs - 1.
     """
     rows = np.arange(len(confidence)) if item is None else np.asarray(item, dtype=np.intp)
     draws = np.bincount(rows)
@@ -101,9 +102,8 @@ def ece_side(
             raise one_run()
         sums = np.bincount(code, weights=np.sign(gaps.gap)[gaps.index] * difference)
         also = float(np.sum((sums - np.bincount(code, weights=w) * np.sum(sums)) ** 2)) * len(runs) / (len(runs) - 1)
-        total = spread**2 + also
-        freedom = total**2 / (spread**4 / min(freedom, units - 1) + also**2 / (len(runs) - 1)) if total > 0 else 0.0
-        spread, units = math.sqrt(total), len(runs)
+        freedom = min(freedom, len(runs) - 1.0)
+        spread, units = math.sqrt(spread**2 + also), len(runs)
     return EceSide(
         plug_in=float(np.sum(np.abs(gaps.gap))),
         debiased=float(limit[0]),

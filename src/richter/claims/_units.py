@@ -508,8 +508,10 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
 def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], frame: _Frame) -> Evidence:
     """Runs (seeds, checkpoints, templates) crossed with items: both vary.
 
-    Variance: that of the runs' means over runs plus that of the items' means over items, which counts their
-    interaction twice and so is never too small; degrees of freedom by Satterthwaite from both.
+    Variance: that of the runs' means over runs, which holds the interaction of runs and items, plus that of the items'
+    means over items less the interaction (`_interaction`). Each part is taken at the t of its own degrees of freedom,
+    those of runs being runs - 1 (Cochran's form): pooled degrees of freedom claim falsely in 7 to 11% at two or three
+    runs. Exact where runs vary normally; a run in ten that goes badly wrong is not seen by runs that did not.
     """
     outcomes = sample.outcomes
     codes = outcomes.run
@@ -538,20 +540,50 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
 
     crossed = len(tables) == 2 and np.array_equal(tables[0][0], tables[1][0])
     parts = [tables[1][1] - tables[0][1]] if crossed else [table for _, table in tables]
-    terms = []
+    terms, both = [], 0.0
     for part in parts:
         means = run_means(part)
         terms.append((float(np.var(means, ddof=1)) / len(means), len(means) - 1.0))
+        both += _interaction(part, means, weight, _groups(outcomes.group, use))
     per_item = [np.nanmean(table, axis=1) for _, table in tables]
     d = per_item[-1] - per_item[0] if len(tables) == 2 else per_item[0]
     estimate = float(np.average(d, weights=weight))
     group = _groups(outcomes.group, use)
     items = _by_units(d, None if np.ptp(weight) == 0 else weight, group, frame)
-    spread = (items.standard_error or 0.0) ** 2
-    terms.append((spread, max(items.units - 1.0, 1.0)))
-    variance = sum(v for v, _ in terms)
+    if items.standard_error is None:
+        return items
     runs = sum(part.shape[1] for part in parts)
-    if variance == 0:
+    shares = weight / np.sum(weight) if group is None else np.bincount(group, weights=weight) / np.sum(weight)
+    terms.append((max(items.standard_error**2 - both, 0.0), _freedom(np.asarray(shares, dtype=np.float64))))
+    error = math.sqrt(sum(v for v, _ in terms))
+    if error == 0:
         return _constant(estimate, float(runs), frame, n=len(d), units=runs, unit="run")
-    freedom = variance**2 / sum(v**2 / f for v, f in terms)
-    return _t(estimate, math.sqrt(variance), freedom, frame, n=len(d), units=runs, unit="run")
+
+    def interval(level: float) -> Interval:
+        reach = math.sqrt(sum(v * float(stdtrit(f, 0.5 + level / 2)) ** 2 for v, f in terms))
+        low, high = max(estimate - reach, frame.low), min(estimate + reach, frame.high)
+        return Interval(low=low, high=high, level=level, method="t, runs and items")
+
+    return Evidence(
+        estimate=estimate, interval=interval, values=frame.values, n=len(d), units=runs, unit="run",
+        standard_error=error, notes=frame.notes,
+    )  # fmt: skip
+
+
+def _interaction(table: Floats, means: Floats, weight: Floats, group: Codes | None) -> float:
+    """What the interaction of units and runs (an answer's own noise with it) adds to the variance of the mean.
+
+    Items x runs less each item's mean and each run's: sum over units and runs of (w e / runs)^2, over the share of
+    degrees of freedom that is left, (1 - 1 / runs)(1 - sum of squared shares of units).
+    """
+    known = ~np.isnan(table)
+    runs = table.shape[1]
+    share = weight / np.sum(weight)
+    residual = np.where(known, table - (means - np.mean(means)), 0.0)
+    number = np.sum(known, axis=1, keepdims=True)
+    residual = np.where(known, residual - np.sum(residual, axis=1, keepdims=True) / number, 0.0)
+    cells = share[:, None] / number * residual
+    if group is not None:
+        cells = np.stack([np.bincount(group, weights=column) for column in cells.T], axis=1)
+        share = np.asarray(np.bincount(group, weights=share), dtype=np.float64)
+    return float(np.sum(cells**2)) / ((1 - 1 / runs) * (1 - float(np.sum(share**2)))) if len(share) > 1 else 0.0

@@ -110,7 +110,9 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 @click.option("--seed", type=int, default=0, show_default=True)
 @md_option
 @json_option
+@click.pass_context
 def compare(
+    ctx: click.Context,
     sources: tuple[str, ...],
     margin: float | None,
     severity_margin: float | None,
@@ -178,6 +180,8 @@ def compare(
     write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files])
     write_text(markdown(report), md_path)
     show(console(json_path, md_path), report)
+    if report.refused and not report.claims:
+        ctx.exit(4)  # nothing could be said, which a pipeline must not take for fine
 
 
 SHOWN_PAIRS = 40

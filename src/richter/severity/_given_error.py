@@ -37,9 +37,12 @@ class Paired:
     n_units: int
     kind: Unit
     kept: Bools  # of all items given, those that count
+    weight: Floats | None = None  # what each counts for; None where alike
 
 
-def paired(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None) -> Paired:
+def paired(
+    first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> Paired:
     """Align two conditions: the items rated in both, if these are most of the smaller one's, else all of each."""
     a, b = (np.asarray(x, dtype=np.float64).ravel() for x in (first, second))
     if a.shape != b.shape:
@@ -65,6 +68,7 @@ def paired(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = No
     return Paired(
         first=a[keep], second=b[keep], unit=unit, n_units=int(unit.max(initial=-1)) + 1,
         kind="item" if groups is None else "group", kept=np.asarray(keep),
+        weight=None if weights is None else np.asarray(weights, dtype=np.float64)[keep],
     )  # fmt: skip
 
 
@@ -76,6 +80,7 @@ def severity_given_error(
     groups: ArrayLike | None = None,
     items: ArrayLike | None = None,
     runs: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> Evidence:
     """The second condition's mean severity given an error minus the first's; with `at`, the share of errors >= `at`.
 
@@ -84,12 +89,14 @@ def severity_given_error(
     (sum E^2)^2 / sum E^4 - 1 with E a unit's weight; under 4 nothing is decided. Where fewer than 20 errors of a
     condition lie on either side of `at` (without it: off the commonest level) the limits must also hold by MOVER of
     exact binomial limits. Valid where units are a sample of what will be asked. Raises `TooFewErrors` without errors.
+    `weights` are what each answer counts for; a condition's errors are then worth (sum w)^2 / sum w^2 of them.
 
     With `items` (each answer's) the difference is about these very items: only draws vary, by their deviations from
     the item's mean influence, times k / (k - 1) for k draws, and the conditions' draws independently. With `runs` (each
-    answer's) it is about such runs, crossed with items: the variance of the runs' sums is added to that of the units'.
+    answer's) it is about such runs, crossed with items: the variance of the runs' sums, at the t of runs - 1, is added
+    to that of the units less what the interaction of both adds, which is in the runs' already.
     """
-    data = paired(first, second, groups=groups)
+    data = paired(first, second, groups=groups, weights=weights)
     value: Callable[[Floats], NDArray[Any]] = (lambda s: s) if at is None else (lambda s: s >= at)
     sides = [_side(scores, value, data) for scores in (data.first, data.second)]
     (mean_a, n_a, error_a, rest_a, spread_a), (mean_b, n_b, error_b, rest_b, spread_b) = sides
@@ -105,7 +112,7 @@ def severity_given_error(
         data, mean_b - mean_a, rest, weight, reach=reach, values=(mean_a, mean_b), few=(spread_a, spread_b), null=True,
         share=at is not None, more=more,
     )  # fmt: skip
-    return found if more is None else dataclasses.replace(found, unit="run", units=len(more[0]))
+    return found if more is None else dataclasses.replace(found, unit="run", units=more.runs)
 
 
 def _draws(data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray[Any]) -> tuple[Paired, Floats, Floats]:
@@ -128,20 +135,46 @@ def _draws(data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray
     return alone, np.concatenate([rest_b, -rest_a]), weight
 
 
-def _runs(data: Paired, value: Callable[[Floats], NDArray[Any]], runs: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Influences and weights by run, of both conditions together where they have the same runs, else apart."""
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Crossed:
+    """What varies beside the units: the variance that runs bring, and that which units and runs together bring."""
+
+    variance: float
+    freedom: float
+    interaction: float
+    runs: int
+
+
+def _runs(data: Paired, value: Callable[[Floats], NDArray[Any]], runs: NDArray[Any]) -> _Crossed:
+    """The variance of runs' influences, of both conditions together where they have the same runs, else added."""
     names, run = np.unique(runs[data.kept], return_inverse=True)
     by_run = dataclasses.replace(data, unit=run, n_units=len(names), kind="run")
-    (_, n_a, error_a, rest_a, _), (_, n_b, error_b, rest_b, _) = (
-        _side(scores, value, by_run) for scores in (data.first, data.second)
-    )
+    rest_a, rest_b = (_side(scores, value, by_run)[3] for scores in (data.first, data.second))
     has = [np.bincount(run[~np.isnan(scores)], minlength=len(names)) > 0 for scores in (data.first, data.second)]
     if min(int(np.sum(h)) for h in has) < 2:
         raise one_run()
-    sides = n_a * error_b / n_b / (n_a + n_b), n_b * error_a / n_a / (n_a + n_b)
+    size = len(names)
+    cell = dataclasses.replace(data, unit=data.unit * size + run, n_units=data.n_units * size)
+    cells = [_side(scores, value, cell)[3].reshape(-1, size) for scores in (data.first, data.second)]
+    sides = [(rest_a[has[0]], cells[0][:, has[0]]), (rest_b[has[1]], cells[1][:, has[1]])]
     if np.array_equal(has[0], has[1]):
-        return rest_b - rest_a, sides[0] + sides[1]
-    return np.concatenate([rest_b[has[1]], -rest_a[has[0]]]), np.concatenate([sides[0][has[1]], sides[1][has[0]]])
+        sides = [(sides[1][0] - sides[0][0], sides[1][1] - sides[0][1])]
+    return _Crossed(
+        variance=sum(len(rest) / (len(rest) - 1) * float(rest @ rest) for rest, _ in sides),
+        freedom=min(len(rest) for rest, _ in sides) - 1.0,
+        interaction=sum(_interaction(table, data) for _, table in sides),
+        runs=sum(len(rest) for rest, _ in sides),
+    )
+
+
+def _interaction(cells: Floats, data: Paired) -> float:
+    """The variance that units and runs together bring: units x runs of influences, less each unit's and run's part."""
+    runs = cells.shape[1]
+    held: Floats = np.bincount(data.unit, weights=data.weight, minlength=data.n_units).astype(np.float64)
+    share = held / float(np.sum(held))
+    rest: Floats = cells - np.mean(cells, axis=1, keepdims=True) - np.outer(share, np.sum(cells, axis=0))
+    left = (1 - 1 / runs) * (1 - float(np.sum(share**2)))
+    return float(np.sum(rest**2)) / left if left > 0 else 0.0
 
 
 def influences(
@@ -236,19 +269,21 @@ def _no_errors(data: Paired) -> TooFewErrors:
 
 def _side(
     scores: Floats, value: Callable[[Floats], NDArray[Any]], data: Paired, counts: Bools | None = None
-) -> tuple[float, int, Floats, Floats, tuple[int, int]]:
+) -> tuple[float, float, Floats, Floats, tuple[int, int]]:
     """Mean of f over errors (or the answers that count), their number, both per unit, and how many are off the rest."""
     wrong = scores > 0 if counts is None else counts
-    n = int(wrong.sum())
-    if n == 0:
+    if not wrong.any():
         raise _no_errors(data)
     of = value(scores[wrong])
-    mean = float(of.mean())
-    rest = np.bincount(data.unit[wrong], weights=of - mean, minlength=data.n_units) / n
-    error = np.bincount(data.unit[wrong], minlength=data.n_units).astype(np.float64)
-    commonest = int(np.unique(of, return_counts=True)[1].max())
-    share = int(of.sum()) if of.dtype == np.bool_ else n - commonest
-    return mean, n, error, rest, (share, n)
+    weight = np.ones(len(of)) if data.weight is None else data.weight[wrong]
+    mass = float(np.sum(weight))
+    mean = float(weight @ of) / mass
+    rest = np.bincount(data.unit[wrong], weights=weight * (of - mean), minlength=data.n_units) / mass
+    error = np.bincount(data.unit[wrong], weights=weight, minlength=data.n_units).astype(np.float64)
+    n = int(mass**2 / float(np.sum(weight**2)) + 1e-9)  # errors alike in weight that these are worth
+    of_level = np.bincount(np.unique(of, return_inverse=True)[1], weights=weight)
+    off = mean if of.dtype == np.bool_ else 1 - float(of_level.max()) / mass
+    return mean, mass, error, rest, (round(off * n), n)
 
 
 def _slack(k: int, n: int, level: float, reach: float, share: bool) -> tuple[float, float]:
@@ -277,29 +312,26 @@ def linearised(
     few: tuple[tuple[int, int], ...] = (),
     null: bool = False,
     share: bool = False,
-    more: tuple[Floats, Floats] | None = None,
+    more: _Crossed | None = None,
 ) -> Evidence:
     """Evidence from units' residuals and weights: V(d) = A + 2 B d + C d^2, d the distance of estimate and null.
 
     `null`: residuals are taken about what the null expects (B and C above 0). `few`: of each condition the errors off
-    the commonest value, and all; `share`: these are a share's. `reach` bounds the quantity. `more` are residuals and
-    weights of what else varies (runs crossed with the units): its variance is added, degrees of freedom by
-    Satterthwaite.
+    the commonest value, and all; `share`: these are a share's. `reach` bounds the quantity. `more` is what else varies
+    (runs crossed with the units): its variance is added, each part at the t of its own degrees of freedom.
     """
     used = weight > 0
     fourth = float(np.sum(weight**4))
     freedom = float(np.sum(weight**2)) ** 2 / fourth - 1 if fourth > 0 else 0.0
     grow = (freedom + 1) / freedom if freedom > 0 else 1.0
-    a, b, c = grow * float(rest @ rest), grow * float(rest @ weight), grow * float(weight @ weight)
+    parts = [(freedom, *(grow * float(x) for x in (rest @ rest, rest @ weight, weight @ weight)))]
     if more is not None:
-        (also, held), size = more, len(more[0])
-        up = size / (size - 1)
-        extra = up * float(also @ also)
-        if freedom > 0 and a + extra > 0:
-            freedom = (a + extra) ** 2 / (a**2 / freedom + extra**2 / (size - 1))
-        a, b, c = a + extra, b + up * float(also @ held), c + up * float(held @ held)
+        left = max(1 - more.interaction / parts[0][1], 0.0) if parts[0][1] > 0 else 0.0
+        parts = [(freedom, *(left * x for x in parts[0][1:]))]
+        parts.append((more.freedom, more.variance, 0.0, 0.0))
     if not null:
-        b = c = 0.0
+        parts = [(f, a, 0.0, 0.0) for f, a, _, _ in parts]
+    variance = sum(part[1] for part in parts)
     sparse = min((min(k, n - k) if share else k for k, n in few), default=FEW) < FEW
     sparse = sparse or (bool(few) and int(np.count_nonzero(rest)) < FEW)
     method = "linearised t by unit" + (" and MOVER of exact limits" if sparse else "")
@@ -307,12 +339,12 @@ def linearised(
     def interval(level: float) -> Interval:
         low, high = -reach, reach
         if freedom >= FEWEST_FREEDOM:
-            z = float(stdtrit(freedom, 0.5 + level / 2)) ** 2
-            lead = 1 - z * c
+            t = [(float(stdtrit(f, 0.5 + level / 2)) ** 2, *terms) for f, *terms in parts]
+            a, b, c = (sum(row[0] * row[k] for row in t) for k in (1, 2, 3))
+            lead = 1 - c
             if lead > 0:
-                root = math.sqrt((z * b) ** 2 + lead * z * a)
-                low = max(low, estimate - (z * b + root) / lead)
-                high = min(high, estimate - (z * b - root) / lead)
+                root = math.sqrt(b**2 + lead * a)
+                low, high = max(low, estimate - (b + root) / lead), min(high, estimate - (b - root) / lead)
         if sparse:
             (low_b, high_b), (low_a, high_a) = [*(_slack(k, n, level, reach, share) for k, n in few[::-1]), (0.0, 0.0)][
                 :2
@@ -323,15 +355,17 @@ def linearised(
 
     def p(value: float) -> float:
         distance = estimate - value
-        variance = a + 2 * b * distance + c * distance**2
-        if freedom < FEWEST_FREEDOM or variance <= 0:
+        _, a, b, c = parts[0]
+        spread = a + 2 * b * distance + c * distance**2
+        if freedom < FEWEST_FREEDOM or spread <= 0:
             return 1.0
-        return float(2 * stdtr(freedom, -abs(distance) / math.sqrt(variance)))
+        return float(2 * stdtr(freedom, -abs(distance) / math.sqrt(spread)))
 
     notes = []
     if freedom < FEWEST_FREEDOM:
         notes.append(f"under {FEWEST_FREEDOM:g} degrees of freedom in the {data.kind}s with errors: nothing is decided")
     return Evidence(
-        estimate=estimate, interval=interval, p=None if sparse else p, values=values, n=len(data.first),
-        units=int(used.sum()), unit=data.kind, standard_error=math.sqrt(a), notes=tuple(notes),
+        estimate=estimate, interval=interval, p=None if sparse or more is not None else p, values=values,
+        n=len(data.first), units=int(used.sum()), unit=data.kind, standard_error=math.sqrt(variance),
+        notes=tuple(notes),
     )  # fmt: skip

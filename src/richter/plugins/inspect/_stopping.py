@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from inspect_ai.scorer import SampleScore, value_to_float
@@ -31,32 +32,49 @@ class StopWhen:
 
     Answers are taken in the order of the dataset, not in the order in which they arrive: slow answers may differ from
     quick ones. One that has not come when `PATIENCE` later ones have is taken as failed. All epochs of a sample are
-    waited for and count as one, by their mean, since they are not independent. The guarantee needs a random order
-    (`--sample-shuffle`, or a task that shuffles, as `richter/facts` does); the log says where it was not.
+    waited for and count as one, by their mean, since they are not independent. `group` names the entry of a sample's
+    metadata that says which samples vary together (a passage, a user): such a group is the unit, taken when all of it
+    has come, in the order of its member with the first id, which a shuffle puts anywhere whatever the group's size. The
+    guarantee needs a random order (`--sample-shuffle`, or a task that shuffles, as `richter/facts` does); the log says
+    where it was not.
     """
 
-    def __init__(self, claim: str, *, scorer: str | None = None, level: float = 0.95) -> None:
+    def __init__(self, claim: str, *, scorer: str | None = None, group: str | None = None, level: float = 0.95) -> None:
         self.claim = parse_claim(claim)
         if self.claim.metric == "better":
             raise InputError(f"{claim!r} compares two models.", remedy="A task has one: bound one of its metrics.")
         if self.claim.metric in ("refusal_rate", "failure_rate"):
             raise InputError(f"Scores do not tell {self.claim.metric}.", remedy="Stop on a score, or audit the log.")
-        self.scorer, self.level = scorer, level
+        self.scorer, self.group, self.level = scorer, group, level
         self.decision: Claim = decide_claim(self.claim, [])
-        self._order: list[str] = []
+        self._units: list[list[str]] = []
+        self._place: dict[str, int] = {}
+        self._of: dict[str, str] = {}
         self._arrived: dict[str, list[tuple[float, float] | None]] = {}
+        self._came = 0
         self._epochs = 1
         self._taken = 0
         self._first: list[float] = []
         self._second: list[float] = []
-        self._item: list[int] = []
+        self._item: list[str] = []
         self._unusable = 0
         self._next_look = 1
         self._shuffled = False
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         """Remember the order, which is the order in which answers will count."""
-        self._order = [str(s.id) for s in samples]
+        self._place = {str(s.id): place for place, s in enumerate(samples)}
+        for sample in samples:
+            own = (sample.metadata or {}).get(self.group) if self.group else None
+            self._of[str(sample.id)] = f"item {sample.id}" if own is None else f"group {own}"
+        if self.group and all(name.startswith("item ") for name in self._of.values()):
+            raise InputError(
+                f"No sample's metadata has {self.group!r}.", remedy="Name an entry that says the group, or leave it."
+            )
+        members: dict[str, list[str]] = {}
+        for name in sorted(self._place):
+            members.setdefault(self._of[name], []).append(name)
+        self._units = sorted(members.values(), key=lambda names: self._place[names[0]])
         self._epochs = epochs
         self._shuffled = bool(task.dataset.shuffled)
         return f"richter: {self.claim.text}"
@@ -69,31 +87,41 @@ class StopWhen:
         """Take the answers that are next in order, and look at the claim again."""
         if self.decision.decided:
             return
-        self._arrived.setdefault(str(id), []).append(self._values(scores))
-        while self._taken < len(self._order):
-            name = self._order[self._taken]
-            draws = self._arrived.get(name, [])
-            if len(draws) < self._epochs and len(self._arrived) < PATIENCE:
-                break
-            self._arrived.pop(name, None)
-            usable = [pair for pair in draws if pair is not None]
-            self._unusable += not usable
-            self._first += [pair[0] for pair in usable]
-            self._second += [pair[1] for pair in usable]
-            self._item += [self._taken] * len(usable)
+        name = str(id)
+        self._came += name not in self._arrived
+        self._arrived.setdefault(name, []).append(self._values(scores))
+        while self._taken < len(self._units) and all(map(self._ready, self._units[self._taken])):
+            for name in self._units[self._taken]:
+                usable = [pair for pair in self._arrived.get(name, []) if pair is not None]
+                self._unusable += not usable
+                self._first += [pair[0] for pair in usable]
+                self._second += [pair[1] for pair in usable]
+                self._item += [name] * len(usable)
             self._taken += 1
         if len(self._first) >= self._next_look:  # a look costs the whole path; looking less often keeps the guarantee
-            self.decision = decide_claim(self.claim, self._first, self._second, item=self._item, level=self.level)
+            self.decision = self._decide()
             self._next_look = max(len(self._first) + 1, int(len(self._first) * LOOK_EVERY))
+
+    def _ready(self, name: str) -> bool:
+        """All epochs of a sample have come, or so many later samples that it is taken as it is."""
+        return len(self._arrived.get(name, [])) >= self._epochs or self._came - self._place[name] >= PATIENCE
+
+    def _decide(self) -> Claim:
+        group = [self._of[name] for name in self._item] if self.group else None
+        sizes = Counter(self._of.values()) if self.group else None
+        return decide_claim(
+            self.claim, self._first, self._second, item=self._item, group=group, sizes=sizes, level=self.level
+        )
 
     async def complete_task(self) -> dict[str, JsonValue]:
         """What was decided, on how many answers."""
         if self._first and not self.decision.decided:
-            self.decision = decide_claim(self.claim, self._first, self._second, item=self._item, level=self.level)
+            self.decision = self._decide()
         found = plain(self.decision)
         kept = ("verdict", "sentence", "estimate", "interval", "n", "notes")
         row: dict[str, JsonValue] = {"claim": self.claim.text} | {name: found[name] for name in kept}
-        row |= {"taken": self._taken, "available": len(self._order), "unusable": self._unusable}
+        taken = sum(map(len, self._units[: self._taken]))
+        row |= {"taken": taken, "available": len(self._place), "unusable": self._unusable}
         if not self._shuffled:
             row["warning"] = "the samples were not shuffled: the limits hold only if their order is random"
         return row
