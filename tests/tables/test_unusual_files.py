@@ -169,3 +169,25 @@ def test_folders_are_read_by_name(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="holds no run, no log"):
         read_tables(tmp_path / "none")
+
+
+def test_severities_in_words_are_read_as_an_order_and_the_worst_error_counts(tmp_path: Path) -> None:
+    path = tmp_path / "mqm.tsv"
+    rows = ["system\tdoc\tseg\trater\tcategory\tseverity"]
+    for system, marks in (("old", "Major Minor"), ("new", "No-error"), ("new", "HOTW-test")):
+        for doc, seg in (("d1", 1), ("d1", 2), ("d2", 1)):
+            rows += [f"{system}\t{doc}\t{seg}\tann\tFluency\t{mark}" for mark in marks.split()]
+    path.write_text("\n".join(rows) + "\n")
+    tables = read_tables(path)
+    assert tables.item_ids == ("d1 1", "d1 2", "d2 1")
+    assert tables.answers["group"].unique().sort().to_list() == ["d1", "d2"]
+    found = {name: rows["severity"].to_list() for (name,), rows in tables.ratings.group_by("condition")}
+    assert found == {"old": [3.0] * 3, "new": [0.0] * 3}
+    assert tables.ratings["mechanism"].unique().to_list() == ["Fluency"]
+    said = " ".join(tables.notes)
+    assert "read as no-error 0, minor 1, major 3" in said
+    assert "3 rows are attention checks" in said
+    assert "the worst counts" in said
+    path.write_text(path.read_text().replace("Minor", "Mnior", 1))
+    with pytest.raises(InputError, match="'Mnior' in 1 row stands beside words"):
+        read_tables(path)

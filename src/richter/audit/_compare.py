@@ -1,5 +1,6 @@
 """`richter compare`: the claims that tables allow on their conditions, with what each condition shows beside them."""
 
+import contextlib
 import dataclasses
 import functools
 from collections import Counter
@@ -216,8 +217,9 @@ def compare_tables(
         who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
         notes.append(who + found_in.sentence)
     if len(kept) == 1 and lead.metric.kind != "real":
-        shares = variance_shares(lead, *kept[0])
-        notes += [line for line in (shares.sentence(), shares.next_step()) if line]
+        with contextlib.suppress(InputError):  # two items say nothing of it
+            shares = variance_shares(lead, *kept[0])
+            notes += [line for line in (shares.sentence(), shares.next_step()) if line]
     claims = list(found.claims)
     if tables.counting is not None:
         more, said = shape_claims(

@@ -205,6 +205,11 @@ def _notes(
     yield from (note for note in study.notes if not any_scale)
     yield from tables.notes
     yield from _correct_with_severity(tables)
+    further = int((tables.ratings["draw"] > 0).sum())
+    if further:
+        yield f"{further:,} ratings of further draws are left out here; richter compare --on mean_severity takes them."
+    if tables.answers["weight"].null_count() < len(tables.answers):
+        yield "Weights of items are not used here (--traffic weighs strata); richter compare uses them."
     first = next(iter(study.rates.values()), None)
     if first is not None and first.uncovered_strata:
         yield f"No item covers {', '.join(first.uncovered_strata)}: {first.uncovered:.1%} of the traffic."

@@ -28,6 +28,10 @@ WORDS = {
     ),
     **dict.fromkeys(("partial", "partially correct", "p", "partly", "teilweise", "partiel", "parcial"), 0.5),
 }  # fmt: skip
+# severities that annotators write as words, in order; an attention check ("HOTW") is no rating
+SEVERITIES = {"no-error": 0.0, "neutral": 0.5, "minor": 1.0, "moderate": 2.0, "major": 3.0, "critical": 4.0}
+CHECKS = ("hotw-test", "hotw")
+SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 MISSING = ("", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
 _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of)\s*(\d+)")
@@ -38,7 +42,8 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
     frame = _without_blanks(frame)
     if frame.is_empty():
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
-    place = _place(frame, options, what)
+    notes: list[str] = []
+    frame, place = _worded(*_segments(frame, _place(frame, options, what), options), notes, what)
     _named_once(frame, place, options, what)
     wide = _wide_columns(frame, place, options, what)
     if wide:
@@ -57,7 +62,6 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
             remedy=f"Name it: {_unnamed(frame, place)}--map score={_guess(frame, place)}, or {_unnamed(frame, place)}"
             "--wide all if each condition has its own column.",
         )
-    notes: list[str] = []
     keys = _keys(frame, place, notes, what=what, stem=stem)
     numbers = {
         f: _to_numbers(frame, place[f], f, what, place, notes)
@@ -191,6 +195,58 @@ def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]
     if "rater" in place and "severity" not in place and "score" in place and "kind" in place:
         place["severity"] = place.pop("score")
     return place
+
+
+def _segments(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Segments that are numbered anew in every document: the item is both, and the document the group."""
+    names = {plain_name(c): c for c in frame.columns}
+    number = next((names[n] for n in SEGMENTS if n in names), None)
+    of = next((names[n] for n in ("doc", "document", "doc_id") if n in names), None)
+    if number is None or of is None or {"item", "group"} & options.map.keys():
+        return frame, place
+    place = {**place, "group": place.get("group", of)}
+    if place.get("item", of) not in (of, number):  # numbered throughout
+        return frame, place
+    both = pl.concat_str(_text(frame[of]), _text(frame[number]), separator=" ")
+    return frame.with_columns(both.alias("item\0")), {**place, "item": "item\0"}
+
+
+def _worded(
+    frame: pl.DataFrame, place: dict[str, str], notes: list[str], what: str
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Severities in words as numbers, which is said; of the errors marked in one answer the worst counts."""
+    column = place.get("severity", "")
+    if not column or frame[column].dtype != pl.String:
+        return frame, place
+    words = frame[column].str.strip_chars().str.to_lowercase().str.replace_all("[ _]", "-")
+    if not words.is_in(list(SEVERITIES)).any():
+        return frame, place
+    checks = words.is_in(CHECKS)
+    odd = frame.filter(~words.is_in([*SEVERITIES, *CHECKS, *MISSING]))[column].drop_nulls()
+    if len(odd):
+        raise InputError(
+            f"{what}: a severity of {printable(odd[0], limit=30)!r} in {_count(odd)} stands beside words.",
+            remedy=f"Write {', '.join(SEVERITIES)}, or numbers throughout.",
+        )
+    value = words.replace_strict(SEVERITIES, default=None, return_dtype=pl.Float64)
+    used = [f"{word} {size:g}" for word, size in SEVERITIES.items() if (words == word).any()]
+    notes.append(f"severities in words are read as {', '.join(used)}; only their order is the annotators'")
+    if checks.any():
+        notes.append(f"{int(checks.sum()):,} rows are attention checks and no ratings; they are left out")
+    frame = frame.with_columns(value.alias(column)).filter(~checks)
+    if plain_name(place.get("domain", "")) == "category":
+        place = {"mechanism": place["domain"]} | {
+            f: c for f, c in place.items() if f != "domain"
+        }  # the error's, no item's
+    answer = [place[f] for f in ("item", "condition", "draw", "run", "rater") if place.get(f) in frame.columns]
+    if place.get("item") in frame.columns and "draw" not in place:
+        worst = frame.sort(column, descending=True, nulls_last=True, maintain_order=True).unique(
+            answer, keep="first", maintain_order=True
+        )
+        if len(worst) < len(frame):
+            notes.append(f"{len(frame):,} rows of {len(worst):,} readings: of several errors in one the worst counts")
+        frame = worst
+    return frame, place
 
 
 def _wide_columns(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str) -> list[str]:

@@ -185,9 +185,14 @@ def severity_scores(tables: Tables) -> Scores:
 
     found = severity_of(tables).filter(pl.col("draw") == 0)
     if found.is_empty():
+        ends = "RIGHT:WORST"
+        if tables.metric == "mean_score":
+            low, high, better = tables.scores.select("low", "high", "better").row(0)
+            right, worst = (high, low) if better == "higher" else (low, high)
+            ends += f", here perhaps --as-severity {right + 0.0:g}:{worst + 0.0:g}"
         raise InputError(
             f"{tables.name} holds no severities.",
-            remedy="Rate its answers (richter judge), or say what its scores mean: --as-severity RIGHT:WORST.",
+            remedy=f"Rate its answers (richter judge), or say what its scores mean: --as-severity {ends}",
         )
     items = tuple(found["item"].unique().sort().to_list())
     conditions = tuple(name for name in tables.conditions if name in set(found["condition"].unique()))
