@@ -5,7 +5,7 @@ errors. Of each: the share of intervals that hold the true b, how often there is
 how often the gate passes, and the coverage where it does. Cells are kept in a file as they are done; started again, the
 study goes on with what is missing.
 
-    python studies/severity_coverage.py [trials] [file]
+    python studies/severity_coverage.py [trials] [file] [recipe ..]
 """
 
 import json
@@ -65,7 +65,7 @@ def main() -> None:
     for errors in (1000, 2500):
         for b in (0.8, 1.0):
             for shape in SHAPES:
-                for recipe in RECIPES:
+                for recipe in sys.argv[3:] or RECIPES:
                     key = f"{shape} | b = {b} | {errors} errors | {recipe} | {trials}"
                     if key not in done:
                         done[key] = {"key": key, **cell(shape, b, errors, recipe, trials)}

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
+from scipy.stats import chi2
 
 from richter.errors import InputError, TooFewErrors
 from richter.severity import PAPER, TOP_DOWN, Recipe, b_from_counts, estimate_b
@@ -247,6 +248,24 @@ def test_from_the_top_down_by_hand() -> None:
     assert fit_rows(few, TOP_DOWN)[1][0] == -1
     with pytest.raises(TooFewErrors, match=r"15 errors at or above 2\.5"):
         b_from_counts(np.concatenate([[0], few[0]]).astype(np.int64), recipe=TOP_DOWN, rng=np.random.default_rng(1))
+
+
+def test_a_tail_that_ends_at_too_few_is_as_uncertain_as_the_level_above_by_hand() -> None:
+    """A pile-up at 2.0 that 33 errors above it do not show: the likelihood from 2.5 up bounds the interval too."""
+    counts = np.array([0, 600, 240, 95, 62, 19, 8, 4, 2])
+    found = b_from_counts(counts, recipe=TOP_DOWN, n_resamples=400, rng=np.random.default_rng(2))
+    assert found.m_min == 2.0
+
+    def loss(b: float, start: int) -> float:
+        steps = np.arange(8 - start)
+        p = 10 ** (-b / 2 * steps)
+        return -float(counts[1 + start :] @ np.log(p / p.sum()))
+
+    at = [minimize_scalar(loss, bounds=(-2, 5), args=(k,), method="bounded").x for k in (3, 4)]
+    low = brentq(lambda b: 2 * (loss(b, 4) - loss(at[1], 4)) - chi2.ppf(0.95, 1), -3, at[1])
+    assert found.b == pytest.approx(at[0], abs=1e-4)
+    assert at[1] < at[0]  # the pile-up steepens
+    assert found.interval.low == pytest.approx(low, abs=1e-4)
 
 
 @pytest.mark.slow

@@ -101,6 +101,14 @@ def test_domain_variation_against_scipy(rng: np.random.Generator) -> None:
     w = 12 * np.sum((total - total.mean()) ** 2) / (4**2 * (4**3 - 4))
     assert found.kendall_w == pytest.approx(w)
     assert found.friedman == pytest.approx(4 * 3 * w)
+    few = scores.severity.copy()
+    few[np.asarray(scores.domain) == "d0", 1:] = 0.0  # one condition alone has a slope everywhere
+    part = domain_variation(dataclasses.replace(scores, severity=few), recipe=PAPER)
+    assert (part.n_complete, part.friedman) == (1, None)
+    assert part.mean_b["d0"] == pytest.approx(found.b["m0"]["d0"])
+    assert part.mean_b["d1"] == pytest.approx(found.mean_b["d1"])
+    with pytest.raises(InputError, match="errors that a slope needs in any of 4 domains"):
+        domain_variation(dataclasses.replace(scores, severity=np.zeros_like(few)), recipe=PAPER)
     with pytest.raises(InputError, match="too few for Friedman"):
         domain_variation(dataclasses.replace(scores, domain=None))
 
@@ -115,6 +123,12 @@ def test_prediction_recovers_the_same_law(rng: np.random.Generator) -> None:
     lift = np.isin(scores.tier, (4, 5))[:, None] & (hard > 0)
     hard[lift] = np.minimum(hard[lift] + 1, 4)  # hard items are worse at every level: prediction must fall short
     assert predict_catastrophes(dataclasses.replace(scores, severity=hard), rng=rng).under == 5
+    alone = predict_catastrophes(dataclasses.replace(scores, severity=scores.severity[:, :2], conditions=("m0", "m1"),
+                                                     judges=None), rng=rng)  # fmt: skip
+    assert alone.correlation is None
+    assert alone.predicted["m1"] == pytest.approx(found.predicted["m1"])
+    with pytest.raises(InputError, match="No condition has the 30 errors"):
+        predict_catastrophes(dataclasses.replace(scores, severity=np.zeros_like(hard)), rng=rng)
     with pytest.raises(InputError, match="no tiers"):
         predict_catastrophes(dataclasses.replace(scores, tier=None), rng=rng)
 

@@ -96,7 +96,7 @@ def test_message_against_the_corpus(entry: dict[str, Any], richter: Run) -> None
     told = said.replace(path, "").lower()  # a file's name is no message
     for words in entry["message"]:
         assert any(word.lower() in told for word in words.split("|")), (words, told)
-    assert code == 0 or len(said) < 500, "one line"
+    assert code in (0, 4) or len(said) < 500, "one line"
 
 
 @pytest.mark.parametrize("entry", [f for f in SAID if f["outcome"] == "refuse"], ids=names)

@@ -55,7 +55,20 @@ def _scaling(result: Any) -> Iterator[str]:
 
 def _domains(result: Any) -> Iterator[str]:
     means = ", ".join(f"{d} {b:.2f}" for d, b in sorted(result.mean_b.items(), key=lambda x: x[1]))
-    yield f"Friedman p {result.friedman_p:.2g}, Kendall's W {result.kendall_w:.2f}; mean b {means}."
+    if result.friedman_p is None:
+        yield f"{result.n_complete} conditions have a slope in every domain, too few for a test; mean b {means}."
+    else:
+        yield f"Friedman p {result.friedman_p:.2g}, Kendall's W {result.kendall_w:.2f}; mean b {means}."
+
+
+def _prediction(results: Any) -> Iterator[str]:
+    for r in results:
+        rho = r.correlation
+        ranks = "too few for a rank correlation" if rho is None else f"rank correlation {rho.spearman:+.2f}"
+        yield (
+            f"at {r.severity:g} and above: {ranks}, {r.within} of {r.n} within 1.5x, {r.under} under, {r.over} over; "
+            f"slope easy minus hard {r.mean_slope_gap:+.3f}."
+        )
 
 
 def _coarsening(result: Any) -> Iterator[str]:
@@ -109,10 +122,7 @@ _LINES: dict[str, Callable[[Any], Iterator[str]]] = {
     "judge_reweighting": lambda result: _counts([result]),
     "leave_one_judge_out": _without_judges,
     "scaling": _scaling,
-    "prediction": _each(
-        "at {r.severity:g} and above: rank correlation {r.correlation.spearman:+.2f}, {r.within} of {r.n} "
-        "within 1.5x, {r.under} under, {r.over} over; slope easy minus hard {r.mean_slope_gap:+.3f}."
-    ),
+    "prediction": _prediction,
     "domain_variation": _domains,
     "pipeline_pairs": _each(
         "{r.second} minus {r.first} at m_min {r.m_min:g}: b {r.delta_b:+.3f} "

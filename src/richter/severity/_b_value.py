@@ -6,12 +6,13 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import chdtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
-from richter.stats import Floats, Ints, wilson
+from richter.stats import Floats, Ints, root, wilson
 
 __all__ = ["DEFAULT", "PAPER", "PLANNED", "TOP_DOWN", "BValue", "Recipe", "b_from_counts", "estimate_b", "fit_rows"]
 
@@ -118,7 +119,8 @@ def estimate_b(
     A number for `m_min` is a level planned before the data are seen (1.5 by default): it covers best and is narrowest,
     where the law holds from there. `"top"` starts at 2.5 with `min_events` errors (else at 2.0, if at least one
     level then joins), and goes down while the next level has the share that the law above predicts for it (|z| at most
-    1.645). `"ks"` is the paper's, the level of
+    1.645); its interval is widened to the likelihood's there, and to that of the level above where it ends at a level
+    with too few, which may be a pile-up that joined unseen. `"ks"` is the paper's, the level of
     least Kolmogorov-Smirnov distance among those below the largest observed one with `min_events` errors at or above
     and `min_bins` levels to the top: with an excess of minor slips it starts too low and covers 0.25-0.75; `"clauset"`
     the lowest level with at least 100 errors at or above. The interval is the percentile bootstrap over errors; with
@@ -191,6 +193,10 @@ def b_from_counts(
     if len(defined) < n_resamples / 2:
         _refuse(counts, recipe)
     low, high = _percentiles(defined, level)
+    if recipe.m_min == "top" and recipe.estimator == "truncated":
+        levels = (start, start + 1) if _ends_at_too_few(positive, start, float(b)) else (start,)
+        ends = [x * PER_STEP for k in levels for x in _likelihood_limits(positive[k:], level)]
+        low, high = min(low, *ends), max(high, *ends)
     frequency = np.bincount(picks[picks >= 0], minlength=8) / max(int((picks >= 0).sum()), 1)
     finite = defined[np.isfinite(defined)]
     gap, limit = misfit(positive, start, float(b), drawn, at_start, level=level, code=CODES[recipe.estimator])
@@ -268,9 +274,39 @@ def _percentiles(values: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def _ends_at_too_few(positive: Floats, start: int, b: float) -> bool:
+    """Whether levels joined the tail and it ends above a level that has fewer than the law expects.
+
+    Too many at the last level that joined (a pile-up that was not seen) look the same.
+    """
+    if start == 0 or start >= TOP_START or not math.isfinite(b):
+        return False
+    law = law_on_grid(b / PER_STEP, start - 1, code=CODES["truncated"])
+    return bool(positive[start - 1] / positive[start - 1 :].sum() < law[start - 1])
+
+
+def _likelihood_limits(tail: Floats, level: float) -> tuple[float, float]:
+    """ln q at which twice the log likelihood of a tail has fallen by the chi-squared quantile, on both sides."""
+    log_q = float(fit_fixed(tail[None, :], 0, CODES["truncated"])[0][0])
+    steps, n = np.arange(len(tail)), float(tail.sum())
+    mean = float(tail @ steps) / n
+
+    def log_likelihood(x: float) -> float:
+        return n * (x * mean - float(np.log(np.sum(np.exp(x * steps)))))
+
+    def over(x: float) -> float:
+        return 2 * (log_likelihood(log_q) - log_likelihood(x)) - float(chdtri(1, 1 - level))
+
+    if not math.isfinite(log_q):
+        return log_q, log_q
+    ends = [root(over, log_q, log_q + far) if over(log_q + far) > 0 else far * math.inf for far in (-20.0, 20.0)]
+    return ends[0], ends[1]
+
+
 def _method(recipe: Recipe) -> str:
     chosen = isinstance(recipe.m_min, str)
-    return "bootstrap percentile" + (", m_min reselected" if chosen and recipe.reselect else "")
+    also = " and likelihood, the wider" if recipe.m_min == "top" and recipe.estimator == "truncated" else ""
+    return "bootstrap percentile" + (", m_min reselected" if chosen and recipe.reselect else "") + also
 
 
 def _check_enough(counts: Ints, recipe: Recipe) -> None:

@@ -18,16 +18,17 @@ __all__ = ["DomainVariation", "domain_variation"]
 class DomainVariation(Result):
     """b of every condition in every domain (NaN where there is none), Friedman's test and Kendall's W.
 
-    Both use the `n_complete` conditions with a slope in every domain. A small W with a small p means that domains
-    differ but conditions do not agree which is heavy.
+    Both use the `n_complete` conditions with a slope in every domain, and are None where these are fewer than three;
+    `mean_b` is over the conditions that have one there. A small W with a small p means that domains differ but
+    conditions do not agree which is heavy.
     """
 
     b: dict[str, dict[str, float]]
     mean_b: dict[str, float]
     n_complete: int
-    friedman: float
-    friedman_p: float
-    kendall_w: float
+    friedman: float | None
+    friedman_p: float | None
+    kendall_w: float | None
 
 
 def domain_variation(scores: Scores, *, recipe: Recipe = DEFAULT) -> DomainVariation:
@@ -40,20 +41,23 @@ def domain_variation(scores: Scores, *, recipe: Recipe = DEFAULT) -> DomainVaria
     )
     table[~np.isfinite(table)] = np.nan
     complete = table[~np.isnan(table).any(axis=1)]
-    if len(complete) < 3:
+    if np.isnan(table).all():
         raise TooFewErrors(
-            f"{len(complete)} conditions have a slope in every domain.",
-            n=len(complete),
-            needed=3,
-            remedy=f"Each needs {recipe.min_events} errors in every domain.",
+            f"No condition has the {recipe.min_events} errors that a slope needs in any of {len(domains)} domains.",
+            n=0,
+            needed=recipe.min_events,
         )
-    statistic, p = friedmanchisquare(*complete.T)
+    statistic = p = None
+    if len(complete) >= 3:
+        statistic, p = map(float, friedmanchisquare(*complete.T))
     names = [name for name, _ in domains]
     return DomainVariation(
         b={c: dict(zip(names, row.tolist(), strict=True)) for c, row in zip(scores.conditions, table, strict=True)},
-        mean_b=dict(zip(names, complete.mean(axis=0).tolist(), strict=True)),
+        mean_b={
+            n: float(np.nanmean(column)) for n, column in zip(names, table.T, strict=True) if not np.isnan(column).all()
+        },
         n_complete=len(complete),
-        friedman=float(statistic),
-        friedman_p=float(p),
-        kendall_w=float(statistic / (len(complete) * (len(names) - 1))),
+        friedman=statistic,
+        friedman_p=p,
+        kendall_w=None if statistic is None else statistic / (len(complete) * (len(names) - 1)),
     )

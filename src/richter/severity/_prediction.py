@@ -22,12 +22,13 @@ class MicroPrediction(Result):
     """Predicted and observed counts at or above a severity on the hard tiers, per condition.
 
     `within` of `n` predictions are within a factor of 1.5, `over` above it and `under` below. `b_easy` and `b_hard`
-    diagnose why: equal slopes with wrong counts mean that hard items shift the level, not the shape.
+    diagnose why: equal slopes with wrong counts mean that hard items shift the level, not the shape. `correlation` is
+    None where fewer than five conditions have a slope on the easy tiers.
     """
 
     severity: float
     n: int
-    correlation: RankCorrelation
+    correlation: RankCorrelation | None
     predicted: dict[str, float]
     observed: dict[str, int]
     within: int
@@ -68,11 +69,16 @@ def predict_catastrophes(
     observed = hard_counts[:, threshold + 1 :].sum(axis=1)
     usable = np.isfinite(predicted)
     names = scores.conditions
-    if usable.sum() < 5:
+    if not usable.any():
         raise TooFewErrors(
-            f"{int(usable.sum())} conditions have a slope on the easy tiers.", n=int(usable.sum()), needed=5
+            f"No condition has the {recipe.min_events} errors that a slope on tiers {', '.join(map(str, easy))} needs "
+            f"(at most {int(rows.sum(axis=1).max())}).",
+            n=int(rows.sum(axis=1).max()),
+            needed=recipe.min_events,
         )
-    correlation = correlate_ranks(predicted, np.where(usable, observed, math.nan), names=names, rng=rng)
+    correlation = None
+    if usable.sum() >= 5:
+        correlation = correlate_ranks(predicted, np.where(usable, observed, math.nan), names=names, rng=rng)
     within = over = under = 0
     for p, o in zip(predicted[usable], observed[usable], strict=True):
         if o / 1.5 <= p <= 1.5 * o:
