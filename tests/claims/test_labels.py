@@ -104,7 +104,7 @@ def test_a_judge_whom_nobody_checked_is_named_in_the_claim_by_hand(rng: np.rando
     assert "kinder to new, as is usual, would not explain it." in turned.sentence
     [level] = compare_outcomes([judged(rng, n=60, labels=0, kinder=0.0)], conditions=("old", "new")).claims
     assert "undecided, as judged by gpt-judge (nobody checked it): " in level.sentence
-    assert "a judge 5.0 points kinder to one side, as is usual, would move it by as much." in level.sentence
+    assert "a judge 5.0 points kinder to one side would move it by as much." in level.sentence
     equal = judged(rng, n=3000, labels=0, kinder=0.0)
     [alike] = compare_outcomes([equal], conditions=("old", "new"), margins={"accuracy": 0.04}).claims
     assert alike.verdict is Verdict.EQUIVALENT

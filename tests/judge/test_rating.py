@@ -298,6 +298,38 @@ def test_bad_sheets_are_refused(run: Path, tmp_path: Path, column: str, value: s
         assert not ledger.ratings(kind="human")
 
 
+def test_scores_between_half_steps_are_placed_and_counted_and_all_faults_named_by_hand(
+    run: Path, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "labels.csv"
+    write_sheet(run, sheet, n=20)
+    values = ["1.3", "0,2", "0.75", "3.9"]
+    found = import_ratings(
+        run, filled(sheet, lambda i, row: row.update(severity=values[i] if i < 4 else "1")), rater="anna"
+    )
+    assert (found.taken, found.moved) == (20, 4)
+    assert "4 lay between half steps and were put on the nearest." in str(found)
+    with open_ledger(run) as ledger:
+        kept = sorted(r.severity or 0.0 for r in ledger.ratings(kind="human"))
+    assert kept == sorted([1.5, 0.5, 0.5, 4.0] + [1.0] * 16)  # halves of a step go down; no error becomes 0
+    bad = {1: ("severity", "7"), 4: ("severity", "x"), 6: ("id", "zzzz"), 9: ("severity", "-1")}
+    again = tmp_path / "again.csv"
+    write_sheet(run, again, n=20, rater="ben")
+
+    def spoil(i: int, row: dict[str, str]) -> None:
+        row["severity"] = "1"
+        if i in bad:
+            row[bad[i][0]] = bad[i][1]
+
+    with pytest.raises(InputError) as fault:
+        import_ratings(run, filled(again, spoil), rater="ben")
+    for words in ("row 2: severity 7 is not on the scale", "row 5: severity 'x' is no number",
+                  "row 7: 'zzzz' is not in this run", "row 10: severity -1 is not on the scale"):  # fmt: skip
+        assert words in fault.value.what
+    with open_ledger(run) as ledger:
+        assert not [r for r in ledger.ratings(kind="human") if r.rater == "ben"]
+
+
 def test_judge_ratings_are_not_imported_as_people(run: Path, tmp_path: Path) -> None:
     table = tmp_path / "r.csv"
     table.write_text("item,condition,rater,kind,severity\nq1,new,gpt,judge,2\n")

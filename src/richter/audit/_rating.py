@@ -20,6 +20,7 @@ from richter.tables import read_ratings, read_tables
 
 __all__ = ["ImportedRatings", "import_ratings", "open_rating", "serve_rating", "shared_sample", "write_sheet"]
 
+MOST_FAULTS = 5  # named of a sheet
 SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
 
 
@@ -175,17 +176,21 @@ class ImportedRatings(Result):
     """How many ratings were taken, how many replaced one of the same rater, and how many are of another answer.
 
     `changed` rows of a sheet hold another answer than the run does now: what they rate is gone, and they are left out.
+    `moved` ones lay between half steps and were put on the nearest.
     """
 
     taken: int
     replaced: int
     changed: int
+    moved: int = 0
     claim: str = ""
 
     def __str__(self) -> str:
         text = f"{self.taken:,} human ratings imported."
         if self.replaced:
             text += f" {self.replaced:,} replace an earlier one of the same rater."
+        if self.moved:
+            text += f" {self.moved:,} lay between half steps and were put on the nearest."
         if self.changed:
             text += f" {self.changed:,} rate an answer that has changed since, and are left out."
         return f"{text} {self.claim}".rstrip()
@@ -194,7 +199,8 @@ class ImportedRatings(Result):
 def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> ImportedRatings:
     """Read a filled sheet, or a ratings table with `item` and `condition`, into the run as human ratings.
 
-    Rows without a severity are not yet rated and are passed over. Ratings of another kind are refused.
+    Rows without a severity are not yet rated and are passed over. Ratings of another kind are refused. Where any row is
+    at fault nothing is imported, and the faults are named.
     """
     frame, changed = read_frame(path), 0
     tables = read_tables(run)
@@ -218,9 +224,11 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
                 )
             ratings = [r for r in ratings if r.severity is not None]
         for r in ratings:
-            where = f"{path}: {r.rater} on {r.item}"
-            judge.check_severity(r.severity if r.severity is not None else -1.0, where=where)
-            judge.check_mechanism(r.mechanism, where=where)
+            judge.check_mechanism(r.mechanism, where=f"{path}: {r.rater} on {r.item}")
+        given = [r.severity for r in ratings if r.severity is not None]
+        placed = judge.snap(given).tolist()
+        moved = sum(a != b for a, b in zip(given, placed, strict=True))
+        ratings = [dataclasses.replace(r, severity=value) for r, value in zip(ratings, placed, strict=True)]
         if not ratings:
             rest = f" {changed:,} rate an answer that has changed since." if changed else ""
             raise InputError(f"{path} holds no rating.{rest}", remedy="Fill in the severity column of a new sheet.")
@@ -235,7 +243,7 @@ def import_ratings(run: RunLike, path: str | Path, *, rater: str = "") -> Import
             plan = labelling_of(tables, sample)
             claim = "" if plan is None else plan.state(labels_of(ledger.ratings(kind="human"), sample)).sentence
     replaced = twice + sum(key in before for key in set(keys))
-    return ImportedRatings(taken=len(set(keys)), replaced=replaced, changed=changed, claim=claim)
+    return ImportedRatings(taken=len(set(keys)), replaced=replaced, changed=changed, moved=moved, claim=claim)
 
 
 def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: str) -> tuple[list[Rating], int]:
@@ -250,21 +258,23 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
     position = {_code(sample, i): i for i in range(len(sample.chosen))}
     texts = {(a.item, a.condition, a.draw): a.text for a in ledger.answers()}
     ratings: dict[int, Rating] = {}
-    changed = 0
+    changed, faults = 0, list[str]()
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
-        code, given = str(row["id"]).strip(), row["severity"]
-        if given is None or str(given).strip() == "":
+        code, given = str(row["id"]).strip(), str("" if row["severity"] is None else row["severity"]).strip()
+        if not given:
             continue
-        if code not in position:
-            raise InputError(
-                f"{path}, row {number}: {code!r} is not in this run's sample.", remedy="Use its own sheet."
-            )
-        if position[code] in ratings:
-            raise InputError(f"{path}, row {number}: {code!r} is rated twice.", remedy="Keep one row of each id.")
         try:
-            severity = float(str(given).replace(",", "."))
-        except ValueError as error:
-            raise InputError(f"{path}, row {number}: severity {given!r} is no number.", remedy="Use 0 to 4.") from error
+            severity = float(given.replace(",", "."))
+        except ValueError:
+            faults.append(f"row {number}: severity {given!r} is no number")
+            continue
+        if not 0 <= severity <= judge.GRID[-1]:
+            faults.append(f"row {number}: severity {severity:g} is not on the scale")
+        if code not in position:
+            faults.append(f"row {number}: {code!r} is not in this run's sample")
+            continue
+        if position[code] in ratings:
+            faults.append(f"row {number}: {code!r} is rated twice")
         item, condition, draw = key = sample.chosen[position[code]]
         if row.get("answer") is not None and _bare(str(row["answer"])) != _bare(texts.get(key, "")):
             changed += 1
@@ -277,6 +287,12 @@ def _from_sheet(ledger: Ledger, frame: pl.DataFrame, path: str | Path, rater: st
             kind="human",
             severity=severity,
             mechanism=str(row.get("mechanism") or "").strip().lower(),
+        )
+    if faults:
+        more = f"; and {len(faults) - MOST_FAULTS:,} more" if len(faults) > MOST_FAULTS else ""
+        raise InputError(
+            f"{path}: {'; '.join(faults[:MOST_FAULTS])}{more}. Nothing was imported.",
+            remedy="Use 0 to 4, each id of this run's own sheet once.",
         )
     return list(ratings.values()), changed
 

@@ -224,7 +224,7 @@ def if_kinder(metric: Metric, room: float | None, who: str) -> str:
     points = KINDER * (metric.high - metric.low)
     usual = f"{metric.amount(points)}{metric.suffix}"
     if room is None:
-        return f"; a judge {usual} {who}, as is usual, would move it by as much"
+        return f"; a judge {usual} {who} would move it by as much"
     if room > points:
         return f"; a judge {usual} {who}, as is usual, would not explain it"
     enough = f"{metric.amount(room)}{metric.suffix}"
