@@ -120,6 +120,7 @@ def test_shape_of_an_item() -> None:
         assert item.source
         assert item.truth["kind"]
         assert item.truth["subject"]
+        assert item.group == f"{item.domain}: {normalise_name(str(item.truth['subject']))}"
         assert item.form == "plain" or item.tier in (4, 5)
         assert (item.truth["kind"] == "trap") == (item.form == "trap")
         if item.form == "trap":
@@ -181,8 +182,9 @@ VERSIONS = {
     "pygments": "2.21.0",
     "reverse_geocode": "1.6.6",
 }
-ALL_10_000 = "eb11b89361a3bcdc5d214efcceca04827fbf93db228d124869644b8748aea0f1"
-FIRST_400 = "6fa4eead6dccf257c7b3d0f2709257eb3e0cf5c025b6ccfd47806c2560e89ee2"
+ALL_10_000 = "25487e74027f1022362c7d106f7c52bc061e524f61439b5fae127fbc208b4217"
+FIRST_400 = "1a6b3bc9ba63f181818155c46f32df0a36583aee85b1bf9312830a6722d5ae37"
+IDS = "492213d71a9f7fece9fe49225848915fb0104471eb5129a06382fe407764d2ea"  # since the first release: they never change
 
 
 def test_first_items_unchanged(tmp_path: Path) -> None:
@@ -198,6 +200,8 @@ def test_the_whole_benchmark_unchanged(tmp_path: Path) -> None:
     whole = build_facts(items=10_000, seed=0, world=world())
     if whole.versions != VERSIONS:
         pytest.skip("the hash is stated for other versions of the sources")
+    assert hashlib.sha256("\n".join(i.id for i in whole.items).encode()).hexdigest() == IDS
+    assert not any(shot.endswith(" .") for i in whole.items for shot in i.shots)  # solved, with an answer in it
     write_items(whole.items, tmp_path / "f.jsonl")
     assert hashlib.sha256((tmp_path / "f.jsonl").read_bytes()).hexdigest() == ALL_10_000
 

@@ -98,7 +98,7 @@ def relation(
 def solve(write: Write, facts: Sequence[str]) -> list[tuple[str, str]]:
     """Solved sentences of a relation, for use as shots, each with its answer."""
     drafts = (write(fact) for fact in facts)
-    return [(f"{draft.stem} {draft.answer}.", draft.answer) for draft in drafts if draft]
+    return [(f"{draft.stem} {draft.answer}.", draft.answer) for draft in drafts if draft and draft.answer]
 
 
 def trap(subject: str, premise: str, corrected: str = "unassigned", **more: Any) -> dict[str, Any]:
@@ -107,7 +107,11 @@ def trap(subject: str, premise: str, corrected: str = "unassigned", **more: Any)
 
 
 def finish(domain: str, cell: Cell, fact: str) -> Item | None:
-    """The item for a fact, or None where it would give itself away or has no three wrong options."""
+    """The item for a fact, or None where it would give itself away or has no three wrong options.
+
+    Its group is what it asks about, within its domain: who knows little of a country fails several of its questions,
+    and another draw of the benchmark would have other countries. Relations are no groups: every draw has the same.
+    """
     draft = cell.write(fact)
     if draft is None:
         return None
@@ -130,6 +134,7 @@ def finish(domain: str, cell: Cell, fact: str) -> Item | None:
         shots=_shots(cell, draft),
         domain=domain,
         tier=cell.tier,
+        group=f"{domain}: {normalise_name(str(draft.truth.get('subject', draft.prompt)))}",
         form=cell.form,
         source=cell.source,
         truth={**draft.truth, "relation": cell.relation},
