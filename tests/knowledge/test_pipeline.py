@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import richter
+from helpers import ray_cluster
 from helpers.ray_cluster import RayCluster
 from helpers.small_base import DIM, small_documents, vectors_of
 from helpers.tiny_model import make_tiny_model
@@ -25,6 +26,7 @@ from richter.engine import RayEngine, open_engine
 from richter.errors import EngineError, InputError
 from richter.knowledge import Documents, _base, _prepare, add_documents, open_embedder, read_documents, write_base
 from richter.knowledge._ingest import as_documents
+from richter.knowledge._pipeline import Known
 from richter.records import Document, Paragraph
 
 pytestmark = [
@@ -121,12 +123,14 @@ def test_what_was_there_is_not_embedded_again(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_rays_client_gives_the_same_bytes(tmp_path: Path, cluster: RayCluster, by_one_process: dict[str, bytes]):
-    with open_engine(cluster.client_address) as engine:
+def test_rays_client_gives_the_same_bytes(tmp_path: Path, cluster: RayCluster):
+    some = list(documents())[:6]  # two blocks: what is slow is to start
+    write_base(tmp_path / "here", some, vectors=together, **WRITE)
+    with open_engine(cluster.client_address, workers=1) as engine:
         assert isinstance(engine, RayEngine)
         assert engine.remote
-        write_base(tmp_path / "kb", documents(), vectors=together, engine=engine, **WRITE)
-        assert files(tmp_path / "kb") == by_one_process
+        write_base(tmp_path / "kb", some, vectors=together, engine=engine, **WRITE)
+        assert files(tmp_path / "kb") == files(tmp_path / "here")
 
         def refused(_: Document) -> Document:
             raise InputError("No.", remedy="None.")
@@ -134,6 +138,38 @@ def test_rays_client_gives_the_same_bytes(tmp_path: Path, cluster: RayCluster, b
         given = read_documents(_text(tmp_path, "A text."))
         with pytest.raises(InputError, match="No"):
             write_base(tmp_path / "no", _with(given, refused), vectors=together, engine=engine, **WRITE)
+
+
+@pytest.mark.slow
+def test_a_cluster_does_not_embed_what_is_there(tmp_path: Path, engine: RayEngine):
+    write_base(tmp_path / "kb", documents(), vectors=together, **WRITE)
+    before = files(tmp_path / "kb")
+
+    def refused(texts: list[str]) -> np.ndarray:
+        if len(texts) > 1:  # one is the probe, that machines embed alike
+            raise InputError("Embedded again.", remedy="None.")
+        return together(texts)
+
+    more: dict[str, Any] = {"source": "again", "embedding": "by hand", "vectors": refused, "engine": engine}
+    info = add_documents(tmp_path / "kb", documents(), **more)
+    after = files(tmp_path / "kb")
+    assert all(after[name] == before[name] for name in before if name.endswith(".f16"))
+    assert info.paragraphs == _base._load(tmp_path / "kb").paragraphs
+
+
+def test_known_keys_by_hand():
+    known = Known(np.sort(np.array([5, 2**63 + 1, 9], dtype=np.uint64)))
+    assert all(key in known for key in (5, 9, 2**63 + 1))
+    assert not any(key in known for key in (0, 6, 2**63, 2**64 - 1))
+    assert 1 not in Known(np.empty(0, dtype=np.uint64))
+
+
+def test_a_crowded_machine_is_said(monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("ray")
+    monkeypatch.setattr(ray_cluster, "crowding", lambda: 2.0)
+    monkeypatch.delenv("RICHTER_RAY", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="too busy"):
+        ray_cluster.need_ray()
 
 
 def _text(folder: Path, text: str) -> Path:

@@ -19,6 +19,7 @@ from richter.stats import EceResult, Floats, Indices, ece
 __all__ = ["CalibrationMap", "Recalibration", "RecalibrationAdvice", "calibration_map", "recalibrate"]
 
 CLIP = 1e-3  # a confidence of 0 or 1 has no logit
+SPLITS = 10  # halves at random, so that the advice hangs on the data and not on the seed
 NEEDED = 40  # graded items, with at least 5 right and 5 wrong in each half
 SCHEMA = "richter-calibration-map-1"
 
@@ -134,7 +135,7 @@ class Recalibration(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RecalibrationAdvice(Result):
-    """All methods, and the one advised: the best held-out Brier score among those whose gain is not chance, or None."""
+    """All methods, and the one advised: the simplest near the best held-out Brier score whose gain is not chance."""
 
     before: EceResult
     methods: tuple[Recalibration, ...]
@@ -159,12 +160,14 @@ def recalibrate(
 ) -> RecalibrationAdvice:
     """What recalibration would gain on items it was not fitted on.
 
-    Units are split in two at random; each method is fitted on one half and applied to the other, and the two halves
-    are judged together. The ECE's gain is the difference of the debiased values with the interval of
+    Units are split in two at random, ten times; each method is fitted on one half and applied to the other, and what
+    is judged is the mean of an item's ten predictions, none of which saw it: by one split the advice changed with the
+    seed. The ECE's gain is the difference of the debiased values with the interval of
     `claims.ece_difference`, unpaired and at half of 1 - level (a difference of plug-in values is biased, because only
     one of the two is near 0: its bootstrap covered 66%; at the level itself confidences that crowd at 1 cover 87%);
     the Brier score's is a mean over items, Student's interval by unit. It decides the advice at a level corrected for
-    the three methods (Bonferroni): a gain whose interval reaches 0 is not advised.
+    the three methods (Bonferroni): a gain whose interval reaches 0 is not advised. Of those that are left the simplest
+    within a standard error of the best is advised.
     """
     before = ece(confidence, correct, bins=bins, level=level)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
@@ -172,8 +175,8 @@ def recalibrate(
     of = np.arange(n) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1].astype(np.intp)
     units = int(of.max()) + 1
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64) * n / np.sum(weight)
-    half = (rng.permutation(units) < units // 2)[of]
-    fewest = min(int(min(a[h].sum(), (1 - a[h]).sum())) for h in (half, ~half))
+    halves = [(rng.permutation(units) < units // 2)[of] for _ in range(SPLITS)]
+    fewest = min(int(min(a[h].sum(), (1 - a[h]).sum())) for half in halves for h in (half, ~half))
     if units < NEEDED or fewest < 5:
         raise TooFewErrors(
             f"Recalibration needs {NEEDED} independent items with 5 right and 5 wrong answers in each half; "
@@ -184,9 +187,10 @@ def recalibrate(
     rows = []
     given = _side(c, a, of, w, bins)
     for name, fit in _METHODS.items():
-        after = np.empty(n)
-        for fitted_on in (half, ~half):
-            after[~fitted_on] = fit(c[fitted_on], a[fitted_on], w[fitted_on]).apply(c[~fitted_on])
+        after = np.zeros(n)
+        for half in halves:
+            for fitted_on in (half, ~half):
+                after[~fitted_on] += fit(c[fitted_on], a[fitted_on], w[fitted_on]).apply(c[~fitted_on]) / SPLITS
         gain = w * ((c - a) ** 2 - (after - a) ** 2)
         middle = float(np.mean(gain))
         sums = np.bincount(of, weights=gain - w * middle)
@@ -207,8 +211,15 @@ def recalibrate(
             )
         )
     each = 1 - (1 - level) / len(rows)
-    sure = [r for error, r in rows if _student(r.brier_improvement, error, units, each).low > 0]
-    best = max(sure, key=lambda r: r.brier_improvement).method if sure else None
+    sure = [
+        (r.brier_improvement, error, r.method)
+        for error, r in rows
+        if _student(r.brier_improvement, error, units, each).low > 0
+    ]
+    best = None
+    if sure:  # the simplest that is within a standard error of the best: temperature, platt, isotonic
+        most, error, _ = max(sure)
+        best = next(method for gain, _, method in sure if gain >= most - error)
     return RecalibrationAdvice(before=before, methods=tuple(r for _, r in rows), advised=best, n=n)
 
 

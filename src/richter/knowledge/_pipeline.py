@@ -12,6 +12,7 @@ from threading import Event
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from richter.engine import LocalEngine, RayEngine, own_version
 from richter.errors import EngineError, RichterError
@@ -26,6 +27,20 @@ PROBE = "A probe: every machine must turn this sentence into the same vector."
 PROBE_TOLERANCE = 0.01  # in an entry of a unit vector: room for another processor's rounding, none for another model
 
 
+MOST_KNOWN = 5_000_000  # keys of 8 bytes that go to every machine; of a larger base none do
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """The keys of the paragraphs that a base holds, as small as they can be sent."""
+
+    keys: NDArray[np.uint64]  # in order
+
+    def __contains__(self, key: object) -> bool:
+        place = int(np.searchsorted(self.keys, np.uint64(key)))  # type: ignore[arg-type]  # keys are integers
+        return place < len(self.keys) and int(self.keys[place]) == key
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What a machine of the cluster is told to do to each block, and how it is known that it would do it as here."""
@@ -34,20 +49,23 @@ class Work:
     vectors: Embed
     embedding: str
     probe: Any
+    known: Container[int] = ()
 
 
 def prepared_blocks(
-    documents: Documents[Any], *, embedding: str, vectors: Embed, engine: LocalEngine | RayEngine, known: Container[int]
+    documents: Documents[Any], *, embedding: str, vectors: Embed, engine: LocalEngine | RayEngine, known: set[int]
 ) -> Iterator[Prepared]:
     """The blocks of a source in their order, each prepared. The engine changes nothing in them.
 
-    `known` spares this process to embed what the base has; other machines do not know it, and embed it in vain.
+    What the base has (`known`) is not embedded again. The other machines are told what it had at the start, unless
+    that is more than `MOST_KNOWN`.
     """
     if not isinstance(engine, RayEngine):
         for pieces in cut(documents):
             yield prepare(pieces, parse=documents.parse, vectors=vectors, known=known)
         return
-    work = Work(parse=documents.parse, vectors=vectors, embedding=embedding, probe=vectors([PROBE])[0])
+    told = Known(np.sort(np.fromiter(known if len(known) <= MOST_KNOWN else (), dtype=np.uint64)))
+    work = Work(parse=documents.parse, vectors=vectors, embedding=embedding, probe=vectors([PROBE])[0], known=told)
     yield from _on_cluster(engine, cut(documents), work)
 
 
@@ -160,7 +178,7 @@ def _on_worker(table: Any, *, version: str, work: bytes) -> Any:
     try:
         ready = _ready(version, work)
         pieces = cloudpickle.loads(table.column("block")[0].as_py())
-        found = prepare(pieces, parse=ready.parse, vectors=ready.vectors)
+        found = prepare(pieces, parse=ready.parse, vectors=ready.vectors, known=ready.known)
     except RichterError as error:  # as a value: Ray Data would hand on no more than its traceback
         found = error
     return pa.table({"block": [cloudpickle.dumps(found)]})
