@@ -1,7 +1,9 @@
 """How Sphinx builds the documentation: `make docs` writes site/."""
 
+import json
 import re
 from importlib import metadata
+from pathlib import Path
 
 project = "Richter"
 author = "The Richter developers"
@@ -11,7 +13,6 @@ root_doc = "index"
 exclude_patterns = ["README.md", "images/*.py"]  # README is the first page, by inclusion
 html_theme = "furo"
 html_title = f"Richter {release}"
-html_extra_path = ["results.schema.json"]
 html_show_sphinx = False
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
@@ -22,6 +23,13 @@ autodoc_typehints_format = "short"
 def setup(app):
     """Docstrings are plain words with formulas in them: what reStructuredText would read as markup is escaped."""
     app.connect("autodoc-process-docstring", _as_words)
+    app.connect("build-finished", _with_schema)
+
+
+def _with_schema(app, fault):
+    from richter.audit import results_schema
+
+    Path(app.outdir, "results.schema.json").write_text(json.dumps(results_schema(), indent=1) + "\n", encoding="utf-8")
 
 
 def _as_words(app, what, name, obj, options, lines):

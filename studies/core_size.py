@@ -216,7 +216,7 @@ def run_report(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dic
             }
         )
         false["compare"] += any(c.decided for c in compare_tables(read_tables(frame), n_resamples=200).claims)
-        claims = measure_run(frame, n_resamples=200).document["claims"]
+        claims = measure_run(frame, n_resamples=200).to_dict()["claims"]
         false["report"] += any(c["verdict"] in ("verified", "refuted") for c in claims)
     return {name: count / runs for name, count in false.items()}
 

@@ -324,9 +324,36 @@ def test_only_some_sections(run: Path) -> None:
         measure_run(run, only=["tails"])
 
 
-def test_the_published_schema_is_the_packaged_one() -> None:
-    published = Path(__file__).parents[2] / "docs" / "results.schema.json"
-    assert json.loads(published.read_text(encoding="utf-8")) == results_schema()
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        (("claims", 0, "verdict"), "surely"),
+        (("claims", 0, "interval"), 3),
+        (("conditions", 0, "how_often", "estimate"), "often"),
+        (("conditions", 0, "spent"), None),
+        (("checks", 0, "passed"), "yes"),
+        (("signature", "bounds", 0, "seen"), 0.5),
+        (("sections", "severity", "curve", 0, "exceed"), "many"),
+        (("sections", "floors", "comparison", "claims", 0, "conditions"), "old"),
+        (("sections", "calibration", "draws", "conditions"), []),
+        (("sections", "judges", "kinds"), []),
+        (("methods", "seed"), "0"),
+    ],
+)
+def test_the_schema_of_the_types_refuses_what_is_of_another_type(
+    document: dict[str, Any], path: tuple[str | int, ...], wrong: Any
+) -> None:
+    changed = json.loads(in_bytes(document))
+    place = changed
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = wrong
+    with pytest.raises(jsonschema_rs.ValidationError):
+        valid(changed)
+    del place[path[-1]]
+    if isinstance(path[-1], str):
+        with pytest.raises(jsonschema_rs.ValidationError):
+            valid(changed)
 
 
 # ------------------------------------------------------------------ plans
@@ -538,9 +565,9 @@ def _too_sure(conditions: int) -> pl.DataFrame:
 
 
 def test_a_page_is_one_family_and_calibration_waits_for_the_differences() -> None:
-    alone = measure_run(_too_sure(1)).document["claims"]
+    alone = measure_run(_too_sure(1)).to_dict()["claims"]
     assert [c["verdict"] for c in alone if c["measure"] == "ece"] == ["verified"]
-    page = measure_run(_too_sure(2)).document["claims"]
+    page = measure_run(_too_sure(2)).to_dict()["claims"]
     first = next(c for c in page if c["primary"])
     assert (first["measure"], first["verdict"]) == ("accuracy", "undecided")
     ours = [c for c in page if c["section"] == "calibration"]

@@ -32,8 +32,9 @@ class AgreementReport(Result):
     """Agreement by kind of rating, judges and rules against a reference, and what people's labels correct them to."""
 
     unwritten: ClassVar = ("kinds", "groups", "by", "references", "corrected", "stratified")
-    flat: ClassVar = ("said",)
-    derived: ClassVar = ("said",)
+    flat: ClassVar = ("held",)
+    derived: ClassVar = ("by_kind", "held")
+    named: ClassVar = {"by_kind": "kinds"}
 
     file: str
     kinds: Mapping[Kind, judge.Agreement | LoneRater]
@@ -44,13 +45,16 @@ class AgreementReport(Result):
     stratified: bool
 
     @property
-    def said(self) -> dict[str, Any]:
-        """What is written under the names that others rely on."""
-        kinds = {
-            k: plain(v) | ({f"by_{self.by}": self.groups[k]} if k in self.groups else {}) for k, v in self.kinds.items()
-        }
+    def by_kind(self) -> Mapping[str, Mapping[str, Any]]:
+        """Agreement within each kind, with that within each group."""
+        by = {kind: {f"by_{self.by}": groups} for kind, groups in self.groups.items()}
+        return {kind: plain(found) | by.get(kind, {}) for kind, found in self.kinds.items()}
+
+    @property
+    def held(self) -> Mapping[str, Any]:
+        """Judges and rules against their reference, and as people's labels correct them."""
         held = {f"{kind}s": report for kind, report in self.references.items()}
-        return {"kinds": kinds} | held | {f"corrected_{kind}s": rows for kind, rows in self.corrected.items()}
+        return held | {f"corrected_{kind}s": rows for kind, rows in self.corrected.items()}
 
 
 def measure_agreement(
@@ -129,12 +133,25 @@ def self_judging(records: RunRecords) -> judge.SelfJudging | None:
     return judge.audit_self_judging(records.ratings, records.conditions, judges)
 
 
-def judges_section(records: RunRecords, report: AgreementReport) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class JudgesSection(Result):
     """Agreement as `richter agreement --json` prints it, with leniency and overcall by judge."""
+
+    flat: ClassVar = ("report",)
+
+    report: AgreementReport
+    leniency: Mapping[str, Any]
+    overcall: Mapping[str, Any]
+    self_judging: judge.SelfJudging | None
+
+
+def judges_section(records: RunRecords, report: AgreementReport) -> JudgesSection:
+    """The section on judges."""
     held = report.references.get("judge")
-    row = report.to_dict() | {"leniency": {}, "overcall": {}, "self_judging": self_judging(records)}
-    if held is not None:
-        if not isinstance(held.leniency, judge.Undefined):
-            row["leniency"] = {held.judges[effect.judge]: effect.to_dict() for effect in held.leniency.effects}
-        row["overcall"] = dict(held.overcall)
-    return row
+    lenient = () if held is None or isinstance(held.leniency, judge.Undefined) else held.leniency.effects
+    return JudgesSection(
+        report=report,
+        leniency={} if held is None else {held.judges[effect.judge]: effect for effect in lenient},
+        overcall={} if held is None else dict(held.overcall),
+        self_judging=self_judging(records),
+    )

@@ -1,13 +1,17 @@
 """One row a question: margins, regime, both confidences and their gap, for `richter calibration --questions`."""
 
-from typing import Any
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from richter.audit._calibration import CalibrationReport, DrawsCondition, draws_table, measure_calibration
 from richter.audit._measure_run import RunRecords
+from richter.audit._results import Missing
 from richter.errors import InputError
+from richter.records import Result
 from richter.stats import Mapper
 
 __all__ = ["question_table", "report_section"]
@@ -65,40 +69,52 @@ def measure_run_grades(records: RunRecords, *, level: float, seed: int, mapper: 
     return measure_calibration(first, rng=np.random.default_rng(seed), level=level, mapper=mapper)
 
 
-def report_section(report: CalibrationReport) -> dict[str, Any]:
-    """A report by itself as the section that figures are drawn from."""
-    found: dict[str, Any] = {"draws": None, "grades": None, "confidence": {}} | {report.kind: report.to_dict()}
-    return found | {"questions": [row for c in report.conditions for row in _questions(c)]}
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnQuestion(Result):
+    """The margin between a question's two most frequent answers, the share of the first, and whether it is right."""
+
+    condition: str
+    item: str
+    margin: float
+    top_share: float
+    regime: Literal["large", "low", "jensen"]
+    correct: bool | None
 
 
-def calibration_section(
-    records: RunRecords, draws: CalibrationReport | None, grades: CalibrationReport | None
-) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationSection(Result):
     """Both reports as `richter calibration --json` prints them, and a row for each drawn question."""
-    return {
-        "draws": None if draws is None else draws.to_dict(),
-        "grades": None if grades is None else grades.to_dict(),
-        "confidence": {name: records.asked[name].confidence for name in records.names},
-        "questions": [row for c in (() if draws is None else draws.conditions) for row in _questions(c)],
-    }
+
+    draws: CalibrationReport | None = None
+    grades: CalibrationReport | None = None
+    confidence: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    questions: tuple[DrawnQuestion, ...] = ()
+    draws_missing: Missing | None = None
 
 
-def _questions(condition: Any) -> list[dict[str, Any]]:
-    """The margin between the two most frequent answers, the share of the first, the regime, and whether it is right."""
-    if not isinstance(condition, DrawsCondition):
-        return []
+def report_section(report: CalibrationReport) -> CalibrationSection:
+    """A report by itself as the section that figures are drawn from."""
+    if report.kind == "grades":
+        return CalibrationSection(grades=report)
+    return CalibrationSection(draws=report, questions=drawn_questions(report))
+
+
+def drawn_questions(report: CalibrationReport) -> tuple[DrawnQuestion, ...]:
+    """Every question that was drawn repeatedly, by condition."""
+    return tuple(row for c in report.conditions if isinstance(c, DrawsCondition) for row in _questions(c))
+
+
+def _questions(condition: DrawsCondition) -> Iterator[DrawnQuestion]:
     found, sem = condition.margins, condition.sem
     regime = np.where(found.is_jensen, "jensen", np.where(found.is_low, "low", "large"))
     correct = np.full(condition.questions, np.nan) if sem is None else sem.correct
     top = (found.top_two + found.margin) / 2
-    return [
-        {
-            "condition": condition.name,
-            "item": item,
-            "margin": float(margin),
-            "top_share": float(share),
-            "regime": str(kind),
-            "correct": None if np.isnan(right) else bool(right),
-        }
-        for item, margin, share, kind, right in zip(condition.items, found.margin, top, regime, correct, strict=True)
-    ]
+    for item, margin, share, kind, right in zip(condition.items, found.margin, top, regime, correct, strict=True):
+        yield DrawnQuestion(
+            condition=condition.name,
+            item=item,
+            margin=float(margin),
+            top_share=float(share),
+            regime=kind,
+            correct=None if np.isnan(right) else bool(right),
+        )

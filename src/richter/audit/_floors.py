@@ -1,22 +1,20 @@
 """`richter floors data`: what a grades file shows of each condition, measured first, floors beside it."""
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from richter import floors
-from richter.audit._compare import CompareReport, compare_tables, graded_rows, summaries_of
+from richter.audit._compare import CompareReport, graded_rows, summaries_of
 from richter.audit._pictures import Picture, floors_picture
 from richter.claims import as_sample
 from richter.errors import InputError, TooFewErrors
 from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
-from richter.records import Claim, Result, Shown
+from richter.records import Claim, Interval, Result, Shown, Verdict
 from richter.tables import Tables, outcomes
-from richter.tail import TailPlan
 
 __all__ = ["FloorsReport", "measure_grades", "published_scores"]
 
@@ -131,44 +129,56 @@ def _accuracy_floor(summary: floors.ConditionSummary) -> float | None:
     return accuracy_floor(summary.n, rate)
 
 
-def compare_run(
-    tables: Tables,
-    *,
-    margin: float | None,
-    severity_margin: float | None,
-    tail_plan: TailPlan | None,
-    slopes: Sequence[Claim] | None,
-    plan: str | None,
-    n_resamples: int,
-    level: float,
-    seed: int,
-) -> CompareReport:
-    """`compare_tables` on all conditions; no direction is fixed beforehand: a claim is what its sentence states."""
-    return compare_tables(
-        tables,
-        margin=margin,
-        severity_margin=severity_margin,
-        tail_plan=tail_plan,
-        slopes=slopes,
-        plan=plan,
-        level=level,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Gap(Result):
+    """A difference of means, b minus a; `labels_needed` settle a true gap of `labels_needed_for`."""
+
+    a: str
+    b: str
+    measure: str
+    delta: float | None
+    interval: Interval | None
+    floor: float | None
+    smallest_visible: float | None
+    margin: float | None
+    verdict: Verdict
+    n: int
+    labels_needed: int | None
+    labels_needed_for: float | None
 
 
-def floors_section(report: CompareReport) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Flips(Result):
+    """Items of a pair that were wrong and became right, and the other way."""
+
+    a: str
+    b: str
+    fixed: int
+    broken: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FloorsSection(Result):
     """The comparison as `richter compare --json` prints it, and the rows that its figures draw."""
-    return {
-        "comparison": report.to_dict(),
-        "gaps": [_gap(claim) for claim in gap_claims(report)],
-        "sets": [list(names) for names in report.groups],
-        "flips": [
-            {"a": pair.conditions[0], "b": pair.conditions[1], "fixed": pair.fixed, "broken": pair.broken}
+
+    comparison: CompareReport
+    gaps: tuple[Gap, ...]
+    sets: tuple[tuple[str, ...], ...]
+    flips: tuple[Flips, ...]
+
+
+def floors_section(report: CompareReport) -> FloorsSection:
+    """The section on differences."""
+    return FloorsSection(
+        comparison=report,
+        gaps=tuple(_gap(claim) for claim in gap_claims(report)),
+        sets=report.groups,
+        flips=tuple(
+            Flips(a=pair.conditions[0], b=pair.conditions[1], fixed=pair.fixed, broken=pair.broken)
             for pair in report.pairs
             if pair.fixed is not None
-        ],
-    }
+        ),
+    )
 
 
 def gap_claims(report: CompareReport) -> list[Claim]:
@@ -178,19 +188,18 @@ def gap_claims(report: CompareReport) -> list[Claim]:
     return sorted(found, key=lambda c: order[c.conditions])  # type: ignore[index]
 
 
-def _gap(claim: Claim) -> dict[str, Any]:
-    interval = claim.interval or claim.plain_interval
-    return {
-        "a": claim.conditions[0],
-        "b": claim.conditions[1],
-        "measure": claim.measure,
-        "delta": claim.estimate,
-        "interval": None if interval is None else interval.to_dict(),
-        "floor": None,
-        "smallest_visible": claim.could_show,
-        "margin": claim.margin,
-        "verdict": claim.verdict.value,
-        "n": claim.n,
-        "labels_needed": claim.needed,
-        "labels_needed_for": claim.needed_for,
-    }
+def _gap(claim: Claim) -> Gap:
+    return Gap(
+        a=claim.conditions[0],
+        b=claim.conditions[1],
+        measure=claim.measure,
+        delta=claim.estimate,
+        interval=claim.interval or claim.plain_interval,
+        floor=None,
+        smallest_visible=claim.could_show,
+        margin=claim.margin,
+        verdict=claim.verdict,
+        n=claim.n,
+        labels_needed=claim.needed,
+        labels_needed_for=claim.needed_for,
+    )

@@ -6,55 +6,94 @@ which command would get it.
 """
 
 import dataclasses
-import json
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
-from importlib import resources
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from richter import __version__
-from richter.audit._agreement import agree_on_run, judges_section
-from richter.audit._calibration_questions import calibration_section, measure_draws, measure_run_grades
-from richter.audit._floors import compare_run, floors_section
+from richter.audit._agreement import JudgesSection, agree_on_run, judges_section
+from richter.audit._calibration_questions import (
+    CalibrationSection,
+    drawn_questions,
+    measure_draws,
+    measure_run_grades,
+)
+from richter.audit._compare import compare_tables
+from richter.audit._floors import FloorsSection, floors_section
 from richter.audit._gate import run_gate
-from richter.audit._measure_claims import Measured, claims_of, search_section, searches_of
+from richter.audit._measure_claims import Measured, SearchResults, claims_of, search_results, searches_of
 from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_run import RunRecords, read_run, run_plan
-from richter.audit._measure_severity import severity_section, weigh_run
+from richter.audit._measure_severity import SeveritySection, severity_section, weigh_run
 from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
 from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
+from richter.audit._results import (
+    Check,
+    ConditionResults,
+    Methods,
+    Missing,
+    NoSection,
+    PlanFacts,
+    RunFacts,
+    Signature,
+    ToldClaim,
+)
 from richter.audit._sequential import STOP_NOTE
-from richter.audit._tail import SCORES, study_tail, tail_column, tail_section
+from richter.audit._tail import SCORES, TailSection, study_tail, tail_column, tail_section
 from richter.errors import InputError
 from richter.interop import Source
-from richter.records import Result, plain
+from richter.records import Refused, Result, schema_of
 from richter.stats import Mapper, in_threads
 from richter.tables import ReadOptions, Tables
 
 __all__ = ["SECTIONS", "RunResults", "measure_run", "results_schema"]
 
 VERSION = 2
-SECTIONS = ("severity", "tail", "calibration", "floors", "search", "judges")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Sections(Result):
+    """What was measured, one by one; what cannot be had says what is missing."""
+
+    severity: SeveritySection | NoSection
+    tail: TailSection | NoSection
+    calibration: CalibrationSection | NoSection
+    floors: FloorsSection | NoSection
+    search: tuple[SearchResults, ...] | NoSection
+    judges: JudgesSection | NoSection
+
+
+SECTIONS = tuple(field.name for field in dataclasses.fields(Sections))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RunResults(Result):
-    """The results document of a run, already plain values (`results.schema.json` describes it), and its tables."""
+    """What `richter report --json` writes of a run or of any other data; `tables` are what it was made from."""
 
+    schema: ClassVar = "richter/results"
     unwritten: ClassVar = ("tables",)
-    flat: ClassVar = ("document",)
 
-    document: Mapping[str, Any]
+    version: int = VERSION
+    richter: str = __version__
+    run: RunFacts
+    question: str
+    answer: str
+    conditions: tuple[ConditionResults, ...]
+    claims: tuple[ToldClaim, ...]
+    refused: tuple[Refused, ...]
+    checks: tuple[Check, ...]
+    next: tuple[str, ...]
+    signature: Signature
+    sections: Sections
+    methods: Methods
     tables: Tables
 
 
 def results_schema() -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of the document."""
-    text = resources.files("richter.audit").joinpath("results.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    """The JSON schema (draft 2020-12) of the document, made from its types."""
+    return schema_of(RunResults)
 
 
 def measure_run(
@@ -95,55 +134,50 @@ def measure_run(
     sections = {name: found.section(name) for name in ("severity", "floors", "calibration", "judges", "tail", "search")}
     measured = found.measured
     rows = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
-    claims = claims_of(measured)
-    checks = checks_of(records, measured, status)
-    document = {
-        "schema": "richter/results",
-        "version": VERSION,
-        "richter": __version__,
-        "run": {
-            "name": records.name,
-            "bench": records.bench,
-            "items": len(records.items),
-            "started_at": records.moment(0),
-            "ended_at": records.moment(1),
-            "state": records.state,
-            "ratings": records.basis,
-        },
-        "question": question_of(records.names),
-        "answer": answer_of(records, measured, rows, chosen),
-        "conditions": rows,
-        "claims": claims,
-        "refused": [] if measured.comparison is None else measured.comparison.refused,
-        "checks": checks,
-        "next": next_steps(records, measured, sections),
-        "signature": signature_of(records, measured, rows, status, level=level),
-        "sections": {name: sections[name] for name in SECTIONS},
-        "methods": {
-            "plan": _plan_row(chosen, status),
-            "deviations": [] if status is None else [*status.deviations, *status.reasons],
-            "seed": seed,
-            "level": level,
-            "n_resamples": n_resamples,
-            "versions": versions(),
-            "spent": dict(records.spent),
-            "exploratory": measured.exploratory,
-        },
-    }
-    return RunResults(document=plain(document), tables=records.tables)
+    return RunResults(
+        run=RunFacts(
+            name=records.name,
+            bench=records.bench,
+            items=len(records.items),
+            started_at=records.moment(0),
+            ended_at=records.moment(1),
+            state=records.state,
+            ratings=records.basis,
+        ),
+        question=question_of(records.names),
+        answer=answer_of(records, measured, rows, chosen),
+        conditions=rows,
+        claims=claims_of(measured),
+        refused=() if measured.comparison is None else measured.comparison.refused,
+        checks=checks_of(records, measured, status),
+        next=next_steps(records, measured, sections),
+        signature=signature_of(records, measured, rows, status, level=level),
+        sections=Sections(**sections),
+        methods=Methods(
+            plan=_plan_facts(chosen, status),
+            deviations=() if status is None else (*status.deviations, *status.reasons),
+            seed=seed,
+            level=level,
+            n_resamples=n_resamples,
+            versions=versions(),
+            spent=records.spent,
+            exploratory=measured.exploratory,
+        ),
+        tables=records.tables,
+    )
 
 
-def _plan_row(plan: Plan | None, status: PlanStatus | None) -> dict[str, Any] | None:
+def _plan_facts(plan: Plan | None, status: PlanStatus | None) -> PlanFacts | None:
     if plan is None or status is None:
         return None
-    return {
-        "hash": plan.hash,
-        "locked_at": status.locked_at,
-        "fields": dict(plan.values),
-        "kind": plan.kind,
-        "state": status.state,
-        "vouched": status.vouched or "; ".join(status.reasons),
-    }
+    return PlanFacts(
+        hash=plan.hash,
+        locked_at=status.locked_at,
+        fields=plan.values,
+        kind=plan.kind,
+        state=status.state,
+        vouched=status.vouched or "; ".join(status.reasons),
+    )
 
 
 class _Measuring:
@@ -186,17 +220,17 @@ class _Measuring:
 
     def _for_files(self, section: Any) -> Any:
         """A remedy that works on a run, said of files: they become one first."""
-        if self.records.place is not None or not isinstance(section, dict) or "missing" not in section:
+        if self.records.place is not None or not isinstance(section, NoSection):
             return section
-        reason, remedy = section["missing"]["reason"], section["missing"]["remedy"].replace(self.records.command, "RUN")
-        return _missing(reason, f"richter import {self.records.command} -o RUN; {remedy}")
+        remedy = section.missing.remedy.replace(self.records.command, "RUN")
+        return _missing(section.missing.reason, f"richter import {self.records.command} -o RUN; {remedy}")
 
     def _said(self, fault: InputError) -> tuple[str, str]:
         """A fault's reason and remedy, without the path of the folder: results do not depend on where a run lies."""
         here, name = str(self.records.folder), self.records.name
         return fault.what.replace(here, name), fault.remedy.replace(here, name)
 
-    def _nothing(self, name: str) -> dict[str, Any] | None:
+    def _nothing(self, name: str) -> NoSection | None:
         """What every section needs: answers, and (but for searches and tails) ratings."""
         run, records = self.records.command, self.records
         if records.state == "empty":
@@ -208,7 +242,7 @@ class _Measuring:
             return _missing(why, f"richter judge {run} --judges MODEL,MODEL")
         return None
 
-    def _severity(self) -> dict[str, Any]:
+    def _severity(self) -> SeveritySection:
         report = weigh_run(
             self.records,
             plan=self.plan,
@@ -221,7 +255,7 @@ class _Measuring:
         self.measured.severity = report
         return severity_section(self.records, report)
 
-    def _floors(self) -> dict[str, Any]:
+    def _floors(self) -> FloorsSection | NoSection:
         tables = self.records.tables
         values = {} if self.plan is None else self.plan.values
         severity = self.measured.severity  # its tests of b are the comparison's: one claim, one p-value
@@ -232,7 +266,7 @@ class _Measuring:
                 f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
                 f"richter ask {self.records.command} --bench ITEMS --model ANOTHER",
             )
-        report = compare_run(
+        report = compare_tables(  # no direction is fixed beforehand: a claim is what its sentence states
             tables,
             margin=values.get("margin"),
             severity_margin=values.get("severity_margin"),
@@ -246,7 +280,7 @@ class _Measuring:
         self.measured.comparison = report
         return floors_section(report)
 
-    def _calibration(self) -> dict[str, Any]:
+    def _calibration(self) -> CalibrationSection | NoSection:
         rows = self.records.rows
         if self.records.tables.metric == "mean_score" and rows["correct"].null_count() == len(rows):
             ungraded = "No answer is graded right or wrong, so nothing says whether confidence fits."
@@ -261,10 +295,15 @@ class _Measuring:
         self.measured.draws, self.measured.grades = draws, grades
         if draws is None and grades is None:
             return _missing(f"{why[0]} No graded answer carries a confidence.", why[1])
-        missing = None if draws is not None else _missing(*why)["missing"]
-        return calibration_section(self.records, draws, grades) | {"draws_missing": missing}
+        return CalibrationSection(
+            draws=draws,
+            grades=grades,
+            confidence={name: self.records.asked[name].confidence for name in self.records.names},
+            questions=() if draws is None else drawn_questions(draws),
+            draws_missing=None if draws is not None else _missing(*why).missing,
+        )
 
-    def _judges(self) -> dict[str, Any]:
+    def _judges(self) -> JudgesSection | NoSection:
         raters = {(r.kind, r.rater) for r in self.records.ratings}
         if len(raters) < 2:
             return _missing(
@@ -275,7 +314,7 @@ class _Measuring:
         self.measured.agreement = report
         return judges_section(self.records, report)
 
-    def _tail(self) -> dict[str, Any]:
+    def _tail(self) -> TailSection | NoSection:
         column = tail_column(self.records, self.plan)
         if column is None:
             run = self.records.command
@@ -289,7 +328,7 @@ class _Measuring:
         self.measured.tail = report
         return tail_section(report, self.plan)
 
-    def _search(self) -> Any:
+    def _search(self) -> tuple[SearchResults, ...] | NoSection:
         searches = searches_of(self.records)
         if not searches:
             run = self.records.command
@@ -297,8 +336,8 @@ class _Measuring:
                 "No search for errors was run.",
                 f"richter search run {run}/search --kb BASE --model MODEL --budget 2000calls",
             )
-        return search_section(searches, level=self.level)
+        return tuple(search_results(search, level=self.level) for search in searches)
 
 
-def _missing(reason: str, remedy: str) -> dict[str, Any]:
-    return {"missing": {"reason": reason, "remedy": remedy}}
+def _missing(reason: str, remedy: str) -> NoSection:
+    return NoSection(missing=Missing(reason=reason, remedy=remedy))

@@ -2,23 +2,24 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from richter.ascent import base_of, read_search, search_patterns, survey_errors
+from richter.ascent import ErrorCluster, Pattern, SearchSummary, base_of, read_search, search_patterns, survey_errors
 from richter.audit._agreement import AgreementReport
 from richter.audit._calibration import CalibrationReport
 from richter.audit._compare import CompareReport
 from richter.audit._floors import gap_claims
 from richter.audit._gate import GateReport
 from richter.audit._measure_run import RunRecords
+from richter.audit._results import ToldClaim
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
 from richter.claims import not_tested, side
 from richter.errors import RichterError
 from richter.knowledge import open_base
-from richter.records import Claim, Interval, Verdict, plain
+from richter.records import Claim, Interval, Result, Verdict
 from richter.store import Place, open_ledger
 
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
@@ -40,8 +41,8 @@ class Measured:
     stopping: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # what ended the asking early, if anything
 
 
-def claims_of(measured: Measured) -> list[dict[str, Any]]:
-    """Every claim of the document as plain values, with its `section` and on which `side` it is for the reader.
+def claims_of(measured: Measured) -> tuple[ToldClaim, ...]:
+    """Every claim of the document, with its `section` and on which `side` it is for the reader.
 
     What ended the asking comes first, then requirements, differences, severities, tails, and calibration one by one. A
     claim on one measure of the same conditions is in the document once.
@@ -52,8 +53,8 @@ def claims_of(measured: Measured) -> list[dict[str, Any]]:
         if key not in seen:
             seen.add(key)
             made = dataclasses.replace(claim, **{k: v for k, v in measured.stamp.items() if not getattr(claim, k)})
-            rows.append({**plain(made), "section": section, "side": side(made)})
-    return rows
+            rows.append(ToldClaim(claim=made, section=section, side=side(made)))
+    return tuple(rows)
 
 
 def _claims(measured: Measured) -> Iterator[tuple[str, Claim]]:
@@ -120,30 +121,43 @@ def searches_of(records: RunRecords) -> list[Place]:
     return places
 
 
-def search_section(searches: list[Place], *, level: float) -> list[dict[str, Any]]:
-    """Each search as `richter search show --json` prints it, with its map where the base still lies."""
-    return [_search(search, level) for search in searches]
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Spot(Result):
+    """A failing paragraph on the map, with its category and the share of wrong answers on it."""
+
+    x: float
+    y: float
+    category: str
+    wrong: float
 
 
-def _search(run: Place, level: float) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResults(Result):
+    """A search as `richter search show --json` prints it, with its map where the base still lies."""
+
+    flat: ClassVar = ("summary",)
+
+    summary: SearchSummary
+    name: str
+    patterns: tuple[Pattern, ...]
+    patterns_over: Literal["asked", "sample"] = "asked"
+    map: tuple[Spot, ...] = ()
+    clusters: tuple[ErrorCluster, ...] = ()
+    map_missing: str | None = None
+
+
+def search_results(run: Place, *, level: float) -> SearchResults:
+    """What a search shows; `map_missing` says why it has no map."""
     summary = read_search(run)
     seed = summary.settings.seed
-    found = search_patterns(run, over="asked", level=level, rng=np.random.default_rng(seed))
-    row = summary.to_dict() | {
-        "name": run.name.rpartition("/")[2],
-        "patterns": [pattern.to_dict() for pattern in found],
-        "patterns_over": "asked",
-        "map": [],
-        "clusters": [],
-        "map_missing": None,
-    }
+    patterns = search_patterns(run, over="asked", level=level, rng=np.random.default_rng(seed))
+    found = SearchResults(summary=summary, name=run.name.rpartition("/")[2], patterns=tuple(patterns))
     base = base_of(run)
     if base is None:
-        return row | {"map_missing": "the knowledge base that was searched does not lie where it was"}
+        return dataclasses.replace(found, map_missing="the knowledge base that was searched does not lie where it was")
     try:
         survey = survey_errors(run, open_base(base), rng=np.random.default_rng(seed))
     except RichterError as error:
-        return row | {"map_missing": str(error)}
-    row["map"] = [{"x": p.x, "y": p.y, "category": p.category, "wrong": p.error} for p in survey.points]
-    row["clusters"] = [cluster.to_dict() for cluster in survey.clusters]
-    return row
+        return dataclasses.replace(found, map_missing=str(error))
+    spots = tuple(Spot(x=p.x, y=p.y, category=p.category, wrong=p.error) for p in survey.points)
+    return dataclasses.replace(found, map=spots, clusters=survey.clusters)

@@ -13,6 +13,7 @@ from scipy.stats import t as student
 
 from richter.audit._calibration import CalibrationReport
 from richter.audit._measure_run import RunRecords
+from richter.audit._results import ConditionResults, Estimated, Figure, Group
 from richter.claims import as_sample, mean_evidence
 from richter.errors import InputError
 from richter.records import Interval
@@ -26,7 +27,7 @@ PATTERNS = 10
 
 def measure_conditions(
     records: RunRecords, *, draws: CalibrationReport | None, grades: CalibrationReport | None, level: float
-) -> list[dict[str, Any]]:
+) -> tuple[ConditionResults, ...]:
     """One row a condition. What cannot be had is None, never 0."""
     graded = records.rows.filter(pl.col("correct").is_not_null())
     parts = {str(name): part for (name,), part in graded.group_by("condition", maintain_order=True)}
@@ -43,113 +44,108 @@ def measure_conditions(
         wrong = np.empty(0, dtype=np.bool_) if part is None else (part["correct"] == 0).to_numpy()
         rows = np.array([] if part is None else [place[item] for item in part["item"]], dtype=np.intp)
         found.append(
-            {
-                "name": condition.name,
-                "model": condition.model,
-                "decoding": condition.decoding.to_dict(),
-                "system": condition.system,
-                "style": condition.style,
-                "items": len(records.items),
-                "answered": asked.answered,
-                "failed": asked.failed,
-                "refused": asked.refused,
-                "rated": len(wrong),
-                "simulated": condition.model.startswith(SIMULATED),
-                "spent": asked.spent(),
-                "how_often": _often(wrong, people["accuracy"].get(condition.name), level) if len(wrong) else None,
-                "how_badly": _badly(severity, condition.name, people, level) if len(severity) else None,
-                "scored": scored.get(condition.name),
-                "knows": knows.get(condition.name),
-                "where": _where(wrong, rows, attributes, level),
-            }
+            ConditionResults(
+                name=condition.name,
+                model=condition.model,
+                decoding=condition.decoding,
+                system=condition.system,
+                style=condition.style,
+                items=len(records.items),
+                answered=asked.answered,
+                failed=asked.failed,
+                refused=asked.refused,
+                rated=len(wrong),
+                simulated=condition.model.startswith(SIMULATED),
+                spent=asked.spent(),
+                how_often=_often(wrong, people["accuracy"].get(condition.name), level) if len(wrong) else None,
+                how_badly=_badly(severity, condition.name, people, level) if len(severity) else None,
+                scored=scored.get(condition.name),
+                knows=knows.get(condition.name),
+                where=_where(wrong, rows, attributes, level),
+            )
         )
-    return found
+    return tuple(found)
 
 
-def _as_people(records: RunRecords, metric: str, level: float) -> dict[str, dict[str, Any]]:
-    """Each condition's figure as people would grade, where some answers have their labels; else nothing."""
+def _as_people(records: RunRecords, metric: str, level: float) -> dict[str, Figure]:
+    """Each condition's figure as people would grade, where some answers have their labels (`n`); else nothing."""
     try:
         sample = as_sample(outcomes(records.tables.first_draws(), metric))
     except InputError:
         return {}
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Figure] = {}
     for name in sample.outcomes.conditions if sample.outcomes.label is not None else ():
         evidence = mean_evidence(sample, name) if (~np.isnan(sample.mean[:, sample.place(name)])).any() else None
         if evidence is not None and evidence.labels:
-            found[name] = {
-                "estimate": evidence.estimate,
-                "interval": evidence.interval(level),
-                "labels": evidence.labels,
-            }
+            span = evidence.interval(level)
+            found[name] = Figure(estimate=evidence.estimate, interval=span, n=evidence.labels, what=metric)
     return found
 
 
-def _scored(records: RunRecords, level: float) -> dict[str, dict[str, Any]]:
+def _scored(records: RunRecords, level: float) -> dict[str, Figure]:
     """Each condition's mean score with its interval, where answers have a score that is not right or wrong."""
     if records.tables.metric in (None, "accuracy", "mean_severity"):
         return {}
     sample = as_sample(outcomes(records.tables, str(records.tables.metric)))
     metric, found = sample.metric, {}
+    what = f"{metric.noun} from {metric.low:g} to {metric.high:g}, {metric.better} is better"
     for name in sample.outcomes.conditions:
         if (~np.isnan(sample.mean[:, sample.place(name)])).any():
             evidence = mean_evidence(sample, name)
-            what = f"{metric.noun} from {metric.low:g} to {metric.high:g}, {metric.better} is better"
-            found[name] = {"estimate": evidence.estimate, "interval": evidence.interval(level).to_dict(),
-                           "n": evidence.n, "what": what}  # fmt: skip
+            span = evidence.interval(level)
+            found[name] = Figure(estimate=evidence.estimate, interval=span, n=evidence.n, what=what)
     return found
 
 
-def _corrected(row: dict[str, Any], people: dict[str, Any] | None) -> dict[str, Any]:
+def _corrected(own: Figure, people: Figure | None) -> Figure:
     """A figure with people's in its place and its own as `graded`."""
     if people is None:
-        return row
-    own = {name: row[name] for name in ("estimate", "interval")}
-    what = f"{row['what']}, as people would grade ({people['labels']:,} labels)"
-    return row | {"estimate": people["estimate"], "interval": people["interval"].to_dict(), "what": what, "graded": own}
+        return own
+    return dataclasses.replace(
+        own,
+        estimate=people.estimate,
+        interval=people.interval,
+        what=f"{own.what}, as people would grade ({people.n:,} labels)",
+        graded=Estimated(estimate=own.estimate, interval=own.interval),
+    )
 
 
-def _often(wrong: Bools, people: dict[str, Any] | None, level: float) -> dict[str, Any]:
-    if people is not None:  # what is wrong is what is not right
-        span = people["interval"]
-        span = dataclasses.replace(span, low=1 - span.high, high=1 - span.low)
-        people = {**people, "estimate": 1 - people["estimate"], "interval": span}
+def _often(wrong: Bools, people: Figure | None, level: float) -> Figure:
+    if people is not None and people.interval is not None:  # what is wrong is what is not right
+        span = dataclasses.replace(people.interval, low=1 - people.interval.high, high=1 - people.interval.low)
+        people = dataclasses.replace(people, estimate=1 - people.estimate, interval=span)
     return _corrected(_rate(int(np.sum(wrong)), len(wrong), "error rate", level), people)
 
 
-def _rate(k: int, n: int, what: str, level: float) -> dict[str, Any]:
-    """A share with Wilson's interval; with none seen the exact one-sided upper limit, as zero seen is a bound."""
-    interval = wilson(k, n, level=level) if k else clopper_pearson(0, n, level=level, side="upper")
-    return {"estimate": k / n, "interval": interval.to_dict(), "n": n, "what": what}
+def _share(k: int, n: int, level: float) -> Interval:
+    """Wilson's interval of a share; with none seen the exact one-sided upper limit, as zero seen is a bound."""
+    return wilson(k, n, level=level) if k else clopper_pearson(0, n, level=level, side="upper")
 
 
-def _badly(severity: Floats, name: str, people: Mapping[str, Mapping[str, Any]], level: float) -> dict[str, Any]:
+def _rate(k: int, n: int, what: str, level: float) -> Figure:
+    return Figure(estimate=k / n, interval=_share(k, n, level), n=n, what=what)
+
+
+def _badly(severity: Floats, name: str, people: Mapping[str, Mapping[str, Figure]], level: float) -> Figure:
     n, mean = len(severity), float(np.mean(severity))
     rate = _rate(int(np.sum(severity >= CATASTROPHIC)), n, f"rate of severity >= {CATASTROPHIC:g}", level)
     span: Interval | None = None
     if n > 1:
         half = float(student.ppf(0.5 + level / 2, n - 1)) * float(np.std(severity, ddof=1)) / math.sqrt(n)
         span = Interval(low=max(mean - half, 0.0), high=min(mean + half, 4.0), level=level, method="student t")
-    what = "mean severity of all answers, 0 where correct"
-    average = {"estimate": mean, "interval": None if span is None else span.to_dict(), "n": n, "what": what}
-    return _corrected(rate, people["catastrophic_rate"].get(name)) | {
-        "mean": _corrected(average, people["mean_severity"].get(name))
-    }
+    average = Figure(estimate=mean, interval=span, n=n, what="mean severity of all answers, 0 where correct")
+    shown = _corrected(rate, people["catastrophic_rate"].get(name))
+    return dataclasses.replace(shown, mean=_corrected(average, people["mean_severity"].get(name)))
 
 
-def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> dict[str, dict[str, Any]]:
+def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> dict[str, Figure]:
     """Debiased ECE by condition; of a grades report the confidence is what the answers themselves carry."""
     found = {}
     for condition in () if report is None else report.conditions:
         result = condition.result
-        if result is None or condition.name not in records.asked:
-            continue
-        source = what or records.asked[condition.name].confidence
-        found[condition.name] = {
-            "estimate": result.debiased,
-            "interval": result.interval.to_dict(),
-            "n": result.n,
-            "what": f"ECE, debiased; {source}",
-        }
+        if result is not None and condition.name in records.asked:
+            source = f"ECE, debiased; {what or records.asked[condition.name].confidence}"
+            found[condition.name] = Figure(estimate=result.debiased, interval=result.interval, n=result.n, what=source)
     return found
 
 
@@ -178,7 +174,7 @@ def _attributes(records: RunRecords) -> list[_Attribute]:
     return found
 
 
-def _where(wrong: Bools, rows: Indices, attributes: Sequence[_Attribute], level: float) -> list[dict[str, Any]]:
+def _where(wrong: Bools, rows: Indices, attributes: Sequence[_Attribute], level: float) -> tuple[Group, ...]:
     """Error rates by domain and tier, and pairs of attributes that fail more than the rest; surely worst first.
 
     `rows` are the items' places. Ordered by the lower end of the interval: a rate of 100% in two items is not the
@@ -194,7 +190,7 @@ def _where(wrong: Bools, rows: Indices, attributes: Sequence[_Attribute], level:
                 name = f"tier {value}" if one.name == "tier" else value
                 found.append(_group(name, one.name, int(k), int(n), level))
     found += _patterns(wrong, rows, attributes, level)
-    return sorted(found, key=lambda row: (-row["interval"]["low"], -row["n"], row["kind"], row["group"]))
+    return tuple(sorted(found, key=lambda row: (-row.interval.low, -row.n, row.kind, row.group)))
 
 
 def _tally(code: Indices, wrong: Bools, groups: int) -> tuple[Indices, Indices]:
@@ -203,12 +199,11 @@ def _tally(code: Indices, wrong: Bools, groups: int) -> tuple[Indices, Indices]:
     return (np.bincount(code[known], minlength=groups), np.bincount(code[known & wrong], minlength=groups))
 
 
-def _group(name: str, kind: str, errors: int, n: int, level: float) -> dict[str, Any]:
-    rate = _rate(errors, n, "", level)
-    return {"group": name, "kind": kind, "error_rate": rate["estimate"], "interval": rate["interval"], "n": n}
+def _group(name: str, kind: Any, errors: int, n: int, level: float) -> Group:
+    return Group(group=name, kind=kind, error_rate=errors / n, interval=_share(errors, n, level), n=n)
 
 
-def _patterns(wrong: Bools, rows: Indices, attributes: Sequence[_Attribute], level: float) -> list[dict[str, Any]]:
+def _patterns(wrong: Bools, rows: Indices, attributes: Sequence[_Attribute], level: float) -> list[Group]:
     """Two attributes together whose items fail more than all others.
 
     The hypergeometric test is the exact form of permuting the errors over the items; all groups are judged together by
@@ -234,4 +229,4 @@ def _patterns(wrong: Bools, rows: Indices, attributes: Sequence[_Attribute], lev
         for name, k, n, q in zip(names, errors_in, sizes, benjamini_hochberg(p), strict=True)
         if q <= 1 - level
     ]
-    return sorted(kept, key=lambda row: -row["interval"]["low"])[:PATTERNS]
+    return sorted(kept, key=lambda row: -row.interval.low)[:PATTERNS]

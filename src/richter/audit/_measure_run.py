@@ -13,6 +13,7 @@ import polars as pl
 
 from richter.audit._judging import NOTE
 from richter.audit._plan import CLOCKS_AGREE_S, Plan, PlanStatus, clocks_disagree, open_data, read_plan
+from richter.audit._results import Spending
 from richter.audit._sequential import STOP_NOTE
 from richter.interop import Source, is_frame, named_source
 from richter.records import Condition, Item, Rating
@@ -44,10 +45,10 @@ class Asked:
     unpriced: int = 0
     confidence: str = "stated confidence"  # what its confidences are
 
-    def spent(self) -> dict[str, Any]:
-        """Plain values; money is None where no answer has a price."""
+    def spent(self) -> Spending:
+        """What its calls cost."""
         unknown = self.answered and self.unpriced >= self.answered
-        return {"calls": self.calls, "tokens": self.tokens, "money_usd": None if unknown else self.money_usd}
+        return Spending(calls=self.calls, tokens=self.tokens, money_usd=None if unknown else self.money_usd)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The section on severity: the study, where and how answers fail, and the magnitude-frequency curve with its fit."""
 
+import dataclasses
 from collections import Counter, defaultdict
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -9,6 +9,7 @@ import polars as pl
 from richter.audit._measure_run import RunRecords
 from richter.audit._plan import Plan, PlanStatus
 from richter.audit._severity import SeverityReport, weigh_scores
+from richter.records import Result
 from richter.severity import BValue
 from richter.stats import Mapper
 from richter.tables import CATASTROPHIC
@@ -49,17 +50,62 @@ def weigh_run(
     )
 
 
-def severity_section(records: RunRecords, report: SeverityReport) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class HeatmapCell(Result):
+    """The answers of a condition in one domain and tier."""
+
+    condition: str
+    domain: str | None
+    tier: int | None
+    n: int
+    errors: int
+    error_rate: float
+    mean_severity: float
+    catastrophic: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MechanismCount(Result):
+    """Wrong answers of a condition by mechanism and severity."""
+
+    condition: str
+    mechanism: str
+    severity: float
+    count: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint(Result):
+    """Answers at a level, at or above it (`exceed`), and as the law expects them there (None below m_min)."""
+
+    condition: str
+    severity: float
+    count: int
+    exceed: int
+    fitted_exceed: float | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SeveritySection(Result):
     """The study as `richter severity --json` prints it, and the rows that its figures draw."""
-    return {
-        "study": report.to_dict(),
-        "heatmap": _heatmap(records.scores),
-        "mechanisms": _mechanisms(records),
-        "curve": [row for name in report.study.slopes for row in _curve(name, report)],
-    }
+
+    study: SeverityReport
+    heatmap: tuple[HeatmapCell, ...]
+    mechanisms: tuple[MechanismCount, ...]
+    curve: tuple[CurvePoint, ...]
 
 
-def _heatmap(scores: pl.DataFrame) -> list[dict[str, Any]]:
+def severity_section(records: RunRecords, report: SeverityReport) -> SeveritySection:
+    """The section on severity."""
+    return SeveritySection(
+        study=report,
+        heatmap=_heatmap(records.scores),
+        mechanisms=_mechanisms(records),
+        curve=tuple(row for name in report.study.slopes for row in _curve(name, report)),
+    )
+
+
+def _heatmap(scores: pl.DataFrame) -> tuple[HeatmapCell, ...]:
     keys = ["condition", "domain", "tier"]
     table = scores.with_columns(pl.col("domain").cast(pl.String), pl.col("tier").cast(pl.Int64))
     cells = table.group_by(keys, maintain_order=True).agg(
@@ -70,11 +116,11 @@ def _heatmap(scores: pl.DataFrame) -> list[dict[str, Any]]:
         (pl.col("severity") >= CATASTROPHIC).sum().alias("catastrophic"),
     )
     order = {name: i for i, name in enumerate(scores["condition"].unique(maintain_order=True).to_list())}
-    rows = cells.to_dicts()
-    return sorted(rows, key=lambda row: (order[row["condition"]], row["domain"] or "", row["tier"] or 0))
+    rows = [HeatmapCell(**row) for row in cells.to_dicts()]
+    return tuple(sorted(rows, key=lambda row: (order[row.condition], row.domain or "", row.tier or 0)))
 
 
-def _mechanisms(records: RunRecords) -> list[dict[str, Any]]:
+def _mechanisms(records: RunRecords) -> tuple[MechanismCount, ...]:
     """Wrong answers by mechanism and severity: the mechanism that most raters of the basis named, ties as "several"."""
     named: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for r in records.ratings:
@@ -92,15 +138,11 @@ def _mechanisms(records: RunRecords) -> list[dict[str, Any]]:
             mechanism = ranked[0][0]
         counts[condition, mechanism, severity] += 1
     places = {name: i for i, name in enumerate(records.names)}
-    return [
-        {"condition": condition, "mechanism": mechanism, "severity": severity, "count": count}
-        for (condition, mechanism, severity), count in sorted(
-            counts.items(), key=lambda row: (places[row[0][0]], row[0][1], row[0][2])
-        )
-    ]
+    rows = [MechanismCount(condition=c, mechanism=m, severity=s, count=n) for (c, m, s), n in counts.items()]
+    return tuple(sorted(rows, key=lambda row: (places[row.condition], row.mechanism, row.severity)))
 
 
-def _curve(name: str, report: SeverityReport) -> list[dict[str, Any]]:
+def _curve(name: str, report: SeverityReport) -> list[CurvePoint]:
     """The answers at and above each level, seen and as the law with the fitted b expects them above m_min.
 
     The law is the truncated geometric one on the half-step grid: P(level) proportional to 10^(-b (s - m_min)) from
@@ -116,12 +158,12 @@ def _curve(name: str, report: SeverityReport) -> list[dict[str, Any]]:
         law = np.cumsum((weight / weight.sum())[::-1])[::-1]
         fitted[above] = (law * exceed[np.argmax(above)])[above]
     return [
-        {
-            "condition": name,
-            "severity": float(level),
-            "count": int(count),
-            "exceed": int(seen),
-            "fitted_exceed": None if np.isnan(model) else float(model),
-        }
+        CurvePoint(
+            condition=name,
+            severity=float(level),
+            count=int(count),
+            exceed=int(seen),
+            fitted_exceed=None if np.isnan(model) else float(model),
+        )
         for level, count, seen, model in zip(LEVELS, counts, exceed, fitted, strict=True)
     ]

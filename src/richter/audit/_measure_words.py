@@ -11,6 +11,7 @@ from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_clai
 from richter.audit._measure_conditions import SIMULATED
 from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan import Plan, PlanStatus
+from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
 from richter.claims import METRICS, answer
 from richter.errors import InputError
 from richter.judge import Agreement, Undefined, panel_failures
@@ -37,7 +38,7 @@ def question_of(names: Sequence[str]) -> str:
 
 
 def answer_of(
-    records: RunRecords, measured: Measured, conditions: Sequence[Mapping[str, Any]], plan: Plan | None
+    records: RunRecords, measured: Measured, conditions: Sequence[ConditionResults], plan: Plan | None
 ) -> str:
     """What the claims say, in plain words; see `richter.claims.answer`."""
     claims = [] if measured.comparison is None else list(measured.comparison.claims)
@@ -54,33 +55,33 @@ def answer_of(
     )
 
 
-def _alone(row: Mapping[str, Any]) -> str:
+def _alone(row: ConditionResults) -> str:
     """One condition's answer: how often it is wrong."""
-    often, who = row["how_often"], printable(row["name"], limit=60)
-    if often is None:
+    often, who = row.how_often, printable(row.name, limit=60)
+    if often is None or often.interval is None:
         return f"Nobody graded the answers of {who}: how often it is wrong is not known."
-    low, high = (100 * often["interval"][end] for end in ("low", "high"))
-    of = f"of {often['n']:,} answers"
-    if often["estimate"] == 0:
-        return f"No error of {who} was seen in {often['n']:,} answers: it is wrong in at most {high:.1f}%."
-    return f"{who} is wrong in {100 * often['estimate']:.1f}% {of} (between {low:.1f}% and {high:.1f}%)."
+    low, high = 100 * often.interval.low, 100 * often.interval.high
+    if often.estimate == 0:
+        return f"No error of {who} was seen in {often.n:,} answers: it is wrong in at most {high:.1f}%."
+    seen = f"{100 * often.estimate:.1f}% of {often.n:,} answers"
+    return f"{who} is wrong in {seen} (between {low:.1f}% and {high:.1f}%)."
 
 
 # ------------------------------------------------------------------ checks
 
 
-def _check(name: str, passed: bool | None, text: str) -> dict[str, Any]:
-    return {"name": name, "passed": passed, "text": text}
+def _check(name: str, passed: bool | None, text: str) -> Check:
+    return Check(name=name, passed=passed, text=text)
 
 
-def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None) -> list[dict[str, Any]]:
+def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None) -> tuple[Check, ...]:
     """What was checked of the run itself; `passed` is None where a check could not be made."""
     answered = {name: records.asked[name].answered for name in records.names}
     failed = {name: records.asked[name].failed for name in records.names}
     items = len(records.items)
     short = {name: items - n for name, n in answered.items() if n < items}
     total = sum(answered.values())
-    return [
+    return (
         _check(
             "run complete",
             {"complete": True, "in progress": False, "empty": None}[records.state],
@@ -109,7 +110,7 @@ def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None
         _planned(status),
         *_fixed(measured),
         _real(records),
-    ]
+    )
 
 
 def _listed(counts: Mapping[str, int]) -> str:
@@ -117,7 +118,7 @@ def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(named[:5]) + (f" and {len(named) - 5} more" if len(named) > 5 else "")
 
 
-def _rated(records: RunRecords, total: int) -> dict[str, Any]:
+def _rated(records: RunRecords, total: int) -> Check:
     if records.basis is None or not total:
         return _check("every answer rated", None if not total else False, "no answer is rated")
     n = records.rated[records.basis]
@@ -125,7 +126,7 @@ def _rated(records: RunRecords, total: int) -> dict[str, Any]:
     return _check("every answer rated", n >= total, f"{n:,} of {total:,} answers are rated by {by}")
 
 
-def _aligned(measured: Measured) -> dict[str, Any]:
+def _aligned(measured: Measured) -> Check:
     if measured.comparison is None:
         return _check("items aligned", None, "there are no two graded conditions to align")
     refused = measured.comparison.refused
@@ -139,7 +140,7 @@ def _aligned(measured: Measured) -> dict[str, Any]:
     return _check("items aligned", True, text)
 
 
-def _judged(records: RunRecords, measured: Measured) -> list[dict[str, Any]]:
+def _judged(records: RunRecords, measured: Measured) -> list[Check]:
     """Whether judges agree with each other, and whether any judged itself."""
     panel = None if measured.agreement is None else measured.agreement.kinds.get("judge")
     lost = panel_failures(records.ratings)
@@ -163,7 +164,7 @@ def _judged(records: RunRecords, measured: Measured) -> list[dict[str, Any]]:
     return [*replies, agree, _check("no model judged itself", own.n_self == 0, text)]
 
 
-def _fits(measured: Measured) -> dict[str, Any]:
+def _fits(measured: Measured) -> Check:
     if measured.severity is None:
         return _check("the severity law fits", None, "no severities")
     fits = {n: f for n, f in measured.severity.study.slopes.items() if isinstance(f, BValue)}
@@ -175,7 +176,7 @@ def _fits(measured: Measured) -> dict[str, Any]:
     return _check("the severity law fits", not bad, text)
 
 
-def _planned(status: PlanStatus | None) -> dict[str, Any]:
+def _planned(status: PlanStatus | None) -> Check:
     if status is None:
         return _check("plan locked before asking", None, "there is no plan: every finding is exploratory")
     if status.confirmatory:
@@ -185,7 +186,7 @@ def _planned(status: PlanStatus | None) -> dict[str, Any]:
     return _check("plan locked before asking", False, "; ".join(status.reasons) or "the plan is not locked")
 
 
-def _fixed(measured: Measured) -> list[dict[str, Any]]:
+def _fixed(measured: Measured) -> list[Check]:
     """After an early stop the limits of all but the claim that was stopped for are those of a fixed number of items."""
     if not measured.stopping or not measured.stopping["saved"]:
         return []
@@ -193,7 +194,7 @@ def _fixed(measured: Measured) -> list[dict[str, Any]]:
     return [_check("number of items fixed before", False, text)]
 
 
-def _real(records: RunRecords) -> dict[str, Any]:
+def _real(records: RunRecords) -> Check:
     made = [c.name for c in records.conditions if c.model.startswith(SIMULATED)]
     if not made:
         return _check("no condition is simulated", True, "every condition names a model that can be asked")
@@ -203,7 +204,7 @@ def _real(records: RunRecords) -> dict[str, Any]:
 # ------------------------------------------------------------------ what to do next
 
 
-def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, Any]) -> list[str]:
+def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, Any]) -> tuple[str, ...]:
     """What would settle what is undecided, with numbers: labels for the margin, never for the gap that was seen."""
     steps = []
     if records.state == "in progress":
@@ -215,17 +216,17 @@ def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, A
     if measured.tail is not None and measured.tail.study.claim.needed is not None:
         steps.append(f"undecided on tails; {measured.tail.study.claim.needed:,} items a condition would settle them")
     for name, section in sections.items():
-        if isinstance(section, dict) and "missing" in section and "not asked for" not in section["missing"]["reason"]:
-            steps.append(f"no {name}: {section['missing']['reason']} Get it with: {section['missing']['remedy']}")
-    lacking = sections["calibration"].get("draws_missing")
+        if isinstance(section, NoSection) and "not asked for" not in section.missing.reason:
+            steps.append(f"no {name}: {section.missing.reason} Get it with: {section.missing.remedy}")
+    lacking = getattr(sections["calibration"], "draws_missing", None)
     if lacking:
-        steps.append(f"no draws: {lacking['reason']} Get them with: {lacking['remedy']}")
+        steps.append(f"no draws: {lacking.reason} Get them with: {lacking.remedy}")
     if records.basis is not None and "human" not in records.rated:
         by = BASES[records.basis]
         steps.append(
             f"severity rests on {by} alone; have people rate a sample: richter label {records.command} --rater NAME"
         )
-    return steps
+    return tuple(steps)
 
 
 def _undecided_gaps(measured: Measured) -> list[str]:
@@ -306,62 +307,53 @@ def _uncorrected(measured: Measured) -> list[str]:
 def signature_of(
     records: RunRecords,
     measured: Measured,
-    conditions: Sequence[Mapping[str, Any]],
+    conditions: Sequence[ConditionResults],
     status: PlanStatus | None,
     *,
     level: float,
-) -> dict[str, Any]:
-    """The requirement, the bound that the data carry, on whose ratings it rests, and of which questions it speaks.
+) -> Signature:
+    """What can be signed.
 
     The bound is the exact one-sided upper limit on the rate of catastrophic answers, whatever was required: zero seen
     in n is not zero. Where people's labels suffice it is the limit as people would rate.
     """
     checks = [] if measured.severity is None else list(measured.severity.requirements)
-    bounds: list[dict[str, Any]] = []
+    bounds = []
     by = "nobody" if records.basis is None else BASES[records.basis]
     for row in conditions:
-        if row["how_badly"] is None:
+        if row.how_badly is None:
             continue
-        n = row["how_badly"]["n"]
-        k = round(row["how_badly"].get("graded", row["how_badly"])["estimate"] * n)
-        upper, basis = clopper_pearson(k, n, level=level, side="upper").high, f"as rated by {by}"
-        corrected = None if measured.severity is None else measured.severity.human.get(row["name"])
+        n = row.how_badly.n
+        seen = round((row.how_badly.graded or row.how_badly).estimate * n)
+        upper, basis = clopper_pearson(seen, n, level=level, side="upper").high, f"as rated by {by}"
+        corrected = None if measured.severity is None else measured.severity.human.get(row.name)
         if corrected is not None:
             upper, basis = corrected.at(CATASTROPHIC).upper / MILLION, corrected.basis
-        bounds.append(
-            {
-                "condition": row["name"],
-                "what": row["how_badly"]["what"],
-                "seen": k,
-                "n": n,
-                "upper": upper,
-                "level": level,
-                "basis": basis,
-            }
-        )
-    worst = max(bounds, key=lambda b: b["upper"], default=None)
+        what = row.how_badly.what
+        bounds.append(Bound(condition=row.name, what=what, seen=seen, n=n, upper=upper, level=level, basis=basis))
+    worst = max(bounds, key=lambda b: b.upper, default=None)
     bound = None
     if worst is not None:
         which = "" if len(bounds) == 1 else f"; the highest of {len(bounds)} conditions"
         bound = (
-            f"at most {_rounded_up(100 * worst['upper'])}% of answers of {printable(worst['condition'], limit=60)} are "
-            f"of severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst['basis']}; {worst['seen']:,} "
-            f"seen in {worst['n']:,}{which})"
+            f"at most {_rounded_up(100 * worst.upper)}% of answers of {printable(worst.condition, limit=60)} are "
+            f"of severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst.basis}; {worst.seen:,} "
+            f"seen in {worst.n:,}{which})"
         )
-    claims, verdicts = [required(check) for check in checks], [check.verdict.value for check in checks]
+    claims, verdicts = [required(check) for check in checks], [check.verdict for check in checks]
     if measured.gate is not None:
         claims += measured.gate.requirements
-        verdicts += [c.verdict.value for c in measured.gate.claims]
-    return {
-        "requirement": "; ".join(claims) or None,
-        "verdicts": verdicts,
-        "bound": bound,
-        "bounds": bounds,
-        "basis": _basis_words(records),
-        "population": _population_words(records),
-        "plan_hash": None if status is None else status.hash,
-        "deviations": [] if status is None else [*status.deviations, *status.reasons],
-    }
+        verdicts += [c.verdict for c in measured.gate.claims]
+    return Signature(
+        requirement="; ".join(claims) or None,
+        verdicts=tuple(verdicts),
+        bound=bound,
+        bounds=tuple(bounds),
+        basis=_basis_words(records),
+        population=_population_words(records),
+        plan_hash=None if status is None else status.hash,
+        deviations=() if status is None else (*status.deviations, *status.reasons),
+    )
 
 
 def _rounded_up(value: float) -> str:

@@ -16,7 +16,7 @@ from richter.audit._plan import PlanStatus, open_data, read_plan
 from richter.audit._plan_severity import plan_recipe
 from richter.errors import InputError
 from richter.interop import Source, read_frame
-from richter.records import Claim, Rating, Shown
+from richter.records import Claim, Rating, Refused, Shown
 from richter.stats import Floats, Mapper, in_threads, overcall_rate
 from richter.tables import RatingsFile, ReadOptions, Tables, read_ratings, read_tables, severity_of, severity_scores
 
@@ -56,22 +56,22 @@ class SeverityReport(Shown):
         return (*self.requirements, *self.study.claims)
 
     @property
-    def refused(self) -> Any:
+    def refused(self) -> tuple[Refused, ...]:
         """Conditions of which no claim was formed."""
         return self.study.refused
 
     @property
-    def counts(self) -> Any:
+    def counts(self) -> sev.PairCounts:
         """Pairs by each rule."""
         return self.study.counts
 
     @property
-    def conditions(self) -> Any:
+    def conditions(self) -> Mapping[str, sev.ConditionSeverity]:
         """Each condition's own figures."""
         return self.study.conditions
 
     @property
-    def recipe(self) -> Any:
+    def recipe(self) -> sev.Recipe:
         """How slopes were estimated."""
         return self.study.recipe
 

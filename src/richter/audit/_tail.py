@@ -15,7 +15,7 @@ from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError, TooFewErrors
 from richter.interop import Source, is_frame, read_frame, source_name
-from richter.records import Shown
+from richter.records import Result, Shown
 from richter.stats import Floats, Mapper
 from richter.store import run_file
 from richter.tables import ReadOptions, Tables, read_tables
@@ -38,7 +38,7 @@ class TailReport(Shown):
 
     schema: ClassVar = "richter/tail"
     flat: ClassVar = ("study",)
-    unwritten: ClassVar = ("scans", "status")
+    unwritten: ClassVar[tuple[str, ...]] = ("scans", "status")
     derived: ClassVar = ("stability", "plan_status", "deviations")
 
     file: str
@@ -247,12 +247,51 @@ def study_tail(
     return study_column(path, column=column, overrides={"n_resamples": n_resamples}, status=status, seed=seed)
 
 
-def tail_section(report: TailReport, plan: Plan | None) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RunTail(TailReport):
+    """The study of a run: its scan is beside it, as rows."""
+
+    unwritten: ClassVar = (*TailReport.unwritten, "stability")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ShapePoint(Result):
+    """The shape of a condition's tail at one threshold."""
+
+    condition: str
+    q: float
+    threshold: float
+    n_exc: int
+    xi: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class QuantilePoint(Result):
+    """An exceedance against the quantile of the fitted GPD."""
+
+    condition: str
+    model: float
+    observed: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TailSection(Result):
     """The study as `richter tail test --json` prints it, and the rows that its figures draw."""
-    study = report.to_dict() | {"file": Path(report.file).name}
-    del study["stability"]  # empty: the scan is beside it, as rows
+
+    column: str
+    study: RunTail
+    stability: tuple[ShapePoint, ...]
+    qq: tuple[QuantilePoint, ...]
+
+
+def tail_section(report: TailReport, plan: Plan | None) -> TailSection:
+    """The section on tails; of the file's path its name."""
+    fields = {f.name: getattr(report, f.name) for f in dataclasses.fields(report)}
+    study = RunTail(**fields | {"file": Path(report.file).name})
     values = _transformed(report, {} if plan is None or plan.kind != "tail" else plan.values, plan)
-    return {"column": report.column, "study": study, "stability": _scan(values), "qq": _qq(report, values)}
+    return TailSection(column=report.column, study=study, stability=_scan(values), qq=_qq(report, values))
 
 
 def _transformed(report: TailReport, fields: Mapping[str, Any], plan: Plan | None) -> dict[str, Floats]:
@@ -274,27 +313,27 @@ def _transformed(report: TailReport, fields: Mapping[str, Any], plan: Plan | Non
     return found
 
 
-def _scan(values: Mapping[str, Floats]) -> list[dict[str, Any]]:
+def _scan(values: Mapping[str, Floats]) -> tuple[ShapePoint, ...]:
     """The shape over thresholds, of conditions with enough values for it (200 exceedances)."""
     rows = []
     for name, x in values.items():
         with contextlib.suppress(TooFewErrors):
             rows += [
-                {
-                    "condition": name,
-                    "q": point.q,
-                    "threshold": point.threshold,
-                    "n_exc": point.n_exc,
-                    "xi": point.xi,
-                    "low": point.interval.low,
-                    "high": point.interval.high,
-                }
+                ShapePoint(
+                    condition=name,
+                    q=point.q,
+                    threshold=point.threshold,
+                    n_exc=point.n_exc,
+                    xi=point.xi,
+                    low=point.interval.low,
+                    high=point.interval.high,
+                )
                 for point in stability_scan(x).points
             ]
-    return rows
+    return tuple(rows)
 
 
-def _qq(report: TailReport, values: Mapping[str, Floats]) -> list[dict[str, Any]]:
+def _qq(report: TailReport, values: Mapping[str, Floats]) -> tuple[QuantilePoint, ...]:
     """Observed exceedances against the quantiles of the fitted GPD, at most 200 a condition, the largest always in.
 
     The i-th smallest of n is set against the quantile at (i - 1/2) / n.
@@ -311,7 +350,7 @@ def _qq(report: TailReport, values: Mapping[str, Floats]) -> list[dict[str, Any]
         xi, sigma = tail.fit.xi, tail.fit.sigma
         model = -sigma * np.log1p(-share) if abs(xi) < 1e-9 else sigma / xi * ((1 - share) ** -xi - 1)
         rows += [
-            {"condition": name, "model": float(m), "observed": float(o)}
+            QuantilePoint(condition=name, model=float(m), observed=float(o))
             for m, o in zip(model, above[kept], strict=True)
         ]
-    return rows
+    return tuple(rows)

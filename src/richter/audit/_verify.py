@@ -128,7 +128,7 @@ def _again(
         methods = document["methods"]
         kept = {name: methods[name] for name in ("seed", "level", "n_resamples")}
         results = measure_run(*evidence, options=options, **kept)
-        return list(results.document["claims"]), results.tables.data_hash
+        return results.to_dict()["claims"], results.tables.data_hash
     directed = any(c["hypothesis"]["relation"] != "differs" for c in document["claims"] if len(c["conditions"]) == 2)
     before = {
         "conditions": [*document["conditions"]],

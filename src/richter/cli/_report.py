@@ -1,6 +1,7 @@
 """`richter report`: what a run shows, as a page, as JSON, as Markdown, as figures."""
 
 import datetime
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from richter.audit import SECTIONS, history_of, measure_run
+from richter.audit import SECTIONS, history_of, measure_run, results_schema
 from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import console, json_option, md_option, progress_console, write_json, write_text
 from richter.cli._reading import reading_options, split_sources
@@ -26,6 +27,12 @@ MADE = (".html", ".md", ".json", ".svg", ".png")  # what reports are written as;
 HEAD = 8192  # characters in which a report says that it is one
 
 
+def _schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(json.dumps(results_schema(), indent=1))
+        ctx.exit()
+
+
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE ..")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The page to write. [default: RUN/report.html]")
@@ -40,6 +47,9 @@ HEAD = 8192  # characters in which a report says that it is one
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
 @click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
+@click.option(
+    "--schema", is_flag=True, is_eager=True, expose_value=False, callback=_schema, help="Print the JSON schema."
+)
 @reading_options
 @engine_options
 @json_option

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from richter.records._picture import *
     from richter.records._plain import *
     from richter.records._reply import *
+    from richter.records._schema import *
     from richter.records._text import *
     from richter.records._verdict import *
 

@@ -45,7 +45,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, str):
-        return value.value if isinstance(value, enum.Enum) else value
+        return value.value if isinstance(value, enum.Enum) else str(value)  # numpy's text too
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _fields(value)
     if isinstance(value, Mapping):
