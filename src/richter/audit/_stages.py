@@ -200,12 +200,7 @@ class _Audit:
     """One audit on its way: what its stages share."""
 
     def __init__(
-        self,
-        run: store.Place,
-        items: list[Item],
-        settings: AuditSettings,
-        watch: Watch | None,
-        calls: CallOptions,
+        self, run: store.Place, items: list[Item], settings: AuditSettings, watch: Watch | None, calls: CallOptions
     ) -> None:
         self.run, self.items, self.settings = run, items, settings
         self.limits = calls.get("budget") or Budget()

@@ -130,14 +130,7 @@ def export(
 
 
 def export_failing(
-    source: Place,
-    output: Path,
-    *,
-    to: str,
-    again: int,
-    budget_text: str | None,
-    base_path: Path | None,
-    force: bool,
+    source: Place, output: Path, *, to: str, again: int, budget_text: str | None, base_path: Path | None, force: bool
 ) -> None:
     """Write the questions that a search found answered wrongly, each once, asked again first where told."""
     from richter.ascent import base_of, failing_questions, keep_stable

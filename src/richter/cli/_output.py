@@ -31,11 +31,7 @@ json_option = click.option(
 
 
 md_option = click.option(
-    "--md",
-    "md_path",
-    callback=_one_only,
-    metavar="PATH",
-    help="Write Markdown for a pull request to PATH, or '-'.",
+    "--md", "md_path", callback=_one_only, metavar="PATH", help="Write Markdown for a pull request to PATH, or '-'."
 )
 
 

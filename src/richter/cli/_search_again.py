@@ -251,14 +251,7 @@ def explain(
         write_json({"dry_run": {"budget": str(budget), "calls": calls, "paragraphs": len(wrong)}}, json_path)
         return
     found = explain_errors(
-        out_run,
-        run,
-        _base(run, base_path),
-        resolve(model).name,
-        limit=limit,
-        budget=budget,
-        prices=prices,
-        rng=rng,
+        out_run, run, _base(run, base_path), resolve(model).name, limit=limit, budget=budget, prices=prices, rng=rng
     )
     reads = f"{found.answers} wrong answers of {found.paragraphs} paragraphs"
     out.print(f"What was lacking, as {printable(found.model)} reads {reads}:")

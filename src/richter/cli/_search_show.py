@@ -49,10 +49,7 @@ TASKS_SHOWN = 8
     "--over", type=click.Choice(["asked", "sample"]), default="asked", show_default=True, help="What contrasts cover."
 )
 @click.option(
-    "--kb",
-    "base_path",
-    type=click.Path(path_type=Path),
-    help="The base that was searched, if it lies elsewhere now.",
+    "--kb", "base_path", type=click.Path(path_type=Path), help="The base that was searched, if it lies elsewhere now."
 )
 @click.option(
     "--map", "map_path", type=click.Path(path_type=Path), help="Write the map of errors here (.csv, .parquet)."
@@ -134,11 +131,7 @@ def _print_failing(found: FailingSet, most: int, json_path: str | None) -> None:
 
 
 def _from_base(
-    run: Place,
-    base_path: Path | None,
-    map_path: Path | None,
-    summary: SearchSummary,
-    json_path: str | None,
+    run: Place, base_path: Path | None, map_path: Path | None, summary: SearchSummary, json_path: str | None
 ) -> tuple[ErrorSurvey | None, FailurePrediction | None, dict[str, str]]:
     """What needs the base's vectors; where it cannot be had, the reason instead."""
     out = console(json_path)

@@ -25,11 +25,7 @@ def schema_of(kind: type[Result]) -> dict[str, Any]:
     found: dict[str, dict[str, Any]] = {}
     names: dict[type, str] = {}
     whole = _object(kind, found, names)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **whole,
-        "$defs": dict(sorted(found.items())),
-    }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "$defs": dict(sorted(found.items()))}
 
 
 def _schema(kind: Any, found: dict[str, dict[str, Any]], names: dict[type, str]) -> dict[str, Any]:

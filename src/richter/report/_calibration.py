@@ -5,7 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report._draw import Axis, Mark, axis
-from richter.report._figure import Figure, Key, Row, figure, panels_by
+from richter.report._figure import (
+    Figure,
+    Key,
+    Numbered,
+    Row,
+    band,
+    copied,
+    dashed,
+    dots,
+    ends,
+    figure,
+    line,
+    panels_by,
+    spans,
+)
 from richter.report._words import count, name, number, percent
 
 SOURCES = {"sem1": "Sem1", "sem2": "Sem2", "token": "token probability", "verbalised": "stated"}
@@ -57,10 +71,9 @@ def _reliability(
             "n": b["n"],
             "from": b["low"],
             "to": b["high"],
-            "low": (b.get("interval") or {}).get("low"),
-            "high": (b.get("interval") or {}).get("high"),
             "ece": found.get("debiased"),
         }
+        | ends(b.get("interval"))
         for c, said, found in studies
         for b in found.get("bins") or []
         if b.get("n")
@@ -77,18 +90,11 @@ def _reliability(
         worst = max(known, key=lambda k: k[2])
         sentence += f" The furthest off is {worst[0]} ({worst[1]}): debiased ECE {number(worst[2])}."
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
-        points = [(r["confidence"], r["accuracy"]) for _, r in own]
-        spans = [
-            Mark(kind="span", at=[(r["confidence"], r["low"]), (r["confidence"], r["high"])], size=3, row=k, faint=True)
-            for k, r in own
-            if r["low"] is not None and r["high"] is not None
-        ]
-        sizes = [2.5 + 5 * (r["n"] / top) ** 0.5 for _, r in own]
-        dots = [Mark(kind="dot", at=[p], size=s, row=k) for p, s, (k, _) in zip(points, sizes, own, strict=True)]
-        diagonal = Mark(kind="line", at=[(0, 0), (1, 1)], colour="var(--muted)", dash=True, size=2)
-        return [diagonal, Mark(kind="line", at=points, size=2.5, faint=True), *spans, *dots]
+    def marks(own: Numbered) -> list[Mark]:
+        by_size = [m for k, r in own for m in dots([(k, r)], *on, size=2.5 + 5 * (r["n"] / top) ** 0.5)]
+        return [dashed((0, 0), (1, 1)), *line(own, *on, size=2.5, faint=True), *spans(own, "confidence"), *by_size]
 
+    on = ("confidence", "accuracy")
     x, y = Axis(title="confidence", low=0.0, high=1.0), Axis(title="accuracy", low=0.0, high=1.0)
     panels = panels_by(rows, "series", x=x, y=y, marks=marks)
     if sum(r["n"] for r in rows) < FEW:
@@ -99,18 +105,8 @@ def _reliability(
         sentence=sentence,
         panels=panels,
         rows=rows,
-        columns={
-            "condition": "condition",
-            "source": "confidence from",
-            "from": "bin from",
-            "to": "to",
-            "n": "answers",
-            "confidence": "mean confidence",
-            "accuracy": "accuracy",
-            "low": "accuracy from",
-            "high": "up to",
-            "ece": "debiased ECE",
-        },
+        columns="condition, source: confidence from, from: bin from, to, n: answers, confidence: mean confidence, "
+        "accuracy, low: accuracy from, high: up to, ece: debiased ECE",
         docs=docs,
         folded=folded,
     )
@@ -119,7 +115,7 @@ def _reliability(
 def _phase(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     """The share of parts of n labels that show miscalibration, against n times the error rate."""
     rows: list[Row] = [
-        {"condition": name(c), **{k: p[k] for k in ("n", "errors", "shown", "half_width", "floor")}}
+        {"condition": name(c)} | copied(p, "n errors shown half_width floor")
         for c, points in conditions.items()
         for p in points
         if p["errors"] > 0
@@ -138,43 +134,20 @@ def _phase(conditions: Mapping[str, Any]) -> Iterator[Figure]:
             "condition",
             x=axis((r["errors"] for r in rows), "labels times the error rate", log=True),
             y=Axis(title="parts that show it", low=0.0, high=1.0),
-            marks=lambda own: _points(own, "errors", "shown"),
+            marks=lambda own: line(own, "errors", "shown", size=3) + dots(own, "errors", "shown", size=3),
         ),
         rows=rows,
-        columns={
-            "condition": "condition",
-            "n": "labels",
-            "errors": "errors among them",
-            "shown": "parts that show it",
-            "half_width": "ECE half-width",
-            "floor": "floor",
-        },
+        columns="condition, n: labels, errors: errors among them, shown: parts that show it, "
+        "half_width: ECE half-width, floor",
         docs="estimators/miscalibration",
         folded=True,
     )
 
 
-def _points(
-    own: Sequence[tuple[int, Row]], x: str, y: str, key: Key | None = None, *, dash: bool = False
-) -> list[Mark]:
-    """A line with a dot for each of its rows."""
-    key = key or Key(name="", colour="var(--c0)")
-    line = Mark(kind="line", at=[(r[x], r[y]) for _, r in own], colour=key.colour, size=3, dash=dash)
-    return [
-        line,
-        *(Mark(kind="dot", at=[(r[x], r[y])], size=3, row=k, colour=key.colour, shape=key.shape) for k, r in own),
-    ]
-
-
 def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     """The risk-coverage curve of every condition, with the threshold that is safe."""
     rows: list[Row] = [
-        {
-            "condition": name(condition),
-            "low": point["interval"]["low"],
-            "high": point["interval"]["high"],
-            **{key: point[key] for key in ("coverage", "error", "threshold")},
-        }
+        {"condition": name(condition)} | ends(point["interval"]) | copied(point, "coverage error threshold")
         for condition, found in conditions.items()
         for point in found.get("curve") or []
     ]
@@ -189,13 +162,9 @@ def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
             f"{percent(found['target'])} wrong."
         )
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
-        dots = [Mark(kind="dot", at=[(r["coverage"], r["error"])], size=2, row=k) for k, r in own]
-        return [
-            Mark(kind="band", at=[(r["coverage"], r["low"], r["high"]) for _, r in own]),
-            Mark(kind="line", at=[(r["coverage"], r["error"]) for _, r in own], size=3),
-            *dots,
-        ]
+    def marks(own: Numbered) -> list[Mark]:
+        on = ("coverage", "error")
+        return [band(own, "coverage"), *line(own, *on, size=3), *dots(own, *on, size=2)]
 
     few = max(Counter(r["condition"] for r in rows).values()) < 3
     yield figure(
@@ -212,14 +181,7 @@ def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
             marks=marks,
         ),
         rows=rows,
-        columns={
-            "condition": "condition",
-            "threshold": "from confidence",
-            "coverage": "share given",
-            "error": "wrong",
-            "low": "from",
-            "high": "to",
-        },
+        columns="condition, threshold: from confidence, coverage: share given, error: wrong, low: from, high: to",
         docs="estimators/selective",
         folded=True,
     )
@@ -233,12 +195,11 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
             "group": name(row["group"]),
             "n": row["n"],
             "ece": row["ece"],
-            "low": row["ece_interval"]["low"],
-            "high": row["ece_interval"]["high"],
             "pooled": row["pooled_ece"],
             "error": row["error_rate"],
             "pooled_error": row["pooled_error_rate"],
         }
+        | ends(row["ece_interval"])
         for condition, found in conditions.items()
         for row in (found.get("by_group") or {}).get("rows") or []
     ]
@@ -246,14 +207,9 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         return
     alone, pooled = Key(name="alone", colour="var(--c0)"), Key(name="pooled", colour="var(--c1)", shape="diamond")
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
-        spans = [Mark(kind="span", at=[(r["n"], r["low"]), (r["n"], r["high"])], size=3, faint=True) for _, r in own]
-        dots = [
-            Mark(kind="dot", at=[(r["n"], r[field])], colour=key.colour, shape=key.shape, size=3.5, row=k)
-            for field, key in (("ece", alone), ("pooled", pooled))
-            for k, r in own
-        ]
-        return [*spans, *dots]
+    def marks(own: Numbered) -> list[Mark]:
+        both = [dots(own, "n", field, key, size=3.5) for field, key in (("ece", alone), ("pooled", pooled))]
+        return [*spans(own, "n", numbered=False), *both[0], *both[1]]
 
     widest = max(rows, key=lambda r: r["high"] - r["low"])
     yield figure(
@@ -272,17 +228,8 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         legend=[alone, pooled],
         rows=rows,
-        columns={
-            "condition": "condition",
-            "group": "group",
-            "n": "items",
-            "error": "wrong",
-            "pooled_error": "wrong, pooled",
-            "ece": "ECE",
-            "low": "from",
-            "high": "to",
-            "pooled": "ECE, pooled",
-        },
+        columns="condition, group, n: items, error: wrong, pooled_error: wrong (pooled), ece: ECE, low: from, "
+        "high: to, pooled: ECE (pooled)",
         docs="estimators/selective",
         folded=True,
     )
@@ -305,9 +252,10 @@ def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
     widest = max(gaps, key=lambda c: max(gaps[c]) - min(gaps[c]))
     told = [Key(name="Sem1", colour="var(--c0)"), Key(name="Sem2", colour="var(--c1)", shape="diamond")]
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
-        parts = [[(k, r) for k, r in own if r["estimator"] == key.name] for key in told]
-        return [m for key, part in zip(told, parts, strict=True) if part for m in _points(part, "draws", "ece", key)]
+    def marks(own: Numbered) -> list[Mark]:
+        parts = [(key, [(k, r) for k, r in own if r["estimator"] == key.name]) for key in told]
+        on = ("draws", "ece")
+        return [m for key, part in parts for m in (*line(part, *on, key, size=3), *dots(part, *on, key, size=3))]
 
     yield figure(
         "calibration-convergence",
@@ -326,7 +274,7 @@ def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         legend=told,
         rows=rows,
-        columns={"condition": "condition", "estimator": "estimator", "draws": "draws", "ece": "ECE"},
+        columns="condition, estimator, draws, ece: ECE",
         docs="estimators/sem-ece",
         folded=True,
     )
@@ -409,19 +357,10 @@ def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
     close = sum(r["questions"] for r in rows if r["regime"] != REGIMES["large"])
     sure_wrong = sum(r["questions"] for r in rows if r["answer"] == "wrong" and r["regime"] == REGIMES["large"])
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
-        return [
-            Mark(
-                kind="dot",
-                at=[(r["margin"], r["top_share"])],
-                colour=ANSWERS[r["answer"]].colour,
-                shape=ANSWERS[r["answer"]].shape,
-                size=2.5 + 6 * (r["questions"] / most) ** 0.5,
-                row=k,
-                faint=True,
-            )
-            for k, r in own
-        ]
+    def marks(own: Numbered) -> list[Mark]:
+        sized = [(k, r, 2.5 + 6 * (r["questions"] / most) ** 0.5) for k, r in own]
+        on = ("margin", "top_share")
+        return [m for k, r, s in sized for m in dots([(k, r)], *on, ANSWERS[r["answer"]], size=s, faint=True)]
 
     yield figure(
         "calibration-regimes",
@@ -440,14 +379,7 @@ def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
         ),
         legend=[key for key in ANSWERS.values() if any(r["answer"] == key.name for r in rows)],
         rows=rows,
-        columns={
-            "condition": "condition",
-            "margin": "lead",
-            "top_share": "share of the first",
-            "regime": "regime",
-            "answer": "the first is",
-            "questions": "questions",
-        },
+        columns="condition, margin: lead, top_share: share of the first, regime, answer: the first is, questions",
         docs="estimators/sem-ece",
         folded=True,
     )

@@ -16,6 +16,7 @@ from richter.report._draw import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, 
 __all__ = ["Figure"]
 
 Row = dict[str, Any]
+Numbered = Sequence[tuple[int, Row]]
 
 COLOURS = {  # CSS variable: on light, on dark
     "--paper": ("#ffffff", "#14171a"),
@@ -57,6 +58,9 @@ class Key:
     shape: str = "circle"
 
 
+PLAIN = Key(name="", colour="var(--c0)")
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """One figure: the sentence that says what it shows, its panels, its numbers, and where its estimator is explained.
@@ -78,9 +82,52 @@ class Figure:
     folded: bool = False  # detail for those who ask
 
 
-def figure(name: str, **parts: Any) -> Figure:
-    """A figure; its section is the first word of its name."""
-    return Figure(name=name, section=name.split("-")[0], **parts)
+def figure(name: str, *, columns: str, **parts: Any) -> Figure:
+    """A figure; its section is the first word of its name. `columns`: "field, field: words for people, ..."."""
+    pairs = [(field, words or field) for field, _, words in (c.partition(": ") for c in columns.split(", "))]
+    return Figure(name=name, section=name.split("-")[0], columns=dict(pairs), **parts)
+
+
+def ends(interval: Mapping[str, Any] | None) -> Row:
+    """The two ends of an interval as columns; None where there is none."""
+    return {end: (interval or {}).get(end) for end in ("low", "high")}
+
+
+def copied(found: Mapping[str, Any], fields: str) -> Row:
+    """Some fields as they are; None where one is missing."""
+    return {field: found.get(field) for field in fields.split()}
+
+
+def dots(own: Numbered, x: str, y: str, key: Key = PLAIN, *, size: float = 4.0, faint: bool = False) -> list[Mark]:
+    """A dot for every row that has both values."""
+    at = [(k, (r[x], r[y])) for k, r in own if r[x] is not None and r[y] is not None]
+    return [Mark(kind="dot", at=[p], colour=key.colour, shape=key.shape, size=size, row=k, faint=faint) for k, p in at]
+
+
+def line(own: Numbered, x: str, y: str, key: Key = PLAIN, **look: Any) -> list[Mark]:
+    """A line through the rows that have both values."""
+    at = [(r[x], r[y]) for _, r in own if r[x] is not None and r[y] is not None]
+    return [Mark(kind="line", at=at, colour=key.colour, **look)] if at else []
+
+
+def spans(own: Numbered, x: str, *, numbered: bool = True) -> list[Mark]:
+    """An upright interval for every row that has one."""
+    return [
+        Mark(kind="span", at=[(r[x], r["low"]), (r[x], r["high"])], size=3, row=k if numbered else None, faint=True)
+        for k, r in own
+        if r["low"] is not None and r["high"] is not None
+    ]
+
+
+def band(own: Numbered, x: str) -> Mark:
+    """The room between the ends of the rows' intervals."""
+    known = [(r[x], r["low"], r["high"]) for _, r in own if r["low"] is not None and r["high"] is not None]
+    return Mark(kind="band", at=known if len(known) > 1 else [])
+
+
+def dashed(*at: tuple[float, float]) -> Mark:
+    """What a figure is read against."""
+    return Mark(kind="line", at=at, colour="var(--muted)", dash=True, size=2)
 
 
 def keys(names: Sequence[str]) -> dict[str, Key]:
@@ -96,6 +143,14 @@ def leading(names: Sequence[str], noun: str, *, most: int = 30) -> tuple[list[st
     return drawn, more
 
 
+def apart(rows: Sequence[Row], field: str) -> dict[str, list[tuple[int, Row]]]:
+    """The rows with their numbers, by the values of a field."""
+    groups: dict[str, list[tuple[int, Row]]] = defaultdict(list)
+    for k, row in enumerate(rows):
+        groups[str(row[field])].append((k, row))
+    return groups
+
+
 def panels_by(
     rows: Sequence[Row],
     field: str,
@@ -106,21 +161,11 @@ def panels_by(
     cells: bool = False,
 ) -> list[Panel]:
     """One panel for each value of `field`, with a heading where there are several; `marks` gets numbered rows."""
-    groups: dict[str, list[tuple[int, Row]]] = defaultdict(list)
-    for k, row in enumerate(rows):
-        groups[str(row[field])].append((k, row))
+    groups = apart(rows, field)
     made = []
     for name, own in list(groups.items())[:MOST_PANELS]:
-        plain = [row for _, row in own]
-        made.append(
-            Panel(
-                title=name if len(groups) > 1 else "",
-                x=x if isinstance(x, Axis) else x(plain),
-                y=y if isinstance(y, Axis) else y(plain),
-                marks=marks(own),
-                cells=cells,
-            )
-        )
+        at = [axis if isinstance(axis, Axis) else axis([row for _, row in own]) for axis in (x, y)]
+        made.append(Panel(title=name if len(groups) > 1 else "", x=at[0], y=at[1], marks=marks(own), cells=cells))
     return made
 
 
@@ -140,18 +185,14 @@ def interval_panel(
     names = [n for n in (most or dict.fromkeys(str(r[label]) for _, r in rows)) if any(r[label] == n for _, r in rows)]
     place = {name: k for k, name in enumerate(names)}
     shown = [(k, r) for k, r in rows if r[label] in place and r[value] is not None]
-    ends = [v for _, r in shown for v in (r["low"], r["high"], r[value])] + ([] if against is None else [against])
-    marks = []
-    if against is not None:
-        marks.append(
-            Mark(kind="line", at=[(against, 0), (against, len(names) - 1)], colour="var(--muted)", dash=True, size=2)
-        )
+    reach = [v for _, r in shown for v in (r["low"], r["high"], r[value])] + ([] if against is None else [against])
+    marks = [] if against is None else [dashed((against, 0), (against, len(names) - 1))]
     for k, row in shown:
         y = place[row[label]]
         if row["low"] is not None and row["high"] is not None:
             marks.append(Mark(kind="span", at=[(row["low"], y), (row["high"], y)], colour=colour(row), row=k, size=5))
         marks.append(Mark(kind="dot", at=[(row[value], y)], colour=colour(row), row=k, size=4.5))
-    return Panel(title=heading, x=axis(ends, title, percent=percent), y=lanes(names), marks=marks)
+    return Panel(title=heading, x=axis(reach, title, percent=percent), y=lanes(names), marks=marks)
 
 
 def figure_svg(drawn: Figure, *, width: int = 3 * WIDTH + 80) -> str:

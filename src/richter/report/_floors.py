@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report._draw import Mark, Panel, axis, lanes
-from richter.report._figure import Figure, Key, Row, figure, interval_panel, leading
+from richter.report._figure import Figure, Row, figure, interval_panel, leading
 from richter.report._words import among, count, name, number
 
 MEASURES = {
@@ -104,19 +104,8 @@ def _forest(rows: Sequence[Row]) -> Iterator[Figure]:
             for measure in measures
         ],
         rows=rows,
-        columns={
-            "condition": "from",
-            "other": "to",
-            "measure": "measure",
-            "delta": "difference",
-            "low": "from",
-            "high": "to",
-            "margin": "margin",
-            "visible": "could have shown",
-            "labels_needed": "items needed",
-            "verdict": "verdict",
-            "n": "items",
-        },
+        columns="condition: from, other: to, measure, delta: difference, low: from, high: to, margin, "
+        "visible: could have shown, labels_needed: items needed, verdict, n: items",
         docs="estimators/comparison",
         drills=True,
         folded=True,
@@ -156,13 +145,13 @@ def _sets(sets: Sequence[Sequence[str]], comparison: Mapping[str, Any]) -> Itera
         sentence=sentence,
         panels=[Panel(x=x, y=lanes(members), marks=marks)] if len(members) > 2 else [],
         rows=rows,
-        columns={"set": "set", "condition": "condition", "accuracy": "accuracy"},
+        columns="set, condition, accuracy",
         docs="estimators/comparison",
     )
 
 
 def _flips(flips: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    changes = {"fixed": Key(name="fixed", colour="var(--good)"), "broken": Key(name="broken", colour="var(--bad)")}
+    changes = {"fixed": "var(--good)", "broken": "var(--bad)"}
     rows: list[Row] = [
         {
             "pair": f"{name(flip['a'], limit=40)} → {name(flip['b'], limit=40)}",
@@ -182,15 +171,11 @@ def _flips(flips: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     pairs, more = leading(sorted(most_of, key=lambda p: -most_of[p]) if len(most_of) > 30 else list(most_of), "pairs")
     most = max(rows, key=lambda r: r["items"])
     signed = {k: r["items"] if r["change"] == "fixed" else -r["items"] for k, r in enumerate(rows)}
+    lane = {pair: k for k, pair in enumerate(pairs)}
     marks = [
-        Mark(
-            kind="bar",
-            at=[(0, pairs.index(r["pair"])), (signed[k], pairs.index(r["pair"]))],
-            colour=changes[r["change"]].colour,
-            row=k,
-        )
+        Mark(kind="bar", at=[(0, lane[r["pair"]]), (signed[k], lane[r["pair"]])], colour=changes[r["change"]], row=k)
         for k, r in enumerate(rows)
-        if r["pair"] in pairs and r["items"]
+        if r["pair"] in lane and r["items"]
     ]
     if len(most_of) == 1:
         fixed, broken = (r["items"] for r in rows)
@@ -208,9 +193,8 @@ def _flips(flips: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         title="Fixed and broken items",
         sentence=sentence,
         panels=[Panel(x=axis(signed.values(), "broken ← items → fixed", zero=True), y=lanes(pairs), marks=marks)],
-        legend=[],
         rows=rows,
-        columns={"condition": "from", "other": "to", "change": "change", "items": "items"},
+        columns="condition: from, other: to, change, items",
         docs="estimators/comparison",
         drills=True,
     )

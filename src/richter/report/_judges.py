@@ -4,7 +4,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from richter.report._draw import Axis, Mark
-from richter.report._figure import Figure, Row, figure, interval_panel, keys, panels_by
+from richter.report._figure import (
+    Figure,
+    Numbered,
+    Row,
+    copied,
+    dots,
+    ends,
+    figure,
+    interval_panel,
+    keys,
+    line,
+    panels_by,
+)
 from richter.report._words import name, number, percent, signed
 
 GOOD_ENOUGH = 0.667  # Krippendorff's lowest alpha for tentative conclusions
@@ -30,9 +42,7 @@ def _agreement(kinds: Mapping[str, Any]) -> Iterator[Figure]:
 
     def add(kind: str, statistic: str, estimate: Any, interval: Any, n: Any) -> None:
         if isinstance(estimate, int | float):
-            ends = interval or {}
-            low, high = ends.get("low"), ends.get("high")
-            row = {"kind": kind, "statistic": statistic, "estimate": estimate, "low": low, "high": high, "n": n}
+            row = {"kind": kind, "statistic": statistic, "estimate": estimate, "n": n} | ends(interval)
             rows.append({**row, "label": f"{kind}: {statistic}" if several else statistic})
 
     for kind, found in kinds.items():
@@ -56,30 +66,16 @@ def _agreement(kinds: Mapping[str, Any]) -> Iterator[Figure]:
             f"ratings is {number(alpha['estimate'])} [{number(alpha['low'])}, {number(alpha['high'])}]; the dashed "
             f"line is {GOOD_ENOUGH}, under which Krippendorff advises against conclusions."
         ),
-        panels=[
-            interval_panel(list(enumerate(rows)), "label", title="agreement (1 is perfect)", against=GOOD_ENOUGH),
-        ],
+        panels=[interval_panel(list(enumerate(rows)), "label", title="agreement (1 is perfect)", against=GOOD_ENOUGH)],
         rows=rows,
-        columns={
-            "kind": "ratings",
-            "statistic": "statistic",
-            "estimate": "estimate",
-            "low": "from",
-            "high": "to",
-            "n": "answers",
-        },
+        columns="kind: ratings, statistic, estimate, low: from, high: to, n: answers",
         docs="estimators/agreement",
     )
 
 
 def _leniency(leniency: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = [
-        {
-            "judge": name(judge),
-            "low": (found.get("interval") or {}).get("low"),
-            "high": (found.get("interval") or {}).get("high"),
-            **{key: found.get(key) for key in ("estimate", "mean", "n")},
-        }
+        {"judge": name(judge)} | ends(found.get("interval")) | copied(found, "estimate mean n")
         for judge, found in leniency.items()
         if _known(found)
     ]
@@ -94,27 +90,16 @@ def _leniency(leniency: Mapping[str, Any]) -> Iterator[Figure]:
             f"most lenient ({signed(mild['estimate'])}), {strict['judge']} the strictest "
             f"({signed(strict['estimate'])})."
         ),
-        panels=[
-            interval_panel(list(enumerate(rows)), "judge", title="severity above the judges' mean", against=0.0),
-        ],
+        panels=[interval_panel(list(enumerate(rows)), "judge", title="severity above the judges' mean", against=0.0)],
         rows=rows,
-        columns={
-            "judge": "judge",
-            "estimate": "effect",
-            "low": "from",
-            "high": "to",
-            "mean": "mean severity",
-            "n": "answers",
-        },
+        columns="judge, estimate: effect, low: from, high: to, mean: mean severity, n: answers",
         docs="estimators/agreement",
         folded=True,
     )
 
 
 def _share(judge: str, found: Mapping[str, Any]) -> Row:
-    interval = found.get("interval") or {}
-    ends = {"low": interval.get("low"), "high": interval.get("high")}
-    return {"judge": judge, **ends, **{key: found.get(key) for key in ("estimate", "k", "n")}}
+    return {"judge": judge} | ends(found.get("interval")) | copied(found, "estimate k n")
 
 
 def _overcall(overcall: Mapping[str, Any], judges: Mapping[str, Any]) -> Iterator[Figure]:
@@ -134,14 +119,7 @@ def _overcall(overcall: Mapping[str, Any], judges: Mapping[str, Any]) -> Iterato
         if len(rows) > 1
         else [],
         rows=rows,
-        columns={
-            "judge": "judge",
-            "estimate": "overcalled",
-            "low": "from",
-            "high": "to",
-            "k": "overcalled (count)",
-            "n": "of",
-        },
+        columns="judge, estimate: overcalled, low: from, high: to, k: overcalled (count), n: of",
         docs="estimators/judge-panel",
     )
 
@@ -159,17 +137,11 @@ def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
     rows.sort(key=lambda r: list(SCREENING.values()).index(r["measure"]))
     told = keys(list(dict.fromkeys(r["judge"] for r in rows)))
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
-        made = []
-        for judge, key in told.items():
-            part = [(k, r) for k, r in own if r["judge"] == judge]
-            line = [(r["threshold"], r["estimate"]) for _, r in part]
-            made.append(Mark(kind="line", at=line, colour=key.colour, size=3, faint=True))
-            made += [
-                Mark(kind="dot", at=[p], colour=key.colour, shape=key.shape, size=3.5, row=k)
-                for p, (k, _) in zip(line, part, strict=True)
-            ]
-        return [m for m in made if m.at]
+    def marks(own: Numbered) -> list[Mark]:
+        parts = [(key, [(k, r) for k, r in own if r["judge"] == judge]) for judge, key in told.items()]
+        on = ("threshold", "estimate")
+        drawn = [(line(part, *on, key, size=3, faint=True), dots(part, *on, key, size=3.5)) for key, part in parts]
+        return [m for path, at in drawn for m in (*path, *at)]
 
     first = next((r for r in rows if r["threshold"] == 3 and r["measure"] == SCREENING["sensitivity"]), rows[0])
     yield figure(
@@ -189,16 +161,7 @@ def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         legend=list(told.values()) if len(told) > 1 else [],
         rows=rows,
-        columns={
-            "judge": "judge",
-            "measure": "measure",
-            "threshold": "severity",
-            "estimate": "share",
-            "low": "from",
-            "high": "to",
-            "k": "count",
-            "n": "of",
-        },
+        columns="judge, measure, threshold: severity, estimate: share, low: from, high: to, k: count, n: of",
         docs="estimators/judge-panel",
         folded=True,
     )

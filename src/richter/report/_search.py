@@ -5,7 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report._draw import Axis, Mark, Panel, axis
-from richter.report._figure import Figure, Key, Row, figure, interval_panel, keys, leading, panels_by
+from richter.report._figure import (
+    Figure,
+    Key,
+    Numbered,
+    Row,
+    apart,
+    dots,
+    ends,
+    figure,
+    interval_panel,
+    keys,
+    leading,
+    line,
+    panels_by,
+)
 from richter.report._words import among, count, name, number, percent
 
 MOST_CATEGORIES = 6  # told apart on the map
@@ -59,36 +73,21 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f". Neighbours come from a disk index that finds {percent(recall['recall'])} of the exact "
             f"{number(recall['k'])}, measured on {number(recall['queries'])} random paragraphs"
         )
-    marks = []
-    for label, key in told.items():
-        own = [(k, r) for k, r in enumerate(rows) if r["condition"] == label]
-        for field, dash in (("cumulative", False), ("base", True)):
-            line = [(r["step"], r[field]) for _, r in own if r[field] is not None]
-            marks.append(Mark(kind="line", at=line, colour=key.colour, dash=dash, size=2 if dash else 5))
-        marks += [
-            Mark(
-                kind="dot", at=[(r["step"], r["error"])], colour=key.colour, shape=key.shape, size=3, row=k, faint=True
-            )
-            for k, r in own
-            if r["error"] is not None
-        ]
+    marks: list[Mark] = []
+    for label, own in apart(rows, "condition").items():
+        marks += line(own, "step", "cumulative", told[label], size=5)
+        marks += line(own, "step", "base", told[label], dash=True, size=2)
+        marks += dots(own, "step", "error", told[label], size=3, faint=True)
     shares = [r[k] for r in rows for k in ("error", "cumulative", "base")]
     x, y = axis((r["step"] for r in rows), "step"), axis(shares, "wrong", percent=True, zero=True)
     yield figure(
         "search-steps",
         title="How the search went",
         sentence=sentence + ".",
-        panels=[Panel(x=x, y=y, marks=[m for m in marks if m.at])] if len({r["step"] for r in rows}) > 1 else [],
+        panels=[Panel(x=x, y=y, marks=marks)] if len({r["step"] for r in rows}) > 1 else [],
         legend=list(told.values()) if len(told) > 1 else [],
         rows=rows,
-        columns={
-            "condition": "search",
-            "step": "step",
-            "paragraphs": "paragraphs",
-            "error": "wrong",
-            "cumulative": "wrong so far",
-            "base": "wrong in the base",
-        },
+        columns="condition: search, step, paragraphs, error: wrong, cumulative: wrong so far, base: wrong in the base",
         docs="estimators/error-ascent",
     )
 
@@ -112,12 +111,8 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     ranked = sorted(counts, key=lambda c: (-counts[c], c))
     told = keys(ranked[:MOST_CATEGORIES])
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
-        drawn = [(k, r, told.get(r["category"], OTHERS)) for k, r in own]
-        return [
-            Mark(kind="dot", at=[(r["x"], r["y"])], colour=key.colour, shape=key.shape, size=3.5, row=k)
-            for k, r, key in drawn
-        ]
+    def marks(own: Numbered) -> list[Mark]:
+        return [m for k, r in own for m in dots([(k, r)], "x", "y", told.get(r["category"], OTHERS), size=3.5)]
 
     def silent(own: list[Row], field: str) -> Axis:
         found = axis(r[field] for r in own)
@@ -134,7 +129,7 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         panels=panels_by(rows, "condition", x=lambda o: silent(o, "x"), y=lambda o: silent(o, "y"), marks=marks),
         legend=[*told.values(), *([OTHERS] if len(ranked) > len(told) else [])],
         rows=rows,
-        columns={"condition": "search", "category": "category", "wrong": "share wrong", "x": "x", "y": "y"},
+        columns="condition: search, category, wrong: share wrong, x, y",
         docs="estimators/error-map",
         folded=True,
     )
@@ -174,14 +169,7 @@ def _patterns(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             )
         ],
         rows=rows,
-        columns={
-            "condition": "search",
-            "group": "group",
-            "paragraphs": "paragraphs",
-            "error": "wrong",
-            "low": "others wrong",
-            "p": "adjusted p",
-        },
+        columns="condition: search, group, paragraphs, error: wrong, low: others wrong, p: adjusted p",
         docs="estimators/error-ascent",
     )
 
@@ -192,11 +180,10 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             "condition": label,
             "category": name(category),
             "error": found.get("error_rate"),
-            "low": (found.get("interval") or {}).get("low"),
-            "high": (found.get("interval") or {}).get("high"),
             "drawn": found.get("n"),
             "size": found.get("size"),
         }
+        | ends(found.get("interval"))
         for label, search in searches.items()
         for category, found in (search.get("by_category") or {}).items()
     ]
@@ -205,7 +192,7 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         return
     rows.sort(key=lambda r: (-(r["drawn"] or 0), r["category"]))
     kinds, more = leading(list(dict.fromkeys(r["category"] for r in rows)), "categories", most=15)
-    told = keys(list(dict.fromkeys(r["condition"] for r in rows)))
+    searched = apart(rows, "condition")
     yield figure(
         "search-categories",
         title="Error rate of the base, by category",
@@ -216,26 +203,18 @@ def _categories(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         ),
         panels=[
             interval_panel(
-                [(k, r) for k, r in enumerate(rows) if r["condition"] == label],
+                own,
                 "category",
                 title="wrong answers",
-                heading=label if len(told) > 1 else "",
+                heading=label if len(searched) > 1 else "",
                 value="error",
                 percent=True,
                 most=kinds,
             )
-            for label in told
+            for label, own in searched.items()
         ],
         rows=rows,
-        columns={
-            "condition": "search",
-            "category": "category",
-            "error": "wrong",
-            "low": "from",
-            "high": "to",
-            "drawn": "drawn",
-            "size": "paragraphs",
-        },
+        columns="condition: search, category, error: wrong, low: from, high: to, drawn, size: paragraphs",
         docs="estimators/population-rate",
         folded=True,
     )

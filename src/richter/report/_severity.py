@@ -5,7 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report._draw import RAMP, Axis, Mark, Panel, axis, lanes
-from richter.report._figure import Figure, Key, Row, figure, interval_panel, keys, panels_by
+from richter.report._figure import (
+    Figure,
+    Key,
+    Numbered,
+    Row,
+    apart,
+    copied,
+    dots,
+    ends,
+    figure,
+    interval_panel,
+    keys,
+    line,
+    panels_by,
+)
 from richter.report._words import among, name, number, percent
 
 CATASTROPHIC = 3.0
@@ -27,18 +41,14 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
     rows: list[Row] = []
     for point in curve:
         n = (conditions.get(point["condition"]) or {}).get("n")
-        row: Row = {key: point.get(key) for key in ("condition", "severity", "count", "exceed", "fitted_exceed")}
-        row |= {"condition": name(row["condition"]), "n": n}
+        row = copied(point, "severity count exceed fitted_exceed") | {"condition": name(point["condition"]), "n": n}
         for key in ("exceed", "fitted_exceed"):
             row[key] = row[key] / n if n and row[key] is not None else None  # the document counts answers
         rows.append(row)
     if not rows:
         return
-    known = {
-        c: found["slope"]["b"]
-        for c, found in conditions.items()
-        if isinstance((found.get("slope") or {}).get("b"), int | float) and found["slope"].get("adequate")
-    }
+    slopes = {c: found.get("slope") or {} for c, found in conditions.items()}
+    known = {c: s["b"] for c, s in slopes.items() if isinstance(s.get("b"), int | float) and s.get("adequate")}
     sentence = "Points are the share of answers at least that severe, lines the fitted law above its m_min."
     if known:
         flattest = min(known, key=lambda c: known[c])
@@ -54,18 +64,13 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
     x = Axis(title="severity of at least", low=0.4, high=4.1)
     y = axis((r[k] for r in rows for k in ("exceed", "fitted_exceed")), "share of answers", log=True, percent=True)
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+    def marks(own: Numbered) -> list[Mark]:
         made = []
         for one in dict.fromkeys(r["condition"] for _, r in own):
-            key = told[one]
-            line = [(r["severity"], r["fitted_exceed"]) for _, r in own if r["condition"] == one and r["fitted_exceed"]]
-            if len(line) > 1:
-                made.append(Mark(kind="line", at=line, colour=key.colour, faint=True))
-            made += [
-                Mark(kind="dot", at=[(r["severity"], r["exceed"])], colour=key.colour, shape=key.shape, row=k)
-                for k, r in own
-                if r["condition"] == one and r["exceed"]
-            ]
+            mine = [(k, r) for k, r in own if r["condition"] == one]
+            fitted, seen = ([(k, r) for k, r in mine if r[key]] for key in ("fitted_exceed", "exceed"))
+            law = line(fitted, "severity", "fitted_exceed", told[one], faint=True)
+            made += [m for m in law if len(m.at) > 1] + dots(seen, "severity", "exceed", told[one])
         return made
 
     errors = sum(r["count"] or 0 for r in rows)
@@ -83,14 +88,8 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
         panels=panels,
         legend=list(told.values()) if together and len(told) > 1 and panels else [],
         rows=rows,
-        columns={
-            "condition": "condition",
-            "severity": "severity",
-            "count": "answers at it",
-            "exceed": "share at or above",
-            "fitted_exceed": "fitted share",
-            "n": "answers",
-        },
+        columns="condition, severity, count: answers at it, exceed: share at or above, fitted_exceed: fitted share, "
+        "n: answers",
         docs="estimators/b-value",
         drills=True,
     )
@@ -98,13 +97,9 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
 
 def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = [
-        {
-            "condition": name(condition),
-            "at": f"severity {number(level['severity'])} and over",
-            "low": (level.get("interval") or {}).get("low"),
-            "high": (level.get("interval") or {}).get("high"),
-            **{key: level.get(key) for key in ("severity", "per_million", "upper", "count", "n")},
-        }
+        {"condition": name(condition), "at": f"severity {number(level['severity'])} and over"}
+        | ends(level.get("interval"))
+        | copied(level, "severity per_million upper count n")
         for condition, found in conditions.items()
         for level in (found.get("per_million") or {}).values()
     ]
@@ -118,29 +113,19 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
             f" At severity {CATASTROPHIC:g} and above the most is {number(top['per_million'])} for {top['condition']}"
             f" [{number(top['low'])}, {number(top['high'])}]."
         )
-    by_name: dict[str, list[tuple[int, Row]]] = {}
-    for k, row in enumerate(rows):
-        if row["severity"] == int(row["severity"]):
-            by_name.setdefault(row["condition"], []).append((k, row))
+    whole = {c: [(k, r) for k, r in own if r["severity"] % 1 == 0] for c, own in apart(rows, "condition").items()}
     yield figure(
         "severity-per-million",
         title="Exceedances per million answers",
         sentence=sentence,
         panels=[
             interval_panel(own, "at", title="per million answers", value="per_million", heading=c)
-            for c, own in list(by_name.items())[:12]
+            for c, own in list(whole.items())[:12]
+            if own
         ],
         rows=rows,
-        columns={
-            "condition": "condition",
-            "severity": "severity",
-            "per_million": "per million",
-            "low": "from",
-            "high": "to",
-            "upper": "upper limit",
-            "count": "seen",
-            "n": "answers",
-        },
+        columns="condition, severity, per_million: per million, low: from, high: to, upper: upper limit, count: seen, "
+        "n: answers",
         docs="estimators/deployment-table",
         drills=True,
         folded=True,
@@ -148,14 +133,13 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    copied = ("n", "errors", "error_rate", "mean_severity", "catastrophic")
     rows: list[Row] = [
         {
             "condition": name(c["condition"]),
             "domain": name(c.get("domain") or "any"),
             "tier": c.get("tier") if c.get("tier") is not None else "–",
-            **{key: c.get(key) for key in copied},
         }
+        | copied(c, "n errors error_rate mean_severity catastrophic")
         for c in cells
         if c.get("n")
     ]
@@ -176,7 +160,7 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         sentence = f"Most cells of domain and tier hold fewer than {FEW_A_CELL} answers: too few to compare them."
     elif len(domains) * len(tiers) > 1:
 
-        def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+        def marks(own: Numbered) -> list[Mark]:
             return [
                 Mark(
                     kind="cell",
@@ -196,16 +180,8 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         sentence=sentence,
         panels=panels,
         rows=rows,
-        columns={
-            "condition": "condition",
-            "domain": "domain",
-            "tier": "tier",
-            "n": "answers",
-            "errors": "wrong",
-            "error_rate": "error rate",
-            "mean_severity": "mean severity",
-            "catastrophic": "severity 3 and over",
-        },
+        columns="condition, domain, tier, n: answers, errors: wrong, error_rate: error rate, "
+        "mean_severity: mean severity, catastrophic: severity 3 and over",
         docs="estimators/deployment-table",
         drills=True,
     )
@@ -224,9 +200,10 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    totals: Counter[str] = Counter()
+    totals, most = Counter[str](), Counter[tuple[str, str]]()
     for row in rows:
         totals[row["mechanism"]] += row["count"]
+        most[row["condition"], row["mechanism"]] += row["count"]
     ranked = [m for m, _ in totals.most_common()]
     whole = totals.total()
     sentence = (
@@ -238,7 +215,7 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     ramp = {level: RAMP[min(5, 1 + int(level / 4 * 4.99))] for level in levels}
     shown = ranked[:12]
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+    def marks(own: Numbered) -> list[Mark]:
         ends: Counter[str] = Counter()
         made = []
         for k, row in sorted(own, key=lambda pair: pair[1]["severity"]):
@@ -250,9 +227,6 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
                 made.append(Mark(kind="bar", at=bar, colour=ramp[row["severity"]], row=k))
         return made
 
-    most: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        most[row["condition"], row["mechanism"]] += row["count"]
     x = axis(most.values(), "errors", zero=True)
     yield figure(
         "severity-mechanisms",
@@ -261,7 +235,7 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         panels=panels_by(rows, "condition", x=x, y=lanes(shown), marks=marks) if len(ranked) > 1 else [],
         legend=[Key(name=f"severity {number(level)}", colour=ramp[level], shape="square") for level in levels],
         rows=rows,
-        columns={"condition": "condition", "mechanism": "mechanism", "severity": "severity", "count": "errors"},
+        columns="condition, mechanism, severity, count: errors",
         docs="estimators/rule-judge",
         drills=True,
         folded=True,
@@ -300,14 +274,7 @@ def _families(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         panels=[],
         rows=rows,
-        columns={
-            "condition": "condition",
-            "family": "law",
-            "bic": "BIC",
-            "delta_bic": "above the best",
-            "best": "",
-            "decisive": "decisive",
-        },
+        columns="condition, family: law, bic: BIC, delta_bic: above the best, best, decisive",
         docs="estimators/severity-families",
         folded=True,
     )

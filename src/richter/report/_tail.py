@@ -4,7 +4,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from richter.report._draw import Axis, Mark, Panel, axis, lanes
-from richter.report._figure import Figure, Key, Row, figure, leading, panels_by
+from richter.report._figure import (
+    Figure,
+    Key,
+    Numbered,
+    Row,
+    band,
+    copied,
+    dashed,
+    dots,
+    figure,
+    leading,
+    line,
+    panels_by,
+)
 from richter.report._words import count, name, number
 
 GATES = {
@@ -76,26 +89,14 @@ def _ladder(study: Mapping[str, Any]) -> Iterator[Figure]:
         panels=[Panel(x=Axis(names=tuple(gates)), y=lanes(drawn), marks=marks)] if len(drawn) > 1 else [],
         legend=[key for key in OUTCOMES.values() if any(r["outcome"] == key.name for r in rows)],
         rows=rows,
-        columns={
-            "condition": "condition",
-            "other": "and",
-            "gate": "gate",
-            "asks": "asks for",
-            "outcome": "outcome",
-            "detail": "seen",
-            "rule": "rule",
-            "verdict": "the pair's verdict",
-        },
+        columns="condition, other: and, gate, asks: asks for, outcome, detail: seen, rule, verdict: the pair's verdict",
         docs="estimators/tail-protocol",
     )
 
 
 def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = [
-        {
-            "condition": name(s["condition"]),
-            **{key: s.get(key) for key in ("q", "threshold", "n_exc", "xi", "low", "high")},
-        }
+        {"condition": name(s["condition"])} | copied(s, "q threshold n_exc xi low high")
         for s in section.get("stability") or []
         if s.get("xi") is not None
     ]
@@ -103,13 +104,8 @@ def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator
         return
     q = study.get("q")
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
-        band = [(r["q"], r["low"], r["high"]) for _, r in own if r["low"] is not None and r["high"] is not None]
-        return [
-            *([Mark(kind="band", at=band)] if len(band) > 1 else []),
-            Mark(kind="line", at=[(r["q"], r["xi"]) for _, r in own]),
-            *(Mark(kind="dot", at=[(r["q"], r["xi"])], size=2.5, row=k) for k, r in own),
-        ]
+    def marks(own: Numbered) -> list[Mark]:
+        return [m for m in (band(own, "q"), *line(own, "q", "xi"), *dots(own, "q", "xi", size=2.5)) if m.at]
 
     yield figure(
         "tail-stability",
@@ -127,15 +123,7 @@ def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator
             marks=marks,
         ),
         rows=rows,
-        columns={
-            "condition": "condition",
-            "q": "quantile",
-            "threshold": "threshold",
-            "n_exc": "exceedances",
-            "xi": "shape ξ",
-            "low": "from",
-            "high": "to",
-        },
+        columns="condition, q: quantile, threshold, n_exc: exceedances, xi: shape ξ, low: from, high: to",
         docs="estimators/gpd",
         folded=True,
     )
@@ -143,17 +131,15 @@ def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator
 
 def _qq(section: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = [
-        {"condition": name(p["condition"]), "model": p["model"], "observed": p["observed"]}
-        for p in section.get("qq") or []
+        {"condition": name(p["condition"])} | copied(p, "model observed") for p in section.get("qq") or []
     ]
     if not rows:
         return
     off = max(rows, key=lambda r: abs(r["observed"] - r["model"]))
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
+    def marks(own: Numbered) -> list[Mark]:
         top = max(r["model"] for _, r in own)
-        dots = [Mark(kind="dot", at=[(r["model"], r["observed"])], size=2.5, row=k) for k, r in own]
-        return [Mark(kind="line", at=[(0, 0), (top, top)], colour="var(--muted)", dash=True, size=2), *dots]
+        return [dashed((0, 0), (top, top)), *dots(own, "model", "observed", size=2.5)]
 
     yield figure(
         "tail-qq",
@@ -171,7 +157,7 @@ def _qq(section: Mapping[str, Any]) -> Iterator[Figure]:
             marks=marks,
         ),
         rows=rows,
-        columns={"condition": "condition", "model": "by the law", "observed": "observed"},
+        columns="condition, model: by the law, observed",
         docs="estimators/gpd-gof",
         folded=True,
     )
