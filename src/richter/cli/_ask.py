@@ -52,20 +52,18 @@ The same command again resumes: only what is missing is asked.
     type=click.IntRange(0),
     help="cloze: solved examples before the sentence. Default: all of the item's; several make several conditions.",
 )
-@click.option("--max-tokens", type=click.IntRange(1), default=500, show_default=True)
+@click.option("--max-tokens", type=click.IntRange(1), default=500)
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
 @click.option("--logprobs", is_flag=True, help="Keep the log-probabilities of the answer's tokens.")
-@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Answers per item and condition.")
+@click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok (several with commas): never exceeded.")
 @price_options
-@click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
+@click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers.")
 @click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
-@click.option(
-    "--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds."
-)
+@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, help="Seconds.")
 @engine_options
 @click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
 @json_option

@@ -65,30 +65,36 @@ The same command again resumes: only what is missing is asked.
 @click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
 @click.option("--system", "systems", multiple=True, help="A system prompt, or @FILE; several make several conditions.")
 @click.option("--style", type=click.Choice(["chat", "choice"]), help="Default as in `richter ask`.")
-@click.option("--max-tokens", type=click.IntRange(1), default=200, show_default=True, help="Of an answer.")
+@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
 @click.option(
     "--grader", type=click.Choice(["auto", *GRADERS]), help="Right or wrong by the references, without a model."
 )
 @click.option("--tolerance", type=click.FloatRange(0), help="Of graded numbers, relative: 0.01 is one percent.")
-@click.option("--judges", "judge_names", default="", help="Judge models, separated by commas; two rate an answer.")
+@click.option(
+    "--judges",
+    "judge_names",
+    default="",
+    show_default=False,
+    help="Judge models, separated by commas; two rate an answer.",
+)
 @click.option("--judged", type=click.IntRange(1), default=None, help="So many answers go to the judges. Default: all.")
 @click.option("--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so).")
 @click.option("--gazetteer", type=click.Path(path_type=Path), help="For the rules; found beside the bench by itself.")
-@click.option("--draws", type=click.IntRange(0), default=20, show_default=True, help="Of each drawn item; 0: none.")
-@click.option("--drawn", type=click.IntRange(1), default=60, show_default=True, help="Items drawn repeatedly.")
+@click.option("--draws", type=click.IntRange(0), default=20, help="Of each drawn item; 0: none.")
+@click.option("--drawn", type=click.IntRange(1), default=60, help="Items drawn repeatedly.")
 @click.option("--nll", metavar="MODEL", help="Score every answer's token NLL by this local model, for the tail.")
 @click.option("--kb", "base", type=click.Path(path_type=Path), help="Search this knowledge base for errors.")
-@click.option("--search-calls", type=click.IntRange(1), default=600, show_default=True, help="For each model.")
+@click.option("--search-calls", type=click.IntRange(1), default=600, help="For each model.")
 @click.option("--canaries", type=run_place, metavar="RUN", help="Re-ask this run's items and re-rate its answers.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan; lock it before.")
 @click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
 @click.option("--only", metavar="SECTIONS", help="severity,tail,calibration,floors,search,judges.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok, over all stages together: never exceeded.")
 @price_options
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@click.option("--seed", type=int, default=0)
+@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
+@click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers.")
 @engine_options
 @click.option("--dry-run", is_flag=True, help="Price every stage and ask nothing.")
 @json_option

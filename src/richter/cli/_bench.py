@@ -39,8 +39,8 @@ def build() -> None:
 
 
 @build.command("facts")
-@click.option("--items", default=10_000, show_default=True, help="How many questions.")
-@click.option("--seed", default=0, show_default=True, help="Another seed draws other questions.")
+@click.option("--items", default=10_000, help="How many questions.")
+@click.option("--seed", default=0, help="Another seed draws other questions.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The JSONL file to write.")
 @json_option
 def build_facts_command(items: int, seed: int, output: Path, json_path: str | None) -> None:
@@ -77,7 +77,7 @@ def build_facts_command(items: int, seed: int, output: Path, json_path: str | No
 
 @bench.command("show")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--examples", default=1, show_default=True, help="Questions to print for each domain and tier.")
+@click.option("--examples", default=1, help="Questions to print for each domain and tier.")
 @json_option
 def show(file: Path, examples: int, json_path: str | None) -> None:
     """Say what is in an item set: how many by domain and tier, and examples.
@@ -137,8 +137,14 @@ def show(file: Path, examples: int, json_path: str | None) -> None:
 @click.option("--name", help="For an item set of your own: what it is called.")
 @click.option("--license", "license_name", help="For an item set of your own: its terms, such as MIT or a web address.")
 @click.option("--creator", help="For an item set of your own: who made it.")
-@click.option("--url", default="", help="Where it can be had.")
-@click.option("--published", default="", metavar="YYYY-MM-DD", help="The date of publication, if it is to be told.")
+@click.option("--url", default="", show_default=False, help="Where it can be had.")
+@click.option(
+    "--published",
+    default="",
+    show_default=False,
+    metavar="YYYY-MM-DD",
+    help="The date of publication, if it is to be told.",
+)
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 @json_option
 def card(file: Path, output: Path, json_path: str | None, **options: Any) -> None:

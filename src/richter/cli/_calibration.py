@@ -55,21 +55,16 @@ def calibration() -> None:
 @calibration.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
 @reading_options
-@click.option("--bins", type=click.IntRange(min=1), default=10, show_default=True, help="Bins of confidence.")
+@click.option("--bins", type=click.IntRange(min=1), default=10, help="Bins of confidence.")
 @click.option(
-    "--binning",
-    type=click.Choice(["width", "mass"]),
-    default="width",
-    show_default=True,
-    help="Bins of equal width or of equal counts.",
+    "--binning", type=click.Choice(["width", "mass"]), default="width", help="Bins of equal width or of equal counts."
 )
-@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
+@click.option("--level", type=float, default=0.95, help="Level of the intervals.")
 @click.option(
     "--target-error",
     "target",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.05,
-    show_default=True,
     help="Share of errors allowed to answers that it gives alone.",
 )
 @click.option(
@@ -81,7 +76,6 @@ def calibration() -> None:
     "--refusals",
     type=click.Choice(["keep", "leave-out"]),
     default="keep",
-    show_default=True,
     help="Questions that were declined count as wrong answers, or are left out.",
 )
 @click.option(
@@ -93,7 +87,6 @@ def calibration() -> None:
     "--precision",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.02,
-    show_default=True,
     help="Draws: how closely mean confidence should be known, for the number of draws advised.",
 )
 @click.option(
@@ -109,7 +102,7 @@ def calibration() -> None:
     help="Write the recalibration that is advised (else the best on held-out items) to PATH, for `apply`.",
 )
 @click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figures to this folder as SVG.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--seed", type=int, default=0, help="Seed of everything random.")
 @engine_options
 @json_option
 def measure(
@@ -180,10 +173,10 @@ def measure(
 @calibration.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
 @reading_options
-@click.option("--runs", type=click.IntRange(min=2), default=100, show_default=True, help="Parts taken at each size.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the test and the intervals.")
+@click.option("--runs", type=click.IntRange(min=2), default=100, help="Parts taken at each size.")
+@click.option("--level", type=float, default=0.95, help="Level of the test and the intervals.")
 @click.option("--svg", "svg_folder", type=click.Path(path_type=Path), help="Write the figure to this folder as SVG.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--seed", type=int, default=0, help="Seed of everything random.")
 @json_option
 def phase(
     sources: tuple[str, ...],
@@ -225,7 +218,7 @@ def phase(
 @click.argument("map_file", metavar="MAP")
 @click.argument("file")
 @click.option("--out", "out_path", type=click.Path(path_type=Path), required=True, help="Table to write.")
-@click.option("--column", default="confidence", show_default=True, help="The column to recalibrate.")
+@click.option("--column", default="confidence", help="The column to recalibrate.")
 def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
     """Recalibrate the confidences of a table by a map that `--save-map` wrote.
 
@@ -247,8 +240,8 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
 
 @calibration.command()
 @click.argument("file")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the intervals.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--level", type=float, default=0.95, help="Level of the intervals.")
+@click.option("--seed", type=int, default=0, help="Seed of everything random.")
 @json_option
 def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
     """Two stages or more in a row: each one's calibration, and the whole's.

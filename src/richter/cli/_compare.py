@@ -78,7 +78,6 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
     "--about",
     type=click.Choice(["such-items", "these-items", "such-runs"]),
     default="such-items",
-    show_default=True,
     help="What is generalised to: items like these, these very items (only draws vary), or runs like these.",
 )
 @click.option("--control", metavar="NAME", help="Compare all conditions with this one only.")
@@ -101,13 +100,12 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
     "--min-shared",
     type=click.FloatRange(0, 1),
     default=0.5,
-    show_default=True,
     help="Refuse a pair that shares less than this share of its items.",
 )
 @reading_options
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
-@click.option("--resamples", type=click.IntRange(min=100), default=2000, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
+@click.option("--resamples", type=click.IntRange(min=100), default=2000)
+@click.option("--seed", type=int, default=0)
 @md_option
 @json_option
 @click.pass_context

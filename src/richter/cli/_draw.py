@@ -36,13 +36,11 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.argument("run", type=run_place)
 @click.option("--bench", required=True, type=click.Path(path_type=Path), help="Items: JSONL, CSV or Parquet.")
 @click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
-@click.option("--draws", type=click.IntRange(1), default=50, show_default=True, help="Answers per item and model.")
-@click.option(
-    "--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, show_default=True, help="Above 0."
-)
-@click.option("--max-tokens", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
+@click.option("--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, help="Above 0.")
+@click.option("--max-tokens", type=click.IntRange(1), default=200)
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
-@click.option("--seed", type=int, default=0, show_default=True, help="Sampling seed; draws get seeds of their own.")
+@click.option("--seed", type=int, default=0, help="Sampling seed; draws get seeds of their own.")
 @click.option(
     "--style",
     type=click.Choice(["chat", "choice", "cloze"]),
@@ -55,8 +53,8 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok (several with commas): never exceeded.")
 @price_options
-@click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
+@click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers.")
 @engine_options
 @click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
 @json_option

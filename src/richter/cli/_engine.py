@@ -28,7 +28,6 @@ def engine_options(command: Command) -> Command:
         "--engine",
         metavar="ENGINE",
         default="local",
-        show_default=True,
         is_eager=True,  # so that --workers can be held against it, whichever comes first
         help="local, ray (RAY_ADDRESS, or a cluster started here) or ray://host:port; changes no number.",
     )(command)

@@ -23,16 +23,9 @@ error_option = click.option(
     "--error-rate", type=float, metavar="E", help="The model's error rate, or a guess of it, in (0, 1)."
 )
 lipschitz_option = click.option(
-    "--lipschitz",
-    type=float,
-    default=1.0,
-    show_default=True,
-    metavar="L",
-    help="How fast the calibration gap may change with confidence.",
+    "--lipschitz", type=float, default=1.0, metavar="L", help="How fast the calibration gap may change with confidence."
 )
-delta_option = click.option(
-    "--delta", type=float, default=0.02, show_default=True, metavar="D", help="The calibration error to resolve."
-)
+delta_option = click.option("--delta", type=float, default=0.02, metavar="D", help="The calibration error to resolve.")
 
 
 @click.group(invoke_without_command=True)
@@ -171,8 +164,8 @@ def pipeline(stages: str, error_rate: float | None, delta: float, labels: int | 
 
 @floors.command(name="horizon", hidden=True)
 @click.option("--labels", type=click.IntRange(min=1), required=True, help="Labels there are in all.")
-@click.option("--alpha", type=float, default=0.5, show_default=True, help="The error rate falls as c0 N^-alpha.")
-@click.option("--c0", type=float, default=1.0, show_default=True)
+@click.option("--alpha", type=float, default=0.5, help="The error rate falls as c0 N^-alpha.")
+@click.option("--c0", type=float, default=1.0)
 @lipschitz_option
 @json_option
 def horizon_command(labels: int, alpha: float, c0: float, lipschitz: float, json_path: str | None) -> None:
@@ -194,7 +187,7 @@ def horizon_command(labels: int, alpha: float, c0: float, lipschitz: float, json
 
 @floors.command(name="half-life", hidden=True)
 @click.option("--drift", type=float, required=True, help="How fast calibration error may change per unit of time.")
-@click.option("--unit", default="month", show_default=True, help="That unit of time.")
+@click.option("--unit", default="month", help="That unit of time.")
 @delta_option
 @error_option
 @lipschitz_option
@@ -219,7 +212,7 @@ def half_life_command(
 @floors.command(hidden=True)
 @click.option("--labels", type=click.IntRange(min=1), required=True, help="Labels there are in all.")
 @click.option("--ece", "ece_value", type=float, required=True, help="Calibration error before the first round.")
-@click.option("--factor", type=float, default=0.5, show_default=True, help="What a round leaves of it.")
+@click.option("--factor", type=float, default=0.5, help="What a round leaves of it.")
 @error_option
 @json_option
 def recalibration(
@@ -274,8 +267,8 @@ def transfer(
 @click.argument("scores", nargs=-1, required=True, metavar="SCORE_A SCORE_B | FILE")
 @click.option("--n", type=click.IntRange(min=1), help="Items of the benchmark.")
 @click.option("--n-b", type=click.IntRange(min=1), help="Items behind the second score, if others.")
-@click.option("--names", nargs=2, default=("A", "B"), show_default=True)
-@click.option("--level", type=float, default=0.95, show_default=True)
+@click.option("--names", nargs=2, default=("A", "B"))
+@click.option("--level", type=float, default=0.95)
 @json_option
 @click.pass_context
 def published(
@@ -359,8 +352,8 @@ def presets(json_path: str | None) -> None:
 @floors.command()
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN ..")
 @reading_options
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--level", type=float, default=0.95, show_default=True)
+@click.option("--seed", type=int, default=0)
+@click.option("--level", type=float, default=0.95)
 @json_option
 def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float, json_path: str | None) -> None:
     """What a grades file, or a run, shows of each condition: measured first, floors beside it.
@@ -385,11 +378,9 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
 @click.option("--budget", type=click.IntRange(min=1), required=True, help="Labels in all, those there are included.")
 @click.option("--size", type=click.IntRange(min=1), help="Items to name now; default: the rest of the phase.")
 @click.option("--condition", help="The condition, where the file has several.")
-@click.option(
-    "--signal", default="confidence", show_default=True, help="Column that orders items, e.g. a judge's score."
-)
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--level", type=float, default=0.95, show_default=True)
+@click.option("--signal", default="confidence", help="Column that orders items, e.g. a judge's score.")
+@click.option("--seed", type=int, default=0)
+@click.option("--level", type=float, default=0.95)
 @click.option("--memory", metavar="PATH", help="Where to keep what was asked for; default: GRADES.asked.json.")
 @json_option
 def next_items(
@@ -445,7 +436,7 @@ def next_items(
 @floors.command()
 @click.argument("experiment", type=click.Choice(sorted(fl.SIMULATIONS)))
 @click.option("--runs", type=click.IntRange(min=2), help="Simulated audits a figure; the default takes seconds.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0)
 @engine_options
 @json_option
 def simulate(

@@ -24,7 +24,9 @@ from richter.tables import ReadOptions, read_tables
 )
 @click.option("--on", "metric", metavar="METRIC", help="Without a plan: what the margin is of; the main metric.")
 @click.option("--baseline", metavar="FILE|RUN", help="What the given source is held against, called baseline.")
-@click.option("--page", metavar="URL", default="", help="Where the page lies, to be linked from the Markdown.")
+@click.option(
+    "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
+)
 @reading_options
 @click.option("--junit", "junit_path", metavar="PATH", help="Write the result as JUnit XML.")
 @md_option

@@ -35,7 +35,6 @@ def _options(reading: ReadOptions) -> interop.LogOptions:
     "--kind",
     type=click.Choice(["human", "judge", "rule"]),
     default="judge",
-    show_default=True,
     help="Who gave the severities of --as-severity.",
 )
 @json_option

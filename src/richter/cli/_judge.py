@@ -55,7 +55,7 @@ The same command again asks only what is missing.
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
 @engine_options
 @click.option("--dry-run", is_flag=True, help="Count and price the calls; ask nothing.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the intervals.")
+@click.option("--seed", default=0, help="Seed of the intervals.")
 @json_option
 def judge(
     run: Place,

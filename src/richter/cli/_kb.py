@@ -199,11 +199,10 @@ def add(
     "--recall",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.97,
-    show_default=True,
     help="Share of the exact 200 nearest to aim at.",
 )
 @click.option("--rebuild", is_flag=True, help="Make it anew, whatever lies there.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Draws the paragraphs measured on.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Draws the paragraphs measured on.")
 @json_option
 def index(path: Path, url: str | None, recall: float, rebuild: bool, seed: int, json_path: str | None) -> None:
     """Index a base that outgrows memory, on disk or in an object store, and measure what the index finds.
@@ -263,14 +262,14 @@ def _index_if_large(base: knowledge.KnowledgeBase, json_path: str | None) -> Non
 @click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
 @click.option("--generator", help="The model that writes the questions.")
 @click.option("--checker", help="The model that reads each a second time; the generator unless given.")
-@click.option("--per-paragraph", type=click.IntRange(1), default=2, show_default=True, help="Questions at most.")
+@click.option("--per-paragraph", type=click.IntRange(1), default=2, help="Questions at most.")
 @click.option("--limit", type=click.IntRange(1), help="Only so many paragraphs, drawn at random.")
 @click.option("--budget", "budget_text", help="2000calls, 2Mtok or 5usd, over all that was ever written for BASE.")
 @price_options
-@click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
+@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
 @click.option("--confirm", type=click.IntRange(1), help="Draw N questions for a person to confirm (richter label).")
 @click.option("--rejects", type=click.IntRange(0), default=0, help="Show so many of the rejected questions.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def questions(
@@ -345,9 +344,9 @@ def questions(
 
 @kb.command("show")
 @click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
-@click.option("--head", type=click.IntRange(0), default=3, show_default=True, help="Paragraphs shown.")
+@click.option("--head", type=click.IntRange(0), default=3, help="Paragraphs shown.")
 @click.option("--recall", type=click.IntRange(1), help="Measure two-level retrieval against exact on N paragraphs.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For --recall.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="For --recall.")
 @json_option
 def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | None) -> None:
     """Show what a base holds.

@@ -21,11 +21,11 @@ from richter.store import Place, run_place
     type=click.Choice(["accuracy", "mean_severity", "catastrophic_rate"]),
     help="What the claim is on; by default what the run is graded by.",
 )
-@click.option("--rater", default="", help="Who labels; your user name by default.")
-@click.option("--n", type=click.IntRange(2), default=60, show_default=True, help="Answers in the first sample.")
-@click.option("--batch", type=click.IntRange(1), default=20, show_default=True, help="Answers added at a time.")
-@click.option("--most", type=click.IntRange(2), default=200, show_default=True, help="Answers at most.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the sample.")
+@click.option("--rater", default="", show_default=False, help="Who labels; your user name by default.")
+@click.option("--n", type=click.IntRange(2), default=60, help="Answers in the first sample.")
+@click.option("--batch", type=click.IntRange(1), default=20, help="Answers added at a time.")
+@click.option("--most", type=click.IntRange(2), default=200, help="Answers at most.")
+@click.option("--seed", default=0, help="Seed of the sample.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; a free one by default.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--sheet", type=click.Path(path_type=Path), help="Write a blind sheet (CSV) instead of serving a page.")

@@ -67,7 +67,7 @@ GROUPS = {
     table=COMMANDS,
     groups=GROUPS,
     for_paths=("_look", "look"),
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.version_option(__version__, prog_name="richter")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")

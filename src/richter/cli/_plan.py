@@ -28,15 +28,7 @@ def plan() -> None:
 @plan.command()
 @click.argument("kind", type=click.Choice(sorted(KINDS)))
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Set a field; may be given several times.")
-@click.option(
-    "-o",
-    "--output",
-    "output",
-    metavar="PATH",
-    default="plan.toml",
-    show_default=True,
-    help="Where to write; '-' prints.",
-)
+@click.option("-o", "--output", "output", metavar="PATH", default="plan.toml", help="Where to write; '-' prints.")
 def new(kind: str, settings: tuple[str, ...], output: str) -> None:
     """Write a plan of this KIND with every field, its meaning and its default.
 

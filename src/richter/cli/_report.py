@@ -40,11 +40,11 @@ def _schema(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.option(
     "--figures", "folder", type=click.Path(path_type=Path), help="Write each figure to a file in this folder."
 )
-@click.option("--format", "form", type=click.Choice(["svg", "png"]), default="svg", show_default=True)
+@click.option("--format", "form", type=click.Choice(["svg", "png"]), default="svg")
 @click.option("--only", metavar="SECTIONS", help=f"Only these, with commas: {','.join(SECTIONS)}.")
 @click.option("--plan", type=click.Path(path_type=Path), help="The plan that holds. [default: RUN/plan.toml]")
 @click.option("--history", metavar="SERIES", help="Show the runs of this series, as `richter watch` sees them.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--seed", type=int, default=0, help="Seed of everything random.")
 @click.option("--redact", is_flag=True, help="A page without questions, references, answers and reasons.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is not a report.")
 @click.option(

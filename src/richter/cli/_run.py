@@ -77,7 +77,7 @@ def list_runs(folder: Place, json_path: str | None) -> None:
 @click.argument("place", metavar="RUN", type=run_place)
 @click.option("--item", "item_id", help="Every answer to one item.")
 @click.option("--errors", is_flag=True, help="The calls that failed, with the reason.")
-@click.option("--head", type=click.IntRange(0), default=5, show_default=True, help="Answers shown per condition.")
+@click.option("--head", type=click.IntRange(0), default=5, help="Answers shown per condition.")
 @json_option
 def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_path: str | None) -> None:
     """Show what a run holds: conditions, counts, cost, and some answers.

@@ -57,7 +57,6 @@ def search() -> None:
     "--strategy",
     type=click.Choice(STRATEGIES),
     default="modes",
-    show_default=True,
     help="modes: many kinds of failure; sea: the highest error (the paper's); random: no search.",
 )
 @click.option(
@@ -65,39 +64,32 @@ def search() -> None:
     type=click.Choice(["chat", "choice", "cloze"]),
     help="choice: options listed; chat: the question alone; cloze. Default: cloze for local models, else choice.",
 )
-@click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True)
-@click.option("--xi", type=click.FloatRange(0, 1, max_open=True), default=0.5, show_default=True, help="Source error.")
-@click.option("--gamma", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Cumulative error to keep.")
+@click.option("--temperature", type=click.FloatRange(0, 2), default=0.0)
+@click.option("--xi", type=click.FloatRange(0, 1, max_open=True), default=0.5, help="Source error.")
+@click.option("--gamma", type=click.FloatRange(0, 1), default=0.5, help="Cumulative error to keep.")
 @click.option("--no-prune", is_flag=True, help="Keep every source.")
-@click.option("--neighbours", type=click.IntRange(1), default=50, show_default=True, help="Retrieved per source.")
-@click.option("--batch", type=click.IntRange(1), default=40, show_default=True, help="Paragraphs per step.")
-@click.option("--questions", type=click.IntRange(1), default=1, show_default=True, help="Per paragraph, at most.")
-@click.option("--phrasings", type=click.IntRange(1), default=3, show_default=True, help="Wordings of each question.")
+@click.option("--neighbours", type=click.IntRange(1), default=50, help="Retrieved per source.")
+@click.option("--batch", type=click.IntRange(1), default=40, help="Paragraphs per step.")
+@click.option("--questions", type=click.IntRange(1), default=1, help="Per paragraph, at most.")
+@click.option("--phrasings", type=click.IntRange(1), default=3, help="Wordings of each question.")
 @click.option(
     "--wordings",
     type=click.Choice(["wrong", "all"]),
     default="wrong",
-    show_default=True,
     help="Other wordings: only of what was answered wrongly, or of all (the paper's).",
 )
-@click.option(
-    "--uniform", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="Share drawn for the base's rate."
-)
-@click.option("--start", type=click.Choice(["categories", "random"]), default="categories", show_default=True)
+@click.option("--uniform", type=click.FloatRange(0, 1), default=0.2, help="Share drawn for the base's rate.")
+@click.option("--start", type=click.Choice(["categories", "random"]), default="categories")
 @click.option(
     "--retrieval",
     type=click.Choice(get_args(Retrieval)),
     default=None,
     help="Default: index where the base outgrows memory and has one (`richter kb index`), else two-level.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @click.option("--steps", type=click.IntRange(1), default=None, help="Stop after this many steps.")
 @click.option(
-    "--max-tokens",
-    type=click.IntRange(1),
-    default=256,
-    show_default=True,
-    help="Of an answer; doubled up to 8192 where one is cut off.",
+    "--max-tokens", type=click.IntRange(1), default=256, help="Of an answer; doubled up to 8192 where one is cut off."
 )
 @click.option("--generator", help="A model that writes questions where the base has none, and tasks; its calls count.")
 @click.option(
@@ -107,8 +99,8 @@ def search() -> None:
     help="For --strategy tasks: the folder of the model that made the base's vectors, unless that was WordLlama.",
 )
 @price_options
-@click.option("--concurrency", type=click.IntRange(1), default=64, show_default=True, help="Calls in flight at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="Local models: parallel answers.")
+@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
+@click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers.")
 @engine_options
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option

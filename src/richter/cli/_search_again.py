@@ -40,10 +40,10 @@ KB_HELP = "The base that was searched, if it lies elsewhere now."
 @click.argument("run", type=run_place)
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
 @click.option("--kind", type=click.Choice(["open", "context"]), required=True, help="No options, or the text in view.")
-@click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Questions at most.")
+@click.option("--limit", type=click.IntRange(1), default=200, help="Questions at most.")
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
 @price_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def retest(
@@ -89,13 +89,13 @@ def retest(
 @click.argument("run", type=run_place)
 @click.option("--model", required=True, help="The model to test.")
 @click.option("--kb", "base_path", required=True, type=click.Path(path_type=Path), help="The base, from `richter kb`.")
-@click.option("--paragraphs", type=click.IntRange(40), default=400, show_default=True, help="Of the search to come.")
-@click.option("--strategy", type=click.Choice(["modes", "sea", "bayes"]), default="modes", show_default=True)
+@click.option("--paragraphs", type=click.IntRange(40), default=400, help="Of the search to come.")
+@click.option("--strategy", type=click.Choice(["modes", "sea", "bayes"]), default="modes")
 @click.option("--style", type=click.Choice(["chat", "choice", "cloze"]), help="Default as in `search run`.")
-@click.option("--max-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Of an answer.")
-@click.option("--budget", "budget_text", default="110calls", show_default=True, help="Over all that RUN asks.")
+@click.option("--max-tokens", type=click.IntRange(1), default=1024, help="Of an answer.")
+@click.option("--budget", "budget_text", default="110calls", help="Over all that RUN asks.")
 @price_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @json_option
 def pilot(
     run: Place,
@@ -140,7 +140,6 @@ def pilot(
     "--subset",
     type=click.Choice(["asked", "failing"]),
     default="asked",
-    show_default=True,
     help="All that a search asked about, or its failing paragraphs alone (then there is no correlation).",
 )
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
@@ -214,10 +213,10 @@ def _print_matrix(matrix: CrossMatrix, subset: str, json_path: str | None) -> No
 @click.argument("run", type=run_place)
 @click.option("--model", required=True, help="The model that reads the errors.")
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
-@click.option("--limit", type=click.IntRange(1), default=60, show_default=True, help="Failing paragraphs at most.")
+@click.option("--limit", type=click.IntRange(1), default=60, help="Failing paragraphs at most.")
 @click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
 @price_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def explain(

@@ -42,12 +42,10 @@ TASKS_SHOWN = 8
 
 @click.command("show")
 @click.argument("run", type=run_place)
-@click.option("--categories", type=click.IntRange(0), default=10, show_default=True, help="Category rates shown.")
-@click.option("--failing", type=click.IntRange(0), default=12, show_default=True, help="Failing questions shown.")
-@click.option("--patterns", type=click.IntRange(0), default=8, show_default=True, help="Contrasts shown.")
-@click.option(
-    "--over", type=click.Choice(["asked", "sample"]), default="asked", show_default=True, help="What contrasts cover."
-)
+@click.option("--categories", type=click.IntRange(0), default=10, help="Category rates shown.")
+@click.option("--failing", type=click.IntRange(0), default=12, help="Failing questions shown.")
+@click.option("--patterns", type=click.IntRange(0), default=8, help="Contrasts shown.")
+@click.option("--over", type=click.Choice(["asked", "sample"]), default="asked", help="What contrasts cover.")
 @click.option(
     "--kb", "base_path", type=click.Path(path_type=Path), help="The base that was searched, if it lies elsewhere now."
 )

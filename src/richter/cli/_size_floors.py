@@ -18,8 +18,8 @@ from richter.tables import ReadOptions, outcomes, read_tables
 
 RATE = "rate, constant 1"
 
-level_option = click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
-power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8, show_default=True)
+level_option = click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
+power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
 
 
 def correlation_options(command: Any) -> Any:
@@ -38,7 +38,7 @@ def _inflation(cluster_size: float | None, intraclass: float | None) -> float:
 @click.option("--rate", type=float, help="The error rate expected.")
 @click.option("--half-width", callback=parse_points, metavar="2pt", help="The interval wanted around it.")
 @click.option("--below", type=float, help="Show the rate to be below this.")
-@click.option("--errors", type=click.IntRange(min=0), default=0, show_default=True, help="Errors allowed with --below.")
+@click.option("--errors", type=click.IntRange(min=0), default=0, help="Errors allowed with --below.")
 @correlation_options
 @level_option
 @json_option
@@ -82,11 +82,11 @@ def size_error_rate(
     "--discordance", type=float, help="Share of items on which exactly one is right; else from --accuracy and --phi."
 )
 @click.option("--accuracy", nargs=2, type=float, metavar="A B", help="The two accuracies expected.")
-@click.option("--phi", type=float, default=0.3, show_default=True, help="Correlation of their grades over items.")
-@click.option("--pairs", type=click.IntRange(min=1), default=1, show_default=True, help="Pairs judged together.")
+@click.option("--phi", type=float, default=0.3, help="Correlation of their grades over items.")
+@click.option("--pairs", type=click.IntRange(min=1), default=1, help="Pairs judged together.")
 @click.option("--on", metavar="METRIC", help="With data: the measure that the gap is in.")
-@click.option("--cost-item", type=float, default=0.0, show_default=True, help="With data: a new item's own cost.")
-@click.option("--cost-draw", type=float, default=1.0, show_default=True, help="With data: the cost of a draw.")
+@click.option("--cost-item", type=float, default=0.0, help="With data: a new item's own cost.")
+@click.option("--cost-draw", type=float, default=1.0, help="With data: the cost of a draw.")
 @correlation_options
 @reading_options
 @power_option
@@ -200,7 +200,7 @@ def _gap_from_data(
 @click.command("calibration")
 @click.option("--delta", type=float, required=True, help="The calibration error to resolve.")
 @click.option("--error-rate", type=float, required=True, help="The error rate expected.")
-@click.option("--lipschitz", type=float, default=1.0, show_default=True)
+@click.option("--lipschitz", type=float, default=1.0)
 @click.option("--stages", type=click.IntRange(min=1), default=1, help="Equal stages of a pipeline, each with L.")
 @power_option
 @json_option
@@ -225,11 +225,11 @@ def size_calibration(
 
 @click.command("groups")
 @click.option("--preset", type=click.Choice(sorted(floors.PRESETS)), help="The paper's reading of a regulation.")
-@click.option("--groups", "count", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--groups", "count", type=click.IntRange(min=1), default=1)
 @click.option("--min-share", type=float, help="Share of the smallest group.")
 @click.option("--delta", type=float, help="The calibration error to resolve in each.")
 @click.option("--error-rate", type=float, help="The error rate expected.")
-@click.option("--lipschitz", type=float, default=1.0, show_default=True)
+@click.option("--lipschitz", type=float, default=1.0)
 @json_option
 def size_groups(
     preset: str | None,

@@ -9,30 +9,17 @@ from richter.tail import size_tail as size_of_tail
 
 
 @click.command("tail")
-@click.option(
-    "--delta-xi",
-    "delta",
-    type=float,
-    default=0.1,
-    show_default=True,
-    help="The smallest difference of shape worth a claim.",
-)
-@click.option("--q", type=float, default=0.95, show_default=True, help="The threshold: only what lies above it counts.")
-@click.option("--xi", type=float, default=0.0, show_default=True, help="The shape expected.")
-@click.option("--alpha", type=float, default=0.05, show_default=True)
-@click.option("--power", type=float, default=0.8, show_default=True)
-@click.option("--floor", type=click.IntRange(1), default=500, show_default=True, help="G3's floor of exceedances.")
-@click.option(
-    "--conditions", type=click.IntRange(2), default=2, show_default=True, help="Conditions in the matrix of pairs."
-)
+@click.option("--delta-xi", "delta", type=float, default=0.1, help="The smallest difference of shape worth a claim.")
+@click.option("--q", type=float, default=0.95, help="The threshold: only what lies above it counts.")
+@click.option("--xi", type=float, default=0.0, help="The shape expected.")
+@click.option("--alpha", type=float, default=0.05)
+@click.option("--power", type=float, default=0.8)
+@click.option("--floor", type=click.IntRange(1), default=500, help="G3's floor of exceedances.")
+@click.option("--conditions", type=click.IntRange(2), default=2, help="Conditions in the matrix of pairs.")
 @click.option("--usd-per-call", type=float, help="The price of one answer, to say it in money.")
 @click.option("--model", help="Or a model whose price is known, with --tokens.")
 @click.option(
-    "--tokens",
-    type=(click.IntRange(0), click.IntRange(0)),
-    default=(100, 200),
-    show_default=True,
-    help="In and out, each call.",
+    "--tokens", type=(click.IntRange(0), click.IntRange(0)), default=(100, 200), help="In and out, each call."
 )
 @json_option
 def size_tail(

@@ -66,13 +66,13 @@ def tail() -> None:
 )
 @click.option("--lower-is-worse", is_flag=True, default=None, help="Negate the column first.")
 @click.option("--n-resamples", type=click.IntRange(200), help="Bootstrap resamples. [default: 10000]")
-@click.option("--item-column", default="item", show_default=True)
-@click.option("--condition-column", default="condition", show_default=True)
+@click.option("--item-column", default="item")
+@click.option("--condition-column", default="condition")
 @click.option(
     "--probe", metavar="CLEAN:PERTURBED", help="Compare a condition with its perturbed copy, outside the family."
 )
 @click.option("--scan", is_flag=True, help="Add the shape over 60 thresholds per condition.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Without a plan; with one, its hash is the seed.")
+@click.option("--seed", type=int, default=0, help="Without a plan; with one, its hash is the seed.")
 @click.option("--paper", metavar="DIR", help="Write table.tex, methods.tex, references.bib and deviations.tex there.")
 @click.option("--exit-code", "use_exit_code", is_flag=True, help="Exit 3 when blocked or untestable, 4 when undecided.")
 @engine_options
@@ -149,16 +149,15 @@ def write_paper(report: TailReport, folder: Path) -> None:
     "--generator",
     type=click.Choice(["gpd", *GENERATORS]),
     default="positive",
-    show_default=True,
     help="gpd: the paper's figure 5, P1 and P2 only. positive: all gates, equal mean and tail mean. G1..G5: as "
     "positive, and that gate is violated.",
 )
-@click.option("--size", type=float, default=1.0, show_default=True, help="How strongly the gate is violated.")
-@click.option("--xi", type=float, default=0.0, show_default=True, help="The shape of the lighter condition.")
+@click.option("--size", type=float, default=1.0, help="How strongly the gate is violated.")
+@click.option("--xi", type=float, default=0.0, help="The shape of the lighter condition.")
 @click.option("--plan", "plan_path", metavar="PLAN", help="Take thresholds and tolerances from a tail plan.")
-@click.option("--trials", type=click.IntRange(1), default=200, show_default=True)
-@click.option("--n-resamples", type=click.IntRange(100), default=500, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--trials", type=click.IntRange(1), default=200)
+@click.option("--n-resamples", type=click.IntRange(100), default=500)
+@click.option("--seed", type=int, default=0)
 @engine_options
 @json_option
 def power(
@@ -343,11 +342,11 @@ SCORER = click.option(
 )
 OUTPUT = click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
 SCORING = (
-    click.option("--model", default="smollm2", show_default=True, help="nll: the local judge model (or a GGUF file)."),
+    click.option("--model", default="smollm2", help="nll: the local judge model (or a GGUF file)."),
     click.option(
-        "--max-tokens", type=click.IntRange(1), default=256, show_default=True, help="nll: tokens read at most."
+        "--max-tokens", type=click.IntRange(1), default=256, help="nll: tokens read at most."
     ),
-    click.option("--slots", type=click.IntRange(1), default=16, show_default=True, help="nll: texts read in parallel."),
+    click.option("--slots", type=click.IntRange(1), default=16, help="nll: texts read in parallel."),
 )
 
 
@@ -417,8 +416,8 @@ def score(
 @click.option("--limit", type=click.IntRange(1), help="Only the first N items.")
 @click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok: of each copy.")
 @price_options
-@click.option("--n-resamples", type=click.IntRange(200), default=2000, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--n-resamples", type=click.IntRange(200), default=2000)
+@click.option("--seed", type=int, default=0)
 @click.option("--dry-run", is_flag=True, help="Say how much it would ask, and ask nothing.")
 @json_option
 def probe(

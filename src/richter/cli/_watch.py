@@ -19,13 +19,12 @@ __all__ = ["watch"]
     "--margin",
     callback=parse_points,
     default="5pt",
-    show_default=True,
     metavar="5pt",
     help="The loss that would matter, for how long the last verdict may be relied on.",
 )
 @reading_options
-@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
+@click.option("--seed", type=int, default=0)
 @json_option
 @click.pass_context
 def watch(
