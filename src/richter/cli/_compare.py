@@ -1,6 +1,7 @@
 """`richter compare`: is the difference between conditions real?"""
 
 import dataclasses
+from typing import Any
 
 import click
 from rich.console import Console
@@ -8,7 +9,7 @@ from rich.table import Table
 
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
-from richter.claims import METRICS, About, claimed, distinct_names, measure_words
+from richter.claims import METRICS, claimed, distinct_names, measure_words
 from richter.cli._output import console, json_option, md_option, write_json, write_text
 from richter.cli._reading import read_given, reading_options, split_sources
 from richter.floors import ConditionSummary
@@ -104,7 +105,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 )
 @reading_options
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
-@click.option("--resamples", type=click.IntRange(min=100), default=2000)
+@click.option("--resamples", "n_resamples", type=click.IntRange(min=100), default=2000)
 @click.option("--seed", type=int, default=0)
 @md_option
 @json_option
@@ -112,25 +113,13 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 def compare(
     ctx: click.Context,
     sources: tuple[str, ...],
-    margin: float | None,
-    severity_margin: float | None,
-    on: tuple[str, ...],
-    about: About,
-    control: str | None,
     by: str | None,
-    adjust: bool,
-    suite: dict[str, float] | None,
-    chance: float | None,
-    trust_ids: bool,
     tail_path: str | None,
     tried: int | None,
-    min_shared: float,
     reading: ReadOptions,
-    level: float,
-    resamples: int,
-    seed: int,
     md_path: str | None,
     json_path: str | None,
+    **options: Any,
 ) -> None:
     """Is the difference between conditions real?
 
@@ -157,23 +146,11 @@ def compare(
     report = compare_tables(
         tables,
         conditions=names,
-        on=on,
-        margin=margin,
-        severity_margin=severity_margin,
-        about=about,
-        control=control,
         by=by,
-        adjust=adjust,
-        suite=suite,
-        chance=chance,
-        trust_ids=trust_ids,
         tail_plan=None if tail_path is None else tail_plan(read_plan(tail_path, kind="tail")),
         tried=tried or known or 1,
         attempts=known,
-        min_shared=min_shared,
-        level=level,
-        n_resamples=resamples,
-        seed=seed,
+        **options,
     )
     write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files])
     write_text(markdown(report), md_path)

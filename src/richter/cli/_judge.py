@@ -1,6 +1,7 @@
 """`richter judge`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -17,7 +18,7 @@ from richter.engine import open_engine
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table
 from richter.judge import LABELS, judge_decoding
-from richter.llm import Prices, parse_budget
+from richter.llm import parse_budget
 from richter.records import printable
 from richter.store import Place, run_place
 from richter.tables import ReadOptions, read_tables, scores_table
@@ -59,22 +60,17 @@ The same command again asks only what is missing.
 @json_option
 def judge(
     run: Place,
-    rules: bool,
     grader: str | None,
     tolerance: float | None,
     judge_names: str | None,
     systems: tuple[str, ...],
-    gazetteer: Path | None,
-    allow_self: bool,
-    limit: int | None,
     budget_text: str | None,
-    prices: Prices,
     output: Path | None,
     engine: str,
     workers: int | None,
     dry_run: bool,
-    seed: int,
     json_path: str | None,
+    **options: Any,
 ) -> None:
     """Rate a run's answers from 0 (correct) to 4 (wholesale fabrication), and say how far the ratings can be trusted.
 
@@ -88,7 +84,7 @@ def judge(
     if grader is not None and not dry_run:
         graded = grade_run(run, grader=None if grader == "auto" else grader, tolerance=tolerance)
         print_grading(out, graded)
-        if not rules and judge_names is None:
+        if not options["rules"] and judge_names is None:
             write_json(graded, json_path)
             return
     names = [name.strip() for name in (judge_names or "").split(",") if name.strip()]
@@ -96,13 +92,14 @@ def judge(
         raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
     judges = name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
     if dry_run:
-        estimate = estimate_judging(run, judges=judges, allow_self=allow_self, limit=limit, prices=prices)
+        shared = {name: options[name] for name in ("allow_self", "limit", "prices")}
+        estimate = estimate_judging(run, judges=judges, **shared)
         cost = "price unknown" if estimate.money_usd_most is None else f"at most {money(estimate.money_usd_most)}"
         out.print(
             f"{estimate.n_answers:,} answers: {estimate.calls_least:,} to {estimate.calls_most:,} judge calls, "
             f"about {estimate.tokens_most:,} tokens at most, {cost}."
         )
-        say_prices(out, prices)
+        say_prices(out, options["prices"])
         write_json({"dry_run": estimate}, json_path)
         return
     with (
@@ -113,16 +110,11 @@ def judge(
         result = judge_run(
             run,
             judges=judges,
-            rules=rules,
-            gazetteer=gazetteer,
-            allow_self=allow_self,
-            limit=limit,
             budget=parse_budget(budget_text),
-            prices=prices,
-            seed=seed,
             watch=watch,
             download=download,
             engine=where,
+            **options,
         )
     read_tables(run)  # its outcomes are shown now
     _print(out, result)

@@ -3,6 +3,7 @@
 import getpass
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -33,16 +34,12 @@ from richter.store import Place, run_place
 def label(
     run: Place,
     conditions: tuple[str, ...],
-    on: str | None,
     rater: str,
-    n: int,
-    batch: int,
-    most: int,
-    seed: int,
     port: int,
     no_browser: bool,
     sheet: Path | None,
     source: Path | None,
+    **sample: Any,
 ) -> None:
     """Label answers by hand, blind, until a claim is decided: who answered and what judges said is hidden.
 
@@ -68,9 +65,7 @@ def label(
     if sheet is not None:
         if sheet.exists():
             raise InputError(f"{sheet} exists.", remedy="Choose another name: it may hold someone's ratings.")
-        count = write_sheet(
-            run, sheet, rater=rater, n=n, conditions=conditions, on=on, batch=batch, most=most, seed=seed
-        )
+        count = write_sheet(run, sheet, rater=rater, conditions=conditions, **sample)
         if not count:
             out.print(f"Nothing is left to label for this claim. Next: richter compare {run}")
             return
@@ -89,17 +84,7 @@ def label(
         if not no_browser:
             webbrowser.open(address)
 
-    done, claim = serve_rating(
-        run,
-        rater=rater or getpass.getuser(),
-        n=n,
-        conditions=conditions,
-        on=on,
-        batch=batch,
-        most=most,
-        seed=seed,
-        port=port,
-        ready=ready,
-    )
+    who = rater or getpass.getuser()
+    done, claim = serve_rating(run, rater=who, conditions=conditions, port=port, ready=ready, **sample)
     out.print(f"{done} answers rated. {printable(claim, limit=400)}", soft_wrap=True)
     out.print(f"Next: richter compare {run}")

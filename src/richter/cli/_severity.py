@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -19,6 +20,7 @@ from richter.severity import EQUAL_RATES, MEASURES, BValue, DeploymentTable, Sev
 from richter.stats import in_threads
 from richter.tables import ReadOptions, read_tables
 
+TABLES = ("human", "conditions", "plan", "traffic")
 _LINES = 10
 _ORDER = (Verdict.VERIFIED, Verdict.REFUTED, Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.BLOCKED, Verdict.UNTESTABLE)
 _FAMILY = {
@@ -62,29 +64,17 @@ _FAMILY = {
 @click.pass_context
 def severity(
     ctx: click.Context,
+    /,
     file: str,
-    control: str | None,
-    primary: str | None,
-    margin: float | None,
     everything: bool,
-    paper: bool,
     full: bool,
-    human: str | None,
-    judge_errors: str | None,
-    conditions: str | None,
     pairs: tuple[str, ...],
-    plan: str | None,
-    any_scale: bool,
     reading: ReadOptions,
-    traffic: str | None,
     costs: tuple[str, ...],
-    require: tuple[str, ...],
-    n_resamples: int | None,
-    level: float | None,
-    seed: int,
     engine: str,
     workers: int | None,
     json_path: str | None,
+    **options: Any,
 ) -> None:
     """Whose errors are worse in FILE, and how bad are they?
 
@@ -104,26 +94,13 @@ def severity(
     with open_mapper(engine, workers=workers, label="testing", local=in_threads) as mapper:
         report = weigh_scores(
             read_tables(file, options=dataclasses.replace(reading, any_scale=True)),
-            paper=paper,
-            any_scale=any_scale,
-            control=control,
-            primary=primary,
-            margin=margin,
-            traffic=traffic,
             costs=parse_costs(costs),
-            require=require,
-            human=human,
-            judge_errors=judge_errors,
-            conditions=conditions,
             pairs=parse_pairs(pairs),
-            plan=plan,
-            n_resamples=n_resamples,
-            level=level,
             everything=full,
-            seed=seed,
             mapper=mapper,
+            **options,
         )
-    write_json(report, json_path, inputs=[f for f in (file, human, conditions, plan, traffic) if f])
+    write_json(report, json_path, inputs=[file, *(f for name in TABLES if (f := options[name]))])
     _print(console(json_path), report, everything=everything)
     verdicts = {check.verdict for check in report.requirements}
     if Verdict.REFUTED in verdicts:

@@ -1,5 +1,7 @@
 """`richter size tail`: items for a claim about tail shape, before anyone asks a model."""
 
+from typing import Any
+
 import click
 
 from richter.cli._output import console, json_option, write_json
@@ -24,16 +26,11 @@ from richter.tail import size_tail as size_of_tail
 @json_option
 def size_tail(
     delta: float,
-    q: float,
-    xi: float,
-    alpha: float,
-    power: float,
-    floor: int,
-    conditions: int,
     usd_per_call: float | None,
     model: str | None,
     tokens: tuple[int, int],
     json_path: str | None,
+    **asked: Any,
 ) -> None:
     """Items per condition for a claim that two tail shapes differ.
 
@@ -47,27 +44,25 @@ def size_tail(
         if price is None:
             raise InputError(f"The price of {model} is unknown.", remedy="Give --usd-per-call.")
         usd_per_call = price.cost(*tokens)
-    size = size_of_tail(
-        delta, q=q, xi=xi, alpha=alpha, power=power, floor=floor, conditions=conditions, usd_per_call=usd_per_call
-    )
+    size = size_of_tail(delta, usd_per_call=usd_per_call, **asked)
     write_json(size, json_path)
     out = console(json_path)
     cost = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
     out.print(
         f"A difference of {delta:g} in tail shape needs {size.items:,} items per condition: {size.calls:,} answers "
-        f"of {conditions} conditions{cost}."
+        f"of {asked['conditions']} conditions{cost}."
     )
-    out.print(f"  {size.exceedances:,} exceedances of the {q:g} quantile each; the largest of:")
+    out.print(f"  {size.exceedances:,} exceedances of the {asked['q']:g} quantile each; the largest of:")
     out.print(
         f"  {size.exceedances_z:>9,}  a z-test of the difference (eq. 2; {size.items_z:,} items): G3 asks for these"
     )
-    out.print(f"  {size.exceedances_p1:>9,}  disjoint intervals (P1) at {1 - alpha:.4g}")
+    out.print(f"  {size.exceedances_p1:>9,}  disjoint intervals (P1) at {1 - asked['alpha']:.4g}")
     if size.pairs > 1:
-        level = 1 - alpha / size.pairs
+        level = 1 - asked["alpha"] / size.pairs
         out.print(
             f"  {size.exceedances_p1_family:>9,}  disjoint intervals at the level {level:.4g} of {size.pairs} pairs"
         )
-    out.print(f"  {floor:>9,}  the floor")
+    out.print(f"  {asked['floor']:>9,}  the floor")
     family = "" if size.pairs == 1 else f" ({size.p1_chance_family:.0%} at the family-wise level)"
     out.print(
         f"  With eq. 2's exceedances alone the intervals come out disjoint in {size.p1_chance:.0%} of studies{family}."
