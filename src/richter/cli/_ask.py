@@ -11,13 +11,10 @@ from rich.table import Table
 
 from richter.audit import ask_run, estimate_run, name_conditions
 from richter.bench import read_items
-from richter.cli._engine import engine_options
+from richter.cli._calls import Calls, call_options
 from richter.cli._output import console, json_option, write_json
-from richter.cli._prices import price_options, say_prices
-from richter.cli._progress import asking, downloading, money
-from richter.engine import open_engine
+from richter.cli._progress import money
 from richter.errors import InputError, ModelError
-from richter.llm import Prices, parse_budget
 from richter.records import Decoding, printable
 from richter.store import Place, open_ledger, run_place
 
@@ -58,14 +55,9 @@ The same command again resumes: only what is missing is asked.
 @click.option("--logprobs", is_flag=True, help="Keep the log-probabilities of the answer's tokens.")
 @click.option("--draws", type=click.IntRange(1), default=1, help="Answers per item and condition.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
-@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok (several with commas): never exceeded.")
-@price_options
-@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers.")
+@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
 @click.option("--context-tokens", type=click.IntRange(64), default=None, help="Local models: tokens per slot.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.1), default=120.0, help="Seconds.")
-@engine_options
-@click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
 @json_option
 def ask(
     run: Place,
@@ -81,11 +73,7 @@ def ask(
     logprobs: bool,
     draws: int,
     limit: int | None,
-    budget_text: str | None,
-    prices: Prices,
-    engine: str,
-    workers: int | None,
-    dry_run: bool,
+    calls: Calls,
     json_path: str | None,
     **options: Any,
 ) -> None:
@@ -100,33 +88,20 @@ def ask(
         shots=shots or (None,),
         items=items,
     )
-    budget = parse_budget(budget_text)
     out = console(json_path)
-    if dry_run:
-        rows = estimate_run(run, items, conditions, draws=draws, prices=prices)
+    if calls.dry_run:
+        rows = estimate_run(run, items, conditions, draws=draws, prices=calls.prices)
         table = Table("condition", "model", "calls", "answered already", "tokens in", "tokens out, at most", "at most")
         for row in rows:
             cost = "price unknown" if row.money_usd_most is None else money(row.money_usd_most)
             cells = (row.calls, row.already, row.tokens_in, row.tokens_out_most)
             table.add_row(printable(row.condition), row.model, *(f"{c:,}" for c in cells), cost)
         out.print(table)
-        say_prices(out, prices)
+        calls.say_prices(out)
         write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return
-    with open_engine(engine, workers=workers) as where, downloading("fetching SmolLM2") as download, asking() as watch:
-        spent = ask_run(
-            run,
-            items,
-            conditions,
-            draws=draws,
-            budget=budget,
-            prices=prices,
-            bench=str(bench),
-            watch=watch,
-            download=download,
-            engine=where,
-            **options,
-        )
+    with calls.opened() as asked:
+        spent = ask_run(run, items, conditions, draws=draws, bench=str(bench), **asked, **options)
     out.print(
         f"{run}: {spent.answers} answers to {len(items)} items under {len(conditions)} conditions; "
         f"{spent.calls} calls, {spent.tokens} tokens, {money(spent.money_usd, spent.unpriced)}."

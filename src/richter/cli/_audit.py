@@ -1,5 +1,6 @@
 """`richter audit`: ask, judge, draw, score, search, measure and report, in stages that resume."""
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -21,16 +22,14 @@ from richter.audit import (
 )
 from richter.bench import GRADERS, read_items
 from richter.cli._ask import read_system
-from richter.cli._engine import engine_options
+from richter.cli._calls import Calls, call_options
 from richter.cli._judge import print_grading
 from richter.cli._output import console, json_option, progress_console, write_json
-from richter.cli._prices import price_options, say_prices
-from richter.cli._progress import asking, downloading, money
+from richter.cli._progress import asking, money
 from richter.cli._summary import summarise
-from richter.engine import open_engine
 from richter.floors import parse_claim
 from richter.judge import judge_decoding
-from richter.llm import Prices, parse_budget, resolve
+from richter.llm import resolve
 from richter.records import Claim, Condition, Decoding, Item, printable
 from richter.store import Place, open_ledger, run_folder, run_place
 
@@ -90,13 +89,13 @@ The same command again resumes: only what is missing is asked.
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path), help="A plan; lock it before.")
 @click.option("--stop-when", metavar="CLAIM", help="Stop when decided: 'error_rate < 0.05', 'A better than B'.")
 @click.option("--only", metavar="SECTIONS", help="severity,tail,calibration,floors,search,judges.")
-@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok, over all stages together: never exceeded.")
-@price_options
 @click.option("--seed", type=int, default=0)
-@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers.")
-@engine_options
-@click.option("--dry-run", is_flag=True, help="Price every stage and ask nothing.")
+@call_options(
+    "5usd, 20000calls or 2Mtok, over all stages together: never exceeded.",
+    parallel=True,
+    engine=True,
+    dry_run="Price every stage and ask nothing.",
+)
 @json_option
 @click.pass_context
 def audit(
@@ -118,12 +117,8 @@ def audit(
     plan_path: Path | None,
     stop_when: str | None,
     only: str | None,
-    budget_text: str | None,
-    prices: Prices,
     seed: int,
-    engine: str,
-    workers: int | None,
-    dry_run: bool,
+    calls: Calls,
     json_path: str | None,
     **options: Any,
 ) -> None:
@@ -157,27 +152,18 @@ def audit(
         base=None if base is None else str(base),
         canaries=canaries,
         seed=seed,
+        **calls.parallel,
         **options,
     )
     wanted = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
-    if dry_run:
-        _price(run, items, settings, wanted, prices, json_path)
+    if calls.dry_run:
+        _price(run, items, settings, wanted, calls, json_path)
         return
     if plan_path is not None and (why := adopt_plan(run, plan_path)) is not None:
         progress_console().print(
             f"{printable(str(plan_path))}: {why}; every finding will be exploratory.", soft_wrap=True
         )
-    result = run_audit(
-        run,
-        items,
-        settings,
-        only=wanted,
-        stop_when=stop_when,
-        budget_text=budget_text,
-        prices=prices,
-        engine=engine,
-        workers=workers,
-    )
+    result = run_audit(run, items, settings, calls, only=wanted, stop_when=stop_when)
     ctx.exit(finish(run, result, only=wanted, seed=seed, json_path=json_path))
 
 
@@ -190,13 +176,10 @@ def run_audit(
     run: Place,
     items: list[Item],
     settings: AuditSettings,
+    calls: Calls,
     *,
     only: Collection[str] | None = None,
     stop_when: str | None = None,
-    budget_text: str | None = None,
-    prices: Prices | None = None,
-    engine: str = "local",
-    workers: int | None = None,
 ) -> StagesResult:
     """The stages, with their progress on stderr."""
     claim = None if stop_when is None else parse_claim(stop_when)
@@ -208,20 +191,8 @@ def run_audit(
     def on_batch(decision: Claim) -> None:
         progress.print(printable(decision.sentence), soft_wrap=True)
 
-    with open_engine(engine, workers=workers) as where, downloading("fetching SmolLM2-135M-Instruct") as download:
-        return run_stages(
-            run,
-            items,
-            settings,
-            only=only,
-            stop_when=claim,
-            budget=parse_budget(budget_text),
-            prices=prices,
-            watch=watch,
-            on_batch=on_batch,
-            download=download,
-            engine=where,
-        )
+    with dataclasses.replace(calls, parallel={}).opened(None) as asked:  # how many at a time is in the settings
+        return run_stages(run, items, settings, only=only, stop_when=claim, watch=watch, on_batch=on_batch, **asked)
 
 
 def finish(run: Place, result: StagesResult, *, only: Collection[str] | None, seed: int, json_path: str | None) -> int:
@@ -268,11 +239,11 @@ def _price(
     items: list[Item],
     settings: AuditSettings,
     only: Collection[str] | None,
-    prices: Prices,
+    calls: Calls,
     json_path: str | None,
 ) -> None:
     """What every stage would still cost at most."""
-    rows = estimate_stages(run, items, settings, only=only, prices=prices)
+    rows = estimate_stages(run, items, settings, only=only, prices=calls.prices)
     out = console(json_path)
     table = Table("stage", "of", "calls", "tokens, at most", "at most")
     for row in rows:
@@ -280,11 +251,11 @@ def _price(
         table.add_row(row.stage, row.what, f"{row.calls:,}", f"{row.tokens:,}", cost)
     unknown = any(row.money_usd is None for row in rows)
     total = sum(row.money_usd or 0.0 for row in rows)
-    calls, tokens = sum(row.calls for row in rows), sum(row.tokens for row in rows)
+    asks, tokens = sum(row.calls for row in rows), sum(row.tokens for row in rows)
     out.print(
-        f"At most {calls:,} calls, {tokens:,} tokens, "
+        f"At most {asks:,} calls, {tokens:,} tokens, "
         + (f"{money(total)} and what has no known price." if unknown else f"{money(total)}.")
     )
     out.print(table)
-    say_prices(out, prices)
-    write_json({"dry_run": rows, "calls": calls, "tokens": tokens}, json_path)
+    calls.say_prices(out)
+    write_json({"dry_run": rows, "calls": asks, "tokens": tokens}, json_path)

@@ -4,6 +4,7 @@ import click
 
 from richter.audit import DemoSize, demo_settings, prepare_demo
 from richter.cli._audit import finish, run_audit
+from richter.cli._calls import Calls
 from richter.cli._output import json_option, progress_console
 from richter.store import Place, run_place
 
@@ -24,5 +25,5 @@ def demo(ctx: click.Context, run: Place, quick: bool, json_path: str | None) -> 
     size = DemoSize.quick() if quick else DemoSize()
     progress_console().print("building the questions and a small knowledge base", soft_wrap=True)
     items = prepare_demo(run, size)
-    result = run_audit(run, items, demo_settings(run, items, size))
+    result = run_audit(run, items, demo_settings(run, items, size), Calls())
     ctx.exit(finish(run, result, only=None, seed=0, json_path=json_path))

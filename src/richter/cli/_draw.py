@@ -8,12 +8,9 @@ import click
 
 from richter.audit import draw_run, estimate_run, name_conditions, usual_style
 from richter.bench import read_items
-from richter.cli._engine import engine_options
+from richter.cli._calls import Calls, call_options
 from richter.cli._output import console, json_option, write_json
-from richter.cli._prices import price_options, say_prices
-from richter.cli._progress import asking, downloading, money
-from richter.engine import open_engine
-from richter.llm import Prices, parse_budget
+from richter.cli._progress import money
 from richter.records import Decoding, printable
 from richter.sampling import CONFIDENCE_REQUEST
 from richter.store import Place, run_place
@@ -51,12 +48,7 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.option("--judge", help="A model that groups the answers by meaning. Without it: offline, by rules and vectors.")
 @click.option("--adaptive", is_flag=True, help="Draw no more where the most likely answer is already settled.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
-@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok (several with commas): never exceeded.")
-@price_options
-@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers.")
-@engine_options
-@click.option("--dry-run", is_flag=True, help="Price it and ask nothing.")
+@call_options(parallel=True, engine=True, dry_run="Price it and ask nothing.")
 @json_option
 def draw(
     run: Place,
@@ -72,11 +64,7 @@ def draw(
     no_logprobs: bool,
     judge: str | None,
     limit: int | None,
-    budget_text: str | None,
-    prices: Prices,
-    engine: str,
-    workers: int | None,
-    dry_run: bool,
+    calls: Calls,
     json_path: str | None,
     **options: Any,
 ) -> None:
@@ -92,8 +80,8 @@ def draw(
         style=style,
     )
     out = console(json_path)
-    if dry_run:
-        rows = estimate_run(run, items, conditions, draws=draws, prices=prices)
+    if calls.dry_run:
+        rows = estimate_run(run, items, conditions, draws=draws, prices=calls.prices)
         for row in rows:
             cost = (
                 "at a price that is not known" if row.money_usd_most is None else f"at most {money(row.money_usd_most)}"
@@ -105,14 +93,10 @@ def draw(
         if judge is not None:
             most = JUDGE_CALLS * len(items) * len(conditions)
             out.print(f"The judge {printable(judge)} comes on top: at most {most:,} calls.")
-        say_prices(out, prices)
+        calls.say_prices(out)
         write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return
-    with (
-        open_engine(engine, workers=workers) as where,
-        downloading("fetching SmolLM2") as download,
-        asking("drawing") as watch,
-    ):
+    with calls.opened("drawing") as asked:
         result = draw_run(
             run,
             items,
@@ -120,12 +104,8 @@ def draw(
             draws=draws,
             classes="offline" if judge is None else "judge",
             judge=judge,
-            budget=parse_budget(budget_text),
-            prices=prices,
             bench=str(bench),
-            watch=watch,
-            download=download,
-            engine=where,
+            **asked,
             **options,
         )
     spent = result.spent

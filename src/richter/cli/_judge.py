@@ -10,15 +10,12 @@ from rich.table import Table
 from richter.audit import GradingResult, JudgingResult, estimate_judging, grade_run, judge_run, name_conditions
 from richter.bench import GRADERS
 from richter.cli._agreement import print_agreement, print_judges
-from richter.cli._engine import engine_options
+from richter.cli._calls import Calls, call_options
 from richter.cli._output import console, json_option, write_json
-from richter.cli._prices import price_options, say_prices
-from richter.cli._progress import asking, downloading, money
-from richter.engine import open_engine
+from richter.cli._progress import money
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table
 from richter.judge import LABELS, judge_decoding
-from richter.llm import parse_budget
 from richter.records import printable
 from richter.store import Place, run_place
 from richter.tables import ReadOptions, read_tables, scores_table
@@ -51,11 +48,8 @@ The same command again asks only what is missing.
 @click.option("--gazetteer", type=click.Path(path_type=Path), help="What `richter bench build` wrote beside the items.")
 @click.option("--allow-self", is_flag=True, help="Let a model judge its own answers (a trial; the report says so).")
 @click.option("--limit", type=click.IntRange(1), help="Only so many answers go to the judge models.")
-@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok: never exceeded.")
-@price_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write a scores table (CSV, Parquet or JSONL).")
-@engine_options
-@click.option("--dry-run", is_flag=True, help="Count and price the calls; ask nothing.")
+@call_options(engine=True, dry_run="Count and price the calls; ask nothing.")
 @click.option("--seed", default=0, help="Seed of the intervals.")
 @json_option
 def judge(
@@ -64,11 +58,8 @@ def judge(
     tolerance: float | None,
     judge_names: str | None,
     systems: tuple[str, ...],
-    budget_text: str | None,
     output: Path | None,
-    engine: str,
-    workers: int | None,
-    dry_run: bool,
+    calls: Calls,
     json_path: str | None,
     **options: Any,
 ) -> None:
@@ -81,7 +72,7 @@ def judge(
     """
     out = console(json_path)
     graded = None
-    if grader is not None and not dry_run:
+    if grader is not None and not calls.dry_run:
         graded = grade_run(run, grader=None if grader == "auto" else grader, tolerance=tolerance)
         print_grading(out, graded)
         if not options["rules"] and judge_names is None:
@@ -91,31 +82,19 @@ def judge(
     if judge_names is not None and not names:
         raise InputError("--judges names nobody.", remedy="Give model names separated by commas.")
     judges = name_conditions(names, systems=systems or ("",), decoding=judge_decoding()) if names else []
-    if dry_run:
-        shared = {name: options[name] for name in ("allow_self", "limit", "prices")}
-        estimate = estimate_judging(run, judges=judges, **shared)
+    if calls.dry_run:
+        shared = {name: options[name] for name in ("allow_self", "limit")}
+        estimate = estimate_judging(run, judges=judges, prices=calls.prices, **shared)
         cost = "price unknown" if estimate.money_usd_most is None else f"at most {money(estimate.money_usd_most)}"
         out.print(
             f"{estimate.n_answers:,} answers: {estimate.calls_least:,} to {estimate.calls_most:,} judge calls, "
             f"about {estimate.tokens_most:,} tokens at most, {cost}."
         )
-        say_prices(out, options["prices"])
+        calls.say_prices(out)
         write_json({"dry_run": estimate}, json_path)
         return
-    with (
-        open_engine(engine, workers=workers) as where,
-        downloading("fetching SmolLM2") as download,
-        asking("judging") as watch,
-    ):
-        result = judge_run(
-            run,
-            judges=judges,
-            budget=parse_budget(budget_text),
-            watch=watch,
-            download=download,
-            engine=where,
-            **options,
-        )
+    with calls.opened("judging") as asked:
+        result = judge_run(run, judges=judges, **asked, **options)
     read_tables(run)  # its outcomes are shown now
     _print(out, result)
     silent = result.failures is not None and result.failures.failed == result.failures.asked

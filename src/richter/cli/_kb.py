@@ -12,12 +12,12 @@ from rich.table import Table
 from richter import knowledge
 from richter.ascent import confirm_questions, generate_questions, read_key_check, report_questions
 from richter.bench import FACT_PARTS
+from richter.cli._calls import Calls, call_options
 from richter.cli._engine import engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
-from richter.cli._prices import price_options
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
-from richter.llm import Prices, parse_budget, resolve
+from richter.llm import resolve
 from richter.records import printable
 
 SKIPPED_NAMED = 3  # files of each reason
@@ -264,13 +264,11 @@ def _index_if_large(base: knowledge.KnowledgeBase, json_path: str | None) -> Non
 @click.option("--checker", help="The model that reads each a second time; the generator unless given.")
 @click.option("--per-paragraph", type=click.IntRange(1), default=2, help="Questions at most.")
 @click.option("--limit", type=click.IntRange(1), help="Only so many paragraphs, drawn at random.")
-@click.option("--budget", "budget_text", help="2000calls, 2Mtok or 5usd, over all that was ever written for BASE.")
-@price_options
+@call_options("2000calls, 2Mtok or 5usd, over all that was ever written for BASE.")
 @click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
 @click.option("--confirm", type=click.IntRange(1), help="Draw N questions for a person to confirm (richter label).")
 @click.option("--rejects", type=click.IntRange(0), default=0, help="Show so many of the rejected questions.")
 @click.option("--seed", type=click.IntRange(0), default=0)
-@click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
 @json_option
 def questions(
     path: Path,
@@ -278,13 +276,11 @@ def questions(
     checker: str | None,
     per_paragraph: int,
     limit: int | None,
-    budget_text: str | None,
-    prices: Prices,
+    calls: Calls,
     concurrency: int,
     confirm: int | None,
     rejects: int,
     seed: int,
-    dry_run: bool,
     json_path: str | None,
 ) -> None:
     """Write questions for a base's paragraphs, checked and kept in the base, for every search and model.
@@ -301,12 +297,12 @@ def questions(
     base, out = knowledge.open_base(path), console(json_path)
     rng = np.random.default_rng(seed)
     if generator is not None:
-        budget = parse_budget(budget_text)
-        if dry_run:
+        budget = calls.budget
+        if calls.dry_run:
             bare = min(int((~base.askable).sum()), limit or len(base))
-            calls = bare * (1 + per_paragraph)
-            out.print(f"At most {calls:,} calls for {bare:,} paragraphs that have no question, until {budget} is used.")
-            write_json({"dry_run": {"calls": calls, "paragraphs": bare, "budget": str(budget)}}, json_path)
+            most = bare * (1 + per_paragraph)
+            out.print(f"At most {most:,} calls for {bare:,} paragraphs that have no question, until {budget} is used.")
+            write_json({"dry_run": {"calls": most, "paragraphs": bare, "budget": str(budget)}}, json_path)
             return
         told = progress_console()
         found = generate_questions(
@@ -316,7 +312,7 @@ def questions(
             per_paragraph=per_paragraph,
             limit=limit,
             budget=budget,
-            prices=prices,
+            prices=calls.prices,
             concurrency=concurrency,
             progress=lambda done, total: told.print(f"{done:,} of {total:,} paragraphs", soft_wrap=True),
             rng=rng,

@@ -18,16 +18,14 @@ from richter.ascent import (
     run_search,
 )
 from richter.audit import name_conditions
-from richter.cli._engine import engine_options
+from richter.cli._calls import Calls, call_options
 from richter.cli._output import console, json_option, progress_console, write_json
-from richter.cli._prices import price_options, say_prices
-from richter.cli._progress import downloading, money
+from richter.cli._progress import money
 from richter.cli._search_again import cross, explain, pilot, retest
 from richter.cli._search_show import print_search, show
-from richter.engine import open_engine
 from richter.errors import InputError
 from richter.knowledge import Retrieval, open_base, open_embedder, usual_retrieval
-from richter.llm import Prices, parse_budget, resolve
+from richter.llm import resolve
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
 
@@ -52,7 +50,6 @@ def search() -> None:
 @click.argument("run", type=run_place)
 @click.option("--model", required=True, help="The model to test.")
 @click.option("--kb", "base_path", required=True, type=click.Path(path_type=Path), help="The base, from `richter kb`.")
-@click.option("--budget", "budget_text", required=True, help="3000calls, 2Mtok or 5usd, over the whole run.")
 @click.option(
     "--strategy",
     type=click.Choice(STRATEGIES),
@@ -98,43 +95,23 @@ def search() -> None:
     type=click.Path(path_type=Path),
     help="For --strategy tasks: the folder of the model that made the base's vectors, unless that was WordLlama.",
 )
-@price_options
-@click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most.")
-@click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers.")
-@engine_options
-@click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
+@call_options("3000calls, 2Mtok or 5usd, over the whole run.", required=True, parallel=True, engine=True)
 @json_option
 def run_command(
     run: Place,
     model: str,
     base_path: Path,
-    budget_text: str,
-    strategy: str,
+    calls: Calls,
     style: str | None,
     temperature: float,
-    xi: float,
-    gamma: float,
     no_prune: bool,
-    neighbours: int,
-    batch: int,
-    questions: int,
-    phrasings: int,
-    wordings: str,
-    uniform: float,
-    start: str,
     retrieval: str | None,
-    seed: int,
     steps: int | None,
     max_tokens: int,
     generator: str | None,
     embedding_path: Path | None,
-    prices: Prices,
-    concurrency: int,
-    slots: int,
-    engine: str,
-    workers: int | None,
-    dry_run: bool,
     json_path: str | None,
+    **settled: Any,
 ) -> None:
     """Search the base KB for errors of a model; everything goes into the folder RUN.
 
@@ -144,38 +121,18 @@ def run_command(
       richter search run run1 --kb wiki.kb --model openai/gpt-4o-mini --budget 5usd
     """
     base = open_base(base_path)
-    settings = SearchSettings.from_dict(
-        {
-            "strategy": strategy,
-            "xi": xi,
-            "gamma": None if no_prune else gamma,
-            "neighbours": neighbours,
-            "batch": batch,
-            "questions": questions,
-            "phrasings": phrasings,
-            "wordings": wordings,
-            "uniform": uniform,
-            "start": start,
-            "retrieval": retrieval or usual_retrieval(base),
-            "seed": seed,
-        }
-    )
-    budget = parse_budget(budget_text)
+    settled["gamma"] = None if no_prune else settled["gamma"]
+    settings = SearchSettings.from_dict(settled | {"retrieval": retrieval or usual_retrieval(base)})
+    writer = resolve(generator).name if generator else None
     style = style or ("cloze" if resolve(model).backend == "local" else "choice")
     decoding = Decoding(max_tokens=max_tokens)
     (condition,) = name_conditions([model], temperatures=[temperature], decoding=decoding, style=style)
     out = console(json_path)
-    if dry_run:
-        plan = estimate_search(
-            base,
-            condition,
-            settings,
-            budget=budget,
-            prices=prices,
-            generator=resolve(generator).name if generator else None,
-        )
+    if calls.dry_run:
+        budget = calls.budget
+        plan = estimate_search(base, condition, settings, budget=budget, prices=calls.prices, generator=writer)
         out.print(str(plan), soft_wrap=True)
-        say_prices(out, prices)
+        calls.say_prices(out)
         write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)
         return
     progress = progress_console()
@@ -187,24 +144,19 @@ def run_command(
     def within(step: int, answered: int, asked: int) -> None:
         line.update(f"step {step}: {answered:,} of {asked:,} answers")
 
-    with open_engine(engine, workers=workers) as where, downloading("fetching SmolLM2") as download, line:
+    with calls.opened(None) as asked, line:
         summary = run_search(
             run,
             base,
             condition,
             settings,
-            budget=budget,
-            prices=prices,
-            concurrency=concurrency,
-            slots=slots,
             steps=steps,
-            generator=resolve(generator).name if generator else None,
+            generator=writer,
             embedder=open_embedder(embedding_path) if embedding_path else None,
             context_tokens=4096 if generator else 1024,
             watch=watch,
             progress=within,
-            download=download,
-            engine=where,
+            **asked,
         )
     print_search(summary, json_path, table=False)
     out.print(f"Next: richter search show {run}", style="dim")

@@ -1,7 +1,7 @@
 """`richter search pilot|retest|cross|explain`: ask again what was answered wrongly, ask others, ask why."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 import numpy as np
@@ -23,12 +23,11 @@ from richter.ascent import (
     wrong_answers,
 )
 from richter.audit import ask_run, name_conditions
+from richter.cli._calls import Calls, call_options
 from richter.cli._output import console, json_option, write_json
-from richter.cli._prices import price_options
-from richter.cli._progress import asking, downloading
 from richter.errors import InputError
 from richter.knowledge import KnowledgeBase, open_base, usual_retrieval
-from richter.llm import Prices, parse_budget, resolve
+from richter.llm import resolve
 from richter.records import Decoding, printable
 from richter.store import Place, run_place
 
@@ -41,10 +40,8 @@ KB_HELP = "The base that was searched, if it lies elsewhere now."
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
 @click.option("--kind", type=click.Choice(["open", "context"]), required=True, help="No options, or the text in view.")
 @click.option("--limit", type=click.IntRange(1), default=200, help="Questions at most.")
-@click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
-@price_options
 @click.option("--seed", type=click.IntRange(0), default=0)
-@click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
+@call_options("Over all that OUT asks.", required=True)
 @json_option
 def retest(
     out_run: Place,
@@ -52,10 +49,8 @@ def retest(
     base_path: Path | None,
     kind: Literal["open", "context"],
     limit: int,
-    budget_text: str,
-    prices: Prices,
     seed: int,
-    dry_run: bool,
+    calls: Calls,
     json_path: str | None,
 ) -> None:
     """Ask again what the search RUN found answered wrongly, another way, into the folder OUT.
@@ -70,13 +65,13 @@ def retest(
     """
     rng = np.random.default_rng(seed)
     items, condition = prepare_retest(run, _base(run, base_path), kind=kind, limit=limit, rng=rng)
-    budget = parse_budget(budget_text)
-    if dry_run:
+    if calls.dry_run:
+        budget = calls.budget
         console(json_path).print(f"{len(items)} questions to {condition.name}, within {budget}.")
         write_json({"dry_run": {"budget": str(budget), "calls": len(items)}}, json_path)
         return
-    with downloading("fetching SmolLM2") as download, asking() as watch:
-        ask_run(out_run, items, [condition], budget=budget, prices=prices, watch=watch, download=download)
+    with calls.opened() as asked:
+        ask_run(out_run, items, [condition], **asked)
     found = score_retest(out_run, items, condition, kind=kind)
     limits = f"{found.interval.low:.0%} to {found.interval.high:.0%}"
     what = {"open": "asked without options", "context": "shown the paragraph"}[kind]
@@ -93,8 +88,7 @@ def retest(
 @click.option("--strategy", type=click.Choice(["modes", "sea", "bayes"]), default="modes")
 @click.option("--style", type=click.Choice(["chat", "choice", "cloze"]), help="Default as in `search run`.")
 @click.option("--max-tokens", type=click.IntRange(1), default=1024, help="Of an answer.")
-@click.option("--budget", "budget_text", default="110calls", help="Over all that RUN asks.")
-@price_options
+@call_options("Over all that RUN asks.", default="110calls", dry_run="")
 @click.option("--seed", type=click.IntRange(0), default=0)
 @json_option
 def pilot(
@@ -105,8 +99,7 @@ def pilot(
     strategy: str,
     style: str | None,
     max_tokens: int,
-    budget_text: str,
-    prices: Prices,
+    calls: Calls,
     seed: int,
     json_path: str | None,
 ) -> None:
@@ -125,9 +118,8 @@ def pilot(
     planned = plan_pilot(base, settings, rng=rng)
     style = style or ("cloze" if resolve(model).backend == "local" else "choice")
     (condition,) = name_conditions([model], decoding=Decoding(max_tokens=max_tokens), style=style)
-    with downloading("fetching SmolLM2") as download, asking() as watch:
-        budget = parse_budget(budget_text)
-        ask_run(run, planned.items(), [condition], budget=budget, prices=prices, watch=watch, download=download)
+    with calls.opened() as asked:
+        ask_run(run, planned.items(), [condition], **asked)
     found = score_pilot(run, planned, base, condition, settings, paragraphs=paragraphs, rng=rng)
     console(json_path).print(str(found), soft_wrap=True)
     write_json(found.to_dict() | {"worthwhile": found.worthwhile}, json_path)
@@ -142,19 +134,9 @@ def pilot(
     default="asked",
     help="All that a search asked about, or its failing paragraphs alone (then there is no correlation).",
 )
-@click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
-@price_options
-@click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
+@call_options("Over all that OUT asks.", required=True)
 @json_option
-def cross(
-    out_run: Place,
-    runs: tuple[Place, ...],
-    subset: str,
-    budget_text: str,
-    prices: Prices,
-    dry_run: bool,
-    json_path: str | None,
-) -> None:
+def cross(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, json_path: str | None) -> None:
     """Ask each model what the searches of the others asked (RUNS of one base), into the folder OUT.
 
     What a model answered in its own search is not asked again.
@@ -173,16 +155,15 @@ def cross(
     for run, s in zip(runs, subsets, strict=True):
         known = read_answers([run, out_run], s.condition)
         missing[s.condition.name] = [item for key, item in everything.items() if key not in known]
-    if dry_run:
-        asks, budget = {name: len(items) for name, items in missing.items()}, parse_budget(budget_text)
+    if calls.dry_run:
+        asks, budget = {name: len(items) for name, items in missing.items()}, calls.budget
         console(json_path).print(f"{sum(asks.values())} calls to {len(asks)} models, within {budget}.")
         write_json({"dry_run": {"budget": str(budget), "calls": asks}}, json_path)
         return
     for s in subsets:
         if items := missing[s.condition.name]:
-            budget = parse_budget(budget_text)
-            with downloading("fetching SmolLM2") as download, asking() as watch:
-                ask_run(out_run, items, [s.condition], budget=budget, prices=prices, watch=watch, download=download)
+            with calls.opened() as asked:
+                ask_run(out_run, items, [s.condition], **asked)
     pairs = zip(runs, subsets, strict=True)
     matrix = cross_matrix(
         {s.condition.name: [item.id for item in s.items] for s in subsets},
@@ -214,10 +195,8 @@ def _print_matrix(matrix: CrossMatrix, subset: str, json_path: str | None) -> No
 @click.option("--model", required=True, help="The model that reads the errors.")
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
 @click.option("--limit", type=click.IntRange(1), default=60, help="Failing paragraphs at most.")
-@click.option("--budget", "budget_text", required=True, help="Over all that OUT asks.")
-@price_options
 @click.option("--seed", type=click.IntRange(0), default=0)
-@click.option("--dry-run", is_flag=True, help="Say what it would ask, and ask nothing.")
+@call_options("Over all that OUT asks.", required=True)
 @json_option
 def explain(
     out_run: Place,
@@ -225,10 +204,8 @@ def explain(
     model: str,
     base_path: Path | None,
     limit: int,
-    budget_text: str,
-    prices: Prices,
     seed: int,
-    dry_run: bool,
+    calls: Calls,
     json_path: str | None,
 ) -> None:
     """Let a model put into words what the errors of the search RUN have in common, into the folder OUT.
@@ -242,16 +219,14 @@ def explain(
       richter search explain why run1 --model openai/gpt-4o --limit 20 --budget 100calls
     """
     rng, out = np.random.default_rng(seed), console(json_path)
-    budget = parse_budget(budget_text)
-    if dry_run:
+    spend: dict[str, Any] = {"budget": calls.budget, "prices": calls.prices}
+    if calls.dry_run:
         wrong = wrong_answers(run, limit=limit, rng=rng)
-        calls = sum(len(answers) + (len(answers) > 1) for answers in wrong.values()) + -(-len(wrong) // 40) + 1
-        out.print(f"At most {calls} calls about {len(wrong)} failing paragraphs, until {budget} is used.")
-        write_json({"dry_run": {"budget": str(budget), "calls": calls, "paragraphs": len(wrong)}}, json_path)
+        most = sum(len(answers) + (len(answers) > 1) for answers in wrong.values()) + -(-len(wrong) // 40) + 1
+        out.print(f"At most {most} calls about {len(wrong)} failing paragraphs, until {spend['budget']} is used.")
+        write_json({"dry_run": {"budget": str(spend["budget"]), "calls": most, "paragraphs": len(wrong)}}, json_path)
         return
-    found = explain_errors(
-        out_run, run, _base(run, base_path), resolve(model).name, limit=limit, budget=budget, prices=prices, rng=rng
-    )
+    found = explain_errors(out_run, run, _base(run, base_path), resolve(model).name, limit=limit, rng=rng, **spend)
     reads = f"{found.answers} wrong answers of {found.paragraphs} paragraphs"
     out.print(f"What was lacking, as {printable(found.model)} reads {reads}:")
     table = Table("pattern", "paragraphs", "share")
