@@ -191,7 +191,9 @@ def compare_tables(
         directed=fixed,
         control=control,
         rng=rng,
-        evidence_of=evidence_maker(whole if adjust else tables, everyone, adjust=adjust, suite=suite, ratios=ratios),
+        evidence_of=evidence_maker(whole if adjust else tables, everyone, adjust=adjust, suite=suite, ratios=ratios)
+        if adjust or suite
+        else None,
         before=before,
         more=[*asked, *parts],
         refused=[r for r in aligned.refused if set(r.conditions) & set(tables.conditions)],

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from richter.claims._evidence import *
     from richter.claims._labels import *
     from richter.claims._missing import *
-    from richter.claims._names import *
     from richter.claims._outcomes import *
     from richter.claims._passes import *
     from richter.claims._require import *
-    from richter.claims._sets import *
     from richter.claims._subgroups import *
     from richter.claims._suite import *
     from richter.claims._units import *

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaln, ndtr, stdtrit
 
-from richter.claims._names import distinct_names
 from richter.claims._outcomes import Codes, Floats, Outcomes
 from richter.claims._units import Sample, as_sample
-from richter.records import Refused
+from richter.records import Refused, distinct_names
 from richter.stats import average_ranks
 
 __all__ = ["Alignment", "check_alignment"]

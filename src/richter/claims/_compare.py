@@ -11,12 +11,12 @@ from richter.claims._decide import Question, decide
 from richter.claims._evidence import Evidence
 from richter.claims._missing import Missing, missing_grades, worst_case
 from richter.claims._outcomes import Outcomes
-from richter.claims._sets import maximal_sets
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence
 from richter.errors import InputError
 from richter.records import Claim, Interval, Refused, Verdict
+from richter.stats import Bools
 
-__all__ = ["Comparison", "Shared", "Summary", "compare_outcomes", "pairs_of", "too_few_shared"]
+__all__ = ["Comparison", "Shared", "Summary", "compare_outcomes", "maximal_sets", "pairs_of", "too_few_shared"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,3 +259,28 @@ def _sets(sample: Sample, names: Sequence[str], claims: Sequence[Claim]) -> tupl
 
 def _any(sample: Sample, name: str) -> bool:
     return bool((~np.isnan(sample.mean[:, sample.place(name)])).any())
+
+
+def maximal_sets(alike: Bools) -> list[list[int]]:
+    """All maximal sets of members of which every two are `alike` (a symmetric matrix), by Bron and Kerbosch.
+
+    Sets may overlap: with a ~ b and b ~ c but a and c told apart, {a, b} and {b, c} come out, never {a, b, c}. They
+    are ordered by their first member, and members keep their order.
+    """
+    number = len(alike)
+    near = [{j for j in range(number) if j != i and alike[i, j]} for i in range(number)]
+    found: list[list[int]] = []
+
+    def grow(members: set[int], candidates: set[int], done: set[int]) -> None:
+        if not candidates and not done:
+            found.append(sorted(members))
+            return
+        pivot = max(candidates | done, key=lambda v: len(near[v] & candidates))
+        for vertex in sorted(candidates - near[pivot]):
+            grow(members | {vertex}, candidates & near[vertex], done & near[vertex])
+            candidates = candidates - {vertex}
+            done = done | {vertex}
+
+    if number:
+        grow(set(), set(range(number)), set())
+    return sorted(found)

@@ -9,11 +9,11 @@ from rich.table import Table
 
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
-from richter.claims import METRICS, claimed, distinct_names, measure_words
+from richter.claims import METRICS, claimed, measure_words
 from richter.cli._output import console, json_option, md_option, write_json, write_text
 from richter.cli._reading import read_given, reading_options, split_sources
 from richter.floors import ConditionSummary
-from richter.records import Claim, Refused, Verdict, markdown_safe, printable
+from richter.records import Claim, Refused, Verdict, distinct_names, markdown_safe, printable
 from richter.tables import ReadOptions, attempts
 
 

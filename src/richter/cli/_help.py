@@ -4,7 +4,7 @@ import difflib
 
 import click
 
-from richter.cli._group import LazyGroup
+from richter.cli._main import LazyGroup
 from richter.errors import InputError
 from richter.records import GLOSSARY, explain, printable
 

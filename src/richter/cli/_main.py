@@ -1,18 +1,20 @@
-"""The root command. Commands load when called, so that `richter --help` is quick."""
+"""The root command, what a project settles for all commands, and groups whose commands load when called."""
 
 import io
 import logging
 import signal
 import sys
 import threading
+import tomllib
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
 from richter import __version__
-from richter.cli._group import LazyGroup
-from richter.cli._project import project_defaults
-from richter.errors import RichterError, without_passwords
+from richter.errors import InputError, RichterError, without_passwords
 from richter.records import printable
 
 # name -> (module under richter.cli, attribute, one line of help)
@@ -60,6 +62,105 @@ GROUPS = {
     "Plan: how much does it take?": ("size", "plan", "floors"),
     "Connect: to other tools and machines": ("export", "doctor"),
 }  # fmt: skip
+
+
+def _load(module: str, attribute: str) -> click.Command:
+    command: click.Command = getattr(import_module(f"richter.cli.{module}"), attribute)
+    return command
+
+
+def _is_data(argument: str) -> bool:
+    """A file or folder, also as NAME=PATH, or a run in a database; what looks like a file but is not there too."""
+    named = argument.partition("=")[2]
+    if "/" in argument or Path(argument).suffix:
+        return True
+    return argument.startswith(("postgres:", "postgresql:")) or any(Path(p).exists() for p in (argument, named) if p)
+
+
+class LazyGroup(click.Group):
+    """A group over a table: name -> (module under richter.cli, attribute, one line of help).
+
+    `groups` orders the names under headings; `--help` then shows the first group and says where the others are.
+    `for_paths` is the command that takes data where none is named; a command's name wins over a path.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        table: dict[str, tuple[str, str, str]],
+        groups: dict[str, tuple[str, ...]] | None = None,
+        for_paths: tuple[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.for_paths = for_paths
+        self.table = table
+        self.groups = groups or {"Commands": tuple(sorted(table))}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, sorted."""
+        return sorted(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module that holds the command."""
+        if cmd_name not in self.table:
+            return None
+        module, attribute, _ = self.table[cmd_name]
+        return _load(module, attribute)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command named first; for a path that is none, the command that takes paths."""
+        if self.for_paths is not None and args[0] not in self.table and _is_data(args[0]):
+            return self.for_paths[1], _load(*self.for_paths), args
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands of the first group without importing them."""
+        self.write_groups(formatter, every=False)
+        if len(self.groups) > 1:
+            formatter.write("\nAll commands: richter help all\n")
+
+    def write_groups(self, formatter: click.HelpFormatter, *, every: bool) -> None:
+        """The commands under their headings: the first group, or every one."""
+        width = max(len(name) for name in self.table)
+        for heading, names in list(self.groups.items())[: None if every else 1]:
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), self.table[name][2]) for name in names])
+
+
+NAME = "richter.toml"
+# what may stand there -> the kinds it may have; each is the option of the same name, on every command that has it
+KNOWN: dict[str, tuple[type, ...]] = {
+    "map": (dict,), "scale": (str,), "better": (str,), "as_severity": (str,), "ratings": (str,), "scorer": (str,),
+    "filter": (str,), "pass_at": (int, float), "margin": (str, int, float), "severity_margin": (int, float),
+    "level": (int, float), "seed": (int,), "prices": (str,),
+}  # fmt: skip
+
+
+def project_defaults(folder: Path) -> dict[str, Any]:
+    """The defaults in `richter.toml` of this folder, as the options take them; empty without one."""
+    path = folder / NAME
+    if not path.is_file():
+        return {}
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise InputError(f"{NAME} cannot be read: {error}.", remedy='It is TOML, as margin = "2pt".') from error
+    unknown = [name for name in values if name not in KNOWN]
+    if unknown:
+        raise InputError(f"{NAME}: there is no setting {unknown[0]!r}.", remedy=f"There are {', '.join(KNOWN)}.")
+    wrong = next((name for name, value in values.items() if not isinstance(value, KNOWN[name])), None)
+    if wrong is not None:
+        raise InputError(f"{NAME}: {wrong} = {values[wrong]!r} is of the wrong kind.", remedy="See docs/reading.md.")
+    return {name: _as_option(value) for name, value in values.items()}
+
+
+def _as_option(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return [f"{field}={column}" for field, column in value.items()]
+    return str(value) if isinstance(value, str) else value
 
 
 @click.group(

@@ -2,7 +2,7 @@
 
 import click
 
-from richter.cli._group import LazyGroup
+from richter.cli._main import LazyGroup
 
 # one line a claim; each room's sizing lives in its own file
 TABLE = {

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from richter.interop._logs import *
     from richter.interop._names import *
     from richter.interop._problems import *
+    from richter.interop._recognise import *
     from richter.interop._record import *
     from richter.interop._run import *
     from richter.interop._safe import *

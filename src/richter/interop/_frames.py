@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError
-from richter.store import DatabaseRun, run_place
+from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
 
-__all__ = ["Frame", "Source", "as_frame", "is_frame", "source_name"]
+__all__ = ["Frame", "Source", "as_frame", "is_frame", "named_source", "source_name"]
 
 
 @runtime_checkable
@@ -35,6 +35,14 @@ def is_frame(source: object) -> TypeGuard[pl.DataFrame | Frame]:
 def source_name(source: Source) -> str:
     """What messages call it."""
     return str(run_place(source)) if isinstance(source, str | Path | DatabaseRun) else "The frame"  # no password in it
+
+
+def named_source(source: RunLike) -> tuple[str | None, Place]:
+    """`NAME=PATH` in its parts; a path that exists, or a database's address, is one whatever it holds."""
+    name, equals, path = str(source).partition("=")
+    if equals and name and not is_database(source) and not Path(str(source)).exists():
+        return name, run_place(path)
+    return None, run_place(source)
 
 
 def as_frame(source: pl.DataFrame | Frame) -> pl.DataFrame:

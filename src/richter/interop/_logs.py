@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError
+from richter.interop._frames import named_source
 from richter.interop._recognise import Format, recognise
 from richter.interop._record import LogOptions, Reading, Sample, Setup
 from richter.interop._safe import Unreadable
 from richter.records import Item, printable
-from richter.store import Place, RunLike, is_database, run_place
 
-__all__ = ["Logs", "is_log", "is_severity", "log_files", "logs_summary", "named_source", "read_logs"]
+__all__ = ["Logs", "is_severity", "log_files", "logs_summary", "read_logs"]
 
 FILES_LIMIT = 20_000  # of a folder
 DRAWS_LIMIT = 1_000_000
@@ -51,19 +51,6 @@ class Logs:
     def unread(self) -> Counter[str]:
         """What could not be read, by reason, over all files."""
         return sum((r.unread for r in self.readings), Counter())
-
-
-def named_source(source: RunLike) -> tuple[str | None, Place]:
-    """`NAME=PATH` in its parts; a path that exists, or a database's address, is one whatever it holds."""
-    name, equals, path = str(source).partition("=")
-    if equals and name and not is_database(source) and not Path(str(source)).exists():
-        return name, run_place(path)
-    return None, run_place(source)
-
-
-def is_log(path: Place) -> bool:
-    """Whether a file is a log of a known format (and not a table that Richter reads by its columns)."""
-    return isinstance(path, Path) and path.is_file() and recognise(path) is not None
 
 
 def log_files(path: Path) -> list[Path]:

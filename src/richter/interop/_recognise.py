@@ -21,6 +21,9 @@ from richter.interop._record import Reading, Sample
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.interop._tracing import PAGES, read_braintrust, read_langfuse, read_langsmith
 from richter.interop._uqlm import UQLM_SCORERS, read_uqlm
+from richter.store import Place
+
+__all__ = ["is_log"]
 
 Shape = Literal["archive", "parquet", "object", "array", "lines", "text"]
 HEAD = 1 << 16
@@ -245,3 +248,8 @@ def _json_look(path: Path) -> Look | None:
     except Unreadable:
         record = {}
     return Look(path=path, shape="array", names=record)
+
+
+def is_log(path: Place) -> bool:
+    """Whether a file is a log of a known format (and not a table that Richter reads by its columns)."""
+    return isinstance(path, Path) and path.is_file() and recognise(path) is not None

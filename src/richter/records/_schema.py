@@ -68,7 +68,7 @@ def _any_of(options: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _object(kind: type, found: dict[str, dict[str, Any]], names: dict[type, str]) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    written = {field.name: hints[field.name] for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    written = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
     row: dict[str, Any] = {"type": "object", "properties": {}, "required": []}
     if kind.__doc__:
         row["description"] = kind.__doc__.strip().split("\n")[0]

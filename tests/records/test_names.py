@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from richter.claims import distinct_names
+from richter.records import distinct_names
 
 
 def test_short_names_are_left_alone() -> None:
