@@ -75,6 +75,11 @@ class PlanField:
     fields: Mapping[str, "PlanField"] = dataclasses.field(default_factory=dict)
 
 
+def asks(kind: Any, words: str, default: Any = MANDATORY, **rule: Any) -> PlanField:
+    """A field of a plan: its type, what it means, its default, and its range or choices."""
+    return PlanField(type=kind, help=words, default=default, **rule)
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A checked plan: its kind, its values with defaults filled in, and the hash of both."""

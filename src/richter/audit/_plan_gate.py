@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from richter.audit._plan import OPTIONAL, PlanField
+from richter.audit._plan import OPTIONAL, asks
 
 HELP = "A gate plan: requirements that a candidate must meet, for continuous integration (richter gate)."
 
@@ -17,40 +17,29 @@ MOST = {"mean_severity": 4.0, "mean_score": float("inf"), "tokens": float("inf")
         "money": float("inf")}  # fmt: skip
 
 FIELDS = {
-    "candidate": PlanField(type="text", help="The condition on trial."),
-    "baseline": PlanField(
-        type="text", default="", help="The condition it is held against; empty where no rule says no_worse."
+    "candidate": asks("text", "The condition on trial."),
+    "baseline": asks("text", "The condition it is held against; empty where no rule says no_worse.", ""),
+    "on_undecided": asks(
+        "text", "What too little data does: fail (exit 4) or warn (exit 0).", "fail", choices=("fail", "warn")
     ),
-    "on_undecided": PlanField(
-        type="text",
-        choices=("fail", "warn"),
-        default="fail",
-        help="What too little data does: fail (exit 4) or warn (exit 0).",
-    ),
-    "level": PlanField(
-        type="number", above=0.5, below=1, default=0.95, help="Each requirement is shown met at this level, one-sided."
-    ),
-    "tried": PlanField(
-        type="whole",
+    "level": asks("number", "Each requirement is shown met at this level, one-sided.", 0.95, above=0.5, below=1),
+    "tried": asks(
+        "whole",
+        "Attempts of which this one is to stand: the level is shared. 0: as many as the log of looks knows.",
+        OPTIONAL,
         low=0,
-        default=OPTIONAL,
-        help="Attempts of which this one is to stand: the level is shared. 0: as many as the log of looks knows.",
     ),
-    "min_shared": PlanField(
-        type="number", low=0, high=1, default=0.5, help="Share of items that both must have been graded on."
-    ),
-    "require": PlanField(
-        type="table",
+    "min_shared": asks("number", "Share of items that both must have been graded on.", 0.5, low=0, high=1),
+    "require": asks(
+        "table",
+        "The requirements, one table each.",
         many=True,
-        help="The requirements, one table each.",
         fields={
-            "metric": PlanField(type="text", choices=METRICS, help="what is measured"),
-            "rule": PlanField(
-                type="text",
-                choices=RULES,
-                help="no_worse: than the baseline by more than limit; below, above: the limit itself",
+            "metric": asks("text", "what is measured", choices=METRICS),
+            "rule": asks(
+                "text", "no_worse: than the baseline by more than limit; below, above: the limit itself", choices=RULES
             ),
-            "limit": PlanField(type="number", low=0, help="0.02 is two points of a rate; severities run to 4"),
+            "limit": asks("number", "0.02 is two points of a rate; severities run to 4", low=0),
         },
     ),
 }

@@ -3,53 +3,43 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from richter.audit._plan import PlanField
+from richter.audit._plan import asks
 from richter.errors import InputError
 from richter.severity import DEFAULT, MEASURES, PLANNED, Recipe, parse_requirement
 
 HELP = "A severity plan: which claims come first, how slopes are estimated, and which rates are required."
 
 FIELDS = {
-    "conditions": PlanField(type="text", many=True, default=[], help="The conditions weighed; empty: all of the file."),
-    "primary": PlanField(
-        type="text",
+    "conditions": asks("text", "The conditions weighed; empty: all of the file.", [], many=True),
+    "primary": asks(
+        "text",
+        "The measure whose claims are decided first; the others only if these are all settled.",
+        "severity_given_error",
         choices=tuple(MEASURES),
-        default="severity_given_error",
-        help="The measure whose claims are decided first; the others only if these are all settled.",
     ),
-    "control": PlanField(type="text", default="", help="Compare all others with this condition; empty: all pairs."),
-    "margin": PlanField(
-        type="number", low=0, default=0, help="Mean severities of errors within this are equivalent; 0: none stated."
-    ),
-    "estimator": PlanField(
-        type="text",
+    "control": asks("text", "Compare all others with this condition; empty: all pairs.", ""),
+    "margin": asks("number", "Mean severities of errors within this are equivalent; 0: none stated.", 0, low=0),
+    "estimator": asks(
+        "text",
+        "How b is estimated; aki is the paper's.",
+        DEFAULT.estimator,
         choices=("truncated", "censored", "exact", "aki"),
-        default=DEFAULT.estimator,
-        help="How b is estimated; aki is the paper's.",
     ),
-    "m_min": PlanField(
-        type="text",
+    "m_min": asks(
+        "text",
+        "Where the tail starts: a level, or from the top down; ks is the paper's.",
+        f"{PLANNED:g}",
         choices=("top", "ks", "clauset", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0", "3.5"),
-        default=f"{PLANNED:g}",
-        help="Where the tail starts: a level, or from the top down; ks is the paper's.",
     ),
-    "min_events": PlanField(type="whole", low=2, default=DEFAULT.min_events, help="Errors that a tail must hold."),
-    "min_bins": PlanField(type="whole", low=1, high=8, default=DEFAULT.min_bins, help="Levels from m_min to 4.0."),
-    "reselect": PlanField(type="flag", default=True, help="True: m_min is chosen anew in every resample."),
-    "max_error_gap": PlanField(
-        type="number", above=0, high=1, default=0.05, help="Pairs with error rates closer than this are matched."
-    ),
-    "min_gap": PlanField(
-        type="number", above=0, default=0.15, help="Slopes closer than this are practically equal (equivalence)."
-    ),
-    "tolerance": PlanField(
-        type="number", above=0, below=1, default=DEFAULT.tolerance, help="How far errors may be from the law."
-    ),
-    "level": PlanField(type="number", low=0.5, below=1, default=0.95, help="Confidence level of intervals and limits."),
-    "n_resamples": PlanField(type="whole", low=200, default=2000, help="Resamples."),
-    "require": PlanField(
-        type="text", many=True, default=[], help='Requirements, each as "severity>=3 below 100 per million".'
-    ),
+    "min_events": asks("whole", "Errors that a tail must hold.", DEFAULT.min_events, low=2),
+    "min_bins": asks("whole", "Levels from m_min to 4.0.", DEFAULT.min_bins, low=1, high=8),
+    "reselect": asks("flag", "True: m_min is chosen anew in every resample.", True),
+    "max_error_gap": asks("number", "Pairs with error rates closer than this are matched.", 0.05, above=0, high=1),
+    "min_gap": asks("number", "Slopes closer than this are practically equal (equivalence).", 0.15, above=0),
+    "tolerance": asks("number", "How far errors may be from the law.", DEFAULT.tolerance, above=0, below=1),
+    "level": asks("number", "Confidence level of intervals and limits.", 0.95, low=0.5, below=1),
+    "n_resamples": asks("whole", "Resamples.", 2000, low=200),
+    "require": asks("text", 'Requirements, each as "severity>=3 below 100 per million".', [], many=True),
 }
 
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from richter.audit._plan import Plan, PlanField
+from richter.audit._plan import Plan, asks
 from richter.tail import LEAVE_REASONS, TRANSFORMS, Step, TailPlan
 
 HELP = "A tail plan: what must hold before one condition's tail is called heavier than another's."
@@ -15,131 +15,77 @@ _DEFAULT: dict[str, Any] = {
     if f.default is not dataclasses.MISSING
 }
 
-FIELDS = {
-    "column": PlanField(
-        type="text", default="", help="The column of severities this plan is about; empty: any column."
+_FIELDS = {
+    "column": asks("text", "The column of severities this plan is about; empty: any column.", ""),
+    "lower_is_worse": asks("flag", "True: the column is negated, low scores are severe.", False),
+    "conditions": asks("text", "The conditions compared; empty: all of the file.", [], many=True),
+    "items_per_condition": asks("whole", "Items used, in the order fixed by the plan's hash; 0: all.", 0, low=0),
+    "tolerance_mean": asks(
+        "number", "G1: means closer than this, on the transformed scale, are practically equal.", above=0
     ),
-    "lower_is_worse": PlanField(type="flag", default=False, help="True: the column is negated, low scores are severe."),
-    "conditions": PlanField(
-        type="text", many=True, default=[], help="The conditions compared; empty: all of the file."
+    "tolerance_tvar": asks(
+        "number", "G2: tail means closer than this, on the transformed scale, are practically equal.", above=0
     ),
-    "items_per_condition": PlanField(
-        type="whole", low=0, default=0, help="Items used, in the order fixed by the plan's hash; 0: all."
-    ),
-    "tolerance_mean": PlanField(
-        type="number", above=0, help="G1: means closer than this, on the transformed scale, are practically equal."
-    ),
-    "tolerance_tvar": PlanField(
-        type="number", above=0, help="G2: tail means closer than this, on the transformed scale, are practically equal."
-    ),
-    "tvar_q": PlanField(
-        type="number", above=0, below=1, default=_DEFAULT["tvar_q"], help="G2: TVaR is the mean above this quantile."
-    ),
-    "q": PlanField(
-        type="number",
-        above=0,
-        below=1,
-        default=_DEFAULT["q"],
-        help="The headline threshold, a quantile of each condition.",
-    ),
-    "band": PlanField(
-        type="number", many=True, above=0, below=1, default=_DEFAULT["band"], help="Thresholds of the robustness scan."
-    ),
-    "transform": PlanField(
-        type="text", choices=TRANSFORMS, default=_DEFAULT["transform"], help="The scale on which tails are compared."
-    ),
-    "bounds": PlanField(
-        type="number",
+    "tvar_q": asks("number", "G2: TVaR is the mean above this quantile.", above=0, below=1),
+    "q": asks("number", "The headline threshold, a quantile of each condition.", above=0, below=1),
+    "band": asks("number", "Thresholds of the robustness scan.", many=True, above=0, below=1),
+    "transform": asks("text", "The scale on which tails are compared.", choices=TRANSFORMS),
+    "bounds": asks(
+        "number",
+        "[low, high] if the scorer cannot leave this range; empty: unknown (logit and cloglog then take [0, 1]).",
         many=True,
-        default=_DEFAULT["bounds"],
-        help="[low, high] if the scorer cannot leave this range; empty: unknown (logit and cloglog then take [0, 1]).",
     ),
-    "clip": PlanField(
-        type="number",
+    "clip": asks(
+        "number",
+        "Values nearer than this share of the range to a bound are moved to it before logit, log or cloglog.",
         above=0,
         below=0.5,
-        default=_DEFAULT["clip"],
-        help="Values nearer than this share of the range to a bound are moved to it before logit, log or cloglog.",
     ),
-    "floor_exceedances": PlanField(
-        type="whole",
-        low=30,
-        default=_DEFAULT["floor_exceedances"],
-        help="G3: fewer exceedances than this block the claim.",
-    ),
-    "delta": PlanField(
-        type="number", above=0, default=_DEFAULT["delta"], help="P2: the smallest difference of shape worth a claim."
-    ),
-    "alpha": PlanField(
-        type="number", above=0, below=1, default=_DEFAULT["alpha"], help="Intervals are at level 1 - alpha."
-    ),
-    "power": PlanField(
-        type="number",
-        above=0,
-        below=1,
-        default=_DEFAULT["power"],
-        help="G3: the power behind the exceedances required.",
-    ),
-    "xi_expected": PlanField(
-        type="number",
-        above=-0.5,
-        default=_DEFAULT["xi_expected"],
-        help="G3: the shape expected, for the exceedances required.",
-    ),
-    "gof_p": PlanField(
-        type="number", above=0, below=1, default=_DEFAULT["gof_p"], help="G4: the GPD stands while p is above this."
-    ),
-    "gof_method": PlanField(
-        type="text",
+    "floor_exceedances": asks("whole", "G3: fewer exceedances than this block the claim.", low=30),
+    "delta": asks("number", "P2: the smallest difference of shape worth a claim.", above=0),
+    "alpha": asks("number", "Intervals are at level 1 - alpha.", above=0, below=1),
+    "power": asks("number", "G3: the power behind the exceedances required.", above=0, below=1),
+    "xi_expected": asks("number", "G3: the shape expected, for the exceedances required.", above=-0.5),
+    "gof_p": asks("number", "G4: the GPD stands while p is above this.", above=0, below=1),
+    "gof_method": asks(
+        "text",
+        "G4: auto takes the bootstrap where values are tied or the shape is below -0.5, else the eigenvalues.",
         choices=("auto", "eigen", "bootstrap"),
-        default=_DEFAULT["gof_method"],
-        help="G4: auto takes the bootstrap where values are tied or the shape is below -0.5, else the eigenvalues.",
     ),
-    "stability_width": PlanField(
-        type="number",
-        above=0,
-        below=0.5,
-        default=_DEFAULT["stability_width"],
-        help="G5: the band q - width .. q + width.",
-    ),
-    "stability_tolerance": PlanField(
-        type="number",
-        above=0,
-        default=_DEFAULT["stability_tolerance"],
-        help="G5: how far the shape may move over the band.",
-    ),
-    "family": PlanField(
-        type="text",
+    "stability_width": asks("number", "G5: the band q - width .. q + width.", above=0, below=0.5),
+    "stability_tolerance": asks("number", "G5: how far the shape may move over the band.", above=0),
+    "family": asks(
+        "text",
+        "P1 in a matrix of pairs: level 1 - alpha / pairs, or the paper's 1 - alpha for each.",
         choices=("bonferroni", "none"),
-        default=_DEFAULT["family"],
-        help="P1 in a matrix of pairs: level 1 - alpha / pairs, or the paper's 1 - alpha for each.",
     ),
-    "pairing": PlanField(
-        type="text",
+    "pairing": asks(
+        "text",
+        "Resample items for both conditions together; auto: when their items are the same.",
         choices=("auto", "paired", "independent"),
-        default=_DEFAULT["pairing"],
-        help="Resample items for both conditions together; auto: when their items are the same.",
     ),
-    "n_resamples": PlanField(
-        type="whole", low=200, high=1_000_000, default=_DEFAULT["n_resamples"], help="Bootstrap resamples."
-    ),
-    "steps": PlanField(
-        type="table",
+    "n_resamples": asks("whole", "Bootstrap resamples.", low=200, high=1_000_000),
+    "steps": asks(
+        "table",
+        "What to do, decided now, when the data force another scale or threshold: tried in order.",
+        [],
         many=True,
-        default=[],
-        help="What to do, decided now, when the data force another scale or threshold: tried in order.",
         fields={
-            "transform": PlanField(type="text", choices=TRANSFORMS, default="logit", help="the scale"),
-            "q": PlanField(type="number", above=0, below=1, default=0.95, help="the threshold"),
-            "when": PlanField(
-                type="text",
+            "transform": asks("text", "the scale", "logit", choices=TRANSFORMS),
+            "q": asks("number", "the threshold", 0.95, above=0, below=1),
+            "when": asks(
+                "text",
+                "why the step before is left: bounded support, GPD rejected",
+                list(LEAVE_REASONS),
                 many=True,
                 choices=LEAVE_REASONS,
-                default=list(LEAVE_REASONS),
-                help="why the step before is left: bounded support, GPD rejected",
             ),
         },
     ),
+}
+# a field that the study has too has its default
+FIELDS = {
+    name: dataclasses.replace(field, default=_DEFAULT.get(name, field.default)) for name, field in _FIELDS.items()
 }
 
 
