@@ -30,12 +30,6 @@ def percent(value: Any) -> str:
     return f"{hundred:.1f}%"
 
 
-def points(value: Any) -> str:
-    """A difference of shares in percentage points, signed."""
-    share = _finite(value)
-    return "–" if share is None else f"{100 * share:+.1f} points"
-
-
 def number(value: Any, *, digits: int = 3) -> str:
     """A number to `digits` significant digits, thousands grouped."""
     finite = _finite(value)
@@ -57,12 +51,6 @@ def signed(value: Any, *, digits: int = 3) -> str:
 def count(value: Any, noun: str, plural: str | None = None) -> str:
     """'1 answer', '1,200 answers'."""
     return f"{number(value)} {noun if value == 1 else plural or noun + 's'}"
-
-
-def times(value: Any) -> str:
-    """A ratio as '2.4 times'."""
-    finite = _finite(value)
-    return "–" if finite is None else f"{finite:.2g} times"
 
 
 def interval_words(interval: Mapping[str, Any] | None, *, as_percent: bool) -> str:
