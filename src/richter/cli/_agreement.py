@@ -6,10 +6,9 @@ from typing import Any
 import click
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from richter.audit import LoneRater, measure_agreement
-from richter.cli._output import console, json_option, write_json
+from richter.cli._output import console, grid, json_option, write_json
 from richter.errors import InputError
 from richter.judge import Agreement, Correction, JudgeReport, Undefined
 from richter.records import Interval, printable
@@ -17,6 +16,7 @@ from richter.store import run_place
 from richter.tables import RatingsFile, read_ratings
 
 KINDS = ("human", "judge", "rule")
+PLAIN: dict[str, Any] = {"box": None, "pad_edge": False}
 
 
 @click.command()
@@ -109,15 +109,20 @@ def print_agreement(out: Console, a: Agreement) -> None:
 
 def print_groups(out: Console, by: str, groups: Mapping[str, Agreement]) -> None:
     """Agreement for each condition or domain."""
-    table = Table(by, "answers", "ICC(2,1)", "ICC(2,k)", "alpha", box=None, pad_edge=False)
+    rows = []
     for name, a in groups.items():
-        icc, alpha = a.icc, a.alpha
-        single = "undefined" if isinstance(icc, Undefined) else f"{icc.single:.2f} {_span(icc.single_interval)}"
-        average = "undefined" if isinstance(icc, Undefined) else f"{icc.average:.2f} {_span(icc.average_interval)}"
-        ordinal = "undefined" if isinstance(alpha, Undefined) else f"{alpha.estimate:.2f} {_span(alpha.interval)}"
-        table.add_row(printable(name, limit=40), f"{a.n_answers:,}", single, average, ordinal)
-    out.print(table)
+        told = ["undefined", "undefined"]
+        if not isinstance(a.icc, Undefined):
+            both = (a.icc.single, a.icc.single_interval), (a.icc.average, a.icc.average_interval)
+            told = [f"{value:.2f} {_span(interval)}" for value, interval in both]
+        ordinal = "undefined" if isinstance(a.alpha, Undefined) else f"{a.alpha.estimate:.2f} {_span(a.alpha.interval)}"
+        rows.append([printable(name, limit=40), f"{a.n_answers:,}", *told, ordinal])
+    out.print(grid(f"{by}|answers|ICC(2,1)|ICC(2,k)|alpha", rows, **PLAIN))
     out.print()
+
+
+def _share(s: Any) -> str:
+    return "undefined: none" if s.estimate is None else f"{s.estimate:.2f} {_span(s.interval)} of {s.n}"
 
 
 def _whose(kind: str) -> str:
@@ -157,14 +162,8 @@ def print_judges(out: Console, r: JudgeReport) -> None:
         if len(per) > 1:
             parts = [f"{printable(name, limit=30)} {s.estimate or 0:.0%} of {s.n}" for name, s in per.items()]
             out.print(f"  Overcalls by condition: {', '.join(parts)}.")
-        table = Table("severity >=", "caught (sensitivity)", "right when flagged (PPV)", box=None, pad_edge=False)
-        for row in panel.rows:
-            cells = [
-                "undefined: none" if s.estimate is None else f"{s.estimate:.2f} {_span(s.interval)} of {s.n}"
-                for s in (row.sensitivity, row.ppv)
-            ]
-            table.add_row(f"{row.threshold:.1f}", *cells)
-        out.print(table)
+        rows = ([f"{row.threshold:.1f}", _share(row.sensitivity), _share(row.ppv)] for row in panel.rows)
+        out.print(grid("severity >=|caught (sensitivity)|right when flagged (PPV)", rows, **PLAIN))
     if isinstance(r.effective, Undefined):
         if r.reference and len(r.judges) > 1:
             out.print(f"  Effective judges: undefined. {printable(r.effective.why)}")
@@ -174,15 +173,12 @@ def print_judges(out: Console, r: JudgeReport) -> None:
             f"{r.effective.estimate:.1f} {_span(r.effective.interval)} independent ones."
         )
     if not isinstance(r.leniency, Undefined):
-        table = Table(
-            "judge", "scores", "harsher than the panel by", "without it, mean severity", box=None, pad_edge=False
-        )
-        changes = () if isinstance(r.leave_one_out, Undefined) else r.leave_one_out
+        changes, judges = () if isinstance(r.leave_one_out, Undefined) else r.leave_one_out, []
         for effect in r.leniency.effects:
             change = f"{changes[effect.judge].mean_change:+.2f}" if changes else "undefined"
             name = printable(r.judges[effect.judge], limit=40)
-            table.add_row(name, f"{effect.n:,}", f"{effect.estimate:+.2f} {_span(effect.interval)}", change)
-        out.print(table)
+            judges.append([name, f"{effect.n:,}", f"{effect.estimate:+.2f} {_span(effect.interval)}", change])
+        out.print(grid("judge|scores|harsher than the panel by|without it, mean severity", judges, **PLAIN))
         out.print(
             f"  Equal leniency: p = {r.leniency.wald_p:.2g} within answers "
             f"(Kruskal-Wallis over raw scores: p = {r.leniency.kruskal_p:.2g})."
@@ -203,7 +199,7 @@ def print_corrections(out: Console, rows: tuple[Correction, ...], *, kind: str, 
     """Judge figures beside what human labels make of them."""
     how = "drawn by stratum" if stratified else "taken as a random sample of the judged answers"
     out.print(f"Figures by {kind}s, corrected by the human labels ({how}):")
-    table = Table("condition", "figure", f"{kind}s say", "labels alone", "corrected", "worth", box=None, pad_edge=False)
+    told: list[list[str]] = []
     for row in rows:
         figures: list[tuple[str, Any]] = [("mean severity", row.mean_severity)]
         if isinstance(row.rates, Undefined):
@@ -213,10 +209,10 @@ def print_corrections(out: Console, rows: tuple[Correction, ...], *, kind: str, 
         for i, (name, value) in enumerate(figures):
             title = printable(row.condition, limit=30) if i == 0 else ""
             if isinstance(value, Undefined):
-                table.add_row(title, name, "", "", f"undefined: {printable(value.why, limit=50)}", "")
+                told.append([title, name, "", "", f"undefined: {printable(value.why, limit=50)}", ""])
                 continue
             alone = f"{value.labels_only:.3f} {_span(value.labels_only_interval)}"
             fixed = f"{value.estimate:.3f} {_span(value.interval)}"
             worth = f"{value.n_labelled} labels -> {value.worth:.0f}"
-            table.add_row(title, name, f"{value.judge_only:.3f}", alone, fixed, worth)
-    out.print(table)
+            told.append([title, name, f"{value.judge_only:.3f}", alone, fixed, worth])
+    out.print(grid(f"condition|figure|{kind}s say|labels alone|corrected|worth", told, **PLAIN))

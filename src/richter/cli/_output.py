@@ -3,12 +3,13 @@
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Table
 
 from richter.errors import InputError
 from richter.records import plain
@@ -50,6 +51,14 @@ def console(*paths: str | None) -> Console:
 def cells(template: str, row: Any) -> list[str]:
     """The cells of a table's row: `{r.field:format}` of it, with | between them."""
     return template.format(r=row).split("|")
+
+
+def grid(headings: str | Sequence[str], rows: Iterable[Iterable[str]], **look: Any) -> Table:
+    """A table: its headings, with | between them, and its rows; `look` as rich has it."""
+    table = Table(*(headings.split("|") if isinstance(headings, str) else headings), **look)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def progress_console() -> Console:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
-from rich.table import Table
 
 from richter.ascent import (
     STRATEGIES,
@@ -19,7 +18,7 @@ from richter.ascent import (
 )
 from richter.audit import name_conditions
 from richter.cli._calls import Calls, call_options
-from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._output import console, grid, json_option, progress_console, write_json
 from richter.cli._progress import money
 from richter.cli._search_again import cross, explain, pilot, retest
 from richter.cli._search_show import print_search, show
@@ -181,19 +180,16 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
     out = console(json_path)
     if len({(s.model, s.base["name"]) for _, s in found}) > 1:
         out.print("These runs differ in model or base as well as in strategy: the ratios compare both.")
-    table = Table("run", "strategy", "answers", "wrong", "per answer", "categories", "effective", "cost")
-    rows = []
+    told, rows = [], []
     for path, s in found:
         if not s.answers:
             raise InputError(f"{path} has no answers yet.", remedy="Run it first.")
         rate = s.errors_found / s.answers
         cost = money(s.spent.money_usd, s.spent.unpriced)
-        table.add_row(
-            *(printable(path.name, limit=24), s.strategy, f"{s.answers:,}", f"{s.errors_found:,}", f"{rate:.3f}"),
-            *(str(s.distinct_categories), f"{s.effective_categories or 0:.1f}", cost),
-        )
+        found_by = [printable(path.name, limit=24), s.strategy, f"{s.answers:,}", f"{s.errors_found:,}", f"{rate:.3f}"]
+        told.append([*found_by, str(s.distinct_categories), f"{s.effective_categories or 0:.1f}", cost])
         rows.append({"run": str(path), "errors_per_answer": rate, **s.to_dict()})
-    out.print(table)
+    out.print(grid("run|strategy|answers|wrong|per answer|categories|effective|cost", told))
     base = next((r for r in rows if r["strategy"] == "random"), None)
     if base is not None and len(rows) > 1 and base["errors_per_answer"]:
         for row in rows:

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import click
 import numpy as np
-from rich.table import Table
 
 from richter.ascent import (
     CrossMatrix,
@@ -24,7 +23,7 @@ from richter.ascent import (
 )
 from richter.audit import ask_run, name_conditions
 from richter.cli._calls import Calls, call_options
-from richter.cli._output import console, json_option, write_json
+from richter.cli._output import console, grid, json_option, write_json
 from richter.errors import InputError
 from richter.knowledge import KnowledgeBase, open_base, usual_retrieval
 from richter.llm import resolve
@@ -181,11 +180,10 @@ def _print_matrix(matrix: CrossMatrix, subset: str, json_path: str | None) -> No
         (f"Accuracy of each model (columns) on what each search {what} (rows):", "{:.0%}", matrix.accuracy),
         ("Correlation of right and wrong with the model that was searched:", "{:.2f}", matrix.correlation),
     ):
+        told = [["none" if v is None else form.format(v) for v in row] for row in cells]
+        rows = ([name, str(n), *row] for name, n, row in zip(columns, matrix.items, told, strict=True))
         out.print(title)
-        table = Table("search of", "items", *columns)
-        for name, count, row in zip(columns, matrix.items, cells, strict=True):
-            table.add_row(name, str(count), *("none" if v is None else form.format(v) for v in row))
-        out.print(table)
+        out.print(grid(["search of", "items", *columns], rows))
     out.print("A row was chosen by its own model's errors: its accuracy there is low by selection.", style="dim")
 
 
@@ -229,11 +227,8 @@ def explain(
     found = explain_errors(out_run, run, _base(run, base_path), resolve(model).name, limit=limit, rng=rng, **spend)
     reads = f"{found.answers} wrong answers of {found.paragraphs} paragraphs"
     out.print(f"What was lacking, as {printable(found.model)} reads {reads}:")
-    table = Table("pattern", "paragraphs", "share")
-    for pattern in found.patterns:
-        count = len(pattern.paragraphs)
-        table.add_row(printable(pattern.pattern, limit=90), str(count), f"{count / found.paragraphs:.0%}")
-    out.print(table)
+    counts = [(printable(pattern.pattern, limit=90), len(pattern.paragraphs)) for pattern in found.patterns]
+    out.print(grid("pattern|paragraphs|share", ([p, str(n), f"{n / found.paragraphs:.0%}"] for p, n in counts)))
     faults = ", ".join(f"{count} of {what}" for what, count in found.dropped.items() if count)
     out.print(f"In no pattern: {found.unsorted} paragraphs." + (f" Replies not used: {faults}." if faults else ""))
     out.print("A reading by a model, not a test.", style="dim")

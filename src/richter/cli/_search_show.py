@@ -28,7 +28,7 @@ from richter.ascent import (
     write_graphml,
 )
 from richter.bench import read_choice
-from richter.cli._output import console, json_option, write_json
+from richter.cli._output import cells, console, grid, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
@@ -80,10 +80,8 @@ def show(
     rates = search_categories(run, open_base(folder)) if folder else summary.by_category
     rows = sorted(rates.items(), key=lambda kv: -kv[1].n)[:categories]
     if rows:
-        table = Table("category", "asked", "paragraphs", "error rate", "95% interval")
-        for name, rate in rows:
-            table.add_row(printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate))
-        console(json_path).print(table)
+        told = ((printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate)) for name, rate in rows)
+        console(json_path).print(grid("category|asked|paragraphs|error rate|95% interval", told))
     shown = failing_questions(run, open_base(folder) if folder else None, confirmed=False)
     _print_failing(shown, failing, json_path)
     found = search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
@@ -195,18 +193,12 @@ def _print_clusters(survey: ErrorSurvey, json_path: str | None) -> None:
             out.print(f"The failing paragraphs lie no closer together than errors at random would ({said}).")
         else:
             out.print(f"The failing paragraphs form {found.clusters} clusters ({said}):")
-    table = Table("cluster", "paragraphs", "wrong", "commonest categories", "words that set it apart")
+    rows = []
     for cluster in survey.clusters:
         names = ", ".join(f"{name or 'none'} {count}" for name, count in cluster.categories)
-        words = ", ".join(term.term for term in cluster.terms)
-        table.add_row(
-            str(cluster.cluster),
-            str(cluster.paragraphs),
-            f"{cluster.error:.0%}",
-            printable(names, limit=48),
-            printable(words, limit=60),
-        )
-    out.print(table)
+        words = printable(", ".join(term.term for term in cluster.terms), limit=60)
+        rows.append([*cells("{r.cluster}|{r.paragraphs}|{r.error:.0%}", cluster), printable(names, limit=48), words])
+    out.print(grid("cluster|paragraphs|wrong|commonest categories|words that set it apart", rows))
     chance = 10 / (len(survey.points) - 1)
     out.print(
         f"The map ({placed.method}: {placed.why}) keeps {placed.kept_neighbours:.0%} of each paragraph's ten nearest "
@@ -221,13 +213,10 @@ def _print_patterns(patterns: Sequence[Pattern], over: str, json_path: str | Non
     out = console(json_path)
     where = "in the random sample" if over == "sample" else "in what was asked about, which the search chose"
     out.print(f"What fails {where} (permutation tests, Benjamini-Hochberg at 5%):")
-    table = Table("group", "paragraphs", "wrong", "others", "adjusted p")
-    for p in patterns:
-        name = printable(", ".join(f"{k}: {v}" for k, v in p.attributes.items()), limit=60)
-        table.add_row(
-            name, str(p.paragraphs), f"{p.error:.0%}", f"{p.error_of_others:.0%}", f"{p.adjusted_p_value:.3f}"
-        )
-    out.print(table)
+    figures = "{r.paragraphs}|{r.error:.0%}|{r.error_of_others:.0%}|{r.adjusted_p_value:.3f}"
+    named = [(printable(", ".join(f"{k}: {v}" for k, v in p.attributes.items()), limit=60), p) for p in patterns]
+    rows = ([name, *cells(figures, p)] for name, p in named)
+    out.print(grid("group|paragraphs|wrong|others|adjusted p", rows))
 
 
 def _rate_cells(rate: PopulationRate) -> tuple[str, str]:
@@ -287,11 +276,11 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
         out.print(f"Dropped of what the generator wrote, and never scored: {reasons}.")
     if not table:
         return
-    rows = Table("step", "paragraphs", "wrong", "wrong so far", "sources", "pruned")
+    steps = []
     for step in s.steps:
         wrong = ["" if e is None else f"{e:.1%}" for e in (step.error, step.cumulative_error)]
-        rows.add_row(str(step.step), str(step.paragraphs), *wrong, str(step.sources), str(step.pruned))
-    out.print(rows)
+        steps.append([str(step.step), str(step.paragraphs), *wrong, str(step.sources), str(step.pruned)])
+    out.print(grid("step|paragraphs|wrong|wrong so far|sources|pruned", steps))
     if s.tasks:
         worst = sorted(s.tasks, key=lambda task: -(task.error if task.error is not None else -1))[:TASKS_SHOWN]
         tasks = Table("task that a model proposed", "step", "paragraphs", "wrong")
