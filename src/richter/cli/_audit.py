@@ -1,4 +1,4 @@
-"""`richter audit`: ask, judge, draw, score, search, measure and report, in stages that resume."""
+"""`richter audit` and `richter demo`: ask, judge, draw, score, search, measure and report, in stages that resume."""
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
@@ -12,12 +12,15 @@ from rich.table import Table
 from richter.audit import (
     AskProgress,
     AuditSettings,
+    DemoSize,
     StagesResult,
     adopt_plan,
+    demo_settings,
     draw_conditions,
     estimate_stages,
     measure_run,
     name_conditions,
+    prepare_demo,
     run_stages,
 )
 from richter.bench import GRADERS, read_items
@@ -259,3 +262,23 @@ def _price(
     out.print(table)
     calls.say_prices(out)
     write_json({"dry_run": rows, "calls": asks, "tokens": tokens}, json_path)
+
+
+@click.command()
+@click.argument("run", type=run_place, default="demo")
+@click.option("--quick", is_flag=True, help="About a quarter of it.")
+@json_option
+@click.pass_context
+def demo(ctx: click.Context, run: Place, quick: bool, json_path: str | None) -> None:
+    """Audit the built-in small model on real facts: no key, no GPU, no network after the first download.
+
+    \b
+    Examples:
+      richter demo
+      richter demo --quick
+    """
+    size = DemoSize.quick() if quick else DemoSize()
+    progress_console().print("building the questions and a small knowledge base", soft_wrap=True)
+    items = prepare_demo(run, size)
+    result = run_audit(run, items, demo_settings(run, items, size), Calls())
+    ctx.exit(finish(run, result, only=None, seed=0, json_path=json_path))
