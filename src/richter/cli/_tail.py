@@ -14,12 +14,11 @@ from richter.audit import TailReport, read_plan, study_column
 from richter.audit._plan_tail import tail_plan
 from richter.audit._probe import COPIES, Copy, compare_copies, copy_answers
 from richter.audit._score import SCORERS, answers_of, own_nll, score_by, write_scored
+from richter.cli._calls import Calls, call_options
 from richter.cli._engine import engine_options, open_mapper
 from richter.cli._output import cells, console, json_option, write_json
-from richter.cli._prices import price_options
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError
-from richter.llm import Prices, parse_budget
 from richter.records import Claim, Verdict, printable
 from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place, write_file
 from richter.tail import GATES, GENERATORS, TRANSFORMS, PowerStudy, TailPlan, simulate_criteria, simulate_protocol
@@ -343,9 +342,7 @@ SCORER = click.option(
 OUTPUT = click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
 SCORING = (
     click.option("--model", default="smollm2", help="nll: the local judge model (or a GGUF file)."),
-    click.option(
-        "--max-tokens", type=click.IntRange(1), default=256, help="nll: tokens read at most."
-    ),
+    click.option("--max-tokens", type=click.IntRange(1), default=256, help="nll: tokens read at most."),
     click.option("--slots", type=click.IntRange(1), default=16, help="nll: texts read in parallel."),
 )
 
@@ -414,11 +411,9 @@ def score(
 @_scoring
 @click.option("--paraphraser", help="model: who puts the questions into other words.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N items.")
-@click.option("--budget", "budget_text", help="5usd, 20000calls or 2Mtok: of each copy.")
-@price_options
 @click.option("--n-resamples", type=click.IntRange(200), default=2000)
 @click.option("--seed", type=int, default=0)
-@click.option("--dry-run", is_flag=True, help="Say how much it would ask, and ask nothing.")
+@call_options("5usd, 20000calls or 2Mtok: of each copy.", dry_run="Say how much it would ask, and ask nothing.")
 @json_option
 def probe(
     run: Place,
@@ -430,11 +425,9 @@ def probe(
     slots: int,
     paraphraser: str | None,
     limit: int | None,
-    budget_text: str | None,
-    prices: Prices,
     n_resamples: int,
     seed: int,
-    dry_run: bool,
+    calls: Calls,
     json_path: str | None,
 ) -> None:
     """Is a tail a trait of the model, or of the words it was asked in? Makes copies of a RUN, asks, scores, compares.
@@ -449,27 +442,16 @@ def probe(
     """
     copies = copies or ("template", "length")
     _check_output(output, str(run))
-    if dry_run:
+    if calls.dry_run:
         clean = answers_of(run).filter(
             pl.col("item").is_in(answers_of(run)["item"].unique(maintain_order=True)[:limit])
         )
-        calls = len(clean) * sum(c != "judge" for c in copies) + clean["item"].n_unique() * ("model" in copies)
-        console(json_path).print(f"At most {calls:,} calls for {', '.join(copies)}.")
-        write_json({"dry_run": {"calls": calls}}, json_path)
+        most = len(clean) * sum(c != "judge" for c in copies) + clean["item"].n_unique() * ("model" in copies)
+        console(json_path).print(f"At most {most:,} calls for {', '.join(copies)}.")
+        write_json({"dry_run": {"calls": most}}, json_path)
         return
-    with asking() as watch, downloading("SmolLM2-135M") as download:
-        frame = copy_answers(
-            run,
-            copies,
-            str(output),
-            paraphraser=paraphraser,
-            limit=limit,
-            watch=watch,
-            budget=parse_budget(budget_text),
-            prices=prices,
-            slots=slots,
-            download=download,
-        )
+    with calls.opened() as asked:
+        frame = copy_answers(run, copies, str(output), paraphraser=paraphraser, limit=limit, slots=slots, **asked)
     frame = _scored(frame, scorers, model, f"{output}.run", max_tokens, slots, own=False)
     write_scored(frame, output)
     found = compare_copies(frame, copies, scorers, seed=seed, n_resamples=n_resamples)

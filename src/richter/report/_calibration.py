@@ -235,6 +235,12 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     )
 
 
+def _by_estimator(own: Numbered, told: Sequence[Key], x: str) -> list[Mark]:
+    """A line with dots for each estimator's ECE."""
+    parts = [(key, [(k, r) for k, r in own if r["estimator"] == key.name]) for key in told]
+    return [m for key, part in parts for m in (*line(part, x, "ece", key, size=3), *dots(part, x, "ece", key, size=3))]
+
+
 def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
     rows: list[Row] = [
         {"condition": name(condition), "draws": point["n"], "estimator": said, "ece": point[key]}
@@ -253,9 +259,7 @@ def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
     told = [Key(name="Sem1", colour="var(--c0)"), Key(name="Sem2", colour="var(--c1)", shape="diamond")]
 
     def marks(own: Numbered) -> list[Mark]:
-        parts = [(key, [(k, r) for k, r in own if r["estimator"] == key.name]) for key in told]
-        on = ("draws", "ece")
-        return [m for key, part in parts for m in (*line(part, *on, key, size=3), *dots(part, *on, key, size=3))]
+        return _by_estimator(own, told, "draws")
 
     yield figure(
         "calibration-convergence",
@@ -301,12 +305,11 @@ def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
         return
     told = [Key(name="Sem1", colour="var(--c0)"), Key(name="Sem2", colour="var(--c1)", shape="diamond")]
     first = rows[0]["condition"]
-    ends = [r for r in rows if r["condition"] == first]
-    close, clear = (abs(pair[0]["ece"] - pair[1]["ece"]) for pair in (ends[:2], ends[-2:]))
+    own = [r for r in rows if r["condition"] == first]
+    close, clear = (abs(pair[0]["ece"] - pair[1]["ece"]) for pair in (own[:2], own[-2:]))
 
-    def marks(own: list[tuple[int, Row]]) -> list[Mark]:
-        parts = [[(k, r) for k, r in own if r["estimator"] == key.name] for key in told]
-        return [m for key, part in zip(told, parts, strict=True) if part for m in _points(part, "margin", "ece", key)]
+    def marks(own: Numbered) -> list[Mark]:
+        return _by_estimator(own, told, "margin")
 
     yield figure(
         "calibration-margins",
@@ -325,13 +328,10 @@ def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         legend=told,
         rows=rows,
-        columns={
-            "condition": "condition", "estimator": "estimator", "from": "from", "to": "to", "n": "questions",
-            "ece": "ECE",
-        },
+        columns="condition, estimator, from, to, n: questions, ece: ECE",
         docs="estimators/sem-ece",
         folded=True,
-    )  # fmt: skip
+    )
 
 
 def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
