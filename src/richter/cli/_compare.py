@@ -112,6 +112,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 @click.pass_context
 def compare(
     ctx: click.Context,
+    /,
     sources: tuple[str, ...],
     by: str | None,
     tail_path: str | None,
