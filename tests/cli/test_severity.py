@@ -297,3 +297,21 @@ def test_bad_options_are_one_line(scores: Path, tmp_path: Path, capsys: pytest.C
         code, _, err = run(capsys, str(scores), "--resamples", "200", *args)
         assert code == 1
         assert message in err
+
+
+def test_a_judge_whom_nobody_checked_is_named_by_hand(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ratings of kind judge: in the sentence and the basis of the first claim; a person's ratings beside them: not."""
+    table = tmp_path / "r.csv"
+    head, rows = "item,condition,rater,kind,severity", []
+    for name, worst in (("old", 3.0), ("new", 2.0)):
+        rows += [f"q{i},{name},gpt,judge,{worst - rng.integers(0, 3) / 2 if i % 2 else 0}" for i in range(300)]
+    table.write_text("\n".join([head, *rows]))
+    claim = json.loads(run(capsys, str(table), "--json", "-")[1])["claims"][0]
+    assert claim["basis"] == "as judged by gpt (nobody checked it)"
+    assert "than old, as judged by gpt (nobody checked it): -" in claim["sentence"]
+    assert "a judge 0.200 kinder to new, as is usual, would not explain it" in claim["sentence"]
+    table.write_text("\n".join([head, *rows, "q1,old,anna,human,2"]))
+    claim = json.loads(run(capsys, str(table), "--ratings", "judge", "--json", "-")[1])["claims"][0]
+    assert claim["basis"] == "as judged"

@@ -14,11 +14,21 @@ from richter import severity as sev
 from richter.audit._pictures import Picture, severity_picture
 from richter.audit._plan import PlanStatus, open_data, read_plan
 from richter.audit._plan_severity import plan_recipe
+from richter.claims import as_judged
 from richter.errors import InputError
 from richter.interop import Source, read_frame
 from richter.records import Claim, Rating, Refused, Shown
 from richter.stats import Floats, Mapper, in_threads, overcall_rate
-from richter.tables import RatingsFile, ReadOptions, Tables, read_ratings, read_tables, severity_of, severity_scores
+from richter.tables import (
+    RatingsFile,
+    ReadOptions,
+    Tables,
+    judges_of,
+    read_ratings,
+    read_tables,
+    severity_of,
+    severity_scores,
+)
 
 __all__ = ["SeverityReport", "weigh_scores"]
 
@@ -151,6 +161,8 @@ def weigh_scores(
     labels = _labels(human, scores)
     corrected, skipped = _corrected(labels, judge_errors, scores, level, rng)
     basis = JUDGED if tables.counting in ("judge", "given", None) else tables.basis
+    if human is None and not (tables.ratings["kind"] == "human").any():
+        basis = as_judged(judges_of(tables, "mean_severity")) or basis
     study = sev.study_severity(
         scores, recipe=recipe, traffic=mix, corrected=corrected, n_resamples=n_resamples, level=level, basis=basis,
         rng=rng, mapper=mapper, **values, **stamp,

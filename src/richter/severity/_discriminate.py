@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from richter.claims import METRICS, Evidence, JointTests, Metric, Question, decide, joint_law, p_value
+from richter.claims import METRICS, Evidence, JointTests, Metric, Question, decide, joint_law, p_value, whose
 from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Gate, Refused, Shown, Verdict
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, b_from_counts
@@ -449,10 +449,12 @@ def _claims(
             if evidence is None:
                 continue
             about.append(pair)
+            in_units = measure not in ("graver_error", "dominance")  # of which a judge may be some kinder
+            evidence = dataclasses.replace(evidence, judged=whose(basis) if in_units else "")
             questions.append(
                 Question(
                     metric=MEASURES[measure], conditions=pair.names, evidence=evidence, margin=margins.get(measure),
-                    primary=measure == primary and pair not in true, basis=basis,
+                    primary=measure == primary and pair not in true, basis="" if evidence.judged else basis,
                 )
             )  # fmt: skip
     made = decide(questions, level=level, joint=joint, plan=plan, seed=seed)
