@@ -197,6 +197,34 @@ def test_requests_from_elsewhere_are_refused(run: Path, headers: dict[str, str])
     serve(run, act)
 
 
+def test_a_database_that_is_lost_while_rating_holds_up_nobody_else(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached, answers = threading.Event(), threading.Event()
+
+    async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
+        kept = page.ledger.add_ratings
+
+        def lost(ratings: list[Rating]) -> None:
+            reached.set()
+            assert answers.wait(20)
+            kept(ratings)
+
+        monkeypatch.setattr(type(page.ledger), "add_ratings", lambda _, ratings: lost(ratings))
+        async with client.get(f"{base}/?token={page.guard.token}") as reply:
+            assert reply.status == 200
+        async with client.get(f"{base}/api/next") as reply:
+            task = (await reply.json())["task"]
+        body = {"task": task["number"], "severity": 1.0}
+        rating = asyncio.create_task(client.post(f"{base}/api/rate", json=body, headers=good(base)).__aenter__())
+        assert await asyncio.to_thread(reached.wait, 20)
+        async with asyncio.timeout(10), client.get(f"{base}/page.css") as reply:  # the app goes on
+            assert reply.status == 200
+        assert not rating.done()
+        answers.set()
+        assert (await (await rating).json())["done"] == 1
+
+    serve(run, act)
+
+
 def test_every_reply_forbids_scripts_and_frames(run: Path) -> None:
     async def act(client: aiohttp.ClientSession, base: str, page: RatingPage) -> None:
         paths = (f"/?token={page.guard.token}", "/", "/page.js", "/page.css", "/api/next", "/api/scale", "/nowhere")

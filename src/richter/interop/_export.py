@@ -48,7 +48,8 @@ def _answers(ledger: Ledger) -> pl.DataFrame:
         "draw": [a.draw for a in answers],
         "model": [models[a.condition] for a in answers],
     }
-    columns |= {name: [getattr(items[a.item], name) for a in answers] for name in of_item}
+    # an answer whose item is not there keeps its row: it was paid for, and the archive is of all that was
+    columns |= {name: [getattr(items.get(a.item), name, None) for a in answers] for name in of_item}
     columns |= {"answer": [a.text for a in answers], "error": [a.error for a in answers]}
     columns |= {"finish": [a.finish for a in answers]}
     columns |= {"tokens": [list(a.tokens) for a in answers], "logprobs": [list(a.logprobs) for a in answers]}

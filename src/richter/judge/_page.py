@@ -1,5 +1,6 @@
 """The local page on which a person rates answers: loopback only, one-time token, nothing in an answer can run."""
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -49,6 +50,7 @@ class RatingPage:
         self.order = sample.order(rater)
         self._claim, self._more = claim, more
         self.guard = LoopbackGuard(cookie="richter-rate", command="richter label")
+        self.turn = asyncio.Lock()
         self._again: int | None = None  # a task that was taken back
         self.actions: dict[tuple[str, str], Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             ("GET", "api/scale"): lambda _: rubric().to_dict(),
@@ -144,7 +146,11 @@ class RatingPage:
         act = self.actions.get((request.method, name))
         if act is None:
             return error_reply(404, "There is nothing here.")
-        return web.json_response(act(await _body(request) if request.method == "POST" else {}))
+        body = await _body(request) if request.method == "POST" else {}
+        async with (
+            self.turn
+        ):  # one after the other, beside the event loop: a database that is lost holds up nobody else
+            return web.json_response(await asyncio.to_thread(act, body))
 
 
 async def _body(request: web.Request) -> Mapping[str, Any]:

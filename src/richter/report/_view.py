@@ -95,6 +95,7 @@ class RunsApp:
         self._indexes: dict[str, tuple[object, asyncio.Task[EvidenceIndex], list[float]]] = {}
         self._indexing = asyncio.Lock()
         self._rating: dict[str, tuple[Ledger, RatingPage]] = {}
+        self._turn = asyncio.Lock()  # who opens a run for rating
         self._measuring, self._rendering = asyncio.Lock(), asyncio.Lock()
         self._pages: tuple[str, object, str] | None = None  # the last page: a run, the document it shows, its text
 
@@ -239,20 +240,28 @@ class RunsApp:
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise InputError("The request names no rater.") from error
         rater = printable(rater, limit=100)
-        if run in self._rating and self._rating[run][1].rater != rater:
-            self._rating.pop(run)[0].close()
-        if run not in self._rating:
-            ledger = open_ledger(run, mode="write")
-            try:
-                self._rating[run] = (ledger, self.rating(ledger, rater))
-            except BaseException:
-                ledger.close()
-                raise
+        async with self._turn:
+            if run in self._rating and self._rating[run][1].rater != rater:
+                await self._end_rating(run)
+            if run not in self._rating:
+                self._rating[run] = await asyncio.to_thread(self._begin_rating, run, rater)
         return web.json_response({"path": f"/runs/{self.runs.index(run)}/rate/"})
 
+    def _begin_rating(self, run: str, rater: str) -> tuple[Ledger, RatingPage]:
+        ledger = open_ledger(run, mode="write")
+        try:
+            return ledger, self.rating(ledger, rater)
+        except BaseException:
+            ledger.close()
+            raise
+
+    async def _end_rating(self, run: str) -> None:
+        if (held := self._rating.pop(run, None)) is not None:
+            async with held[1].turn:  # what is being written is written first
+                await asyncio.to_thread(held[0].close)
+
     async def _close_rating(self, request: web.Request) -> web.Response:
-        if (held := self._rating.pop(self._run(request), None)) is not None:
-            held[0].close()
+        await self._end_rating(self._run(request))
         return web.json_response({})
 
     async def _rate(self, request: web.Request) -> web.Response:
