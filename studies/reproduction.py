@@ -545,14 +545,40 @@ def recovery() -> str:
     return ", ".join(f"{c.pass_rate:.0%} at {c.delta:.2f}" for c in cells.cells) + " of 200"
 
 
+@functools.cache
+def small_run() -> Path:
+    """Forty answers of the built-in model, at two temperatures; its weights are not fetched for this."""
+    from richter.llm import weights_cached
+
+    if not _facts() or weights_cached("smollm2") is None:
+        raise SkippedRowError("the weights of the built-in model are not here")
+    run = WORK / "smollm2"
+    items = bench.cached_facts(items=1000)
+    richter("ask", run, "--bench", items, "--model", "smollm2", "--temperature", "0", "--temperature", "1",
+            "--limit", "20", "--max-tokens", "24", "--style", "chat")  # fmt: skip
+    return run
+
+
 @row
 def scorers() -> str:
-    raise SkippedRowError("needs the weights of the built-in model")
+    found = richter("tail", "score", small_run(), "--scorer", "nll", "--scorer", "length", "--test",
+                    "-o", WORK / "two.csv")["scorers"]  # fmt: skip
+    claims = {name: r["claim"] for name, r in found.items()}
+    return "SmolLM2, 40 answers: " + ", ".join(
+        f"{name} {c['verdict']}" + (f" by {c['blocked_by']}" if c.get("blocked_by") else "")
+        for name, c in claims.items()
+    )
 
 
 @row
 def probe() -> str:
-    raise SkippedRowError("needs a model")
+    words = ("tail", "probe", small_run(), "--scorer", "nll", "-o", WORK / "probe.csv", "--n-resamples", "200")
+    found = richter(*words, "--copy", "template", "--copy", "length", "--copy", "judge")["probes"]
+    return "SmolLM2, 40 answers: " + ", ".join(
+        f"{p['condition']} {p['copy']} {p['claim']['verdict']}"
+        for p in found
+        if p["condition"] == found[0]["condition"]
+    )
 
 
 @row
