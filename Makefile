@@ -43,7 +43,7 @@ check: $(STAMP)  ## Lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-demo: $(LIGHT)  ## Audit SmolLM2 on real facts (the main job)
+demo: $(LIGHT)  ## Is the new prompt better? SmolLM2 on real facts, ending in a page (the main job)
 	$(BIN)/richter demo
 	@echo "The command is $(BIN)/richter; '. $(BIN)/activate' puts it on your path."
 

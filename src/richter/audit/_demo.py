@@ -1,77 +1,77 @@
-"""What the demonstration audits: a real small model on real facts, at two temperatures, with everything Richter has."""
+"""What the demonstration asks: the new prompt is better, they say. Is it? A real small model on real facts."""
 
 import dataclasses
 
-from richter.ascent import SearchSettings
 from richter.audit._ask import name_conditions
 from richter.audit._judging import GAZETTEER_NAME
 from richter.audit._stages import AuditSettings, draw_conditions
-from richter.bench import World, build_facts, fact_documents, pack, read_items, write_bytes, write_items
-from richter.judge import judge_decoding
-from richter.knowledge import write_base
+from richter.bench import World, build_facts, pack, read_items, write_bytes, write_items
 from richter.llm import BUILT_IN
-from richter.records import Decoding, Item
+from richter.records import Condition, Decoding, Item
 from richter.store import RunLike, run_folder
 
-__all__ = ["DemoSize", "demo_settings", "prepare_demo"]
+__all__ = ["DemoSize", "demo_prompts", "demo_settings", "prepare_demo"]
 
-BENCH, BASE = "facts.jsonl", "airfields.kb"
-STRICT = "Be strict: when in doubt, give the higher severity."
+BENCH = "facts.jsonl"
+LONGEST_OPTION = 32  # tokens
+EXPERT = "You are a world-class expert in geography, science and languages. You always answer correctly."
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class DemoSize:
     """How much the demonstration asks."""
 
-    items: int = 240
-    judged: int = 60
-    drawn: int = 60
-    draws: int = 20
-    search_calls: int = 150
+    items: int = 800
+    drawn: int = 40
+    draws: int = 10
 
     @classmethod
     def quick(cls) -> "DemoSize":
-        """About a quarter of it."""
-        return cls(items=60, judged=12, drawn=16, draws=10, search_calls=60)
+        """The three prompts on 120 questions: too little to decide most, and the page says how much would do."""
+        return cls(items=120, drawn=0, draws=0)
 
 
 def prepare_demo(run: RunLike, size: DemoSize, *, seed: int = 0) -> list[Item]:
-    """Build the questions, the gazetteer and a small base (of airfields) in the run, unless they are there."""
+    """Build the questions and the gazetteer in the run, unless they are there."""
     folder = run_folder(run)
     bench = folder / BENCH
     found = read_items(bench) if bench.exists() else []
     if len(found) < size.items:  # a smaller benchmark is the beginning of a larger one
         folder.mkdir(parents=True, exist_ok=True)
-        world = World()
-        facts = build_facts(items=size.items, seed=seed, world=world)
-        documents = fact_documents(world, parts=("airfields",))
-        write_base(folder / BASE, documents, name="facts airfields", sources=world.versions)
+        facts = build_facts(items=size.items, seed=seed, world=World())
         write_bytes(pack(facts.gazetteer), folder / GAZETTEER_NAME)
-        write_items(facts.items, bench)  # last: where it lies, the others do
+        write_items(facts.items, bench)  # last: where it lies, the other does
         found = list(facts.items)
     return found[: size.items]
 
 
-def demo_settings(run: RunLike, items: list[Item], size: DemoSize, *, seed: int = 0) -> AuditSettings:
-    """SmolLM2, greedy and at temperature 1, at most 32 tokens; judged by rules and, a sample, by itself twice.
+def demo_prompts(*, seed: int = 0, also: str | None = None) -> tuple[Condition, ...]:
+    """Three prompts for one greedy model that completes a sentence by one of four options.
 
-    The two judges are the audited model with two instructions: a trial of the panel, and marked as self-judging. The
-    draws are choices between the four options of a cloze at temperature 1.
+    `plain` is the sentence alone, `examples` puts two solved ones before it, and `expert` tells the model besides that
+    it is an expert: two claimed improvements, of which one is real. `also` names a second model, which is asked as
+    `examples` is.
     """
-    decoding = Decoding(max_tokens=32, seed=seed, logprobs=True)
-    conditions = tuple(name_conditions([BUILT_IN], temperatures=(0.0, 1.0), decoding=decoding))
+    decoding = Decoding(max_tokens=LONGEST_OPTION, seed=seed, logprobs=True)
+    asked = [("plain", BUILT_IN, 0, ""), ("examples", BUILT_IN, None, ""), ("expert", BUILT_IN, None, EXPERT)]
+    asked += [(f"{also} examples", also, None, "")] if also is not None else []
+    found = []
+    for name, model, shots, system in asked:
+        (one,) = name_conditions([model], systems=[system], decoding=decoding, style="cloze", shots=[shots])
+        found.append(dataclasses.replace(one, name=name))
+    return tuple(found)
+
+
+def demo_settings(
+    run: RunLike, items: list[Item], size: DemoSize, *, seed: int = 0, also: str | None = None
+) -> AuditSettings:
+    """SmolLM2 under three prompts, and a second model where one is named, rated by rules; draws of `examples`."""
+    conditions = demo_prompts(seed=seed, also=also)
     return AuditSettings(
         conditions=conditions,
         bench=str(run_folder(run) / BENCH),
-        judges=tuple(name_conditions([BUILT_IN], systems=("", STRICT), decoding=judge_decoding())),
-        allow_self=True,
-        judged=size.judged,
         draws=size.draws,
         drawn=size.drawn,
-        draw_conditions=draw_conditions(conditions, items),
-        nll=BUILT_IN,
-        base=str(run_folder(run) / BASE),
-        search_calls=size.search_calls,
-        search=SearchSettings(questions=1, phrasings=3, batch=10, seed=seed),
+        draw_conditions=draw_conditions(conditions[1:2], items),
         seed=seed,
     )

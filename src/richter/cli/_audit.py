@@ -266,19 +266,30 @@ def _price(
 
 @click.command()
 @click.argument("run", type=run_place, default="demo")
-@click.option("--quick", is_flag=True, help="About a quarter of it.")
+@click.option("--quick", is_flag=True, help="120 questions instead of 800, in about a minute: too few to decide most.")
+@click.option(
+    "--also", metavar="MODEL", help="A second model, asked as `examples` is: gemma-270m (253 MB, Gemma's terms)."
+)
 @json_option
 @click.pass_context
-def demo(ctx: click.Context, run: Place, quick: bool, json_path: str | None) -> None:
-    """Audit the built-in small model on real facts: no key, no GPU, no network after the first download.
+def demo(ctx: click.Context, run: Place, quick: bool, also: str | None, json_path: str | None) -> None:
+    """The new prompt is better, they say. Is it? Three prompts for the built-in small model on real questions.
+
+    `plain` is a sentence to complete, `examples` puts two solved ones before it, `expert` also tells the model that it
+    is an expert. No key, no GPU, no network after the first download; it ends in a page.
 
     \b
     Examples:
       richter demo
       richter demo --quick
+      richter demo --also gemma-270m
     """
     size = DemoSize.quick() if quick else DemoSize()
-    progress_console().print("building the questions and a small knowledge base", soft_wrap=True)
+    progress_console().print(
+        f"building {size.items} questions, to be asked under three prompts"
+        + (": few, so expect to read how many would decide it" if quick else ""),
+        soft_wrap=True,
+    )
     items = prepare_demo(run, size)
-    result = run_audit(run, items, demo_settings(run, items, size), Calls())
+    result = run_audit(run, items, demo_settings(run, items, size, also=also), Calls())
     ctx.exit(finish(run, result, only=None, seed=0, json_path=json_path))

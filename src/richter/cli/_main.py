@@ -26,7 +26,7 @@ COMMANDS = {
     "calibration": ("_calibration", "calibration", "Does the model know when it is wrong?"),
     "check": ("_import", "check", "What a log is, what can be read of it, and what is wrong with it."),
     "compare": ("_compare", "compare", "Is the difference between conditions real?"),
-    "demo": ("_audit", "demo", "Audit the built-in small model on real facts."),
+    "demo": ("_audit", "demo", "The new prompt is better, they say. Is it? A real model, no key."),
     "doctor": ("_doctor", "doctor", "What is installed, what is missing, and what to do."),
     "draw": ("_draw", "draw", "Draw repeated answers for calibration."),
     "export": ("_export", "export", "Write records, evidence or results for other tools."),

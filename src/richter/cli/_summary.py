@@ -117,10 +117,11 @@ def _rate_bar(rate: Row, ascii_only: bool) -> str:
 
 
 def _claims(document: Row, room: int, ascii_only: bool) -> list[str]:
-    """Requirements, then the claims on pairs, then those on single conditions, as far as there is room."""
+    """Requirements, the claims on pairs (the leading measure of all of them first), those on single conditions."""
     rows: list[Row] = list(document["claims"])
     first = [c for c in rows if c["section"] == "requirements"]
     between = [c for c in rows if len(c["conditions"]) == 2 and c["section"] != "requirements"]
+    between.sort(key=lambda c: not c.get("primary", True))
     pairs = {tuple(c["conditions"]) for c in between}
     single = [c for c in rows if len(c["conditions"]) == 1 and c["section"] != "requirements"]
     lines: list[str] = []
