@@ -69,6 +69,23 @@ def threshold(rng, target, n, power):
     return {"given": True, "broken": bool(errors[place] > target)}
 
 
+def weighted_threshold(rng, target, n):
+    """Three in ten answers count three times, and err twice as often."""
+
+    def made(size):
+        c, heavy = rng.beta(3, 0.6, size), rng.random(size) < 0.3
+        wrong = np.clip((1 - c**0.8) * np.where(heavy, 1.6, 0.8), 0, 1)
+        return c, np.where(heavy, 3.0, 1.0), wrong
+
+    c, w, wrong = made(n)
+    found = safe_threshold(c, rng.random(n) >= wrong, target=target, rng=rng, weight=w)
+    if found.threshold is None:
+        return {"given": False, "broken": False}
+    c, w, wrong = made(200_000)
+    kept = c >= found.threshold
+    return {"given": True, "broken": bool(np.average(wrong[kept], weights=w[kept]) > target)}
+
+
 def binned(c, p):
     index = np.minimum((c * 10).astype(int), 9)
     return float(np.sum(np.abs(np.bincount(index, weights=c - p)))) / len(c)
@@ -118,6 +135,9 @@ def cells():
     for target, power in ((0.02, 0.4), (0.05, 0.8), (0.1, 1.5)):
         for n in (400, 1500):
             yield threshold, {"target": target, "n": n, "power": power}
+    for target in (0.05, 0.1):
+        for n in (400, 1500):
+            yield weighted_threshold, {"target": target, "n": n}
     for law in ("uniform", "above 0.4", "sure"):
         for wrong in WRONG:
             for n in (200, 800):

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from richter.calibration import confidence_scores
+from richter.stats import wilson
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics")
 
@@ -78,6 +79,7 @@ def test_all_right_has_no_auroc_and_says_so() -> None:
     assert found.auroc.value is None
     assert "all answers are right" in found.auroc.reason
     assert found.aurc.value == 0
+    assert found.aurc.interval.high == pytest.approx(wilson(0, 20).high)  # no error seen is no proof of none
 
 
 def test_perfect_separation_is_not_certainty_by_hand() -> None:

@@ -72,3 +72,39 @@ def test_all_right_and_all_wrong(a: np.ndarray) -> None:
 def test_a_target_outside_is_refused() -> None:
     with pytest.raises(InputError, match="target"):
         safe_threshold([0.5], [1], target=2.0, rng=np.random.default_rng(0))
+
+
+def test_weights_count_in_the_share_of_errors_recovers_truth() -> None:
+    """Three in ten answers count three times and err more: without weights the promise is broken, with them kept."""
+    rng = np.random.default_rng(11)
+
+    def made(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        c, heavy = rng.beta(3, 0.6, size), rng.random(size) < 0.3
+        return c, np.where(heavy, 3.0, 1.0), np.clip((1 - c**0.8) * np.where(heavy, 2.5, 0.3), 0, 1)
+
+    grid, weight, risk = made(100_000)
+    broken = {"weighted": 0, "alike": 0}
+    given = 0
+    for _ in range(100):
+        c, w, p = made(1000)
+        a = rng.random(1000) >= p
+        for name, own in (("weighted", w), ("alike", None)):
+            found = safe_threshold(c, a, target=0.1, rng=rng, weight=own)
+            if found.threshold is not None:
+                kept = grid >= found.threshold
+                broken[name] += np.average(risk[kept], weights=weight[kept]) > 0.1
+                given += name == "weighted"
+    assert broken["alike"] > 20
+    assert broken["weighted"] <= 10  # at most 5 of 100 are promised; 11 are under 1% by chance
+    assert given > 50
+
+
+def test_equal_weights_change_nothing() -> None:
+    rng = np.random.default_rng(2)
+    c = rng.beta(3, 0.6, 600)
+    a = rng.random(600) < c
+    plain, alike = (
+        safe_threshold(c, a, target=0.1, rng=np.random.default_rng(1), weight=w) for w in (None, np.full(600, 5.0))
+    )
+    assert plain == alike
+    assert risk_coverage(c, a) == risk_coverage(c, a, weight=np.full(600, 5.0))

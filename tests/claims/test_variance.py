@@ -60,3 +60,9 @@ def test_a_design_without_cost_is_refused(rng: np.random.Generator) -> None:
     shares = variance_shares(outcomes(nested(rng, 20, 1, 2, (0, 1, 1)), "mean_score"), "a")
     with pytest.raises(InputError, match="no design"):
         cheapest_design(shares, 0.1, cost_item=1, cost_draw=0)
+
+
+def test_items_that_seem_to_add_nothing_are_not_taken_for_nothing(rng: np.random.Generator) -> None:
+    """Coin tosses: draws are all that varies, and 120 items do not show that so surely that eleven would do."""
+    shares = variance_shares(outcomes(rng.integers(0, 2, size=(120, 2, 3)).astype(float)), "a", "b")
+    assert cheapest_design(shares, 0.01, cost_item=1.0, cost_draw=0.1).draws < 50

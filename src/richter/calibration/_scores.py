@@ -81,12 +81,13 @@ def confidence_scores(
         sums = np.bincount(of, weights=w * influence)
         return math.sqrt(float(np.sum(sums**2)) * units / max(units - 1, 1))
 
-    def mean(values: Floats, *, low: float = -math.inf) -> Score:
+    def mean(values: Floats, *, low: float = -math.inf, high: float = math.inf) -> Score:
         if units < 3:
             return Score(value=float(np.sum(w * values)), interval=None, reason=f"{units} units give no interval")
         middle = float(np.sum(w * values))
         reach = float(stdtrit(units - 1, 0.5 + level / 2)) * error(values - middle)
-        interval = Interval(low=max(middle - reach, low), high=middle + reach, level=level, method="student, by unit")
+        ends = max(middle - reach, low), min(middle + reach, high)
+        interval = Interval(low=ends[0], high=ends[1], level=level, method="student, by unit")
         return Score(value=middle, interval=interval)
 
     fold = rng.permutation(units)[of] % FOLDS
@@ -107,9 +108,11 @@ def confidence_scores(
         parts[f"{name}_miscalibration"] = mean(given - better)
         parts[f"{name}_resolution"] = mean(alike - better)
         parts[f"{name}_uncertainty"] = Score(value=float(np.sum(w * alike)), interval=_image(accuracy, loss))
-    return ConfidenceScores(
-        **parts, auroc=_auroc(c, a, w, of, error, level), aurc=mean(_aurc(c, 1 - a, w), low=0.0), n=n, units=units
-    )
+    area = mean(_aurc(c, 1 - a, w), low=0.0, high=1.0)
+    if alone:  # nothing varies: as far as errors, or right answers, that fall anywhere may be more
+        limits = dataclasses.replace(accuracy, low=1 - accuracy.high, high=1 - accuracy.low)
+        area = dataclasses.replace(area, interval=limits)
+    return ConfidenceScores(**parts, auroc=_auroc(c, a, w, of, error, level), aurc=area, n=n, units=units)
 
 
 def _image(accuracy: Interval, loss: Callable[[Floats, Floats], Floats]) -> Interval:

@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc
+from scipy.special import betainc, betaincinv
 
 from richter.errors import InputError
 from richter.records import Interval
-from richter.stats import Bools, Floats, Indices, clopper_pearson, ece, wilson
+from richter.stats import Bools, Floats, Indices, ece, wilson
 
 __all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
 
@@ -63,28 +63,40 @@ class SafeThreshold:
 
 
 def risk_coverage(
-    confidence: ArrayLike, correct: ArrayLike, *, level: float = 0.95, points: int = _STEPS
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    weight: ArrayLike | None = None,
+    level: float = 0.95,
+    points: int = _STEPS,
 ) -> tuple[CurvePoint, ...]:
     """The risk-coverage curve at up to `points` observed confidences, from the highest down, with Wilson's intervals.
 
-    Ties are answered together. The intervals hold point by point, not for a threshold chosen by looking at them.
+    Ties are answered together. The intervals hold point by point, not for a threshold chosen by looking at them; with
+    weights (of each answer) they are those of as many answers of equal weight as these are worth.
     """
     ece(confidence, correct)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    w = np.ones(len(c)) if weight is None else np.asarray(weight, dtype=np.float64)
     out = []
     for threshold in _thresholds(c, points):
         kept = c >= threshold
-        n, wrong = int(np.sum(kept)), int(np.sum(1 - a[kept]))
+        error, worth = float(np.average(1 - a[kept], weights=w[kept])), _worth(w[kept])
         out.append(
             CurvePoint(
                 threshold=float(threshold),
-                coverage=n / len(c),
-                error=wrong / n,
-                interval=wilson(wrong, n, level=level),
-                n=n,
+                coverage=float(np.sum(w[kept]) / np.sum(w)),
+                error=error,
+                interval=wilson(round(error * worth), worth, level=level),
+                n=int(np.sum(kept)),
             )
         )
     return tuple(out)
+
+
+def _worth(weight: Floats) -> int:
+    """Answers of equal weight that these are worth (Kish)."""
+    return max(int(float(np.sum(weight)) ** 2 / float(np.sum(weight**2)) + 1e-9), 1)
 
 
 def _thresholds(c: Floats, points: int) -> Floats:
@@ -104,6 +116,7 @@ def safe_threshold(
     target: float,
     rng: np.random.Generator,
     unit: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
     level: float = 0.95,
 ) -> SafeThreshold:
     """From which confidence on may the model answer alone, so that at most `target` of those answers are wrong?
@@ -113,7 +126,9 @@ def safe_threshold(
     rejected at the next lower threshold, and so on down to the first that is not (fixed-sequence testing: every test
     at 1 - level, because the order was fixed on other items). The test is the exact binomial tail; with units of
     several answers at n / d and k / d, d the variance of the unit sums over the binomial one, at least 1 (Korn and
-    Graubard), and under 5 errors as if every unit were one answer.
+    Graubard), and under 5 errors as if every unit were one answer. With weights (of each answer) the share of errors
+    is the weighted one, and the test that of n answers with sum w e / max w errors against target x mean w / max w:
+    sums of values in [0, 1] stray no further than binomial ones (Hoeffding), wherever the errors are.
     """
     if not 0 < target < 1:
         raise InputError(f"A target of {target} is not a share.", remedy="Use 0.02 for 2% errors.")
@@ -122,36 +137,39 @@ def safe_threshold(
     ece(confidence, correct)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     of = np.arange(len(c)) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1]
+    w = np.ones(len(c)) if weight is None else np.asarray(weight, dtype=np.float64) / np.max(weight)
     alone = len(np.unique(of)) == len(c)
     units = int(of.max()) + 1
     first = (rng.permutation(units) < units // 2)[of]
     thresholds = _thresholds(c, _STEPS)
-    needed = math.ceil(math.log(1 - level) / math.log1p(-target))
+    needed = math.ceil(math.log(1 - level) / math.log1p(-target * float(np.mean(w))))
 
-    def tested(part: Bools, threshold: float) -> tuple[float, int, int, float]:
+    def tested(part: Bools, threshold: float) -> tuple[float, int, int, float, float]:
+        """p, the answers kept and those wrong, and the weighted share of errors with its upper limit."""
         kept = part & (c >= threshold)
-        n, wrong = int(np.sum(kept)), int(np.sum(1 - a[kept]))
+        n, wrong = int(np.sum(kept)), w[kept] * (1 - a[kept])
         if n == 0:
-            return 1.0, 0, 0, 1.0
-        size = 1.0 if alone else _design_effect(1 - a[kept], of[kept])
-        p = float(betainc(wrong / size + 1, max((n - wrong) / size, 1e-9), target))
-        return 1 - p, n, wrong, size
+            return 1.0, 0, 0, 1.0, 1.0
+        size = 1.0 if alone else _design_effect(wrong, of[kept])
+        k, share = float(np.sum(wrong)), float(np.mean(w[kept]))
+        p = float(betainc(k / size + 1, max((n - k) / size, 1e-9), target * share))
+        limit = float(betaincinv(k / size + 1, max((n - k) / size, 1e-9), level)) / share
+        return 1 - p, n, int(np.sum(1 - a[kept])), k / (n * share), min(limit, 1.0)
 
     best = min(range(len(thresholds)), key=lambda k: tested(first, float(thresholds[k]))[0])
     found, tests = None, 0
     for threshold in thresholds[best:].tolist():
         tests += 1
-        p, n, wrong, size = tested(~first, threshold)
+        p, n, wrong, error, upper = tested(~first, threshold)
         if p > 1 - level:
             break
-        found = (float(threshold), n, wrong, size)
+        found = (float(threshold), n, wrong, error, upper)
     held_out = int(np.sum(~first))
     if found is None:
-        _, n, wrong, size = tested(~first, float(thresholds[best]))
+        _, n, wrong, error, upper = tested(~first, float(thresholds[best]))
         if held_out < needed:
             reason = f"{held_out} held-out answers are too few, even without an error; {needed:,} are needed above it"
         else:
-            upper = clopper_pearson(round(wrong / size), max(round(n / size), 1), level=level, side="upper").high
             reason = (
                 f"above {thresholds[best]:.3g}, the best place, {wrong} of {n} held-out answers are wrong, which "
                 f"allows {100 * upper:.1f}%"
@@ -160,16 +178,15 @@ def safe_threshold(
             target=target, level=level, threshold=None, coverage=None, share=None, error=None, upper=None, n=n,
             wrong=wrong, held_out=held_out, tested=tests, needed=needed, reason=reason,
         )  # fmt: skip
-    threshold, n, wrong, size = found
-    kept = int(np.sum(c >= threshold))
-    upper = clopper_pearson(round(wrong / size), max(round(n / size), 1), level=level, side="upper").high
+    threshold, n, wrong, error, upper = found
+    share, worth = float(np.sum(w[c >= threshold]) / np.sum(w)), _worth(w)
     return SafeThreshold(
         target=target,
         level=level,
         threshold=threshold,
-        coverage=wilson(kept, len(c), level=level),
-        share=kept / len(c),
-        error=wrong / n,
+        coverage=wilson(round(share * worth), worth, level=level),
+        share=share,
+        error=error,
         upper=min(upper, target),
         n=n,
         wrong=wrong,

@@ -61,8 +61,8 @@ def study_confidence(
     """Measure one confidence: rows are answers, `item` and `group` (one each a row) what varies independently.
 
     `weight` is what a row's item counts for (draws share it). `by` names a part of the data for each row, for figures
-    by group; those, the curve and the threshold count every row alike. `target` is the share of errors that answering
-    alone may have.
+    by group; those count every row alike, the curve and the threshold every draw of an item. `target` is the share of
+    errors that answering alone may have.
     """
     result = ece(confidence, correct, bins=bins, binning=binning, level=level)
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
@@ -117,8 +117,8 @@ def study_confidence(
         evidence=_tested(evidence, test),
         miscalibration=test,
         scores=scores,
-        curve=risk_coverage(c, a, level=level),
-        safe=safe_threshold(c, a, target=target, rng=rng, unit=unit, level=level),
+        curve=risk_coverage(c, a, weight=given, level=level),
+        safe=safe_threshold(c, a, target=target, rng=rng, unit=unit, weight=given, level=level),
         recalibration=advice,
         by_group=None if by is None else by_group(c, a, by, bins=bins, level=level),
         cannot=tuple(dict.fromkeys(cannot)),

@@ -120,8 +120,9 @@ def cheapest_design(shares: Shares, error: float, *, cost_item: float, cost_draw
     """Items n and draws r of each with the standard error `error` at the least n (cost_item + r cost_draw).
 
     The best r is sqrt(cost_item / cost_draw x draws' variance / (items' variance + groups' x items in a group)),
-    rounded to the better neighbour, at least 1. `cost_item` is what a new item costs before its first draw (writing,
-    a reference, a grader's reading), `cost_draw` each draw.
+    rounded to the better neighbour, at least 1. Items' variance is taken to be at least its own standard error: found
+    to be next to nothing on few items, it would ask for a few items and a thousand draws. `cost_item` is what a new
+    item costs before its first draw (writing, a reference, a grader's reading), `cost_draw` each draw.
     """
     if not (error > 0 and cost_item >= 0 and cost_draw > 0):
         raise InputError(
@@ -130,6 +131,7 @@ def cheapest_design(shares: Shares, error: float, *, cost_item: float, cost_draw
         )
     fixed = shares.items + (shares.groups or 0.0) * shares.items_per_group
     noise = shares.draws or 0.0
+    fixed = max(fixed, (fixed + noise / shares.draws_per_item) * math.sqrt(2 / shares.n_items)) if noise else fixed
     best = math.sqrt(cost_item / cost_draw * noise / fixed) if fixed > 0 else math.inf
     most = 1000.0
 

@@ -198,7 +198,7 @@ def show(out: Console, report: CompareReport) -> None:
     if len(report.conditions) == 2:
         for line in refused if not report.claims else ():
             out.print(line)
-        for claim in report.claims:
+        for claim in sorted(report.claims, key=lambda claim: not claim.primary):
             out.print(printable(f"{claim.sentence} ({verdict_note(claim)})"))
             for note in claim.notes if claim.primary else ():
                 out.print(printable(f"  {note}"))
