@@ -315,3 +315,12 @@ def test_a_judge_whom_nobody_checked_is_named_by_hand(
     table.write_text("\n".join([head, *rows, "q1,old,anna,human,2"]))
     claim = json.loads(run(capsys, str(table), "--ratings", "judge", "--json", "-")[1])["claims"][0]
     assert claim["basis"] == "as judged"
+
+
+def test_ratings_of_another_kind_are_counted_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{i},{c},{r},{r},{(i * 7 + len(r)) % 5}" for i in range(60) for c in "ab" for r in ("human", "judge")]
+    path = tmp_path / "kinds.csv"
+    path.write_text("\n".join(["item,condition,rater,kind,severity", *rows, "0,a,human2,human,1"]))
+    code, out, _ = run(capsys, str(path), "--resamples", "200")
+    assert code == 0
+    assert "120 judge ratings are left out, since human ones count" in " ".join(out.split())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from richter.audit import weigh_scores
+from richter.tables import read_tables
 
 # an annotated error's severity on our scale; an answer has that of its worst error, averaged over its raters
 WEIGHT = {"No-error": 0.0, "no-error": 0.0, "Neutral": 0.5, "Minor": 1.0, "Major": 3.0, "Critical": 4.0}
@@ -39,6 +40,10 @@ def write_ratings(table: dict[tuple[str, str], dict[str, float]], path: Path) ->
 
 def test_mqm_of_ten_systems_by_three_raters(shared_data: Path, tmp_path: Path) -> None:
     table = worst_by_rater(shared_data / "mqm_ende_3raters.tsv", ("doc", "docSegId"), "rater")
+    read = read_tables(shared_data / "mqm_ende_3raters.tsv")  # without an option, the same severities
+    ours = read.ratings.select("severity").to_series().sort().to_list()
+    assert ours == sorted(severity for given in table.values() for severity in given.values())
+    assert read.answers["group"].n_unique() == len({item.split()[0] for item, _ in table})
     path = tmp_path / "ratings.csv"
     write_ratings(table, path)
     report = weigh_scores(path, n_resamples=500, everything=True)

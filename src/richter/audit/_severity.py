@@ -217,6 +217,9 @@ def _notes(
     yield from (note for note in study.notes if not any_scale)
     yield from tables.notes
     yield from _correct_with_severity(tables)
+    for kind, number in tables.ratings.group_by("kind").len().sort("kind").iter_rows():
+        if tables.counting not in ("given", kind):
+            yield f"{number:,} {kind} ratings are left out, since {tables.counting} ones count (--ratings {kind})."
     further = int((tables.ratings["draw"] > 0).sum())
     if further:
         yield f"{further:,} ratings of further draws are left out here; richter compare --on mean_severity takes them."
