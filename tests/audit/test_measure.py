@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema_rs
@@ -33,13 +34,13 @@ from richter.audit import (
     shared_sample,
     weigh_scores,
 )
-from richter.audit._measure_claims import ECE_MARGIN
+from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
 from richter.audit._measure_words import _rounded_up
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
 from richter.llm import Budget
-from richter.records import Answer, Condition, Decoding, Item, Rating, plain
+from richter.records import Answer, Claim, Condition, Decoding, Interval, Item, Rating, Verdict, plain
 from richter.stats import EceResult, benjamini_hochberg, ece
 from richter.store import LEDGER_NAME, LOOKS, Call, open_ledger
 from richter.tables import RatingsFile, ReadOptions, read_tables
@@ -562,6 +563,21 @@ def _too_sure(conditions: int) -> pl.DataFrame:
             "confidence": 0.95,
         }
     )
+
+
+def test_on_a_page_draws_wait_for_the_confidences() -> None:
+    """Two lists, one family: the second is tested only where the first is settled."""
+    span = Interval(low=0.02, high=0.1, level=0.95, method="ece path")
+
+    def report(verdict: Verdict) -> Any:
+        claim = Claim(measure="ece", conditions=("m",), verdict=verdict, sentence="m is miscalibrated.", estimate=0.05,
+                      interval=span, plain_interval=span, n=100, units=100)  # fmt: skip
+        return SimpleNamespace(conditions=(SimpleNamespace(claim=claim),))
+
+    for first, second in ((Verdict.VERIFIED, Verdict.VERIFIED), (Verdict.UNDECIDED, Verdict.UNDECIDED)):
+        measured = Measured(exploratory=True, grades=report(first), draws=report(Verdict.VERIFIED))
+        found = {claim.measure: claim.verdict for claim in calibration_claims_of(measured)}
+        assert found == {"ece": first, "draws": second}
 
 
 def test_a_page_is_one_family_and_calibration_waits_for_the_differences() -> None:
