@@ -14,8 +14,11 @@ import copy as copying
 import json
 import os
 import random
+import signal
 import sys
+import time
 import types
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
@@ -104,9 +107,20 @@ MUTANTS = (
 )  # fmt: skip
 
 
-def changes(text: str) -> list[tuple[int, str, str]]:
-    """Every copy of a module with one operator, number or condition changed: line, what, and the copy."""
+class Change(NamedTuple):
+    """One operator, number or condition changed: where, what, the module's text with it, and whether in a function."""
+
+    line: int
+    what: str
+    text: str
+    inside: bool
+
+
+def changes(text: str) -> list[Change]:
+    """Every copy of a module with one thing changed."""
     tree = ast.parse(text)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    bodies = {id(part) for node in functions for line in node.body for part in ast.walk(line)}
     quiet = {id(part) for node in ast.walk(tree) for part in _unspoken(node)}
     starts = [0]
     for row in text.encode().splitlines(keepends=True):
@@ -118,7 +132,8 @@ def changes(text: str) -> list[tuple[int, str, str]]:
         what, at, new = change
         begin, end = starts[at.lineno - 1] + at.col_offset, starts[(at.end_lineno or 0) - 1] + (at.end_col_offset or 0)
         raw = text.encode()
-        found.append((at.lineno, what, (raw[:begin] + f"({ast.unparse(new)})".encode() + raw[end:]).decode()))
+        copy = (raw[:begin] + f"({ast.unparse(new)})".encode() + raw[end:]).decode()
+        found.append(Change(at.lineno, what, copy, id(at) in bodies))
     return found
 
 
@@ -154,27 +169,116 @@ def _changed(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
 
 def whole(number: int, file: Path) -> None:
     """Changes at random over the modules of `WHOLE`; what is in the file is not tried again."""
-    todo = []
-    for name in WHOLE:
-        text = (ROOT / "src" / "richter" / name).read_text(encoding="utf-8")
-        if not file.exists() and _fails(name, text, WHOLE[name], "-m", "not slow"):
-            raise SystemExit(f"the tests of {name} fail on what it is")
-        todo += [(name, k, text, *change) for k, change in enumerate(changes(text))]
-    print(f"{len(todo)} changes can be made")
+    texts = {name: (ROOT / "src" / "richter" / name).read_text(encoding="utf-8") for name in WHOLE}
+    todo = [(name, k, change) for name, text in texts.items() for k, change in enumerate(changes(text))]
+    print(f"{len(todo)} changes can be made", flush=True)
     random.Random(0).shuffle(todo)
     done = {}
     if file.exists():
         done = {(r["file"], r["number"]): r for r in map(json.loads, file.read_text().splitlines())}
-    for name, k, text, line, what, changed in todo[: number or None]:
-        if (name, k) not in done:
-            row = {"file": name, "number": k, "line": line, "what": what, "text": text.splitlines()[line - 1].strip()}
-            done[name, k] = row | {"killed": _fails(name, changed, WHOLE[name], "-m", "not slow")}
-            with file.open("a") as out:
-                out.write(json.dumps(done[name, k]) + "\n")
-    left = [r for r in done.values() if not r["killed"]]
+    chosen = [(name, k, change) for name, k, change in todo[: number or None] if (name, k) not in done]
+    for name, text in texts.items():
+        own = [(k, change) for of, k, change in chosen if of == name]
+        if own:
+            child = FORK.Process(target=_try_all, args=(name, text, own, file))
+            child.start()
+            child.join()
+            if child.exitcode:
+                raise SystemExit(f"the tests of {name} fail on what it is")
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    left = [r for r in rows if not r["killed"]]
     for row in sorted(left, key=lambda r: (r["file"], r["line"])):
-        print(f"SURVIVED {row['file']}:{row['line']} {row['what']}")
-    print(f"{len(done) - len(left)} of {len(done)} killed ({1 - len(left) / max(len(done), 1):.1%})")
+        print(f"SURVIVED {row['file']}:{row['line']} {row['what']}: {row['text']}")
+    print(f"{len(rows) - len(left)} of {len(rows)} killed ({1 - len(left) / max(len(rows), 1):.1%})")
+
+
+class Trying:
+    """A pytest session that collects once and runs its tests in a fork for each change, the quickest first."""
+
+    def __init__(self, name: str, text: str, todo: list[tuple[int, Change]], file: Path) -> None:
+        self.name, self.text, self.todo, self.file = name, text, todo, file
+        self.took: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """The first that fails is enough."""
+        if report.failed:
+            os._exit(1)
+        self.took[report.nodeid] = self.took.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run all tests as the module is, then for each change."""
+        source, sink = os.pipe()
+        if _forked(lambda: self._run(session.items, sink)):
+            os._exit(2)
+        with os.fdopen(source) as reader:
+            took = json.loads(reader.readline())
+        items = sorted(session.items, key=lambda item: took[item.nodeid])
+        most = 20 + 10 * sum(took.values())
+        for k, change in self.todo:
+            row = {"file": self.name, "number": k, "line": change.line, "what": change.what}
+            row["text"] = self.text.splitlines()[change.line - 1].strip()
+            if change.inside:
+                failed = _forked(lambda text=change.text: self._run(items, None, text), most)  # type: ignore[misc]
+            else:
+                failed = _fails(self.name, change.text, WHOLE[self.name], "-m", "not slow")
+            with self.file.open("a") as out:
+                out.write(json.dumps(row | {"killed": failed}) + "\n")
+        return True
+
+    def _run(self, items: list[pytest.Item], sink: int | None, text: str = "") -> None:
+        if text:
+            _swap(f"richter.{self.name[:-3].replace('/', '.')}", text)
+        for item, after in zip(items, [*items[1:], None], strict=True):
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
+        if sink is not None:
+            os.write(sink, json.dumps(self.took).encode() + b"\n")
+
+
+def _try_all(name: str, text: str, todo: list[tuple[int, Change]], file: Path) -> None:
+    os.chdir(ROOT)
+    tests = [test for test in WHOLE[name].split() if (ROOT / test).exists()]
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        options = ["-q", "-n0", "-p", "no:cacheprovider", "-m", "not slow", *tests]
+        code = pytest.main(options, plugins=[Trying(name, text, todo, file)])
+    os._exit(int(code))
+
+
+def _forked(work: Callable[[], None], most_s: float = 600) -> bool:
+    """Whether work fails in a fork of this process; a loop without end is a failure too."""
+    pid = os.fork()
+    if not pid:
+        try:
+            work()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    until = time.monotonic() + most_s
+    while time.monotonic() < until:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return status != 0
+        time.sleep(0.02)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return True
+
+
+def _swap(module: str, text: str) -> None:
+    """Give the functions of a loaded module the code that they have in another text of it."""
+    codes: dict[str, types.CodeType] = {}
+    found = [compile(text, module, "exec")]
+    while found:
+        code = found.pop()
+        codes[code.co_qualname] = code
+        found += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+    for owner in [sys.modules[module], *vars(sys.modules[module]).values()]:
+        if owner is sys.modules[module] or (isinstance(owner, type) and owner.__module__ == module):
+            for value in vars(owner).values():
+                plain = getattr(value, "fget", None) or getattr(value, "func", None) or value
+                function = getattr(plain, "__wrapped__", getattr(plain, "__func__", plain))
+                own = isinstance(function, types.FunctionType) and function.__module__ == module
+                if own and function.__qualname__ in codes:  # a dataclass has some that no text holds
+                    function.__code__ = codes[function.__qualname__]
 
 
 def killed(mutant: Mutant) -> bool | None:
@@ -204,7 +308,7 @@ def _try(module: str, text: str, arguments: list[str]) -> None:
     def get_code(self: SourceFileLoader, fullname: str) -> types.CodeType | None:
         return compile(text, self.path, "exec") if fullname == module else read(self, fullname)
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+    SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
     os.chdir(ROOT)
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         code = pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", *arguments])
