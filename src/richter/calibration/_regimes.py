@@ -1,7 +1,7 @@
 """How decided a model is on each question: margins, the three regimes, and the predicted Sem1-Sem2 gap."""
 
 import dataclasses
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,14 @@ from richter.calibration._pool import AnswerPool, answer_pool
 from richter.records import Result
 from richter.stats import Bools, Floats, Ints
 
-__all__ = ["Bound", "Regimes", "ece_bounds", "regimes"]
+__all__ = ["Bound", "Bounds", "Regimes", "ece_bounds", "regimes"]
+
+
+class Bounds(NamedTuple):
+    """Worst-case guarantees of both estimators."""
+
+    sem1: "Bound"
+    sem2: "Bound"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +106,7 @@ class Bound(Result):
     vacuous: bool
 
 
-def ece_bounds(pool: AnswerPool, *, n: int, bins: int = 10) -> tuple[Bound, Bound]:
+def ece_bounds(pool: AnswerPool, *, n: int, bins: int = 10) -> Bounds:
     """The bounds at n selection (and n evaluation) draws, with each question's plug-in class shares as its truth.
 
     epsilon_n of Theorem 5.3 (Sem1) and 5.4 (Sem2), delta_n of Theorem 5.3, and Theorem 5.2's
@@ -126,4 +133,4 @@ def ece_bounds(pool: AnswerPool, *, n: int, bins: int = 10) -> tuple[Bound, Boun
 
     first = float(np.mean(np.minimum(uniform, noise + wrong)))  # Theorem 5.3
     second = float(np.mean(noise + wrong))  # Theorem 5.4
-    return bound("sem1", first), bound("sem2", second)
+    return Bounds(bound("sem1", first), bound("sem2", second))

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +14,15 @@ from richter.errors import InputError
 from richter.records import Interval
 from richter.stats import Floats, Indices, ece, wilson
 
-__all__ = ["ConfidenceScores", "Score", "as_probability", "confidence_scores"]
+__all__ = ["ConfidenceScores", "Probabilities", "Score", "as_probability", "confidence_scores"]
+
+
+class Probabilities(NamedTuple):
+    """Confidences on [0, 1], and what was made of them."""
+
+    values: Floats
+    note: str
+
 
 FOLDS = 5
 
@@ -184,7 +193,7 @@ def _auroc(c: Floats, a: Floats, w: Floats, of: Indices, error: Callable[[Floats
     return Score(value=float(value), interval=Interval(low=low, high=high, level=level, method="delong, by unit"))
 
 
-def as_probability(confidence: ArrayLike) -> tuple[Floats, str]:
+def as_probability(confidence: ArrayLike) -> Probabilities:
     """Confidences on [0, 1], and a sentence when percentages were recognised (else an empty one).
 
     Values are percentages when all lie in [0, 100], at least one exceeds 1 and none of those is below 2: nobody
@@ -194,9 +203,10 @@ def as_probability(confidence: ArrayLike) -> tuple[Floats, str]:
     given = values[~np.isnan(values)]
     over = given[given > 1]
     if len(over) == 0 and (given >= 0).all():
-        return values, ""
+        return Probabilities(values, "")
     if (given >= 0).all() and (given <= 100).all() and (over >= 2).all():
-        return values / 100, f"Confidence runs up to {given.max():g}: read as percentages and divided by 100."
+        note = f"Confidence runs up to {given.max():g}: read as percentages and divided by 100."
+        return Probabilities(values / 100, note)
     bad = given[(given < 0) | (given > 100)]
     worst = float(bad[0] if len(bad) else over[0])
     raise InputError(

@@ -1,5 +1,7 @@
 """Sem2's held-out confidence: exactly over all splits of a pool, or over R random ones as in the paper."""
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +10,15 @@ from richter.calibration._pool import AnswerPool
 from richter.errors import InputError
 from richter.stats import Floats, Ints
 
-__all__ = ["held_out_confidence"]
+__all__ = ["HeldOut", "held_out_confidence"]
+
+
+class HeldOut(NamedTuple):
+    """Each question's held-out confidence, and the mean grade of the classes that were selected."""
+
+    confidence: Floats
+    correct: Floats
+
 
 MAX_EXACT_DRAWS = 1000  # above, binomial coefficients leave the range of a double
 
@@ -149,7 +159,7 @@ def _random_splits(
 
 def held_out_confidence(
     pool: AnswerPool, *, splits: int | None = None, rng: np.random.Generator | None = None, select: Ints | None = None
-) -> tuple[Floats, Floats]:
+) -> HeldOut:
     """Sem2's confidence c2 = pi_E(z_N), eq. (3), per question, averaged over splits of its draws; NaN with one draw.
 
     `splits=None` averages over all splits exactly, by hypergeometric sums on the class counts; draws being
@@ -164,7 +174,7 @@ def held_out_confidence(
     correct = np.full(pool.questions, np.nan)
     usable = (size >= 1) & (size < draws)
     if not usable.any():
-        return confidence, correct
+        return HeldOut(confidence, correct)
     if splits is None:
         longest = int(draws[usable].max())
         if longest > MAX_EXACT_DRAWS:
@@ -182,4 +192,4 @@ def held_out_confidence(
         block = np.ascontiguousarray(size[usable])
         result = _random_splits(pool.labels[usable], block, pool.grades[usable], splits, rng)
     confidence[usable], correct[usable] = result
-    return np.minimum(confidence, 1.0), correct
+    return HeldOut(np.minimum(confidence, 1.0), correct)

@@ -1,15 +1,24 @@
 """Unbiased means of a pool when items were drawn with unequal chances: LURE (Farquhar, Gal and Rainforth 2021)."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from richter.errors import InputError
 from richter.stats import Floats, Indices
 
-__all__ = ["lure_draw", "lure_weights"]
+__all__ = ["LureDraw", "lure_draw", "lure_weights"]
 
 
-def lure_draw(weight: ArrayLike, size: int, *, rng: np.random.Generator) -> tuple[Indices, Floats]:
+class LureDraw(NamedTuple):
+    """The items in the order drawn, and the chance that each had when it was."""
+
+    items: Indices
+    chances: Floats
+
+
+def lure_draw(weight: ArrayLike, size: int, *, rng: np.random.Generator) -> LureDraw:
     """Draw `size` items one after the other, each with chance proportional to weight among those left.
 
     Gives the items in order and the chance each had when it was drawn; both are needed for the weights.
@@ -23,7 +32,7 @@ def lure_draw(weight: ArrayLike, size: int, *, rng: np.random.Generator) -> tupl
         items[k] = rng.choice(len(left), p=share)
         chances[k] = share[items[k]]
         left[items[k]] = 0.0
-    return items, chances
+    return LureDraw(items, chances)
 
 
 def lure_weights(chances: ArrayLike, pool: int) -> Floats:

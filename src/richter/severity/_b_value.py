@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,26 @@ from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
 from richter.stats import Floats, Ints, root, wilson
 
-__all__ = ["DEFAULT", "PAPER", "PLANNED", "TOP_DOWN", "BValue", "Recipe", "b_from_counts", "estimate_b", "fit_rows"]
+__all__ = [
+    "DEFAULT",
+    "PAPER",
+    "PLANNED",
+    "TOP_DOWN",
+    "BValue",
+    "Recipe",
+    "RowFits",
+    "b_from_counts",
+    "estimate_b",
+    "fit_rows",
+]
+
+
+class RowFits(NamedTuple):
+    """b and the index of m_min of each row."""
+
+    b: Floats
+    m_min: Ints
+
 
 CLAUSET_EVENTS = 100
 PLANNED = 1.5
@@ -143,7 +162,7 @@ def estimate_b(
     return b_from_counts(count_levels(severity), recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
 
 
-def fit_rows(rows: Floats, recipe: Recipe) -> tuple[Floats, Ints]:
+def fit_rows(rows: Floats, recipe: Recipe) -> RowFits:
     """b and the index of m_min for each row of positive counts; NaN and -1 where the recipe has no tail to use."""
     code = CODES[recipe.estimator]
     if recipe.m_min == "ks":
@@ -156,7 +175,7 @@ def fit_rows(rows: Floats, recipe: Recipe) -> tuple[Floats, Ints]:
         enough = rows[:, start:].sum(axis=1) >= needed
         log_q = np.where(enough, fit_fixed(rows, start, code)[0], np.nan)
         chosen = np.where(enough, start, -1)
-    return log_q * PER_STEP, chosen
+    return RowFits(log_q * PER_STEP, chosen)
 
 
 def law_on_grid(log_q: float, start: int, *, code: int, last: int = 7) -> Floats:

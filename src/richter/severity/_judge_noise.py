@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,19 @@ from richter.stats import Bools, Floats, Leniency, Mapper, leniency, run_trials
 
 __all__ = [
     "HierarchicalBootstrap",
+    "JudgeLeniency",
     "hierarchical_bootstrap",
     "judge_leniency",
     "leave_one_judge_out_counts",
     "reweight_judges",
 ]
+
+
+class JudgeLeniency(NamedTuple):
+    """The judges' names, and their effects in that order."""
+
+    names: tuple[str, ...]
+    effects: Leniency
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +176,7 @@ def reweight_judges(scores: Scores, *, recipe: Recipe = DEFAULT, **options: Any)
     return recount("judges weighted alike", reweighted_counts(scores), recipe=recipe, **options)
 
 
-def judge_leniency(scores: Scores) -> tuple[tuple[str, ...], Leniency]:
+def judge_leniency(scores: Scores) -> JudgeLeniency:
     """Judges' effects on the same answers, and the paper's Kruskal-Wallis test (appendix B5); names in order."""
     judges, names, pool = _named_judges(scores)
     flat, flat_names = judges.reshape(len(judges), -1), names.reshape(len(judges), -1)
@@ -177,4 +185,4 @@ def judge_leniency(scores: Scores) -> tuple[tuple[str, ...], Leniency]:
         for slot in range(len(judges)):
             mine = (flat_names[slot] == judge) & ~np.isnan(flat[slot])
             table[mine, j] = flat[slot, mine]
-    return tuple(pool), leniency(table[~np.isnan(table).all(axis=1)])
+    return JudgeLeniency(tuple(pool), leniency(table[~np.isnan(table).all(axis=1)]))

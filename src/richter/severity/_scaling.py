@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,22 @@ from richter.severity._grid import Scores
 from richter.severity._robustness import counts_of
 from richter.stats import Floats
 
-__all__ = ["RankCorrelation", "Scaling", "correlate_ranks", "estimate_scaling", "partial_spearman"]
+__all__ = [
+    "PartialCorrelation",
+    "RankCorrelation",
+    "Scaling",
+    "correlate_ranks",
+    "estimate_scaling",
+    "partial_spearman",
+]
+
+
+class PartialCorrelation(NamedTuple):
+    """A correlation given a third variable, and its two-sided p."""
+
+    correlation: float
+    p: float
+
 
 MIN_CONDITIONS = 5
 
@@ -112,7 +128,7 @@ def _pearson_rows(x: Floats, rows: Floats) -> Floats:
     return out
 
 
-def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike) -> tuple[float, float]:
+def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike) -> PartialCorrelation:
     """Spearman's correlation of x and y given a third variable, and its p: ranks with the third's ranks regressed out.
 
     (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2)), t with n - 3 degrees of freedom.
@@ -126,11 +142,10 @@ def partial_spearman(x: ArrayLike, y: ArrayLike, given: ArrayLike) -> tuple[floa
     xy, xz, yz = _pearson(a, b), _pearson(a, c), _pearson(b, c)
     rest = (1 - xz**2) * (1 - yz**2)
     if not rest > 1e-12:
-        return math.nan, math.nan
+        return PartialCorrelation(math.nan, math.nan)
     r = max(-1.0, min(1.0, (xy - xz * yz) / math.sqrt(rest)))
-    if abs(r) == 1:
-        return r, 0.0
-    return r, float(2 * student.sf(abs(r) * math.sqrt((n - 3) / (1 - r * r)), n - 3))
+    tail = 0.0 if abs(r) == 1 else float(2 * student.sf(abs(r) * math.sqrt((n - 3) / (1 - r * r)), n - 3))
+    return PartialCorrelation(r, tail)
 
 
 def estimate_scaling(

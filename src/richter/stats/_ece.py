@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from richter.stats._roots import average_ranks
 __all__ = [
     "Bin",
     "BinGaps",
+    "EceInterval",
     "EcePath",
     "EceResult",
     "bin_gaps",
@@ -27,6 +28,14 @@ __all__ = [
     "ece_limits",
     "ece_path",
 ]
+
+
+class EceInterval(NamedTuple):
+    """The debiased value and its interval."""
+
+    value: float
+    interval: Interval
+
 
 Binning = Literal["width", "mass"]
 
@@ -311,7 +320,7 @@ def ece_limits(path: EcePath, z: ArrayLike) -> Floats:
 
 def ece_interval(
     gap: ArrayLike, standard_error: ArrayLike, correlation: ArrayLike | None = None, *, level: float = 0.95
-) -> tuple[float, Interval]:
+) -> EceInterval:
     """The debiased sum of |theta_b| and its interval, from estimates D_b ~ N(theta_b, s_b^2).
 
     T = sum |D_b| is biased up where gaps are small. The limits are sum |theta_b| on the path of `EcePath` where the
@@ -325,7 +334,7 @@ def ece_interval(
     z = float(ndtri(0.5 + level / 2))
     low, debiased, high = (float(x) for x in ece_limits(path, [z, 0.0, -z]))
     method = "folded-normal path" if len(path.size) <= _PATH_BINS else "folded-normal conservative"
-    return min(max(debiased, low), high), Interval(low=low, high=high, level=level, method=method)
+    return EceInterval(min(max(debiased, low), high), Interval(low=low, high=high, level=level, method=method))
 
 
 def _null_mean(c: Floats, index: Indices) -> float:

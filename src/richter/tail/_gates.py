@@ -2,13 +2,22 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from richter.records import Gate, Interval, Verdict
 from richter.tail._condition import ConditionTail
 from richter.tail._plan import TailPlan
 from richter.tail._size import required_exceedances
 
-__all__ = ["GATES", "evaluate_gates", "verdict_of"]
+__all__ = ["GATES", "GatedVerdict", "evaluate_gates", "verdict_of"]
+
+
+class GatedVerdict(NamedTuple):
+    """A verdict, and the gate that blocked it if one did."""
+
+    verdict: Verdict
+    blocked_by: str | None
+
 
 GATES = ("G1", "G2", "G3", "G4", "G5", "P1", "P2")
 
@@ -166,7 +175,7 @@ def first_failed(gates: Sequence[Gate]) -> str | None:
     return next((g.name for g in gates if g.passed is False), None)
 
 
-def verdict_of(gates: Sequence[Gate]) -> tuple[Verdict, str | None]:
+def verdict_of(gates: Sequence[Gate]) -> GatedVerdict:
     """The verdict and what blocked it.
 
     An admissibility or stability gate that failed blocks. Short of eq. (2)'s exceedances, with all those gates
@@ -174,6 +183,6 @@ def verdict_of(gates: Sequence[Gate]) -> tuple[Verdict, str | None]:
     """
     blocked = first_failed(gates[:5])
     if blocked is None and any(g.passed is None for g in gates[:5]):
-        return Verdict.UNDECIDED, None
+        return GatedVerdict(Verdict.UNDECIDED, None)
     blocked = blocked or first_failed(gates)
-    return (Verdict.BLOCKED, blocked) if blocked else (Verdict.VERIFIED, None)
+    return GatedVerdict(Verdict.BLOCKED if blocked else Verdict.VERIFIED, blocked)

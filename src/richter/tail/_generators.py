@@ -2,13 +2,22 @@
 
 import dataclasses
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from richter.errors import InputError
 from richter.stats import Floats
 
-__all__ = ["GENERATORS", "draw_gpd", "draw_pair", "draw_severities"]
+__all__ = ["GENERATORS", "DrawnPair", "draw_gpd", "draw_pair", "draw_severities"]
+
+
+class DrawnPair(NamedTuple):
+    """The severities of two conditions."""
+
+    first: Floats
+    second: Floats
+
 
 GENERATORS = ("positive", "G1", "G2", "G3", "G4", "G5")
 
@@ -47,7 +56,7 @@ def draw_severities(n: int, xi: float, *, rng: np.random.Generator) -> Floats:
 
 def draw_pair(
     n: int, delta: float, *, rng: np.random.Generator, generator: str = "positive", size: float = 1.0, xi: float = 0.0
-) -> tuple[Floats, Floats]:
+) -> DrawnPair:
     """Two conditions of n severities with shapes xi + delta and xi; the first breaks one gate by `size`.
 
     `positive` breaks none. `G1` bends the bulk (power 1 + 0.25 size: the mean falls, TVaR stays); `G2` stretches the
@@ -77,7 +86,7 @@ def draw_pair(
         if not beyond > 0:
             raise InputError(f"A violation of size {size} leaves no tail.", remedy="Use at most 1.4.")
         law = dataclasses.replace(law, segment=length, sigma=beyond * (1 - shape))
-    return _draw(n, law, rng), draw_severities(n, xi, rng=rng)
+    return DrawnPair(_draw(n, law, rng), draw_severities(n, xi, rng=rng))
 
 
 def _draw(n: int, law: _Law, rng: np.random.Generator) -> Floats:
