@@ -178,7 +178,9 @@ def whole(number: int, file: Path) -> None:
         done = {(r["file"], r["number"]): r for r in map(json.loads, file.read_text().splitlines())}
     chosen = [(name, k, change) for name, k, change in todo[: number or None] if (name, k) not in done]
     for name, text in texts.items():
-        own = [(k, change) for of, k, change in chosen if of == name]
+        for k, change in [(k, change) for of, k, change in chosen if of == name and not change.inside]:
+            _keep(file, name, text, k, change, _fails(name, change.text, WHOLE[name], "-m", "not slow"))
+        own = [(k, change) for of, k, change in chosen if of == name and change.inside]
         if own:
             child = FORK.Process(target=_try_all, args=(name, text, own, file))
             child.start()
@@ -190,6 +192,13 @@ def whole(number: int, file: Path) -> None:
     for row in sorted(left, key=lambda r: (r["file"], r["line"])):
         print(f"SURVIVED {row['file']}:{row['line']} {row['what']}: {row['text']}")
     print(f"{len(rows) - len(left)} of {len(rows)} killed ({1 - len(left) / max(len(rows), 1):.1%})")
+
+
+def _keep(file: Path, name: str, text: str, number: int, change: Change, failed: bool) -> None:
+    row = {"file": name, "number": number, "line": change.line, "what": change.what}
+    row["text"] = text.splitlines()[change.line - 1].strip()
+    with file.open("a") as out:
+        out.write(json.dumps(row | {"killed": failed}) + "\n")
 
 
 class Trying:
@@ -215,14 +224,8 @@ class Trying:
         items = sorted(session.items, key=lambda item: took[item.nodeid])
         most = 20 + 10 * sum(took.values())
         for k, change in self.todo:
-            row = {"file": self.name, "number": k, "line": change.line, "what": change.what}
-            row["text"] = self.text.splitlines()[change.line - 1].strip()
-            if change.inside:
-                failed = _forked(lambda text=change.text: self._run(items, None, text), most)  # type: ignore[misc]
-            else:
-                failed = _fails(self.name, change.text, WHOLE[self.name], "-m", "not slow")
-            with self.file.open("a") as out:
-                out.write(json.dumps(row | {"killed": failed}) + "\n")
+            failed = _forked(lambda text=change.text: self._run(items, None, text), most)  # type: ignore[misc]
+            _keep(self.file, self.name, self.text, k, change, failed)
         return True
 
     def _run(self, items: list[pytest.Item], sink: int | None, text: str = "") -> None:

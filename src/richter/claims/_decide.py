@@ -229,11 +229,12 @@ def not_tested(claim: Claim) -> Claim:
     words = METRICS.get(claim.measure, METRICS["mean_score"])
     noun, who = words.noun if claim.measure in METRICS else claim.measure, " and ".join(claim.conditions)
     plain, value = claim.plain_interval or claim.interval, 0.0 if claim.hypothesis is None else claim.hypothesis.value
-    asked = f"{who} differ in {noun}" if len(claim.conditions) == 2 else f"{noun} of {who} is not {words.amount(value)}"
-    sign = len(claim.conditions) == 2
-    span = words.amount(claim.estimate, sign=sign) + words.suffix
+    two = len(claim.conditions) == 2
+    unit = _unit(words, two)
+    asked = f"{who} differ in {noun}" if two else f"{noun} of {who} is not {words.amount(value)}{unit}"
+    span = words.amount(claim.estimate, sign=two) + unit
     if plain is not None:
-        span += f" [{_end(words, plain.low, sign=sign)}, {_end(words, plain.high, sign=sign)}]"
+        span += f" [{_end(words, plain.low, sign=two)}, {_end(words, plain.high, sign=two)}]"
         span += f", plain {100 * plain.level:g}% interval"
     return dataclasses.replace(
         claim, verdict=Verdict.UNDECIDED, interval=None, p_adjusted=None, family=None, needed=None, needed_for=None,
@@ -280,7 +281,7 @@ def sentence(
     """The one form of all sentences: what is so, then the numbers. None as verdict: not tested."""
     words, evidence = question.words, question.evidence
     two = len(question.conditions) == 2
-    unit = words.suffix if two or words.suffix != " points" else "%"
+    unit = _unit(words, two)
     low, high = (_end(words, x, sign=two) for x in (interval.low, interval.high))
     span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"
     on = f"on {counted(evidence.n, 'item')}"
@@ -347,6 +348,11 @@ def claimed(words: Metric, claim: Claim) -> str:
 
 def _word(words: Metric, rising: bool) -> str:
     return words.better_word if rising == (words.better == "higher") else words.worse_word
+
+
+def _unit(words: Metric, two: bool) -> str:
+    """Differences of rates are in points, rates in per cent."""
+    return words.suffix if two or words.suffix != " points" else "%"
 
 
 def _end(words: Metric, value: float, *, sign: bool) -> str:

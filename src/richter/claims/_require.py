@@ -11,7 +11,7 @@ from typing import Literal
 
 from scipy.special import ndtri
 
-from richter.claims._decide import POWER, Question, counted, kinder_judge, one_sided
+from richter.claims._decide import POWER, Question, _unit, counted, kinder_judge, one_sided
 from richter.claims._evidence import p_value
 from richter.claims._outcomes import Metric
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
@@ -111,7 +111,7 @@ def _sentence(question: Question, verdict: Verdict, interval: Interval, *, neede
     """`accuracy of new no worse than old by 2.0 points: met; -0.3 points [-1.1, +0.5] on 900 items`."""
     words, evidence = question.words, question.evidence
     two = len(question.conditions) == 2
-    unit = words.suffix if two or words.suffix != " points" else "%"
+    unit = _unit(words, two)
     word = {Verdict.VERIFIED: "met", Verdict.REFUTED: "violated", Verdict.UNDECIDED: "undecided"}[verdict]
     low, high = (words.amount(x, sign=two) for x in (interval.low, interval.high))
     name = _name(words, question.conditions, question.relation, question.value)
@@ -138,8 +138,7 @@ def _name(words: Metric, conditions: tuple[str, ...], relation: str, value: floa
     if len(conditions) == 2:
         old, new = conditions
         return f"{words.noun} of {new} no worse than {old} by {words.amount(abs(value))}{words.suffix}"
-    unit = words.suffix if words.suffix != " points" else "%"
-    return f"{words.noun} of {conditions[0]} {relation} {words.amount(value)}{unit}"
+    return f"{words.noun} of {conditions[0]} {relation} {words.amount(value)}{_unit(words, False)}"
 
 
 def unjudged(
