@@ -38,7 +38,7 @@ SIZING = ("floors/_sizing.py", "tests/floors/test_rates.py tests/floors/test_com
 
 
 # modules that decide verdicts, whole, and the tests that must notice
-CLAIMS = "tests/claims/test_decide.py tests/claims/test_compare_outcomes.py tests/claims/test_require.py"
+CLAIMS = " ".join(f"tests/claims/test_{name}.py" for name in ("decide", "sentences", "compare_outcomes", "require"))
 WHOLE = {
     "claims/_decide.py": f"{CLAIMS} tests/claims/test_answer.py tests/claims/test_control.py",
     "claims/_require.py": CLAIMS,
@@ -46,7 +46,7 @@ WHOLE = {
     "claims/_evidence.py": "tests/claims/test_evidence.py tests/claims/test_decide.py",
     "tail/_gates.py": "tests/tail/test_compare.py",
     "severity/_requirement.py": "tests/severity/test_deployment.py tests/cli/test_severity.py",
-    "floors/_sizing.py": SIZING[1],
+    "floors/_sizing.py": "tests/floors/test_rates.py tests/floors/test_size_gap.py",
 }
 SWAPS: dict[type, Any] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -108,19 +108,16 @@ MUTANTS = (
 
 
 class Change(NamedTuple):
-    """One operator, number or condition changed: where, what, the module's text with it, and whether in a function."""
+    """One operator, number or condition changed: where, what, and the module's text with it."""
 
     line: int
     what: str
     text: str
-    inside: bool
 
 
 def changes(text: str) -> list[Change]:
     """Every copy of a module with one thing changed."""
     tree = ast.parse(text)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    bodies = {id(part) for node in functions for line in node.body for part in ast.walk(line)}
     quiet = {id(part) for node in ast.walk(tree) for part in _unspoken(node)}
     starts = [0]
     for row in text.encode().splitlines(keepends=True):
@@ -133,7 +130,7 @@ def changes(text: str) -> list[Change]:
         begin, end = starts[at.lineno - 1] + at.col_offset, starts[(at.end_lineno or 0) - 1] + (at.end_col_offset or 0)
         raw = text.encode()
         copy = (raw[:begin] + f"({ast.unparse(new)})".encode() + raw[end:]).decode()
-        found.append(Change(at.lineno, what, copy, id(at) in bodies))
+        found.append(Change(at.lineno, what, copy))
     return found
 
 
@@ -178,9 +175,7 @@ def whole(number: int, file: Path) -> None:
         done = {(r["file"], r["number"]): r for r in map(json.loads, file.read_text().splitlines())}
     chosen = [(name, k, change) for name, k, change in todo[: number or None] if (name, k) not in done]
     for name, text in texts.items():
-        for k, change in [(k, change) for of, k, change in chosen if of == name and not change.inside]:
-            _keep(file, name, text, k, change, _fails(name, change.text, WHOLE[name], "-m", "not slow"))
-        own = [(k, change) for of, k, change in chosen if of == name and change.inside]
+        own = [(k, change) for of, k, change in chosen if of == name]
         if own:
             child = FORK.Process(target=_try_all, args=(name, text, own, file))
             child.start()
@@ -267,21 +262,26 @@ def _forked(work: Callable[[], None], most_s: float = 600) -> bool:
 
 
 def _swap(module: str, text: str) -> None:
-    """Give the functions of a loaded module the code that they have in another text of it."""
-    codes: dict[str, types.CodeType] = {}
-    found = [compile(text, module, "exec")]
-    while found:
-        code = found.pop()
-        codes[code.co_qualname] = code
-        found += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
-    for owner in [sys.modules[module], *vars(sys.modules[module]).values()]:
-        if owner is sys.modules[module] or (isinstance(owner, type) and owner.__module__ == module):
-            for value in vars(owner).values():
-                plain = getattr(value, "fget", None) or getattr(value, "func", None) or value
-                function = getattr(plain, "__wrapped__", getattr(plain, "__func__", plain))
-                own = isinstance(function, types.FunctionType) and function.__module__ == module
-                if own and function.__qualname__ in codes:  # a dataclass has some that no text holds
-                    function.__code__ = codes[function.__qualname__]
+    """Give a loaded module the code, the defaults and the numbers that it has in another text of it."""
+    old, new = sys.modules[module], types.ModuleType(module)
+    new.__dict__.update(__package__=old.__package__, __file__=old.__file__)
+    exec(compile(text, module, "exec"), new.__dict__)
+    for name, value in vars(new).items():
+        mine = vars(old).get(name)
+        if isinstance(value, bool | int | float | tuple | dict) and not name.startswith("__"):
+            setattr(old, name, value)
+        elif isinstance(value, type) and value.__module__ == module and isinstance(mine, type):
+            for key, inner in vars(value).items():
+                _retrain(vars(mine).get(key), inner)
+        elif getattr(value, "__module__", "") == module:
+            _retrain(mine, value)
+
+
+def _retrain(old: Any, new: Any) -> None:
+    for wrapper in ("fget", "func", "__func__", "__wrapped__"):
+        old, new = getattr(old, wrapper, None) or old, getattr(new, wrapper, None) or new
+    if isinstance(old, types.FunctionType) and isinstance(new, types.FunctionType):
+        old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
 
 
 def killed(mutant: Mutant) -> bool | None:
