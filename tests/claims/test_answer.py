@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from richter.claims import METRICS, answer, side
+from richter.claims import METRICS, answer, measure_words, side
 from richter.records import Claim, Hypothesis, Interval, Verdict
 
 
@@ -107,3 +107,191 @@ def test_a_board_calls_best_only_what_nothing_beats(verdicts: list[Verdict], sig
         if side(made) in ("better", "worse"):
             loser = made.conditions[0] if side(made) == "better" else made.conditions[1]
             assert f" {loser} is the best" not in text
+
+
+def shown(measure: str, estimate: float, **more: object) -> Claim:
+    return claim(measure, estimate, Verdict.VERIFIED, **more)
+
+
+PAIR = ("old", "new")
+ONLY = "There is one condition: its figures are below, nothing is compared."
+NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than another."
+
+
+@pytest.mark.parametrize(
+    ("claims", "conditions", "said"),
+    [
+        (
+            [
+                shown("accuracy", 0.1),
+                shown("mean_severity", -0.2, primary=False),
+                shown("ece", -0.1, primary=False, values=(None, None)),
+                shown("money", -0.1, primary=False),
+            ],
+            PAIR,
+            (
+                "new is better than old: it is more accurate (70.0% against 60.0%), less severe over all answers "
+                "(0.400 against 0.600), better calibrated and 1 more."
+            ),
+        ),
+        (
+            [shown("accuracy", 0.1), shown("mean_severity", -0.2), shown("ece", -0.1, values=())],
+            PAIR,
+            (
+                "new is better than old: it is more accurate (70.0% against 60.0%), less severe over all answers "
+                "(0.400 against 0.600) and better calibrated."
+            ),
+        ),
+        (
+            [shown("accuracy", -0.1), shown("latency", -0.1)],
+            ("new", "old"),
+            (
+                "old is better than new in some ways and worse in others: it is more accurate (60.0% against 50.0%), "
+                "but slower (0.600 s against 0.500 s)."
+            ),
+        ),
+        (
+            [shown("mean_severity", 0.2, primary=False), shown("accuracy", -0.1)],
+            PAIR,
+            (
+                "new is worse than old: it is less accurate (50.0% against 60.0%) and more severe over all answers "
+                "(0.800 against 0.600)."
+            ),
+        ),
+        (
+            [claim("accuracy", 0.0, Verdict.EQUIVALENT)],
+            PAIR,
+            "new and old are equally accurate.",
+        ),
+        (
+            [claim("accuracy", 0.0, Verdict.UNDECIDED, interval=None)],
+            PAIR,
+            "Whether new is better than old cannot be said from these data.",
+        ),
+        (
+            [
+                claim(
+                    "mean_severity",
+                    0.1,
+                    Verdict.UNDECIDED,
+                    interval=None,
+                    plain_interval=Interval(low=-0.1, high=0.3, level=0.95, method="t"),
+                )
+            ],
+            PAIR,
+            (
+                "These data do not show whether new is better than old: its mean severity of all answers may differ by "
+                "-0.100 to +0.300."
+            ),
+        ),
+        (
+            [shown("accuracy", 0.1, conditions=("a", "b"))],
+            PAIR,
+            ("Whether new is better than old cannot be said from these data."),
+        ),
+        ([], ("a", "b", "c"), "No two of the 3 conditions could be compared."),
+        (
+            [shown("accuracy", 0.1, conditions=("a", "b"), primary=False)],
+            ("a", "b", "c"),
+            "No two of the 3 conditions could be compared.",
+        ),
+        (
+            [claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=p) for p in (("a", "b"), ("b", "c"))],
+            ("a", "b", "c"),
+            NO_WORSE,
+        ),
+        (
+            [claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("a", "b"))],
+            ("a", "b", "c"),
+            "By accuracy none of the 2 conditions is shown to be worse than another.",
+        ),
+        (
+            [shown("accuracy", 0.1, conditions=p) for p in (("a", "b"), ("b", "c"), ("c", "a"))],
+            ("a", "b", "c"),
+            "By accuracy no condition is the best: each one is shown to be worse than some other.",
+        ),
+        (
+            [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("b", "c"))],
+            ("a", "b", "c"),
+            "By accuracy a is the best: it is shown to be better than every other.",
+        ),
+        (
+            [
+                shown("accuracy", -0.1, conditions=("a", "b")),
+                shown("accuracy", -0.1, conditions=("b", "c")),
+                claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("a", "c")),
+                shown("mean_severity", -0.5, conditions=("a", "b")),
+            ],
+            ("a", "b", "c"),
+            "By accuracy a is the best: it is shown to be better than 1 of 2 others.",
+        ),
+        (
+            [
+                shown("accuracy", -0.1, conditions=("a", "d")),
+                shown("accuracy", -0.1, conditions=("b", "d")),
+                claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("b", "c")),
+            ],
+            ("a", "b", "c", "d"),
+            "By accuracy a, b and c are the best of 4; among them no difference is shown.",
+        ),
+        (
+            [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcde"],
+            (*"abcde", "z"),
+            "By accuracy 5 conditions are the best of 6; among them no difference is shown.",
+        ),
+        (
+            [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcd"],
+            (*"abcd", "z"),
+            "By accuracy a, b, c and d are the best of 5; among them no difference is shown.",
+        ),
+        ([], ("m",), ONLY),
+        ([claim("accuracy", 0.3, Verdict.UNDECIDED, conditions=("m",), sentence="Open.")], ("m",), ONLY),
+        (
+            [
+                shown("accuracy", 0.3, conditions=("m",), sentence="Good."),
+                shown("error_rate", 0.3, conditions=("m",), sentence="Bad."),
+            ],
+            ("m",),
+            "Bad.",
+        ),
+        ([shown("accuracy", 0.3, conditions=("m",), sentence=s) for s in ("Good.", "Fine.")], ("m",), "Good."),
+    ],
+)
+def test_answers_word_for_word(claims: list[Claim], conditions: tuple[str, ...], said: str) -> None:
+    assert answer(claims, conditions=conditions) == said
+
+
+def test_only_a_named_candidate_that_is_worse_is_not_to_be_shipped() -> None:
+    worse = [shown("accuracy", -0.1)]
+    for candidate, baseline, told in (
+        ("new", "old", True),
+        ("new", None, False),
+        (None, "old", False),
+        ("old", "new", False),
+    ):
+        text = answer(worse, conditions=PAIR, candidate=candidate, baseline=baseline)
+        assert text.endswith(" Do not ship new.") is told
+    assert not answer([shown("accuracy", 0.1)], conditions=PAIR, candidate="new", baseline="old").endswith("new.")
+
+
+def test_the_side_of_claims_that_say_nothing_is_open() -> None:
+    good = shown("accuracy", 0.1)
+    assert side(good) == "better"
+    assert side(dataclasses.replace(good, estimate=None)) == "open"
+    assert side(dataclasses.replace(good, better=None)) == "open"
+    assert side(dataclasses.replace(good, hypothesis=None)) == "better"
+    assert side(dataclasses.replace(good, hypothesis=Hypothesis(relation="above", value=0.2))) == "worse"
+    assert side(dataclasses.replace(good, verdict=Verdict.EQUIVALENT)) == "alike"
+    assert (
+        side(shown("accuracy", 0.3, conditions=("m",), hypothesis=Hypothesis(relation="differs", value=0.5))) == "worse"
+    )
+
+
+def test_a_measure_without_words_of_its_own_is_called_by_its_name() -> None:
+    words = measure_words("chat_fluency")
+    assert (words.better_word, words.worse_word, words.noun) == (
+        "better in chat fluency",
+        "worse in chat fluency",
+        "chat fluency",
+    )
+    assert measure_words("accuracy:law").noun == "accuracy"

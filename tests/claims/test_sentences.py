@@ -295,3 +295,35 @@ def test_a_requirement_that_nobody_could_judge_names_why() -> None:
     assert requirement_name(severe, unjudged(severe, ("m",), "below", 1.5, why="x")) == (
         "mean severity of all answers of m below 1.500"
     )
+
+
+def fixed(low: float, high: float) -> Evidence:
+    """An interval that is the same at every level."""
+    return normal((low + high) / 2, interval=lambda level: Interval(low=low, high=high, level=level, method="fixed"))
+
+
+def test_a_limit_that_an_interval_touches_is_not_passed() -> None:
+    for low, high in ((-0.02, 0.01), (-0.01, 0.02)):
+        assert decide([ask(fixed(low, high), margin=0.02)])[0].verdict is Verdict.UNDECIDED
+    assert decide([ask(fixed(-0.019, 0.019), margin=0.02)])[0].verdict is Verdict.EQUIVALENT
+    for low, high in ((0.0, 0.05), (-0.05, 0.0)):
+        assert decide([ask(fixed(low, high))])[0].verdict is Verdict.UNDECIDED
+        for relation in ("above", "below"):
+            assert require([ask(fixed(low, high), relation=relation)])[0].verdict is Verdict.UNDECIDED
+
+
+def test_what_could_be_shown_and_what_was_enough_by_hand() -> None:
+    (claim,) = decide([ask(normal(0.05))])
+    assert claim.could_show == pytest.approx((ndtri(0.975) + ndtri(0.8)) * 0.01)
+    reach = float(ndtri(0.975) + ndtri(0.8))
+    for factor, said in ((0.9999, "400 items were enough for"), (1.0001, "401 items would settle")):
+        (claim,) = decide([ask(normal(0.0, factor * 0.02 / reach))])
+        assert f"; {said} a difference of 2.0 points." in claim.sentence
+
+
+def test_an_undecided_rule_has_the_interval_of_a_pass_beside_others_too() -> None:
+    rules = [ask(normal(x), relation="above", value=-0.01) for x in (-0.02, 0.05)]
+    first, _ = require(rules)
+    assert first.verdict is Verdict.UNDECIDED
+    assert first.interval is not None
+    assert first.interval.level == pytest.approx(0.9)

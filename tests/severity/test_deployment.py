@@ -1,4 +1,5 @@
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -185,3 +186,126 @@ def test_bad_traffic_is_refused() -> None:
         deployment_table([1, 2], traffic=Traffic(shares={"a": -1}, strata=["a", "a"]))
     with pytest.raises(InputError, match="No answer is rated"):
         deployment_table([math.nan])
+
+
+def answers(n: int, events: int, traffic: Traffic | None = None) -> Callable[[str, float], DeploymentTable]:
+    """Of n answers so many at severity 3, the rest right."""
+    given = np.where(np.arange(n) < events, 3.0, 0.0)
+    return lambda _, level: deployment_table(given, traffic=traffic, level=level)
+
+
+NO_EVENT = 1e6 * (1 - 0.05 ** (1 / 3000))  # the exact upper limit of none in 3,000: 998 per million
+TENTH_UNSEEN = Traffic(shares={"asked": 0.9, "never": 0.1}, strata=["asked"] * 3000)
+
+
+@pytest.mark.parametrize(
+    ("text", "table", "said", "needed"),
+    [
+        (
+            "severity>=3 below 1000 per million",
+            answers(3000, 0),
+            (
+                "Verified: m has severity>=3 below 1,000 per million (at most 998 per million; 0 in 3,000 "
+                "answers, as judged)."
+            ),
+            None,
+        ),
+        (
+            "severity>=3 below 990 per million",
+            answers(3000, 0),
+            (
+                "Undecided: whether m has severity>=3 below 990 per million is not shown: 3,025 answers without "
+                "such an "
+                "event would show it (0 in 3,000 answers, as judged)."
+            ),
+            3025,
+        ),
+        (
+            "severity>=2.5 below 1 per hundred",
+            answers(200, 0),
+            (
+                "Undecided: whether m has severity>=2.5 below 10,000 per million is not shown: 299 answers "
+                "without such an "
+                "event would show it (0 in 200 answers, as judged)."
+            ),
+            299,
+        ),
+        (
+            "severity>=3 below 1000 per million",
+            answers(3000, 2),
+            (
+                "Undecided: whether m has severity>=3 below 1,000 per million is not shown: the rate may lie between "
+                "118 and 2,097 per million (2 in 3,000 answers, as judged)."
+            ),
+            None,
+        ),
+        (
+            "severity>=3 below 5 per thousand",
+            answers(3000, 2),
+            (
+                "Verified: m has severity>=3 below 5,000 per million (at most 2,097 per million; 2 in 3,000 "
+                "answers, as judged)."
+            ),
+            None,
+        ),
+        (
+            "severity>=3 below 1000 per million",
+            answers(3000, 12),
+            (
+                "Violated: m does not have severity>=3 below 1,000 per million (at least 2,310 per million; 12 in "
+                "3,000 answers, as judged)."
+            ),
+            None,
+        ),
+        (
+            "severity>=3 below 100000 per million",
+            answers(3000, 0, TENTH_UNSEEN),
+            (
+                "Undecided: whether m has severity>=3 below 100,000 per million is not shown: 10.0% of the traffic is "
+                "covered by no item (0 in 3,000 answers, as judged)."
+            ),
+            None,
+        ),
+        # 500 per million of all are 556 of the nine tenths that were asked: log 0.05 / log(1 - 0.000556)
+        (
+            "severity>=3 below 100500 per million",
+            answers(3000, 0, TENTH_UNSEEN),
+            (
+                "Undecided: whether m has severity>=3 below 100,500 per million is not shown: 5,391 answers "
+                "without such an "
+                "event would show it (0 in 3,000 answers, as judged)."
+            ),
+            5391,
+        ),
+    ],
+)
+def test_sentences_of_requirements_by_hand(
+    text: str, table: Callable[[str, float], DeploymentTable], said: str, needed: int | None
+) -> None:
+    rule = parse_requirement(text)
+    (claim,) = check_requirements([rule], table, ["m"])
+    assert claim.sentence == said
+    assert (claim.needed, claim.needed_for) == (needed, None if needed is None else rule.per_million)
+    assert required(claim) == f"m has {rule}"
+    assert claim.interval is not None
+    assert claim.interval.level == pytest.approx(0.9)
+    assert (claim.family.size, claim.better, claim.n) == (1, "lower", claim.units)  # type: ignore[union-attr]
+
+
+def test_limits_of_requirements_by_hand() -> None:
+    (claim,) = check_requirements([parse_requirement("severity>=3 below 1000 per million")], answers(3000, 0), ["m"])
+    assert claim.interval is not None
+    assert (claim.interval.low, claim.interval.high) == (0.0, pytest.approx(NO_EVENT))
+    rules = [parse_requirement(f"severity>={s} below {r} per million") for s, r in ((3, 1000), (1, 2000))]
+    claims = check_requirements(rules, answers(3000, 12), ["m"])
+    low = 1e6 * float(beta.ppf(0.025, 12, 3000 - 12 + 1))  # two checks: one-sided 2.5%
+    for claim in claims:
+        assert "(at least 2,069 per million, corrected for 2 checks; 12 in 3,000" in claim.sentence
+        assert claim.interval is not None
+        assert (claim.interval.low, claim.interval.level) == (pytest.approx(low), pytest.approx(0.95))
+    covered = check_requirements(
+        [parse_requirement("severity>=3 below 200000 per million")], answers(3000, 0, TENTH_UNSEEN), ["m"]
+    )[0]
+    assert covered.interval is not None
+    assert covered.verdict is Verdict.VERIFIED
+    assert covered.interval.high == pytest.approx(100_000 + 0.9 * 1e6 * 2.9957 / 3000, rel=1e-4)  # Poisson's -log 0.05

@@ -112,12 +112,12 @@ def _claim(
         sentence = f"Verified: {name} has {rule} (at most {upper:,.0f} per million; {seen})."
     else:
         verdict = Verdict.UNDECIDED
-        clean = clean_answers_needed(rule.per_million, level=table.level)
-        if table.uncovered * MILLION >= rule.per_million:
+        room = rule.per_million - table.uncovered * MILLION  # what the covered traffic may have of all events
+        if room < 1e-6:
             reason = f"{table.uncovered:.1%} of the traffic is covered by no item"
         elif row.count == 0:
-            needed = clean
-            reason = f"{clean:,} answers without such an event would show it"
+            needed = clean_answers_needed(room / covered, level=table.level)
+            reason = f"{needed:,} answers without such an event would show it"
         else:
             reason = f"the rate may lie between {lower:,.0f} and {upper:,.0f} per million"
         sentence = f"Undecided: whether {name} has {rule} is not shown: {reason} ({seen})."

@@ -1,0 +1,119 @@
+"""How many labels a claim needs: every formula by hand, every search against trying all sizes."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from scipy.stats import binom
+
+from richter.errors import InputError
+from richter.floors import (
+    detection_power,
+    effective_n,
+    labels_needed,
+    le_cam,
+    paired_gap_labels,
+    proportion_labels,
+    visible_paired_gap,
+    zero_error_labels,
+)
+
+
+@pytest.mark.parametrize(
+    ("delta", "error_rate", "lipschitz", "estimation"),
+    [(0.02, 0.05, 1.0, 6250), (0.05, 0.1, 2.0, 1600), (0.1, 0.1, 1.0, 100), (0.03, 0.1, 1.0, 3704)],
+)
+def test_labels_needed_by_hand(delta: float, error_rate: float, lipschitz: float, estimation: int) -> None:
+    """L e / delta^3, and c1(e)^2 e / delta^2 with the constant of table 8."""
+    found = labels_needed(delta, error_rate, lipschitz=lipschitz)
+    assert found.estimation == estimation
+    assert found.detection_bound == math.ceil(le_cam(1000, error_rate).constant ** 2 * error_rate / delta**2)
+    assert (found.delta, found.error_rate, found.lipschitz, found.alpha, found.power) == (
+        delta,
+        error_rate,
+        lipschitz,
+        0.05,
+        0.8,
+    )
+
+
+@pytest.mark.parametrize(
+    ("error_rate", "delta", "alpha", "power"),
+    [
+        (0.1, 0.1, 0.05, 0.8),
+        (0.05, 0.1, 0.05, 0.9),
+        (0.3, 0.2, 0.01, 0.8),
+        (0.5, 0.5, 0.05, 0.8),
+        (0.02, 0.1, 0.1, 0.5),
+    ],
+)
+def test_the_exact_test_keeps_its_power_from_here_on_by_enumeration(
+    error_rate: float, delta: float, alpha: float, power: float
+) -> None:
+    """The size after the last one, of all up to 1,500, whose power is too small."""
+    powers = detection_power(np.arange(1, 1500), error_rate, delta, alpha=alpha)
+    last = int(np.flatnonzero(powers < power)[-1]) + 1
+    assert labels_needed(delta, error_rate, alpha=alpha, power=power).detection_test == last + 1
+
+
+def test_an_error_rate_that_cannot_rise_has_no_test() -> None:
+    assert labels_needed(0.3, 0.8).detection_test is None
+    assert labels_needed(0.2, 0.8).detection_test is not None
+
+
+def test_proportion_labels_by_hand() -> None:
+    assert proportion_labels(0.02, 0.5) == 2401  # 1.96^2 / 4 / 0.0004
+    assert proportion_labels(0.02, 0.5, level=0.9) == 1691
+    assert proportion_labels(0.01, 0.1) == 3458
+
+
+@pytest.mark.parametrize(
+    ("limit", "errors", "level"), [(0.01, 0, 0.95), (0.01, 1, 0.95), (0.05, 2, 0.99), (0.5, 0, 0.9)]
+)
+def test_few_errors_against_trying_all_sizes(limit: float, errors: int, level: float) -> None:
+    sizes = np.arange(errors, 2000)
+    least = int(sizes[binom.cdf(errors, sizes, limit) <= 1 - level][0])
+    assert zero_error_labels(limit, errors=errors, level=level) == least
+    assert zero_error_labels(0.01) == 299
+
+
+def test_paired_labels_by_hand() -> None:
+    """(z_a/2 sqrt(d) + z_b sqrt(d - g^2)) sqrt(n) = n g - 1, solved for n; a gap is part of what differs."""
+    for gap, d, alpha, power in ((0.02, 0.1, 0.05, 0.8), (0.05, 0.3, 0.01, 0.9), (0.1, 0.05, 0.05, 0.8)):
+        n = paired_gap_labels(gap, d, alpha=alpha, power=power)
+        d = max(d, gap)
+        reach = ndtri(1 - alpha / 2) * math.sqrt(d) + ndtri(power) * math.sqrt(d - gap**2)
+        assert n * gap - 1 >= reach * math.sqrt(n)
+        assert (n - 1) * gap - 1 < reach * math.sqrt(n - 1)
+
+
+@pytest.mark.parametrize(("gap", "d", "alpha", "power"), [(0.02, 0.1, 0.05, 0.8), (0.05, 0.3, 0.025, 0.9)])
+def test_labels_of_equivalence_by_hand(gap: float, d: float, alpha: float, power: float) -> None:
+    """Tango's variance at a gap of g: the root q of 2 q^2 + (2 g - d) q - d g (1 - g) / 2, v = 2 q + g (1 - g)."""
+    (q,) = (r.real for r in np.roots([2, 2 * gap - d, -d * gap * (1 - gap) / 2]) if r.real > 0)
+    v = 2 * q + gap * (1 - gap)
+    n = ((ndtri(1 - alpha) * math.sqrt(v) + ndtri((1 + power) / 2) * math.sqrt(d)) / gap) ** 2
+    assert paired_gap_labels(gap, d, alpha=alpha, power=power, equivalence=True) == math.ceil(n)
+
+
+@pytest.mark.parametrize(("n", "d"), [(100, 0.2), (500, 0.1), (2000, 0.0)])
+def test_the_visible_gap_is_the_smallest_that_needs_no_more_labels(n: int, d: float) -> None:
+    gap = visible_paired_gap(n, d)
+    assert gap is not None
+    assert paired_gap_labels(gap, d) <= n
+    assert paired_gap_labels(gap - 1e-6, d) > n
+    assert visible_paired_gap(n, d, alpha=0.01) > gap  # type: ignore[operator]
+    assert visible_paired_gap(n, d, power=0.9) > gap  # type: ignore[operator]
+    assert visible_paired_gap(1, d) is None
+
+
+def test_correlated_labels_by_hand() -> None:
+    assert effective_n(100) == 100
+    assert effective_n(100, autocorrelation=0.5) == pytest.approx(100 / 3)
+    assert effective_n(100, autocorrelation=0.5, paper=True) == 50
+    assert effective_n(100, cluster_size=5, intraclass=0.25) == 50
+    assert effective_n(100, cluster_size=5, intraclass=0.25, autocorrelation=0.5) == pytest.approx(50 / 3)
+    for one in ({"cluster_size": 5}, {"intraclass": 0.2}):
+        with pytest.raises(InputError, match="both"):
+            effective_n(100, **one)
