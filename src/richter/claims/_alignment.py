@@ -245,7 +245,7 @@ def _agreement(values: Floats, within: Codes | None) -> _Agreement:
     number = values.shape[1]
     excess, variance, square, rows = (np.zeros((number, number)) for _ in range(4))
     tables: list[tuple[Floats, ...]] = []
-    for part in _parts(within, len(values)):
+    for part in _parts(within):
         a, b = x[part], m[part]
         n, sums, squares, both = b.T @ b, a.T @ b, (a * a).T @ b, a.T @ a
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -276,7 +276,7 @@ def _components(linked: NDArray[np.bool_]) -> NDArray[np.int32]:
     return np.unique(lowest, return_inverse=True)[1].astype(np.int32)
 
 
-def _parts(within: Codes | None, n: int) -> list[NDArray[np.intp] | slice]:
+def _parts(within: Codes | None) -> list[NDArray[np.intp] | slice]:
     """The rows of every group, or all."""
     if within is None or len(np.unique(within)) == len(within):
         return [slice(None)]
@@ -311,7 +311,7 @@ def _joined(values: Floats, within: Codes | None, labels: NDArray[np.int32], mai
     known = ~np.isnan(values)
     x = values.copy()
     freedom = 0
-    for part in _parts(within, len(values)):
+    for part in _parts(within):
         with np.errstate(invalid="ignore"):
             count = known[part].sum(axis=0)
             x[part] -= np.where(count > 0, np.nansum(values[part], axis=0) / np.maximum(count, 1), 0.0)

@@ -362,13 +362,7 @@ def _auroc(c: Floats, a: Floats) -> float | None:
 
 
 def ece(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    bins: int = 10,
-    binning: Binning = "width",
-    level: float = 0.95,
-    rng: np.random.Generator | None = None,
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, binning: Binning = "width", level: float = 0.95
 ) -> EceResult:
     """Expected calibration error, ECE = sum over bins of |mean of (a - c) 1{c in bin}|, with an honest interval.
 
@@ -377,8 +371,6 @@ def ece(
     but `null` (exact: each bin's count of correct answers is Poisson-binomial); subtracting it over-corrects a
     miscalibrated model, so `debiased` and `interval` come from `ece_interval`. The interval is for the binned ECE of
     this confidence over the population of items, not for an unbinned one, which no sample bounds without smoothness.
-
-    Nothing here is random: `rng` is accepted because every estimator of the house takes one.
     """
     gaps = bin_gaps(confidence, correct, bins=bins, binning=binning)
     c, a = _pairs(confidence, correct)
