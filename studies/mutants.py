@@ -60,6 +60,13 @@ SAME = {
     ("claims/_decide.py", "comparison Lt", 'return "-inf"'): "only infinities come here",
     ("claims/_decide.py", "constant 0", "if going else ({}, 0)"): "a claim that was not tested carries no family",
     ("claims/_require.py", "operator Mult", "return (int(above)"): "times or divided by 1 or -1",
+    ("claims/_require.py", "constant 1", "return (int(above)"): "only the sign is used",
+    ("claims/_evidence.py", "constant 60", "range(60)"): "one more halving changes nothing to see",
+    ("claims/_evidence.py", "condition", "middle = "): "either mean finds the same root",
+    ("claims/_evidence.py", "comparison Lt", "if high - low"): "when to stop halving",
+    ("floors/_sizing.py", "constant 4", "math.ceil(4 * guess)"): "where a search begins",
+    ("severity/_requirement.py", "constant 1e-06", "if room <"): "within one in a million of no room",
+    ("tail/_gates.py", "constant 0", "shapes[0].level != single[0].level"): "both intervals of a pair have one level",
 }
 SWAPS: dict[type, Any] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,

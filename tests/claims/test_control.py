@@ -1,13 +1,25 @@
 """All against one control: levels from the largest |t| of claims that share the control."""
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 import numpy as np
 import pytest
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 from scipy.stats import dunnett
 
 from helpers.outcomes import outcomes
-from richter.claims import JointTests, Question, compare_outcomes, decide, difference_evidence, joint_tests
-from richter.records import Verdict
+from richter.claims import (
+    METRICS,
+    Evidence,
+    JointTests,
+    Question,
+    compare_outcomes,
+    decide,
+    difference_evidence,
+    joint_tests,
+)
+from richter.records import Interval, Verdict
 
 
 def shared_control(rng: np.random.Generator, n: int, others: int, discordance: float, gain: float = 0.0) -> np.ndarray:
@@ -93,3 +105,40 @@ def test_steps_down_after_a_claim_is_shown(rng: np.random.Generator) -> None:
     assert claims[0].interval is not None
     assert claims[1].interval is not None
     assert claims[1].interval.level < claims[0].interval.level  # two claims are left, not three
+
+
+def test_claims_outside_the_law_count_one_by_one_by_hand() -> None:
+    """Two claims that the law knows and one that it does not: 2 + 1 are left at first, then 1 + 1, then 1."""
+
+    class Law:
+        keys = (("mean_severity", ("base", "a")), ("mean_severity", ("base", "b")))
+        asked: ClassVar[list[tuple[int, int]]] = []
+
+        def alpha(self, keys: Sequence[object], alpha: float, *, more: int) -> float:
+            return alpha / (len(keys) + more)
+
+        def adjusted(self, keys: Sequence[object], p: float, *, more: int) -> float:
+            self.asked.append((len(keys), more))
+            return min(1.0, p * (len(keys) + more))
+
+    def interval(level: float) -> Interval:
+        reach = float(ndtri(0.5 + level / 2))
+        return Interval(low=5 - reach, high=5 + reach, level=level, method="normal")
+
+    asked = [
+        ("mean_severity", ("base", "a"), 1e-8),
+        ("accuracy", ("base", "a"), 2e-8),
+        ("mean_severity", ("base", "b"), 3e-8),
+    ]
+    questions = [
+        Question(
+            metric=METRICS[measure],
+            conditions=pair,
+            evidence=Evidence(estimate=5.0, interval=interval, p=lambda _, p=p: p, n=9, units=9, standard_error=1.0),  # type: ignore[misc]
+        )
+        for measure, pair, p in asked
+    ]
+    claims = decide(questions, joint=Law())  # type: ignore[arg-type]
+    assert Law.asked == [(2, 1), (1, 1), (1, 0)]
+    assert [c.p_adjusted for c in claims] == pytest.approx([3e-8, 4e-8, 4e-8])
+    assert {c.family.method for c in claims if c.family} == {"max t"}

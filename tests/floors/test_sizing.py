@@ -106,6 +106,9 @@ def test_the_visible_gap_is_the_smallest_that_needs_no_more_labels(n: int, d: fl
     assert visible_paired_gap(n, d, alpha=0.01) > gap  # type: ignore[operator]
     assert visible_paired_gap(n, d, power=0.9) > gap  # type: ignore[operator]
     assert visible_paired_gap(1, d) is None
+    least = paired_gap_labels(1 - 1e-9, d)
+    assert visible_paired_gap(least, d) is not None
+    assert visible_paired_gap(least - 1, d) is None
 
 
 def test_correlated_labels_by_hand() -> None:

@@ -309,3 +309,8 @@ def test_limits_of_requirements_by_hand() -> None:
     assert covered.interval is not None
     assert covered.verdict is Verdict.VERIFIED
     assert covered.interval.high == pytest.approx(100_000 + 0.9 * 1e6 * 2.9957 / 3000, rel=1e-4)  # Poisson's -log 0.05
+    given = answers(3000, 6, TENTH_UNSEEN)
+    (some,) = check_requirements([parse_requirement("severity>=3 below 102000 per million")], given, ["m"])
+    assert some.verdict is Verdict.UNDECIDED
+    assert some.interval is not None
+    assert some.interval.low == pytest.approx(0.9 * given("m", 0.95).at(3.0).lower)
