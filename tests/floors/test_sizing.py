@@ -112,7 +112,8 @@ def test_the_visible_gap_is_the_smallest_that_needs_no_more_labels(n: int, d: fl
 
 
 def test_correlated_labels_by_hand() -> None:
-    assert effective_n(100) == 100
+    assert effective_n(100) == effective_n(100, autocorrelation=0.0) == 100
+    assert effective_n(100, cluster_size=5, intraclass=0.0) == effective_n(100, cluster_size=1, intraclass=0.5) == 100
     assert effective_n(100, autocorrelation=0.5) == pytest.approx(100 / 3)
     assert effective_n(100, autocorrelation=0.5, paper=True) == 50
     assert effective_n(100, cluster_size=5, intraclass=0.25) == 50

@@ -70,10 +70,8 @@ def labels_needed(
 
 def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: float) -> int:
     """The smallest n from which on the exact one-sided test keeps its power (power is a saw-tooth in n)."""
-    p, q = error_rate, min(error_rate + delta, 1 - 1e-12)
-    z_a, z_b = float(ndtri(1 - alpha)), float(ndtri(power))
-    guess = ((z_a * math.sqrt(p * (1 - p)) + z_b * math.sqrt(q * (1 - q))) / delta) ** 2
-    low, high = 1, max(8, math.ceil(4 * guess) + 50)
+    p = error_rate
+    low, high = 1, 8
     while detection_power(high, p, delta, alpha=alpha) < power:
         high *= 2
         if high > _MOST:
