@@ -8,6 +8,7 @@ from scipy.special import ndtr, ndtri
 
 from richter.claims import METRICS, Evidence, Question, claimed, decide, not_tested, require, requirement_name, unjudged
 from richter.claims._decide import counted, needed_units, one_sided
+from richter.errors import InputError
 from richter.records import Hypothesis, Interval, Verdict
 
 
@@ -327,3 +328,23 @@ def test_an_undecided_rule_has_the_interval_of_a_pass_beside_others_too() -> Non
     assert first.verdict is Verdict.UNDECIDED
     assert first.interval is not None
     assert first.interval.level == pytest.approx(0.9)
+
+
+def test_a_rule_violated_alone_has_the_interval_that_did_not_show_it_by_hand() -> None:
+    """z = -1.7: 4.5% alone, four times that among four rules; its interval is at 1 - 2 alpha / 4."""
+    rules = [ask(normal(x), relation="above", value=0.0) for x in (-0.017, 0.05, 0.05, 0.05)]
+    first = require(rules)[0]
+    assert first.verdict is Verdict.UNDECIDED
+    assert first.interval is not None
+    assert first.interval.level == pytest.approx(0.975)
+
+
+def test_a_p_value_at_the_level_is_enough() -> None:
+    exact = dataclasses.replace(fixed(-0.05, -0.01), p=lambda _: 2 * (1 - 0.95))
+    assert require([ask(exact, relation="above")])[0].verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0])
+def test_a_level_that_is_none_is_refused(level: float) -> None:
+    with pytest.raises(InputError, match="between 0 and 1"):
+        decide([ask(normal(0.05))], level=level)

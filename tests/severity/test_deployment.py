@@ -1,5 +1,7 @@
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -314,3 +316,18 @@ def test_limits_of_requirements_by_hand() -> None:
     assert some.verdict is Verdict.UNDECIDED
     assert some.interval is not None
     assert some.interval.low == pytest.approx(0.9 * given("m", 0.95).at(3.0).lower)
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict"), [(50, "undecided"), (49, "refuted"), (100, "undecided"), (101, "verified")]
+)
+def test_a_limit_that_is_reached_is_neither_met_nor_violated(limit: float, verdict: str) -> None:
+    """A rate between 50 and 100 per million."""
+    row = SimpleNamespace(lower=50.0, upper=100.0, count=1, n=9, per_million=70.0, interval=None)
+    table: Any = SimpleNamespace(at=lambda _: row, uncovered=0.0, basis="as judged", level=0.95)
+    (claim,) = check_requirements([Requirement(severity=3.0, per_million=limit)], lambda *_: table, ["m"])
+    assert claim.verdict == verdict
+
+
+def test_a_limit_below_one_in_a_million_is_read() -> None:
+    assert parse_requirement("severity>=3 below 0.5 per million").per_million == 0.5

@@ -74,6 +74,7 @@ def bounded(contaminates: bool) -> SimpleNamespace:
         ("P2", True, {"second": {"xi": 0.101}}),
         ("P2", True, {"second": {"xi": -0.101}}),
         ("P2", False, {"second": {"xi": 0.1}}),
+        ("P2", False, {"first": {"xi": 0.25}, "second": {"xi": 0.2}}),
         ("P2", None, {"second": {"xi": float("nan")}}),
     ],
 )
@@ -117,6 +118,7 @@ def test_what_gates_say_by_hand() -> None:
         ({"first": {"n_exc": 1000}}, Verdict.UNDECIDED, None),
         ({"first": {"n_exc": 1000}, "second": {"xi": 0.05}}, Verdict.UNDECIDED, None),
         ({"first": {"stability": None}}, Verdict.UNDECIDED, None),
+        ({"shapes": None}, Verdict.UNDECIDED, None),
         ({"first": {"n_exc": 1000}, "shapes": (span(-0.1, 0.2), span(0.1, 0.3))}, Verdict.UNDECIDED, None),
         ({"shapes": (span(-0.1, 0.2), span(0.1, 0.3))}, Verdict.BLOCKED, "P1"),
         ({"second": {"xi": 0.05}}, Verdict.BLOCKED, "P2"),

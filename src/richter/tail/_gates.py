@@ -182,7 +182,7 @@ def verdict_of(gates: Sequence[Gate]) -> GatedVerdict:
     passed, the claim is undecided whatever P1 and P2 say: neither their pass nor their failure has the planned power.
     """
     blocked = first_failed(gates[:5])
-    if blocked is None and any(g.passed is None for g in gates[:5]):
+    if blocked is None and any(g.passed is None for g in gates):
         return GatedVerdict(Verdict.UNDECIDED, None)
     blocked = blocked or first_failed(gates)
     return GatedVerdict(Verdict.BLOCKED if blocked else Verdict.VERIFIED, blocked)
