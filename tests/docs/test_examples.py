@@ -1,4 +1,4 @@
-"""Every public function of the rooms that compute is called on the page of examples, and returns something with names."""
+"""Every public function of the rooms that compute is called on the page of examples, and what it returns has names."""
 
 import ast
 import importlib
