@@ -151,7 +151,7 @@ def test_own_questions_with_references_need_no_judge(tmp_path: Path, capsys: pyt
         assert condition["how_often"]["n"] == 58
         assert condition["how_often"]["estimate"] == pytest.approx(6 / 58)
         assert condition["how_badly"] is None
-        assert "right or wrong only" in document["sections"]["severity"]["missing"]["reason"]
+        assert "graded, not weighed" in document["sections"]["severity"]["missing"]["reason"]
         assert call("audit", tmp_path / "run", *options, "--grader", "exact") == 0
         assert "As grader:says grades 57 of 57" in capsys.readouterr().err
 

@@ -1,5 +1,6 @@
 """The first screen answers from the claims and says nothing beyond them; what it shows agrees with itself."""
 
+import dataclasses
 import html
 import re
 from typing import Any
@@ -13,7 +14,7 @@ from richter.claims import METRICS, answer, side
 from richter.records import Claim, Hypothesis, Interval, Verdict, plain
 from richter.report._first import claim_rows, first_screen
 
-QUESTIONS = ("By how much, at least", "How often severe", "Does it know", "Not shown", "What next")
+QUESTIONS = ("By how much, at least", "How often severe", "Does it know when it is wrong", "Not shown", "What next")
 
 
 def said(document: dict[str, Any]) -> dict[str, str]:
@@ -48,14 +49,34 @@ def of(*claims: Claim, conditions: tuple[str, ...] = ("old", "new"), **more: Any
 def test_the_near_end_of_what_was_shown_is_said_by_hand() -> None:
     words = said(of(claim("accuracy", Verdict.VERIFIED, -0.07, 0.03, primary=True)))
     assert words["Which is better"].startswith("new is worse than old")
-    assert words["By how much, at least"] == "less accurate by 4.0 points."
+    assert words["By how much, at least"] == "new is less accurate by at least 4.0 points."
     assert words["Not shown"] == "Every claim was settled."
 
 
 def test_what_was_not_shown_is_named_with_its_price_by_hand() -> None:
     words = said(of(claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, needed=4_000)))
     assert words["By how much, at least"] == "No difference was shown; the accuracy may differ by -2.0 to +4.0 points."
-    assert words["Not shown"] == "accuracy; the cheapest needs 4,000 items."
+    assert words["Not shown"] == "Undecided: accuracy; the cheapest needs 4,000 items in all."
+
+
+def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:
+    """c beats both others; a is nearer to it. The near end is that of the interval, not the estimate."""
+    first = claim("accuracy", Verdict.VERIFIED, 0.05, 0.01, primary=True)
+    pairs = [(("a", "b"), -0.10), (("a", "c"), 0.07), (("c", "b"), -0.20)]
+    claims = [
+        dataclasses.replace(
+            first,
+            conditions=pair,
+            estimate=d,
+            interval=Interval(low=d - 0.02, high=d + 0.02, level=0.95, method="by hand"),
+        )
+        for pair, d in pairs
+    ]
+    words = said(of(*claims, conditions=("a", "b", "c")))
+    assert words["Which is better"] == "By accuracy c is the best: it is shown to be better than every other."
+    assert words["By how much, at least"] == (
+        "c is more accurate than a by at least 5.0 points and than b by at least 18.0 points."
+    )
 
 
 KINDS = {
@@ -77,7 +98,7 @@ def test_the_first_screen_answers_six_questions(kind: str) -> None:
         if row.get("how_badly"):
             assert "10.0%" in words["How often severe"]
         if row.get("knows"):
-            assert "0.11" in words["Does it know"]
+            assert "0.11" in words["Does it know when it is wrong"]
     if kind in ("two", "many"):
         assert "1,900" in words["What next"]
 

@@ -233,7 +233,7 @@ class _Measuring:
         if name in ("severity", "floors", "judges") and records.basis is None:
             return _missing("No answer is rated, so nothing is graded or weighed.", f"richter judge {run} --rules")
         if name == "severity" and records.basis == "grader":
-            why = "Answers are graded right or wrong only: how bad an error is takes a judge or a person."
+            why = "Answers are graded, not weighed: how bad an error is takes a judge or a person."
             return _missing(why, f"richter judge {run} --judges MODEL,MODEL")
         return None
 

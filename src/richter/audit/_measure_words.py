@@ -214,7 +214,7 @@ def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, A
     steps += _undecided_severity(measured)
     steps += _uncorrected(measured)
     if measured.tail is not None and measured.tail.study.claim.needed is not None:
-        steps.append(f"undecided on tails; {measured.tail.study.claim.needed:,} items a condition would settle them")
+        steps.append(f"give each condition {measured.tail.study.claim.needed:,} items in all to settle the tails")
     for name, section in sections.items():
         if isinstance(section, NoSection) and "not asked for" not in section.missing.reason:
             steps.append(f"no {name}: {section.missing.reason} Get it with: {section.missing.remedy}")
@@ -244,17 +244,18 @@ def _undecided_gaps(measured: Measured) -> list[str]:
         aim = f"{metric.amount(claims[0].needed_for or 0.0)}{metric.suffix}"
         of = "" if len(pairs) == 1 else f" for {len(claims)} of {len(pairs)} pairs"
         more = max((c.needed or 0) - c.units for c in claims)
-        head = f"undecided on {metric.noun}{of}"
         if more > 0:
-            steps.append(f"{head}; {more:,} more labelled {claims[0].unit}s would settle a margin of {aim}")
+            steps.append(f"label {more:,} more {claims[0].unit}s to settle {metric.noun}{of} within {aim}")
         else:
-            steps.append(f"{head}; these items would show a gap of {aim}: a smaller one needs a smaller stated margin")
+            steps.append(
+                f"state a smaller margin to settle {metric.noun}{of}: these items would show {aim}, and did not"
+            )
     return steps
 
 
 def _undecided_calibration(measured: Measured) -> list[str]:
     steps, claims = [], calibration_claims_of(measured)
-    for measure, what in (("draws", "drawn questions"), ("ece", "labelled items")):
+    for measure, ask, what in (("draws", "draw", "questions"), ("ece", "label", "items")):
         own = [c for c in claims if c.measure == measure and c.verdict is Verdict.UNDECIDED and c.needed]
         if not own:
             continue
@@ -262,10 +263,8 @@ def _undecided_calibration(measured: Measured) -> list[str]:
         more = (worst.needed or 0) - worst.n
         of = printable(worst.conditions[0], limit=40) if len(own) == 1 else f"{len(own)} conditions"
         if more > 0:
-            steps.append(
-                f"undecided on the calibration of {of}; {more:,} more {what} would settle a margin of "
-                f"{100 * ECE_MARGIN:g} points"
-            )
+            aim = f"{100 * ECE_MARGIN:g} points"
+            steps.append(f"{ask} {more:,} more {what} to settle the calibration of {of} within {aim}")
     return steps
 
 

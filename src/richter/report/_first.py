@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from markupsafe import Markup, escape
 
@@ -71,38 +71,70 @@ def _six(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     conditions = document.get("conditions") or []
     steps = [printable(str(s), limit=300) for s in document.get("next") or []]
     more = f" {len(steps) - 1} more below." if len(steps) > 1 else ""
+    first = steps[0][:1].upper() + steps[0][1:].rstrip(".") + "." if steps else ""
     return [
         ("By how much, at least", _at_least(claims, len(conditions))),
-        ("How often severe", _each(conditions, "how_badly", share=True)),
-        ("Does it know", _each(conditions, "knows", share=False)),
+        ("How often severe", _each(document, "how_badly")),
+        ("Does it know when it is wrong", _each(document, "knows")),
         ("Not shown", _not_shown(claims)),
-        ("What next", (steps[0].rstrip(".") + "." + more) if steps else "Nothing is left to do for these claims."),
+        ("What next", first + more if steps else "Nothing is left to do for these claims."),
     ]
 
 
 def _at_least(claims: Sequence[Mapping[str, Any]], n_conditions: int) -> str:
-    """The near ends of the intervals of what was shown; where nothing was, how far apart two may be."""
+    """The near ends of the intervals of what was shown; where nothing was, how far apart two may be.
+
+    Of two conditions the second is spoken of. Of more, those that nothing was shown to be better than, on the first
+    measure: against the nearest other first.
+    """
     pairs = [c for c in claims if len(c.get("conditions") or ()) == 2 and _ends(c) is not None]
-    said = []
-    for claim in sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary")):
-        low, high = _ends(claim) or (0.0, 0.0)
-        words = measure_words(str(claim.get("measure")))
-        word = words.better_word if claim["side"] == "better" else words.worse_word
-        near = min(abs(low), abs(high)) if low * high > 0 else 0.0
-        who = (
-            ""
-            if n_conditions == 2
-            else f"{name(claim['conditions'][1], limit=40)} against {name(claim['conditions'][0], limit=40)}: "
-        )
-        said.append(f"{who}{word} by {words.amount(near)}{words.suffix}")
-    if said:
-        return "; ".join(said[:3]) + (f"; {len(said) - 3} more below." if len(said) > 3 else ".")
+    shown = sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary"))
+    if shown and n_conditions > 2:
+        return _of_the_best([c for c in shown if c.get("measure") == shown[0].get("measure")])
+    if shown:
+        said = [f"{_word(c, c['side'])} by at least {_near(c)}" for c in shown]
+        more = f"; {len(said) - 3} more below" if len(said) > 3 else ""
+        return f"{name(shown[0]['conditions'][1], limit=60)} is {'; '.join(said[:3])}{more}."
     if pairs:
         low, high = _ends(pairs[0]) or (0.0, 0.0)
         words = measure_words(str(pairs[0].get("measure")))
         ends = f"{words.amount(low, sign=True)} to {words.amount(high, sign=True)}{words.suffix}"
         return f"No difference was shown; the {words.noun} may differ by {ends}."
     return "Nothing was compared." if n_conditions < 2 else "No two conditions could be compared."
+
+
+def _of_the_best(shown: Sequence[Mapping[str, Any]]) -> str:
+    over: dict[str, list[tuple[float, str, Mapping[str, Any]]]] = {}
+    beaten = set()
+    for claim in shown:
+        other, one = claim["conditions"] if claim["side"] == "better" else reversed(claim["conditions"])
+        beaten.add(other)
+        over.setdefault(one, []).append((_distance(claim), name(other, limit=40), claim))
+    best = {one: sorted(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten} or over
+    said = []
+    for one, found in list(best.items())[:3]:
+        ends = [f"than {other} by at least {_near(claim)}" for _, other, claim in found]
+        if len(ends) > 2:
+            ends = [f"{ends[0]} (the nearest)", f"{ends[-1]} ({len(ends) - 2} between)"]
+        kept = " and ".join(ends[: 2 if len(best) == 1 else 1])
+        said.append(f"{name(one, limit=40)} is {_word(found[0][2], 'better')} {kept}")
+    return "; ".join(said) + "."
+
+
+def _word(claim: Mapping[str, Any], side: str) -> str:
+    words = measure_words(str(claim.get("measure")))
+    return words.better_word if side == "better" else words.worse_word
+
+
+def _distance(claim: Mapping[str, Any]) -> float:
+    """Of the near end of its interval from zero."""
+    low, high = _ends(claim) or (0.0, 0.0)
+    return min(abs(low), abs(high)) if low * high > 0 else 0.0
+
+
+def _near(claim: Mapping[str, Any]) -> str:
+    words = measure_words(str(claim.get("measure")))
+    return f"{words.amount(_distance(claim))}{words.suffix}"
 
 
 def _ends(claim: Mapping[str, Any]) -> tuple[float, float] | None:
@@ -113,20 +145,24 @@ def _ends(claim: Mapping[str, Any]) -> tuple[float, float] | None:
     return ends if all(isinstance(e, int | float) and math.isfinite(e) for e in ends) else None  # type: ignore[return-value]
 
 
-def _each(conditions: Sequence[Mapping[str, Any]], key: str, *, share: bool) -> str:
-    """One measure of every condition, or its range where there are many."""
+def _each(document: Mapping[str, Any], key: Literal["how_badly", "knows"]) -> str:
+    """One measure of every condition, or its range where there are many; why, where it was not measured."""
+    share = key == "how_badly"
+    conditions = document.get("conditions") or []
     known = [(name(c.get("name"), limit=60), c[key]) for c in conditions if _measured(c.get(key))]
     if not known:
-        why = next((c[key].get("missing") for c in conditions if isinstance(c.get(key), Mapping)), None)
-        return f"Not measured: {printable(str(why), limit=160)}" if why else "Not measured."
+        section = (document.get("sections") or {}).get("severity" if share else "calibration")
+        missing = section.get("missing") if isinstance(section, Mapping) else None
+        why = missing.get("reason") if isinstance(missing, Mapping) else None
+        return f"Not measured. {printable(str(why), limit=160)}" if why else "Not measured."
     show = percent if share else number
-    what = "severity 3 or more" if share else "calibration error, 0 is perfect"
+    what = "Answers of severity 3 or more (of 4)" if share else "Calibration error of its confidence (0 is perfect)"
     if len(known) > 3:
         known.sort(key=lambda k: float(k[1]["estimate"]))
         low, high = known[0], known[-1]
         return f"{what}: from {show(low[1]['estimate'])} ({low[0]}) to {show(high[1]['estimate'])} ({high[0]})."
     said = [
-        f"{n}: {show(v['estimate'])} {interval_words(v.get('interval'), as_percent=share)}".strip() for n, v in known
+        f"{n} {show(v['estimate'])} {interval_words(v.get('interval'), as_percent=share)}".strip() for n, v in known
     ]
     return f"{what}: {'; '.join(said)}."
 
@@ -145,9 +181,10 @@ def _not_shown(claims: Sequence[Mapping[str, Any]]) -> str:
     kinds = {"xi": "the tails", "draws": "agreement with itself"}
     measures = [str(c.get("measure") or "a claim") for c in still]
     nouns = Counter(kinds.get(m) or measure_words(m).noun for m in measures)
-    said = among([f"{noun} ({n} claims)" if n > 1 else noun for noun, n in nouns.items()], most=4)
+    said = among([f"{noun} ({n} claims)" if n > 1 else noun for noun, n in nouns.items()], most=4, limit=80)
     needs = [c["needed"] for c in still if isinstance(c.get("needed"), int | float)]
-    return said + (f"; the cheapest needs {number(min(needs))} items." if needs else ".")
+    cheapest = f"; the cheapest needs {number(min(needs))} items in all." if needs else "."
+    return f"Undecided: {said}{cheapest}"
 
 
 def _run(document: Mapping[str, Any]) -> dict[str, str]:

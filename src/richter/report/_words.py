@@ -61,9 +61,9 @@ def interval_words(interval: Mapping[str, Any] | None, *, as_percent: bool) -> s
     return f"[{show(interval.get('low'))}, {show(interval.get('high'))}]"
 
 
-def among(names: Sequence[Any], *, most: int = 3) -> str:
+def among(names: Sequence[Any], *, most: int = 3, limit: int = 40) -> str:
     """'a, b and c', or 'a, b, c and 4 more'."""
-    shown = [name(n, limit=40) for n in names[:most]]
+    shown = [name(n, limit=limit) for n in names[:most]]
     rest = len(names) - len(shown)
     if rest > 0:
         shown.append(f"{rest} more")
