@@ -130,6 +130,27 @@ def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
         read_series(tmp_path / "empty")
 
 
+def test_weights_and_draws_count_in_every_metric_by_hand(tmp_path: Path) -> None:
+    """Three of weight 1 are right, one of weight 3 is wrong in one of two draws; confidence 0.9 everywhere."""
+    rows = [("a", 1, 1), ("b", 1, 1), ("c", 1, 1), ("d", 3, 0), ("d", 3, 1)]
+    for day in range(8):
+        table = pl.DataFrame(rows, schema=["item", "weight", "correct"], orient="row")
+        table = table.with_columns(pl.lit("bot").alias("condition"), pl.lit(0.9).alias("confidence"))
+        table.with_columns(pl.int_range(pl.len()).over("item").alias("draw")).write_csv(
+            tmp_path / f"2026-01-{day + 1:02d}.csv"
+        )
+    report = watch_series(*read_series(tmp_path)[:2])
+    found = {s.metric: s.values[0] for s in report.series}
+    assert found["error_rate"] == pytest.approx(0.5 * 3 / 6)
+    assert found["ece"] == pytest.approx(abs(0.9 - 4.5 / 6))
+    pl.DataFrame(rows, schema=["item", "weight", "correct"], orient="row").with_columns(
+        pl.when(pl.col("item") != "a").then("weight").alias("weight"), pl.lit("bot").alias("condition"),
+        pl.int_range(pl.len()).over("item").alias("draw"),
+    ).write_csv(tmp_path / "2026-01-09.csv")  # fmt: skip
+    with pytest.raises(InputError, match="no weight"):
+        read_series(tmp_path)
+
+
 def _judged(change: str, seed: int = 5) -> list[Day]:
     """Sixty days and thirty after them, on which the judge or the model is another; by what it is told is `change`."""
     rng = np.random.default_rng(seed)
@@ -142,8 +163,10 @@ def _judged(change: str, seed: int = 5) -> list[Day]:
         noise = rng.normal(0, 0.2, (2, 100))
         rate = np.clip(severity + (severity > 0) * (graver + noise[0]), 0, 4)
         again = np.clip(canaries + (canaries > 0) * (graver + noise[1]), 0, 4)
-        values = pl.DataFrame({"item": ITEMS, "error_rate": (severity > 0).astype(float), "mean_severity": rate})
-        more = {"confidence": None, "mean_score": None, "refusal_rate": None, "money": None, "tokens": None}
+        values = pl.DataFrame(
+            {"item": ITEMS, "weight": 1.0, "error_rate": (severity > 0).astype(float), "mean_severity": rate}
+        )
+        more = {"mean_score": None, "refusal_rate": None, "money": None, "tokens": None}
         values = values.with_columns(pl.lit(v, dtype=pl.Float64).alias(n) for n, v in more.items())
         at = str(np.datetime64("2026-01-01") + k)
         judge = dict(zip(ITEMS, again.tolist(), strict=True))

@@ -19,6 +19,7 @@ from richter.errors import InputError
 from richter.floors import change_evidence, change_point, half_life, mean_sequence, sequential_scores
 from richter.interop import log_files
 from richter.records import Better, Claim, Family, Hypothesis, Interval, Result, Verdict, plain, printable
+from richter.stats import bin_gaps
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
 from richter.tables import ReadOptions, Tables, read_tables, record_look
 
@@ -41,8 +42,10 @@ _JUDGED = ("error_rate", "mean_severity")
 class Day:
     """One entry of a series: when, from where, each item's values, and what it was made with.
 
-    `values` has one row an item: `item` and the metrics that there are; `better` says which way is better of a
-    `mean_score`. `judge` are the severities of fixed answers that were rated anew (see `audit --canaries`), by item.
+    `values` has one row an item: `item`, its `weight` and the metrics that there are; `graded` the answers that have a
+    grade and a confidence: `item`, `weight` (an item's draws share the item's), `confidence`, `correct`. `better` says
+    which way is better of a `mean_score`. `judge` are the severities of fixed answers that were rated anew (see
+    `audit --canaries`), by item.
     """
 
     at: str
@@ -51,6 +54,7 @@ class Day:
     judged: bool
     made: Mapping[str, str]
     better: Better = "higher"
+    graded: pl.DataFrame | None = None
     judge: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
@@ -140,6 +144,7 @@ def read_series(
                 at=at,
                 name=place.name,
                 values=_values(own),
+                graded=_graded(own),
                 judged=tables.counting == "judge",
                 made=_made(place, own, condition),
                 better="lower" if "lower" in own.scores["better"] else "higher",
@@ -182,20 +187,35 @@ def _date(place: Place, notes: list[str]) -> str:
     return changed.isoformat(timespec="seconds")[:19]
 
 
+def _answered(tables: Tables) -> pl.DataFrame:
+    """The answers that came, with the weight of their item; 1 where items have none."""
+    rows = tables.rows.filter(pl.col("error").fill_null("") == "")
+    known = rows["weight"].null_count()
+    if 0 < known < len(rows) or (rows["weight"] < 0).any():
+        raise InputError("An item has no weight, or one below 0.", remedy="Give every item one, or none.")
+    return rows.with_columns(pl.col("weight").fill_null(1.0))
+
+
 def _values(tables: Tables) -> pl.DataFrame:
     """One row an item: means over its draws."""
-    rows = tables.rows.filter(pl.col("error").fill_null("") == "")
+    rows = _answered(tables)
     graded = rows["correct"].null_count() < len(rows)
     found = rows.group_by("item").agg(
+        pl.col("weight").first(),
         (1 - pl.col("correct")).mean().alias("error_rate"),
         pl.when(not graded).then(pl.col("score")).mean().alias("mean_score"),  # where nothing is just right or wrong
         pl.col("severity").mean().alias("mean_severity"),
-        pl.col("confidence").mean(),
         pl.col("refused").cast(pl.Float64).mean().alias("refusal_rate"),
         pl.col("money_usd").mean().alias("money"),
         pl.col("tokens_out").cast(pl.Float64).mean().alias("tokens"),
     )
     return found.sort("item")
+
+
+def _graded(tables: Tables) -> pl.DataFrame:
+    rows = _answered(tables).filter(pl.col("confidence").is_not_null() & pl.col("correct").is_in([0.0, 1.0]))
+    shared = pl.col("weight") / pl.len().over("item")
+    return rows.select("item", shared, "confidence", "correct").sort("item", "confidence", "correct")
 
 
 def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
@@ -232,14 +252,15 @@ def history_of(
 
 def watch_series(
     condition: str, days: Sequence[Day], *, level: float = 0.95, margin: float = 0.05, seed: int = 0,
-    notes: Sequence[str] = (),
+    independent: bool = False, notes: Sequence[str] = (),
 ) -> WatchReport:  # fmt: skip
     """Has a metric changed over the days? All metrics and all days together raise a false alarm in at most 1 - level.
 
     The day is the unit: what varies from day to day, whatever it is, is in the spread of the days. Items that every
     day has are compared with themselves; where days have other items, these are a draw of their own. Where fixed
     answers were rated anew each day, what the judges' drift did to them is taken out of judged metrics, and shown as a
-    series of its own.
+    series of its own. Items count by their weights. Days that depend on the day before are allowed for, unless they
+    are said to be `independent` (see `change_evidence`).
     """
     if not days:
         raise InputError("The series has no days.", remedy="Give runs that hold the condition.")
@@ -252,7 +273,8 @@ def watch_series(
     series = []
     for metric, (at, values) in table.items():
         rising = metric == "mean_score" and days[0].better == "higher"
-        series.append(_series(metric, [days[k].at for k in at], values, rising=rising, limit=limit, rng=rng))
+        evidence = change_evidence(sequential_scores(values, rng=rng), independent=independent)
+        series.append(_series(metric, [days[k].at for k in at], values, evidence, rising=rising, limit=limit))
     claims = tuple(_claim(s, condition, len(table), level) for s in series)
     alarmed = [s for s in series if s.alarm is not None]
     judge = next((s for s in alarmed if s.metric == "judge"), None)
@@ -317,11 +339,10 @@ def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[
             continue  # one cost is enough
         at, values = [], []
         for k, day in enumerate(days):
-            rows = day.values if items is None else day.values.filter(pl.col("item").is_in(list(items)))
-            value = _ece(rows) if metric == "ece" else rows[metric].mean()
-            if value is not None and np.isfinite(float(value)):  # type: ignore[arg-type]
+            value = _ece(day.graded, items) if metric == "ece" else _mean(day.values, metric, items)
+            if value is not None:
                 at.append(k)
-                values.append(float(value))  # type: ignore[arg-type]
+                values.append(value)
         if metric in _JUDGED and days[0].judged and canaries:
             moved = drift[metric]
             both = [j for j, k in enumerate(at) if np.isfinite(moved[k])]
@@ -334,20 +355,30 @@ def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[
     return found
 
 
-def _ece(rows: pl.DataFrame) -> float | None:
-    known = rows.filter(pl.col("confidence").is_not_null() & pl.col("error_rate").is_not_null())
-    if known.is_empty():
+def _of(rows: pl.DataFrame, items: set[str] | None) -> pl.DataFrame:
+    return rows if items is None else rows.filter(pl.col("item").is_in(list(items)))
+
+
+def _mean(rows: pl.DataFrame, metric: str, items: set[str] | None) -> float | None:
+    """By the items' weights, over those that have a value."""
+    known = _of(rows, items).drop_nulls(metric)
+    total = float(known["weight"].sum())
+    return float((known[metric] * known["weight"]).sum()) / total if total > 0 else None
+
+
+def _ece(rows: pl.DataFrame | None, items: set[str] | None) -> float | None:
+    """The binned ECE of a day (the plug-in: its upward bias is alike on days of alike size)."""
+    known = None if rows is None else _of(rows, items)
+    if known is None or not known["weight"].sum():
         return None
-    gap = known["confidence"].to_numpy() - (1 - known["error_rate"].to_numpy())
-    place = np.minimum((known["confidence"].to_numpy() * 10 + 1e-9).astype(np.intp), 9)
-    return float(np.abs(np.bincount(place, weights=gap, minlength=10)).sum() / len(known))
+    gaps = bin_gaps(known["confidence"], known["correct"], weight=known["weight"])
+    return float(np.abs(gaps.gap).sum())
 
 
 def _series(
-    metric: str, at: Sequence[str], values: Floats, *, rising: bool, limit: float, rng: np.random.Generator
+    metric: str, at: Sequence[str], values: Floats, evidence: Floats, *, rising: bool, limit: float
 ) -> MetricSeries:
     """The metric's series; `rising`: more of it is better."""
-    evidence = change_evidence(sequential_scores(values, rng=rng))
     low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
     if metric in _BOUNDS and _BOUNDS[metric][0] <= values.min() and values.max() <= _BOUNDS[metric][1]:
         sequence = mean_sequence(values, low=_BOUNDS[metric][0], high=_BOUNDS[metric][1], level=1 - 1 / limit)
@@ -454,7 +485,7 @@ def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> st
         return ""
     line = stats.linregress(day, np.array(lead.values))
     reach = float(stats.t.ppf((1 + level) / 2, len(day) - 2)) * float(line.stderr)
-    fastest = max(abs(float(line.slope)) + reach, 1e-9)
+    fastest = max(abs(float(line.slope)) + float(np.nan_to_num(reach)), 1e-9)  # days that are all alike have no error
     holds = half_life(min(margin, 0.99), fastest).expires_after
     return (
         f"A verdict with a margin of {100 * margin:.3g} points may be relied on for {holds:,.0f} days: the days do not "

@@ -23,6 +23,7 @@ __all__ = ["watch"]
     help="The loss that would matter, for how long the last verdict may be relied on.",
 )
 @reading_options
+@click.option("--independent-days", is_flag=True, help="No day depends on the day before: a change is told sooner.")
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
 @click.option("--seed", type=int, default=0)
 @json_option
@@ -33,6 +34,7 @@ def watch(
     condition: str | None,
     margin: float,
     reading: ReadOptions,
+    independent_days: bool,
     level: float,
     seed: int,
     json_path: str | None,
@@ -49,7 +51,7 @@ def watch(
     richter watch postgresql://host/evals --json watch.json
     """
     name, days, notes = read_series(*sources, condition=condition, options=reading)
-    report = watch_series(name, days, level=level, margin=margin, seed=seed, notes=notes)
+    report = watch_series(name, days, level=level, margin=margin, seed=seed, independent=independent_days, notes=notes)
     write_json(report, json_path, inputs=list(sources))
     show(ctx, report, json_path)
     ctx.exit(report.exit_code)

@@ -15,7 +15,12 @@ __all__ = ["ChangePoint", "change_evidence", "change_point", "sequential_scores"
 Floats = NDArray[np.float64]
 
 LIFE = 1000  # half of the weight goes evenly to changes within as many days, the rest to any day
-SHIFT = 1.0  # the spread of shifts that is looked for, in standard deviations of a day
+SHIFT = 1.0  # the spread of shifts in the search of the day, in standard deviations of a day
+_SIZES = np.array([0.5, 0.8, 1.2, 1.7, 2.4, 3.5])  # shifts that evidence is gathered for, in the same unit
+SHIFTS = np.r_[-_SIZES[::-1], _SIZES]
+CARRIED = np.array([0.0, 0.25, 0.5, 0.75])  # correlation of a day with the one before, where there is a change ..
+BELIEVED = np.array([0.9, 0.05, 0.03, 0.02])  # .. and what each of them weighs
+EXCUSES = np.arange(1, 19) / 20  # correlations that may explain the scores without a change
 
 
 def sequential_scores(days: ArrayLike, *, rng: np.random.Generator) -> Floats:
@@ -43,16 +48,34 @@ def _ranks(x: Floats, u: Floats) -> Floats:
     return out
 
 
-def change_evidence(scores: ArrayLike) -> Floats:
+def change_evidence(scores: ArrayLike, *, independent: bool = False) -> Floats:
     """After each day, how many times likelier the scores are if they shifted at some day than if they did not.
 
-    E_t = sum over k < t of w_k B_k(t) + (the weight of later days). B_k(t) is the likelihood ratio of
-    z_j ~ N(d k / j, 1), j > k, against N(0, 1), mixed over d ~ N(0, SHIFT^2): ranks after a change fall back as k / j,
-    since the days after it are among those that they are ranked with. With C = sum (k / j) z_j and S = sum (k / j)^2,
-    B = (1 + SHIFT^2 S)^(-1/2) exp(SHIFT^2 C^2 / (2 (1 + SHIFT^2 S))). Without a change E is a martingale of mean 1, so
-    P(E ever reaches 1 / alpha) is at most alpha (Ville), however long one looks.
+    E_t = sum over k < t of w_k B_k(t) + (the weight of later days). B_k(t) is the likelihood ratio of a shift of d
+    standard deviations after day k against none, averaged over the d of SHIFTS: with a = k / j the share of days before
+    the change among the j so far, z_j ~ N(d a v, v^2), v^2 = 1 / (1 + d^2 a (1 - a)), since the days after the change
+    are among those that a day is ranked with. Without a change, where days are exchangeable, E is a martingale of mean
+    1, so P(E ever reaches 1 / alpha) is at most alpha (Ville), however long one looks.
+
+    Unless days are `independent`, those that depend on the day before are allowed for: B is averaged over correlations
+    CARRIED too, and E is divided by min(1, t / LIFE) A_t where that is above 1, A_t being the likelihood ratio of the
+    best correlation of EXCUSES against none. The bound holds as before; that E rarely reaches 1 / alpha with correlated
+    days is measured (docs/watch.md), not proved.
     """
-    return np.asarray(_mixture(np.asarray(scores, dtype=np.float64), _weights(len(np.asarray(scores)))))
+    z = np.asarray(scores, dtype=np.float64)
+    rho, weight = (CARRIED[:1], np.ones(1)) if independent else (CARRIED, BELIEVED)
+    found = _mixture(z, _weights(len(z)), SHIFTS, rho, weight)
+    return np.asarray(found if independent else found / _excused(z))
+
+
+def _excused(z: Floats) -> Floats:
+    """By how much correlation with the day before may explain the scores; at least 1."""
+    before = np.r_[0.0, z[:-1]]
+    rest = 1 - EXCUSES**2
+    gain = -0.5 * np.log(rest) - 0.5 * (z[:, None] - before[:, None] * EXCUSES) ** 2 / rest + 0.5 * z[:, None] ** 2
+    best = np.cumsum(np.where(np.arange(len(z))[:, None] > 0, gain, 0.0), axis=0).max(axis=1)
+    allowed = np.log(np.minimum(1.0, np.arange(1, len(z) + 1) / LIFE))
+    return np.asarray(np.exp(np.clip(best + allowed, 0.0, 700.0)))
 
 
 def _weights(n: int) -> Floats:
@@ -63,21 +86,36 @@ def _weights(n: int) -> Floats:
 
 
 @numba.njit(cache=True)
-def _mixture(z: Floats, weight: Floats) -> Floats:
-    n = len(z)
+def _mixture(z: Floats, weight: Floats, shifts: Floats, rho: Floats, believed: Floats) -> Floats:
+    n, n_d, n_r = len(z), len(shifts), len(rho)
     out = np.empty(n)
-    a = np.zeros(n + 1)  # sums of z_j / j
-    b = np.zeros(n + 1)  # sums of 1 / j^2
+    log = np.zeros((n + 1, n_d, n_r))  # log likelihood ratios of a change after day k
+    none = np.zeros(n_r)  # of no change, days correlated
+    rest = 1 - rho**2
+    half = -0.5 * np.log(rest)
     before = 0.0
     for t in range(1, n + 1):
-        a[t] = a[t - 1] + z[t - 1] / t
-        b[t] = b[t - 1] + 1.0 / t**2
+        now, last = z[t - 1], z[t - 2] if t > 1 else 0.0
+        for r in range(n_r if t > 1 else 0):
+            none[r] += half[r] - 0.5 * (now - rho[r] * last) ** 2 / rest[r] + 0.5 * now * now
         total = 0.0
+        for r in range(n_r):
+            total += (1 - before) * believed[r] * np.exp(none[r])
         for k in range(1, t):
-            s = k * k * (b[t] - b[k]) * SHIFT**2
-            c = k * (a[t] - a[k]) * SHIFT
-            total += weight[k - 1] * np.exp(0.5 * c * c / (1 + s)) / np.sqrt(1 + s)
-        out[t - 1] = total + 1 - before
+            a, a_last = k / t, k / (t - 1)
+            for d in range(n_d):
+                spread = 1 + shifts[d] ** 2 * a * (1 - a)
+                root = np.sqrt(spread)
+                here = now * root - shifts[d] * a
+                there = last
+                if k < t - 1:
+                    there = last * np.sqrt(1 + shifts[d] ** 2 * a_last * (1 - a_last)) - shifts[d] * a_last
+                fixed = 0.5 * np.log(spread) + 0.5 * now * now
+                for r in range(n_r):
+                    log[k, d, r] += fixed + half[r] - 0.5 * (here - rho[r] * there) ** 2 / rest[r]
+                    total += weight[k - 1] * believed[r] / n_d * np.exp(min(log[k, d, r], 700.0))
+        log[t] = none
+        out[t - 1] = total
         before += weight[t - 1]
     return out
 
