@@ -2,8 +2,9 @@
 
 One file of JSON lines in the user's state folder (`RICHTER_STATE`, else `XDG_STATE_HOME/richter`, else
 `~/.local/state/richter`). Lines are only added, under a lock on the file, and each carries a hash of all before it.
-A line holds no data: of every condition whose outcomes were shown it has a keyed sketch, by which the same outcomes are
-known again in another order, part, format or under another name. The key is random, and lies beside the log.
+A line holds no data: of every condition whose outcomes were shown it names a keyed sketch, by which the same outcomes
+are known again in another order, part, format or under another name. Sketches lie beside the log, each once, under the
+hash of what they hold: looking again at the same outcomes costs a short line. The key is random, and lies beside the log.
 `RICHTER_LOOKS=off` keeps no log; nothing can then be called confirmatory, and results say so.
 
 The sketch is a bottom-k sample: of the items with the smallest check sums, a keyed hash of the item and one of item and
@@ -14,7 +15,9 @@ import base64
 import contextlib
 import dataclasses
 import datetime
+import functools
 import hashlib
+import itertools
 import json
 import os
 import secrets
@@ -24,6 +27,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -34,6 +38,7 @@ from richter.tables._tables import KEY, Tables, severity_of
 __all__ = ["Log", "Look", "attempts", "log_lock", "log_use", "looks_at", "read_log", "record_look"]
 
 K = 256  # items of a sketch
+_MARK = b', "~": "'  # before the hash that ends a line
 _FILE_PART = 1 << 26  # of a larger file the beginning and the size stand for it
 _CLAIMING = ("look", "compare", "severity", "calibration measure", "tail test")  # commands that make claims
 _QUIET = ("json_path", "md_path", "junit_path", "output", "tried", "sources", "paths", "debug", "engine", "workers")
@@ -108,8 +113,8 @@ def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
 
 
-def _chained(before: str, line: Mapping[str, Any]) -> str:
-    return hashlib.sha256((before + json.dumps(line, sort_keys=True)).encode()).hexdigest()
+def _chained(before: bytes, body: bytes) -> bytes:
+    return hashlib.sha256(before + body).hexdigest().encode()
 
 
 def _append(folder: Path, line: dict[str, Any]) -> str:
@@ -126,16 +131,16 @@ def _append(folder: Path, line: dict[str, Any]) -> str:
         if end and os.pread(handle, 1, end - 1) != b"\n":
             end = os.pread(handle, end, 0).rfind(b"\n") + 1
             os.ftruncate(handle, end)
-        last = os.pread(handle, 67, max(end - 67, 0))[:64].decode(errors="replace") if end else ""  # 64 hex, "}\n
-        line = {"at": _now(), **line}
-        chain = _chained(last, line)
-        text = json.dumps(line | {"~": chain}, sort_keys=True).encode() + b"\n"  # "~" sorts last
+        last = os.pread(handle, 67, max(end - 67, 0))[:64] if end else b""  # 64 hex, "}\n
+        body = json.dumps({"at": _now(), **line}, sort_keys=True).encode()[:-1]
+        chain = _chained(last, body)
+        text = body + _MARK + chain + b'"}\n'
         os.lseek(handle, end, os.SEEK_SET)
         while text:
             text = text[os.write(handle, text) :]
     finally:
         os.close(handle)
-    return chain
+    return chain.decode()
 
 
 def read_log() -> Log:
@@ -150,21 +155,21 @@ def read_log() -> Log:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "its key is damaged"
         return Log(missing=f"the log of looks in {folder} cannot be kept ({why})")
-    lines, faults, before, at = [], [], "", ""
-    for number, row in enumerate(rows, 1):
-        try:
-            line = json.loads(row)
-            chain = line.pop("~")
-            sound = chain == _chained(before, line)
-        except (ValueError, KeyError, AttributeError):
-            line, chain, sound = {}, "", False
-        if not sound:
-            faults.append(f"the log of looks was edited at line {number}")
+    faults, before, sound = [], b"", 0
+    for row in rows:  # by its bytes: what was written is what is hashed
+        chain = row[-66:-2]
+        if row[-74:-66] != _MARK or chain != _chained(before, row[:-74]):
+            faults.append(f"the log of looks was edited at line {sound + 1}")
             break
-        if line["at"] < at:
-            faults.append(f"the clock went back between lines {number - 1} and {number} of the log; its order counts")
-        lines.append(line | {"~": chain})
-        before, at = chain, line["at"]
+        before, sound = chain, sound + 1
+    lines = msgspec.json.decode(b"[" + b",".join(rows[:sound]) + b"]")
+    for number, (one, two) in enumerate(itertools.pairwise(lines), 1):
+        if two["at"] < one["at"]:
+            faults.append(f"the clock went back between lines {number} and {number + 1} of the log; its order counts")
+    held = {c["sketch"] for line in lines if line["what"] == "look" for c in line["conditions"]}
+    gone = len(held.difference(os.listdir(folder / "sketches"))) if (folder / "sketches").is_dir() else len(held)
+    if gone:
+        faults.append(f"the log of looks has lost {gone} of {len(held)} sketches: what was seen is known by name only")
     return Log(lines=tuple(lines), faults=tuple(faults), machine=_keyed(key, "machine").hex(), key=key)
 
 
@@ -230,6 +235,29 @@ def _outcomes(tables: Tables, shown: Sequence[str], items: pl.DataFrame | None) 
     return rows.join(severity_of(part).select(*KEY, "severity"), on=KEY, how="full", coalesce=True)
 
 
+def _kept_sketch(folder: Path, key: bytes, rows: pl.DataFrame) -> str:
+    """Keep one condition's sketch and return the name it lies under; whoever comes first writes it whole."""
+    text = json.dumps(_sketch(key, rows), sort_keys=True).encode()
+    name = hashlib.sha256(text).hexdigest()[:32]
+    path = folder / "sketches" / name
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True, mode=0o700)
+        made = path.with_name(f"{name}.{os.getpid()}.{secrets.token_hex(4)}")
+        made.touch(mode=0o600)
+        made.write_bytes(text)
+        made.replace(path)
+    return name
+
+
+def _read_sketch(folder: Path, name: str) -> Mapping[str, Any] | None:
+    """None where it is gone, or is not what was written."""
+    try:
+        text = (folder / "sketches" / name).read_bytes()
+    except OSError:
+        return None
+    return msgspec.json.decode(text) if hashlib.sha256(text).hexdigest()[:32] == name else None
+
+
 def _sketch(key: bytes, rows: pl.DataFrame) -> dict[str, Any]:
     """One condition's sketch; `rows` begin with the items of the smallest check sums."""
     found: dict[str, Any] = {"n": len(rows)}
@@ -270,16 +298,20 @@ def record_look(tables: Tables, *, shown: Sequence[str] | None = None) -> None:
         return
     command, options, planned = _asked()
     parts = _by_condition(tables, names)
-    _add(
-        {
+    with contextlib.suppress(OSError):
+        shown_now = [
+            {"name": _keyed(key, "name", n).hex(), "sketch": _kept_sketch(folder, key, part)}
+            for n, part in parts.items()
+        ]
+        line = {
             "what": "look",
             "command": command,
             "options": _keyed(key, options).hex(),
             "planned": planned,
             "files": [_keyed(key, digest).hex() for digest in map(_file_hash, tables.places) if digest],
-            "conditions": [{"name": _keyed(key, "name", n).hex(), **_sketch(key, part)} for n, part in parts.items()],
+            "conditions": shown_now,
         }
-    )
+        _add(line)
     _in_runs(tables, sorted(parts), {})
 
 
@@ -322,23 +354,28 @@ def looks_at(tables: Tables, log: Log, *, sample: bool = False) -> list[Look]:
     """
     found = []
     present = _by_condition(tables, tables.conditions, sample=sample)
-    known: dict[tuple[str, ...], set[str]] = {}  # a sketch that was seen before is not compared again
+    folder = _folder()
     marks = {name: _marks_of(log.key, part) for name, part in present.items()}
     names = {_keyed(log.key, "name", name).hex(): name for name in tables.conditions} if log.key else {}
     files = {_keyed(log.key, digest).hex() for digest in map(_file_hash, tables.places) if digest} if log.key else set()
+
+    @functools.cache  # what was seen before is not compared again
+    def same(named: str, sketch: str) -> frozenset[str]:
+        """Which of the conditions at hand a condition of the log is; by its name alone where its sketch is gone."""
+        name = names.get(named)
+        kept = None if folder is None else _read_sketch(folder, sketch)
+        if kept is None:
+            return frozenset() if name is None else frozenset((name,))
+        return frozenset(n for n in present if _same(log.key, kept, marks[n], named=n == name))
+
     for place, line in enumerate(log.lines):
         if line["what"] != "look":
             continue
-        seen = set()
-        same_file = bool(files & set(line["files"]))
-        for sketch in line["conditions"]:
-            name = names.get(sketch["name"])
-            if same_file and (name is not None or len(present) == len(line["conditions"]) == 1):
-                seen.add(name or next(iter(present)))
-            same = tuple(sketch.get(part, "") for part in ("name", "items", "score", "severity"))
-            if same not in known:
-                known[same] = {n for n in present if _same(log.key, sketch, marks[n], named=n == name)}
-            seen |= known[same]
+        shown_then = line["conditions"]
+        seen = frozenset().union(*(same(c["name"], c["sketch"]) for c in shown_then))
+        if files and not files.isdisjoint(line["files"]):
+            alone = next(iter(present)) if len(present) == len(shown_then) == 1 else None
+            seen |= {n for c in shown_then if (n := names.get(c["name"], alone)) is not None}
         if seen:
             shown = tuple(n for n in tables.conditions if n in seen)
             found.append(Look(at=line["at"], command=line["command"], conditions=shown, place=place))
