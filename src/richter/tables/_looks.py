@@ -4,7 +4,7 @@ One file of JSON lines in the user's state folder (`RICHTER_STATE`, else `XDG_ST
 `~/.local/state/richter`). Lines are only added, under a lock on the file, and each carries a hash of all before it.
 A line holds no data: of every condition whose outcomes were shown it names a keyed sketch, by which the same outcomes
 are known again in another order, part, format or under another name. Sketches lie beside the log, each once, under the
-hash of what they hold: looking again at the same outcomes costs a short line. The key is random, and lies beside the log.
+hash of what they hold: looking again at the same outcomes costs a short line. The key is random, and lies there too.
 `RICHTER_LOOKS=off` keeps no log; nothing can then be called confirmatory, and results say so.
 
 The sketch is a bottom-k sample: of the items with the smallest check sums, a keyed hash of the item and one of item and
@@ -30,6 +30,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from richter.errors import RichterError
 from richter.store import DatabaseRun, Place, add_look, is_run, looks_of
@@ -355,7 +356,7 @@ def looks_at(tables: Tables, log: Log, *, sample: bool = False) -> list[Look]:
     found = []
     present = _by_condition(tables, tables.conditions, sample=sample)
     folder = _folder()
-    marks = {name: _marks_of(log.key, part) for name, part in present.items()}
+    here = {name: _Here(log.key, part) for name, part in present.items()}
     names = {_keyed(log.key, "name", name).hex(): name for name in tables.conditions} if log.key else {}
     files = {_keyed(log.key, digest).hex() for digest in map(_file_hash, tables.places) if digest} if log.key else set()
 
@@ -366,7 +367,7 @@ def looks_at(tables: Tables, log: Log, *, sample: bool = False) -> list[Look]:
         kept = None if folder is None else _read_sketch(folder, sketch)
         if kept is None:
             return frozenset() if name is None else frozenset((name,))
-        return frozenset(n for n in present if _same(log.key, kept, marks[n], named=n == name))
+        return frozenset(n for n in present if _same(kept, here[n], named=n == name))
 
     for place, line in enumerate(log.lines):
         if line["what"] != "look":
@@ -388,37 +389,51 @@ def looks_at(tables: Tables, log: Log, *, sample: bool = False) -> list[Look]:
     return found
 
 
-_Marks = dict[bytes, tuple[str, int, float | None, float | None]]
+class _Here:
+    """One condition at hand, to be held against sketches: its items' hashes in order, values, and marks when needed."""
+
+    def __init__(self, key: bytes, part: pl.DataFrame) -> None:
+        self.key = key
+        self.rows = part.select("item", "draw").rows()
+        hashes = b"".join(_keyed(key, "item", item, str(draw)) for item, draw in self.rows)
+        found = np.frombuffer(hashes, dtype="<u8")
+        self.order = np.argsort(found)
+        self.items = found[self.order]
+        self.values = {kind: part[kind].cast(pl.Float64).fill_null(np.nan).to_numpy() for kind in ("score", "severity")}
+        self._marks = {kind: np.zeros(len(self.rows), dtype="<u2") for kind in self.values}
+        self._made = {kind: np.zeros(len(self.rows), dtype=bool) for kind in self.values}
+
+    def marks(self, kind: str, rows: NDArray[np.intp]) -> NDArray[np.uint16]:
+        marks, made = self._marks[kind], self._made[kind]
+        for row in rows[~made[rows]].tolist():
+            mark = _mark(self.key, *self.rows[row], kind, float(self.values[kind][row]))
+            marks[row] = int.from_bytes(mark, "little")
+        made[rows] = True
+        return marks[rows]
 
 
-def _marks_of(key: bytes, part: pl.DataFrame) -> _Marks:
-    rows = part.select("item", "draw", "score", "severity").iter_rows()
-    return {_keyed(key, "item", row[0], str(row[1])): row for row in rows}
-
-
-def _same(key: bytes, sketch: Mapping[str, Any], here: _Marks, *, named: bool) -> bool:
-    items = base64.b64decode(sketch["items"])
-    for column, kind in ((2, "score"), (3, "severity")):
-        if kind not in sketch:
+def _same(sketch: Mapping[str, Any], here: _Here, *, named: bool) -> bool:
+    items = np.frombuffer(base64.b64decode(sketch["items"]), dtype="<u8")
+    if not len(here.items):
+        return False
+    at = np.minimum(np.searchsorted(here.items, items), len(here.items) - 1)
+    hit, rows = here.items[at] == items, here.order[at]
+    for kind in ("score", "severity"):
+        if kind not in sketch or not hit.any():
             continue
-        there = base64.b64decode(sketch[kind])
-        values, equal = [], 0
-        for k in range(len(items) // 8):
-            row = here.get(items[8 * k : 8 * k + 8])
-            mark = there[2 * k : 2 * k + 2]
-            if row is None or row[column] is None or mark == b"\0\0":
-                continue
-            value = float(row[column])  # type: ignore[arg-type]
-            values.append(value)
-            equal += mark == _mark(key, row[0], row[1], kind, value)
-        if not values:
+        there = np.frombuffer(base64.b64decode(sketch[kind]), dtype="<u2")
+        both = np.flatnonzero(hit & (there != 0) & ~np.isnan(here.values[kind][rows]))
+        n = len(both)
+        if not n:
             continue
-        n = len(values)
-        _, counts = np.unique(values, return_counts=True)
+        equal = int(np.sum(here.marks(kind, rows[both]) == there[both]))
+        if equal < 0.9 * n:
+            continue
+        _, counts = np.unique(here.values[kind][rows[both]], return_counts=True)
         apart = 1 - float(np.sum((counts / n) ** 2))  # 1 - e
         if equal == n and n * apart >= 3:
             return True
-        if named and n >= min(3, len(here)) and n - equal <= 0.05 * apart * n:
+        if named and n >= min(3, len(here.items)) and n - equal <= 0.05 * apart * n:
             return True
     return False
 
