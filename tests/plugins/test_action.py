@@ -38,6 +38,12 @@ def tools(folder: Path) -> Path:
         "richter": f'exec env PYTHONPATH="{ROOT / "src"}" "{sys.executable}" -P -m richter "$@"',
         "python": f'exec "{sys.executable}" "$@"',
         "gh": f"""printf '%s\\n' "$*" >> "{folder / "asked"}"
+            if [ "$1 $2" = "run list" ]; then printf '31\\n12\\n'; fi
+            if [ "$1 $2" = "run download" ]; then
+              [ "$3" = 12 ] || exit 1
+              while [ $# -gt 0 ]; do [ "$1" = --dir ] && where="$2"; shift; done
+              cp "{folder / "kept.zip"}" "$where/evidence.zip"
+            fi
             if [ "$2" = graphql ]; then
               filter=""
               while [ $# -gt 0 ]; do [ "$1" = --jq ] && filter="$2"; shift; done
@@ -199,3 +205,42 @@ def test_no_input_is_pasted_into_a_script(action: dict[str, Any]) -> None:
     assert not [s["name"] for s in action["runs"]["steps"] if "${{" in s.get("run", "")]
     for name in action["inputs"]:
         assert action["inputs"][name]["description"]
+
+
+@pytest.mark.slow
+def test_main_keeps_its_evidence_and_a_pull_request_is_held_against_it(action: dict[str, Any], tmp_path: Path) -> None:
+    """The newest run without the artifact is passed over; the archive is read as any source is."""
+    data(tmp_path, 150)
+    output, summary = tmp_path / "output", tmp_path / "summary.md"
+    places = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
+    kept = run_step(action, "Keep the baseline", tmp_path, SOURCES="new=old.csv\n", **places)
+    assert kept.returncode == 0, kept.stderr
+    archive = Path(output.read_text().removeprefix("path=").strip())
+    asked = {"KEEP": "richter-main", "BASE": "main", "REPOSITORY": "o/r", **places}
+    assert run_step(action, "Fetch the baseline", tmp_path, **asked).returncode == 4  # nothing to be had
+    assert "Nothing was compared" in summary.read_text()
+    shutil.copy(archive, tmp_path / "kept.zip")
+    output.unlink()
+    fetched = run_step(action, "Fetch the baseline", tmp_path, **asked)
+    assert fetched.returncode == 0, fetched.stderr
+    assert "run download 12 --repo o/r --name richter-main" in (tmp_path / "asked").read_text()
+    baseline = output.read_text().removeprefix("path=").strip()
+    gated = {"PLAN": "", "SOURCES": "new=new.csv", "RATINGS": "", "MARGIN": "5pt", "BASELINE": baseline, **places}
+    made = run_step(action, "Check the requirements", tmp_path, **gated)
+    assert made.returncode == 3, made.stderr
+    assert "no worse than baseline by 5.0 points | refuted | -37.5 points" in summary.read_text()
+
+
+@pytest.mark.slow
+def test_the_history_of_a_series_goes_into_the_comment(action: dict[str, Any], tmp_path: Path) -> None:
+    data(tmp_path, 300)
+    (tmp_path / "days").mkdir()
+    for day in range(1, 13):
+        shutil.copy(tmp_path / "new.csv", tmp_path / "days" / f"2026-01-{day:02d}.csv")
+    made = run_step(
+        action, "Check the requirements", tmp_path, PLAN="", SOURCES="old=old.csv\nnew=new.csv", RATINGS="",
+        MARGIN="5pt", HISTORY="days", GITHUB_OUTPUT=str(tmp_path / "output"),
+        GITHUB_STEP_SUMMARY=str(tmp_path / "s.md"),
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    assert "last 10 runs" in (tmp_path / "s.md").read_text().lower()

@@ -1,7 +1,10 @@
 """The comment of a gate: what it says is what the gate found, and what models wrote stays text."""
 
+import json
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from markdown_it import MarkdownIt
@@ -10,6 +13,7 @@ from report.simulated_report import HOSTILE
 from richter.cli import main
 from richter.records import Claim, Interval, Verdict
 from richter.report._markdown import interval_bar
+from richter.stats import clopper_pearson, wilson
 
 
 def gate(*arguments: str) -> int:
@@ -108,3 +112,43 @@ def test_without_plan_and_margin_it_says_what_is_missing(tmp_path: Path, capsys:
     old = table(tmp_path / "old.csv", ["a"] * 3, [True] * 3)
     assert gate(f"old={old}", f"new={old}") == 2
     assert "--margin 2pt" in capsys.readouterr().err
+
+
+def test_a_baseline_is_an_evidence_archive_or_a_results_document_by_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Paired with the archive; with the document two independent rates, by Newcombe's formula written out here."""
+    old = "\n".join(["item,correct", *(f"q{k},{int(k % 10 < 8)}" for k in range(400))])
+    new = "\n".join(["item,correct", *(f"q{k},{int(k % 10 < 7)}" for k in range(400))])
+    for name, text in (("old", old), ("new", new)):
+        (tmp_path / f"{name}.csv").write_text(text + "\n")
+
+    def run(*arguments: object) -> int:
+        with pytest.raises(SystemExit) as stop:
+            main([str(a) for a in arguments])
+        return int(stop.value.code or 0)
+
+    archive, stated, out = tmp_path / "evidence.zip", tmp_path / "results.json", tmp_path / "gate.json"
+    assert run("export", tmp_path / "old.csv", "--evidence", archive) == 0
+    assert run("report", tmp_path / "old.csv", "--json", stated) == 0
+    gate = ("gate", f"new={tmp_path / 'new.csv'}", "--margin", "2pt", "--json", out)
+    assert run(*gate, "--baseline", archive) == 3
+    paired = json.loads(out.read_text())["claims"][0]
+    assert paired["estimate"] == pytest.approx(-0.1)
+    assert paired["n"] == 400
+    assert run(*gate, "--baseline", stated) == 3
+    claim = json.loads(out.read_text())["claims"][0]
+    level = claim["interval"]["level"]
+    one, two = wilson(320, 400, level=level), clopper_pearson(280, 400, level=level)
+    assert claim["interval"]["low"] == pytest.approx(-0.1 - np.hypot(0.7 - two.low, one.high - 0.8))
+    assert claim["interval"]["high"] == pytest.approx(-0.1 + np.hypot(two.high - 0.7, 0.8 - one.low))
+    assert paired["interval"]["high"] - paired["interval"]["low"] < claim["interval"]["high"] - claim["interval"]["low"]
+    assert run("gate", f"new={tmp_path / 'old.csv'}", "--margin", "2pt", "--baseline", stated) == 4  # too wide to pass
+    damaged = tmp_path / "damaged.zip"
+    with zipfile.ZipFile(archive) as source, zipfile.ZipFile(damaged, "w") as target:
+        for name in source.namelist():
+            body = source.read(name)
+            target.writestr(name, body.replace(b'"correct":false', b'"correct":true') if "grades" in name else body)
+    capsys.readouterr()
+    assert run(*gate, "--baseline", damaged) == 1
+    assert "not what its manifest says" in capsys.readouterr().err

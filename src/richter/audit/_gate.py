@@ -1,6 +1,8 @@
 """A plan's requirements against tables: met, violated, or not shown either way."""
 
 import dataclasses
+import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -30,10 +32,11 @@ from richter.claims import (
     whose,
 )
 from richter.errors import InputError, PlanError
-from richter.records import Claim, Shown, Verdict
+from richter.records import Claim, Interval, Shown, Verdict
+from richter.stats import wilson
 from richter.tables import Tables, chance_of, outcomes, question_codes
 
-__all__ = ["GateReport", "gate_status", "margin_plan", "run_gate"]
+__all__ = ["GateReport", "gate_status", "margin_plan", "run_gate", "stated_gate", "stated_result"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,61 @@ def margin_plan(tables: Tables, margin: float, *, metric: str | None = None, on_
     return make_plan("gate", given)
 
 
+def stated_result(path: str | Path) -> tuple[int, int] | None:
+    """How many of how many answers were right by a results document of one condition; None where it is none."""
+    path = Path(path)
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return None
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(document, dict) or document.get("schema") != "richter/results":
+        return None
+    rows = [row for row in document.get("conditions") or () if isinstance(row.get("how_often"), dict)]
+    if len(rows) != 1 or rows[0]["how_often"]["interval"]["method"] != "wilson":
+        raise InputError(
+            f"{path} states no single rate of independent answers ({len(rows)} graded conditions, groups or draws).",
+            remedy="Give the evidence instead: richter export RUN --evidence evidence.zip",
+        )
+    often = rows[0]["how_often"]
+    return round((1 - float(often["estimate"])) * int(often["n"])), int(often["n"])
+
+
+def stated_gate(tables: Tables, margin: float, *, right: int, n: int, on_undecided: str = "fail") -> GateReport:
+    """The gate without a plan against a baseline of which only its rate is known: `right` of `n` answers.
+
+    Nothing is paired: the difference of two independent rates, its limits by recovery of variances (MOVER) from
+    Wilson's of the baseline and the candidate's own, which are exact. It needs several times the items of a paired one.
+    """
+    if len(tables.conditions) != 1:
+        raise InputError(
+            f"A stated baseline is for one source; the data hold {len(tables.conditions)}.", remedy="Name the one."
+        )
+    plan = make_plan("gate", {
+        "candidate": tables.conditions[0], "baseline": "baseline", "on_undecided": on_undecided,
+        "require": [{"metric": "accuracy", "rule": "no_worse", "limit": margin}],
+    })  # fmt: skip
+    own, rate = mean_evidence(outcomes(tables, "accuracy"), tables.conditions[0], exact=True), right / n
+
+    def interval(level: float) -> Interval:
+        one, two, d = wilson(right, n, level=level), own.interval(level), own.estimate - rate
+        low = d - math.hypot(own.estimate - two.low, one.high - rate)
+        high = d + math.hypot(two.high - own.estimate, rate - one.low)
+        return Interval(low=low, high=high, level=level, method="unpaired, MOVER")
+
+    evidence = Evidence(
+        estimate=own.estimate - rate, interval=interval, values=(rate, own.estimate), n=own.n, units=own.units,
+        unit=own.unit, notes=("only the baseline's rate is known: nothing is paired, which needs more items",),
+    )  # fmt: skip
+    asked = Question(
+        metric=METRICS["accuracy"], conditions=("baseline", tables.conditions[0]), evidence=evidence,
+        relation="above", value=-margin, basis=tables.basis,
+    )  # fmt: skip
+    claims = tuple(require([asked], level=plan.values["level"], plan=None, data_hash=tables.data_hash))
+    return _report(plan, claims, None, 1, tables.notes)
+
+
 def gate_status(plan_path: str | Path, tables: Tables) -> PlanStatus:
     """Where a gate plan stands towards these data, whose use with it is noted as one set."""
     values = read_plan(plan_path, kind="gate").values
@@ -121,6 +179,13 @@ def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) ->
     tried = values.get("tried", 1) or known or 1
     judged = iter(require(asked, level=1 - (1 - values["level"]) / tried, plan=confirmed, data_hash=tables.data_hash))
     claims = tuple(next(judged) if isinstance(r, Question) else r for r in rules)
+    return _report(plan, claims, status, tried, notes)
+
+
+def _report(
+    plan: Plan, claims: tuple[Claim, ...], status: PlanStatus | None, tried: int, notes: tuple[str, ...]
+) -> GateReport:
+    values, known = plan.values, None if status is None else status.attempts
     names = tuple(requirement_name(METRICS[c.measure], c) for c in claims)
     judged_by = next((f", {said}" for c in claims if (said := whose(c.basis))), "")
     verdicts = [c.verdict for c in claims]

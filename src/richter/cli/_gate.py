@@ -5,7 +5,16 @@ from pathlib import Path
 
 import click
 
-from richter.audit import GateReport, gate_status, history_of, margin_plan, read_plan, run_gate
+from richter.audit import (
+    GateReport,
+    gate_status,
+    history_of,
+    margin_plan,
+    read_plan,
+    run_gate,
+    stated_gate,
+    stated_result,
+)
 from richter.cli._compare import parse_points
 from richter.cli._output import console, json_option, md_option, write_json, write_text
 from richter.cli._reading import reading_options, split_sources
@@ -23,7 +32,11 @@ from richter.tables import ReadOptions, read_tables
     help="Without a plan: what the second may be worse than the first.",
 )
 @click.option("--on", "metric", metavar="METRIC", help="Without a plan: what the margin is of; the main metric.")
-@click.option("--baseline", metavar="FILE|RUN", help="What the given source is held against, called baseline.")
+@click.option(
+    "--baseline",
+    metavar="FILE|RUN",
+    help="What the given source is held against: any source, evidence.zip, results.json.",
+)
 @click.option(
     "--page", metavar="URL", default="", show_default=False, help="Where the page lies, to be linked from the Markdown."
 )
@@ -65,7 +78,8 @@ def gate(
         raise click.UsageError("Give a plan first (plan.toml), or the margin that would matter: --margin 2pt.")
     plan = None if plan_path is None else read_plan(plan_path, kind="gate")
     given = sources if plan_path is None else sources[1:]
-    if baseline is not None:
+    stated = None if baseline is None or plan is not None else stated_result(baseline)
+    if baseline is not None and stated is None:
         given = (f"baseline={baseline}", *given)
     if not given:
         raise click.UsageError("Nothing was given to judge.")
@@ -74,7 +88,12 @@ def gate(
         assert margin is not None
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
-        report = run_gate(margin_plan(tables, margin, metric=metric), tables)
+        if stated is None:
+            report = run_gate(margin_plan(tables, margin, metric=metric), tables)
+        elif metric not in (None, "accuracy"):
+            raise click.UsageError("A results document is a baseline for accuracy alone; give an evidence archive.")
+        else:
+            report = stated_gate(tables, margin, right=stated[0], n=stated[1])
     else:
         tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
         report = run_gate(plan, tables, status=gate_status(plan_path, tables))

@@ -9,11 +9,14 @@ from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
-from richter.errors import StorageError
+import polars as pl
+
+from richter.errors import InputError, StorageError
 from richter.interop._export import EXPORTS, export_table
+from richter.interop._safe import Archive, Unreadable
 from richter.store import RunLike, check_integrity, find_parts, open_ledger, run_file, run_place
 
-__all__ = ["evidence_of", "write_evidence"]
+__all__ = ["evidence_of", "evidence_table", "write_evidence"]
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the same in every archive, so that the same evidence is the same file
 CARRIED = ("plan.toml", "plan.toml.lock", "scores.csv")  # what a run may hold beside its ledger
@@ -67,6 +70,42 @@ def write_evidence(path: str | Path, files: Mapping[str, bytes]) -> None:
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+
+
+def evidence_table(path: Path, folder: Path) -> Path | None:
+    """The graded or rated answers of an evidence archive as a table in `folder`; None where it is no such archive.
+
+    Every file that is read must be what the manifest says. Grades count where there are any, else ratings.
+    """
+    with path.open("rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            return None
+    with Archive(path) as archive:
+        if not {"MANIFEST.sha256", "records/answers.jsonl"} <= set(archive.members):
+            return None
+        try:
+            sums = dict(line.split("  ", 1)[::-1] for line in archive.read("MANIFEST.sha256").decode().splitlines())
+            found = {name: archive.read(f"records/{name}.jsonl") for name in ("answers", "grades", "ratings")}
+        except (Unreadable, KeyError, ValueError) as error:
+            raise InputError(f"{path} is a damaged evidence archive.", remedy="Get it again.") from error
+    for name, body in found.items():
+        if sums.get(f"records/{name}.jsonl") != hashlib.sha256(body).hexdigest():
+            raise InputError(
+                f"{path}: records/{name}.jsonl is not what its manifest says.", remedy="Get the archive again."
+            )
+    key = ["item", "condition", "draw"]
+    answers = pl.read_ndjson(found["answers"]).select(*key, "prompt", "answer", "error")
+    if found["grades"]:
+        rows = pl.read_ndjson(found["grades"], infer_schema_length=None).filter("main")
+        graded = rows["correct"].null_count() < len(rows)
+        rows = rows.select(*key, pl.col("correct").cast(pl.Int8) if graded else pl.col("value").alias("score"))
+    elif found["ratings"]:
+        rows = pl.read_ndjson(found["ratings"], infer_schema_length=None).select(*key, "rater", "kind", "severity")
+    else:
+        raise InputError(f"{path} holds no grades and no ratings.", remedy="Rate the run, then export it again.")
+    target = folder / f"{path.stem}.jsonl"
+    answers.join(rows, on=key, how="inner", maintain_order="left").write_ndjson(target)
+    return target
 
 
 def _json(value: object) -> bytes:

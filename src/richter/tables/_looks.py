@@ -406,7 +406,8 @@ class _Here:
     def marks(self, kind: str, rows: NDArray[np.intp]) -> NDArray[np.uint16]:
         marks, made = self._marks[kind], self._made[kind]
         for row in rows[~made[rows]].tolist():
-            mark = _mark(self.key, *self.rows[row], kind, float(self.values[kind][row]))
+            item, draw = self.rows[row]
+            mark = _mark(self.key, item, draw, kind, float(self.values[kind][row]))
             marks[row] = int.from_bytes(mark, "little")
         made[rows] = True
         return marks[rows]

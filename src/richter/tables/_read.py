@@ -54,11 +54,14 @@ def read_tables(
 
 
 def _unpacked(source: interop.Source, folder: Path) -> interop.Source:
-    """The same source, unpacked first if it is a packed file."""
+    """The same source, unpacked first if it is a packed file or an evidence archive."""
     if interop.is_frame(source):
         return source
     name, path = interop.named_source(source)  # type: ignore[arg-type]
-    if not isinstance(path, Path) or not path.is_file() or (found := interop.unpacked(path, folder)) == path:
+    if not isinstance(path, Path) or not path.is_file():
+        return source
+    found = interop.evidence_table(path, folder) or interop.unpacked(path, folder)
+    if found == path:
         return source
     return str(found) if name is None else f"{name}={found}"
 
