@@ -199,7 +199,8 @@ def _report(
         sentence = f"Not shown either way: {'; '.join(still)}."
     else:
         outcome, code = Verdict.VERIFIED, 0
-        sentence = f"{values['candidate']} meets all {len(claims)} requirements{judged_by}."
+        met = f"all {len(claims)} requirements" if len(claims) > 1 else "its requirement"
+        sentence = f"{values['candidate']} meets {met}{judged_by}."
     return GateReport(
         sentence=sentence,
         outcome=outcome,

@@ -89,7 +89,7 @@ def print_agreement(out: Console, a: Agreement) -> None:
     if a.twice:
         out.print(f"  {a.twice:,} answers were rated again by the same rater: the last rating counts.")
     if a.moved:
-        out.print(f"  {a.moved:,} scores lie between half steps and were put on the nearest.")
+        out.print(f"  Scores between half steps, put on the nearest: {a.moved:,}.")
     rows: list[tuple[str, float, Interval | None]] = []
     if not isinstance(a.icc, Undefined):
         rows.append(("ICC(2,1), one rater", a.icc.single, a.icc.single_interval))
