@@ -166,7 +166,7 @@ def measure(
     if svg_folder is not None:
         from richter.report import write_figures
 
-        for path in write_figures({"sections": {"calibration": audit.report_section(report)}}, svg_folder):
+        for path in write_figures({"sections": {"calibration": plain(audit.report_section(report))}}, svg_folder):
             out.print(f"Wrote {path}")
 
 
