@@ -23,7 +23,7 @@ __all__ = ["Evidence", "read_evidence"]
 
 CUT = 1_000  # characters of an answer, a question or a reason; where that is too much, fewer
 MOST_ITEMS = 500  # in a page; the app has all
-MOST_BYTES = 3_000_000  # packed
+MOST_BYTES = 1_200_000  # packed
 CUTS = (CUT, 300, 120, 60)
 APART = 1.0  # two raters who differ by so much disagree
 
