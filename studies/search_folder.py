@@ -29,7 +29,7 @@ from richter.store import open_ledger
 FIELDS = ("topics", "weak spots", "smooth", "none")
 BEFORE = {"questions": 5, "phrasings": 5, "wordings": "all"}
 WAYS = {
-    "modes (default)": {"strategy": "modes"},
+    "modes (default)": {},
     "sea": {"strategy": "sea"},
     "bayes": {"strategy": "bayes"},
     "random": {"strategy": "random"},

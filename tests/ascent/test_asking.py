@@ -96,23 +96,27 @@ class Prefers:
 
     async def ask(self, messages, decoding, draw):
         stem = messages[-1]["content"].splitlines()[-2]
+        corrected = bool(decoding.prior) and "D2" not in stem  # its preference is for a name, but in document 2
+        if corrected:
+            assert decoding.prior.endswith("Question: X?\nAnswer:")
         liked = next(c for c in decoding.choices if c.strip() == "wrong 1")
         right = next(c for c in decoding.choices if not c.strip().startswith("wrong"))
         if "D2" in stem:
             liked = next(c for c in decoding.choices if c.strip() == "wrong 2")
-        return Answer(text=right if "D1 " in stem else liked, tokens_in=9, tokens_out=2, money_usd=0.0)
+        return Answer(text=right if "D1 " in stem or corrected else liked, tokens_in=9, tokens_out=2, money_usd=0.0)
 
     async def aclose(self):
         pass
 
 
-def test_a_name_that_is_picked_without_the_subject_too_is_a_preference_by_hand(tmp_path):
+def test_what_is_right_once_corrected_for_the_options_prior_is_no_error_by_hand(tmp_path):
     base = small_base(tmp_path / "kb", documents=4, paragraphs=5, questions=1)
     condition = Condition(name="c", model="simulated/prefers", decoding=Decoding(max_tokens=8), style="cloze")
     budget = parse_budget("500calls")
     found = run_search(tmp_path / "run", base, condition, SearchSettings(phrasings=2), budget=budget, model=Prefers())
-    assert found.errors_found == 15  # documents 0, 2 and 3
-    assert found.preferred == 10  # of document 2 another option is picked than without a subject
+    assert found.errors_found == 5  # document 2; in 0 and 3 a name is preferred
+    assert found.preferred == 10
+    assert found.answers == 20
     kept = failing_questions(tmp_path / "run")
     assert {q.item.prompt.split()[1] for q in kept.questions} == {"D2"}
-    assert kept.left_out["picked without the subject too"] == 10
+    assert kept.left_out["picked for its name"] == 10

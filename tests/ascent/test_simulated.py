@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from richter.ascent import SearchSettings, follow, simulate_search
+from richter.ascent._field import Field
+from richter.ascent._surrogate import _regions, _spread
 from richter.knowledge import find_similar
 
 
@@ -72,3 +74,53 @@ def test_the_population_interval_covers_under_search_recovers_truth(rate):
         found, truth = searched(seed, size=3000, paragraphs=400, chance=chance, **options)
         hits += truth.mean() in found.population.interval
     assert hits / 600 == pytest.approx(0.95, abs=0.015 + 3 * 0.009)
+
+
+def test_spreading_gives_up_errors_only_as_far_as_is_allowed_by_hand():
+    mean, region, found = np.array([0.9, 0.8, 0.5, 0.4]), np.array([0, 0, 1, 2]), np.array([3.0, 0.0, 0.0])
+    # square returns: 0.9 / 16 < 0.4 / 1, so that the regions without errors come first
+    assert _spread(mean, region, found, 2, 0.45).tolist() == [2, 3]
+    # 0.6 a place: powers of 0.75 and above give 0.45; with 0.5 the first region has 0.9 / 4 ** 0.5 = 0.45 > 0.4
+    assert _spread(mean, region, found, 2, 0.6).tolist() == [2, 0]
+    assert _spread(mean, region, found, 2, 0.85).tolist() == [0, 1]  # no spreading at all
+    assert _spread(mean, region, found, 2, 0.99).tolist() == [0, 1]  # more than there is: the most errors
+    # what a batch's earlier places are expected to find counts too: 0.8 / 1.9 ** 2 < 0.5
+    assert _spread(mean, region, np.zeros(3), 2, 0.0).tolist() == [0, 2]
+
+
+def test_regions_are_categories_or_cells_of_the_vectors_by_hand():
+    vectors = np.repeat(np.eye(4, dtype=np.float32), 25, axis=0)
+    one = Field(vectors=vectors, codes=np.zeros(100, dtype=np.int64), free=np.ones(100, dtype=bool), find=None)
+    region, errors = _regions(one, np.arange(100), np.array([0, 1, 30]))
+    cells = region.reshape(4, 25)
+    assert (cells == cells[:, :1]).all()
+    assert len(set(cells[:, 0])) == 4
+    assert errors[cells[0, 0]] == 2
+    assert errors[cells[1, 0]] == 1
+    many = Field(vectors=vectors, codes=np.arange(100) % 20, free=np.ones(100, dtype=bool), find=None)
+    region, errors = _regions(many, np.arange(100), np.array([0, 1, 21]))
+    assert region.tolist() == (np.arange(100) % 20).tolist()
+    assert errors[:2].tolist() == [1, 2]
+
+
+def test_modes_finds_more_kinds_than_bayes_and_no_fewer_errors_than_an_ascent_recovers_truth():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(40, 16))
+    codes = np.arange(2000) % 40
+    vectors = centres[codes] + 0.7 * rng.normal(size=(2000, 16))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    fails = (rng.random(2000) < np.where(codes < 10, 0.7, 0.1)).astype(float)  # a quarter of the categories is weak
+    wrong, effective = {}, {}
+    for strategy in ("sea", "bayes", "modes"):
+        found = simulate_search(
+            vectors,
+            codes,
+            lambda rows, k, used: find_similar(vectors[rows], vectors, k, exclude=used),
+            lambda rows: fails[rows],
+            SearchSettings(strategy=strategy),
+            paragraphs=240,
+        )
+        counts = np.bincount([codes[row] for row, error in found.errors.items() if error])
+        wrong[strategy], effective[strategy] = counts.sum(), counts.sum() ** 2 / np.square(counts).sum()
+    assert effective["modes"] > 1.5 * effective["bayes"]
+    assert wrong["modes"] > 0.75 * wrong["sea"]  # for as many questions; it has fewer words to pay for

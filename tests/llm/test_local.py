@@ -84,3 +84,27 @@ def test_too_long_a_prompt_is_a_failed_call(tmp_path: Path) -> None:
     answers = ask(tmp_path, [(long, Decoding(max_tokens=4), 0), (question("Lima"), Decoding(max_tokens=4), 0)], slots=2)
     assert "context" in answers[0].error
     assert answers[1].text
+
+
+def test_a_choice_is_corrected_by_what_is_likely_anyway_by_hand(tmp_path: Path) -> None:
+    shots = ("Osaka is a city in the country of Japan.", "Lyon is a city in the country of France.")
+    item = Item(
+        id="a",
+        prompt="?",
+        reference="Ivory Coast",
+        options=("Ghana", "Ivory Coast", "Peru"),
+        shots=shots,
+        stem="Abidjan is a city in the country of",
+        bare="X is a city in the country of",
+    )
+    condition = Condition(name="c", model="smollm2", decoding=Decoding(max_tokens=12), style="cloze")
+    messages, decoding = messages_for(item, condition)
+    bare = [{"role": "text", "content": decoding.prior}]
+    alone = [Decoding(max_tokens=12, logprobs=True, choices=(f" {option}",)) for option in item.options]
+    jobs = [(messages, decoding, 0), *((text, d, 0) for text in (messages, bare) for d in alone)]
+    corrected, *rest = ask(tmp_path, jobs, slots=1)
+    likely = [sum(answer.logprobs) for answer in rest]
+    gains = [a - b for a, b in zip(likely[:3], likely[3:], strict=True)]
+    assert corrected.logprobs == pytest.approx(gains, abs=0.05)  # what a slot has read before changes the last digits
+    assert corrected.tokens == (" Ghana", " Ivory Coast", " Peru")
+    assert corrected.text == corrected.tokens[gains.index(max(gains))]

@@ -77,7 +77,7 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
     wrong = [(row, q, share) for row, o in found.items() for q, share in o.failing.items()]
     rows = sorted({row for row, _, _ in wrong})
     paragraphs = dict(zip(rows, base.paragraphs(rows), strict=True)) if base is not None else {}
-    left: Counter[str] = Counter()
+    left = Counter({"picked for its name": sum(len(o.preferred) for o in found.values())})
     seen: set[tuple[str, str]] = set()
     kept = []
     for row, question, share in wrong:
@@ -85,8 +85,6 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
         same = (" ".join(sorted(set(normalise(item.prompt).split()))), normalise(item.reference))
         if confirmed and share is not None and share < 0.5:
             left["right in other words"] += 1
-        elif confirmed and question in found[row].preferred:
-            left["picked without the subject too"] += 1
         elif same in seen:
             left["the same as another"] += 1
         else:
@@ -104,7 +102,7 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
             )
     sizes = Counter(q.mode for q in kept)
     kept.sort(key=lambda q: (-sizes[q.mode], q.mode, row_of(q.item.id)))
-    return FailingSet(condition=condition, questions=tuple(kept), left_out=dict(left))
+    return FailingSet(condition=condition, questions=tuple(kept), left_out=dict(+left))
 
 
 def keep_stable(found: FailingSet, asked: Iterable[Item], answers: Iterable[Answer]) -> FailingSet:

@@ -23,7 +23,8 @@ class Outcome:
     answered wrongly). It is None while a first wording is still to be asked, and where nothing was answered. A refusal,
     a cut-off answer and an empty one are neither right nor wrong and are counted apart. `failing` are the questions
     that were answered wrongly, with the share of their other wordings that were (None: none was asked). `preferred` are
-    those of them whose wrong option is also the one picked with the subject left out of the sentence (cloze).
+    cloze questions whose wrong option was picked for its name alone: with each option's likelihood taken against that
+    after the sentence without its subject, the right one is picked. They count as right.
     """
 
     category: str = ""
@@ -71,7 +72,7 @@ def is_first(item: str) -> bool:
 
 
 def is_prior(item: str) -> bool:
-    """Whether an item is its question's sentence without the subject, which says nothing of right and wrong."""
+    """Whether an item is its question corrected for the options' prior."""
     return item.endswith(".p")
 
 
@@ -134,6 +135,17 @@ def _outcome(
         counts[verdict] += 1
         if verdict in ("right", "wrong"):
             verdicts[question_of(item.id)][item.id] = verdict == "wrong"
+    references = {question_of(item.id): item.reference for item in items}
+    preferred = tuple(
+        question
+        for question, own in verdicts.items()
+        if own.get(f"{question}.0")
+        and (corrected := given.get(f"{question}.p")) is not None
+        and not corrected.error
+        and corrected.text.strip() == references[question]
+    )
+    for question in preferred:
+        verdicts[question][f"{question}.0"] = False
     if settings.wordings == "all":
         shares = [sum(own.values()) / len(own) for own in verdicts.values()]
     else:
@@ -143,7 +155,6 @@ def _outcome(
         if own.get(f"{question}.0"):
             others = [wrong for name, wrong in own.items() if not is_first(name)]
             failing[question] = sum(others) / len(others) if others else None
-    said = {q: given[f"{q}.0"].text.strip() for q in failing if f"{q}.p" in given}
     return Outcome(
         category=items[0].domain,
         error=sum(shares) / len(shares) if shares and not waiting else None,
@@ -156,5 +167,5 @@ def _outcome(
         failed=counts["failed"],
         missing=counts["missing"],
         failing=failing,
-        preferred=tuple(q for q, text in said.items() if given[f"{q}.p"].text.strip() == text),
+        preferred=preferred,
     )

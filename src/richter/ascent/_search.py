@@ -478,7 +478,7 @@ def _take(now: _Ascent, items: Iterable[Item]) -> None:
 async def _write_rewordings(now: _Ascent) -> None:
     """Make the other wordings of the last step's questions that were answered wrongly: the base's, or a generator's.
 
-    Of a cloze also the sentence without its subject: an option that is picked then too is a preference.
+    A cloze of a model in process is also asked corrected for the options' prior, the sentence without its subject.
     """
     settings, number = now.settings, len(now.batches)
     noted = f"{REWORDED_NOTE} {number}"
@@ -499,7 +499,7 @@ async def _write_rewordings(now: _Ascent) -> None:
             paragraphs[row] = dataclasses.replace(paragraphs[row], questions=tuple(own))
     items = [item for row, paragraph in paragraphs.items() for item in paragraph_items(row, paragraph, settings)]
     items = [item for item in items if question_of(item.id) in failing]
-    if now.condition.style == "cloze":
+    if now.condition.style == "cloze" and not getattr(now.model, "remote", False):
         firsts = [item for item in items if is_first(item.id) and item.options]
         for item in firsts:
             name = question_of(item.id)

@@ -31,7 +31,7 @@ class SearchSettings(Result):
     neighbours: int = 50
     batch: int = 40
     questions: int = 1
-    phrasings: int = 3
+    phrasings: int = 2
     wordings: Literal["wrong", "all"] = "wrong"
     uniform: float = 0.2
     start: Literal["categories", "random"] = "categories"

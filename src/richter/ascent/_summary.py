@@ -85,7 +85,7 @@ class SearchSummary(Result):
     errors_found: int
     reworded: int
     confirmed: int
-    preferred: int  # of the wrong: the option is picked without the subject too (cloze)
+    preferred: int  # right once corrected for how likely each option is without the subject (cloze)
     refused: int
     truncated: int
     empty: int

@@ -16,6 +16,9 @@ LEARNT, FITTED = (
 FAR, NEAR_SOURCES, NEAR = 20_000, 200, 50  # free paragraphs looked at: anywhere, and around the worst so far
 FAILS, FLOOR = 0.5, 0.01  # an error that counts as found; the least that is hoped for anywhere
 CANDIDATES = 1000  # of those, the ones compared by joint draws
+POWERS = (2.0, 1.5, 1.0, 0.75, 0.5, 0.25, 0.0)  # how fast returns within a region diminish
+KEPT = 0.8  # of the errors an ascent would find in as many paragraphs: what spreading may cost
+REGIONS = 10  # categories below which regions are cells of the vectors, five times as many
 
 
 def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: bool = False) -> list[int]:
@@ -29,18 +32,18 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     paragraph that is not taken yet (Thompson sampling: a region is tried in proportion to the chance that it is the
     worst).
 
-    With `cover` a paragraph's gain is what it adds to the sum over the field of 2 sqrt(1 + errors near): its expected
-    error over the root of 1 + the errors found near by, where near is a share of a half by the same category and of a
-    half by the same kernel of the cosine. Found counts for 1, a place of the same batch for its own expected error, so
-    that returns within a region diminish and a batch spreads over regions. Then what is looked at is drawn anywhere,
-    not around the worst, and the expected error is used, not a draw: spreading explores.
+    With `cover` the aim is many kinds of failure: each place goes to the paragraph of the highest expected error over
+    (1 + errors found in its region)^g, the batch's earlier places counting with their own expected errors. g is the
+    largest of a few powers with which the batch is still expected to hold four fifths of the errors that the ascent
+    of the paper would find (a draw from the neighbours of the failing ones), 0 (the most errors) where none does. What
+    is looked at is not drawn around the worst, and the expected error is used, not a draw: spreading explores.
     """
     seen = np.array([row for row, error in field.errors.items() if not np.isnan(error)], dtype=np.int64)
     free = np.flatnonzero(field.free)
     if not len(seen) or len(free) <= count:
         return [int(row) for row in rng.permutation(free)[:count]]
-    share = min(1.0, LEARNT / len(seen))
-    if share < 1:
+    failing = np.array([row for row in seen if field.errors[int(row)] > FAILS], dtype=np.int64)
+    if len(seen) > LEARNT:
         seen = rng.choice(seen, LEARNT, replace=False)
     x, codes = np.asarray(field.vectors[seen], dtype=np.float64), field.codes[seen]
     y = np.array([field.errors[int(row)] for row in seen])
@@ -52,19 +55,18 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     factor = np.linalg.cholesky(_kernel(cosine, same, scale) + noise * np.eye(len(y)))
     weights = cho_solve((factor, True), y)
 
+    if cover:
+        near = field.neighbours([int(row) for row in rng.permutation(failing)[:NEAR_SOURCES]], NEAR)
+        union = np.unique(np.concatenate([*near.values(), free[:0]]))
+        pool = np.unique(np.concatenate([union, rng.choice(free, min(FAR, len(free)), replace=False)]))
+        mean = np.clip(_cross(field, pool, x, codes, scale) @ weights + level, FLOOR, 1)
+        wanted = KEPT * float(mean[np.isin(pool, union)].mean()) if len(union) else 0.0
+        return [int(row) for row in pool[_spread(mean, *_regions(field, pool, failing), count, wanted)]]
     worst = seen[np.argsort(-(_kernel(cosine, same, scale) @ weights), kind="stable")[:NEAR_SOURCES]]
-    around = () if cover else field.neighbours([int(row) for row in worst], NEAR).values()
+    around = field.neighbours([int(row) for row in worst], NEAR).values()
     pool = np.unique(np.concatenate([*around, rng.choice(free, min(FAR, len(free)), replace=False)]))
-    gain = _cross(field, pool, x, codes, scale) @ weights
-    failing = seen[y + level > FAILS] if cover else seen[:0]
-    if cover:
-        gain = np.clip(gain + level, FLOOR, 1) / np.sqrt(1 + _near(field, pool, failing, scale).sum(axis=1) / share)
-    best = pool[np.argsort(-gain, kind="stable")[:CANDIDATES]]
-
+    best = pool[np.argsort(-(_cross(field, pool, x, codes, scale) @ weights), kind="stable")[:CANDIDATES]]
     cross = _cross(field, best, x, codes, scale)
-    if cover:
-        mean = np.clip(cross @ weights + level, FLOOR, 1)
-        return _spread(field, best, mean, count, _near(field, best, failing, scale).sum(axis=1) / share, scale)
     half = solve_triangular(factor, cross.T, lower=True)
     own = _cross(field, best, np.asarray(field.vectors[best], dtype=np.float64), field.codes[best], scale)
     spread = np.linalg.cholesky(own - half.T @ half + 1e-6 * np.eye(len(best)))
@@ -77,29 +79,42 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
 
 
 def _spread(
-    field: Field,
-    rows: NDArray[np.int64],
     mean: NDArray[np.float64],
+    region: NDArray[np.int64],
+    found: NDArray[np.float64],
     count: int,
-    covered: NDArray[np.float64],
-    scale: float,
-) -> list[int]:
-    """One after another the row of the highest gain, given the errors found and those expected of rows before."""
-    between = _near(field, rows, rows, scale)
-    taken: list[int] = []
-    for _ in range(min(count, len(rows))):
-        gain = mean / np.sqrt(1 + covered)
-        gain[taken] = -1
-        taken.append(int(np.argmax(gain)))
-        covered = covered + mean[taken[-1]] * between[:, taken[-1]]
-    return [int(rows[i]) for i in taken]
+    wanted: float,
+) -> NDArray[np.int64]:
+    """Places of rows with expected errors and regions, as spread over regions as `wanted` errors a row allow."""
+    for power in POWERS:
+        errors, taken, gain = found.copy(), np.empty(min(count, len(mean)), dtype=np.int64), mean / (
+            1 + found[region]
+        ) ** power  # fmt: skip
+        for i in range(len(taken)):
+            taken[i] = best = int(np.argmax(gain))
+            own = region == region[best]
+            errors[region[best]] += mean[best]
+            gain[own] = np.where(gain[own] < 0, -1, mean[own] / (1 + errors[region[best]]) ** power)
+            gain[best] = -1
+        if mean[taken].mean() >= wanted:
+            break
+    return taken
 
 
-def _near(field: Field, rows: NDArray[np.int64], others: NDArray[np.int64], scale: float) -> NDArray[np.float64]:
-    """How near rows are to others: 1 at the same place, a half in the same category far away."""
-    x = np.asarray(field.vectors[others], dtype=np.float64)
-    cosine = np.asarray(field.vectors[rows], dtype=np.float64) @ x.T
-    return np.asarray(0.5 * np.exp((cosine - 1) / scale) + 0.5 * (field.codes[rows][:, None] == field.codes[others]))
+def _regions(
+    field: Field, rows: NDArray[np.int64], failing: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The region of each row and the errors found in each region: categories, or cells of the vectors if few."""
+    region, errors = field.codes[rows], field.codes[failing]
+    if len(np.unique(region)) < REGIONS:
+        centres = np.asarray(
+            field.vectors[np.random.default_rng(0).permutation(len(field.codes))[: 5 * REGIONS]], dtype=np.float64
+        )
+        region, errors = (
+            (np.asarray(field.vectors[some], dtype=np.float64) @ centres.T).argmax(axis=1) for some in (rows, failing)
+        )
+    size = int(max(region.max(), errors.max(initial=0))) + 1
+    return region, np.bincount(errors, minlength=size).astype(np.float64)
 
 
 def _kernel(cosine: NDArray[np.float64], same: NDArray[np.bool_], scale: float) -> NDArray[np.float64]:

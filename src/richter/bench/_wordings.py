@@ -224,12 +224,12 @@ def word(
 
 
 def without_subject(question: Question, item: Item, *, identity: str) -> Item:
-    """An item's cloze with the subject left out, same options and examples: what is picked then is no knowledge."""
-    stem = "Question: X?\nAnswer:"
+    """An item with its cloze's sentence without the subject beside it, by which the options' prior is corrected."""
+    bare = "Question: X?\nAnswer:"
     if not question.wordings:
         first = RELATIONS[question.relation].wordings[0][1]
-        stem = _capital(first.format(**{**question.slots, "subject": "X"}))
-    return dataclasses.replace(item, id=identity, prompt=stem, stem=stem)
+        bare = _capital(first.format(**{**question.slots, "subject": "X"}))
+    return dataclasses.replace(item, id=identity, bare=bare)
 
 
 _WRITTEN_SHOTS = (

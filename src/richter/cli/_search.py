@@ -67,7 +67,7 @@ def search() -> None:
 @click.option("--neighbours", type=click.IntRange(1), default=50, help="Retrieved per source.")
 @click.option("--batch", type=click.IntRange(1), default=40, help="Paragraphs per step.")
 @click.option("--questions", type=click.IntRange(1), default=1, help="Per paragraph, at most.")
-@click.option("--phrasings", type=click.IntRange(1), default=3, help="Wordings of each question.")
+@click.option("--phrasings", type=click.IntRange(1), default=2, help="Wordings of each question.")
 @click.option(
     "--wordings",
     type=click.Choice(["wrong", "all"]),

@@ -241,7 +241,8 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
         )
     if s.preferred:
         out.print(
-            f"{s.preferred:,} of the wrong answers are picked with the subject left out too: a preference, not a gap."
+            f"{s.preferred:,} answers are right once corrected for how likely each option is without the subject: as "
+            "asked they are wrong by preference for a name; they count as right."
         )
     if s.keys is not None:
         out.print(str(s.keys))

@@ -95,6 +95,7 @@ class LocalModel:
         self._cancelled = threading.Event()
         self._pool = ThreadPoolExecutor(slots, thread_name_prefix="local-model")
         self._slots = _Slots(slots)
+        self._priors: dict[tuple[str, str], float] = {}
         self._key = secrets.token_urlsafe(32)
         self._server: Any = _serve(path, slots=slots, context_tokens=context_tokens, threads=threads, key=self._key)
 
@@ -120,7 +121,26 @@ class LocalModel:
         finally:
             self._slots.give_back(slot)
 
+    def _correct(self, question: _Question, slot: int) -> Answer:
+        """The choice whose likelihood gains most over that after the prior text, which is computed once a text."""
+        prior, choices, started = question.decoding.prior, question.decoding.choices, time.perf_counter()
+
+        def score(messages: list[Message], choice: str) -> Answer:
+            alone = dataclasses.replace(question.decoding, choices=(choice,), prior="", logprobs=True, temperature=0.0)
+            return self._generate(dataclasses.replace(question, messages=messages, decoding=alone), slot)
+
+        given = [score(question.messages, choice) for choice in choices]
+        for choice in choices:
+            if (prior, choice) not in self._priors:
+                self._priors[prior, choice] = sum(score([{"role": "text", "content": prior}], choice).logprobs)
+        gains = [sum(a.logprobs) - self._priors[prior, c] for a, c in zip(given, choices, strict=True)]
+        best = max(range(len(choices)), key=gains.__getitem__)
+        latency = time.perf_counter() - started
+        return dataclasses.replace(given[best], tokens=choices, logprobs=tuple(gains), latency_s=latency)
+
     def _generate(self, question: _Question, slot: int) -> Answer:
+        if question.decoding.prior:
+            return self._correct(question, slot)
         messages, cancelled = question.messages, question.cancelled
         raw = messages[0]["role"] == "text"
         request = _request(messages, question.decoding, question.draw, raw=raw) | {"id_slot": slot}

@@ -28,9 +28,11 @@ def messages_for(item: Item, condition: Condition) -> tuple[list[Message], Decod
             f"Item {item.id!r} has no cloze stem or no options, which --style cloze needs.",
             remedy="Use --style chat, or a benchmark with `stem` and `options`.",
         )
-    first = [condition.system] if condition.system else []
-    text = "\n".join([*first, *item.shots[: condition.shots], item.stem])
-    decoding = dataclasses.replace(condition.decoding, choices=tuple(f" {option}" for option in item.options))
+    before = [*([condition.system] if condition.system else []), *item.shots[: condition.shots]]
+    text = "\n".join([*before, item.stem])
+    prior = "\n".join([*before, item.bare]) if item.bare else ""
+    choices = tuple(f" {option}" for option in item.options)
+    decoding = dataclasses.replace(condition.decoding, choices=choices, prior=prior)
     return [{"role": "text", "content": text}], decoding
 
 

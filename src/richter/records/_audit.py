@@ -16,8 +16,9 @@ class Item(Result):
     """One question.
 
     `stem` is a cloze of the same question (a sentence that the reference completes) and `shots` two solved cloze
-    sentences of the same relation; with `options` they let a small model choose by text. `truth` is the structured
-    fact behind the reference, from which severity is graded by rule. `form` is `plain`, `compositional` (two facts
+    sentences of the same relation; with `options` they let a small model choose by text. With `bare`, the stem without
+    its subject, the choice is corrected for how likely each option is anyway. `truth` is the structured fact behind the
+    reference, from which severity is graded by rule. `form` is `plain`, `compositional` (two facts
     chained) or `trap` (a false premise that a careful model rejects). Items of one `group` (questions on one passage)
     vary together; `weight` is what an item counts for, 1 where it has none.
     """
@@ -30,6 +31,7 @@ class Item(Result):
     aliases: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     stem: str = ""
+    bare: str = ""
     shots: tuple[str, ...] = ()
     domain: str = ""
     tier: int | None = None
@@ -48,7 +50,11 @@ class Item(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding(Result):
-    """How a model is made to answer. `choices` restricts the answer to one of these texts (option scoring)."""
+    """How a model is made to answer. `choices` restricts the answer to one of these texts (option scoring).
+
+    With `prior`, a text in place of the prompt, the answer is the choice of the highest log P(choice | prompt) - log
+    P(choice | prior); `tokens` and `logprobs` of the answer are the choices and those differences (models in process).
+    """
 
     always: ClassVar = ("temperature", "max_tokens")
 
@@ -58,6 +64,7 @@ class Decoding(Result):
     seed: int | None = None
     logprobs: bool = False
     choices: tuple[str, ...] = ()
+    prior: str = ""
     json_schema: Mapping[str, Any] | None = None
 
 
