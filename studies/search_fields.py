@@ -53,7 +53,7 @@ def clusters(seed):
     vectors, codes, chance = field("none", seed)
     rng = np.random.default_rng([8, seed])
     fails = (rng.random(SIZE) < chance).astype(float)
-    found = search(vectors, codes, fails, ("sea", "bayes")[seed % 2], seed, 240)
+    found = search(vectors, codes, fails, ("sea", "bayes", "modes")[seed % 3], seed, 240)
     rows = np.array([row for batch in found.batches for row in batch])
     steps = np.repeat(np.arange(len(found.batches)), [len(batch) for batch in found.batches])
     try:
@@ -94,10 +94,10 @@ def pilot(seed):
     for _ in range(8):
         drawn = [groups[i] for i in rng.integers(25, size=25)]
         effect = topic_effect(drawn, n_resamples=1, rng=rng)
-        settings = SearchSettings(strategy="bayes")
+        settings = SearchSettings()
         some = {"rate": effect.error_rate, "icc": max(effect.icc, 0.0), "paragraphs": 400}
         gains.append(simulated_gain(vectors, codes, settings, rng=rng, **some))
-    actual = np.mean([search(vectors, codes, fails, "bayes", s, 400).rate / fails.mean() for s in range(2)])
+    actual = np.mean([search(vectors, codes, fails, "modes", s, 400).rate / fails.mean() for s in range(2)])
     return {
         "kind": kind,
         "icc": topics.icc,
@@ -166,7 +166,7 @@ def steps(seed):
     return found
 
 
-STUDIES = {"clusters": (clusters, 200), "categories": (categories, 80), "pilot": (pilot, 20), "steps": (steps, 1)}
+STUDIES = {"clusters": (clusters, 1000), "categories": (categories, 80), "pilot": (pilot, 20), "steps": (steps, 1)}
 
 
 def main():

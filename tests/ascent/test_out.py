@@ -97,7 +97,9 @@ def test_each_form_holds_every_failing_question_by_hand(searched, tmp_path, to):
         rows = [json.loads(line) for line in (out / "chosen.jsonl").read_text().splitlines()]
         assert {row["id"] for row in rows} == set(wanted)
         assert all(row["choices"]["ABCD".index(row["target"])].startswith("right") for row in rows)
-        compile((out / "task.py").read_text(), "task.py", "exec")
+        made = runpy.run_path(str(out / "task.py"))
+        assert "chosen" in made
+        assert "opened" not in made  # a task without questions would end the whole evaluation
     else:
         made = runpy.run_path(str(out / "test_set.py"))
         assert {item.id for item in made["ITEMS"]} == set(wanted)

@@ -26,19 +26,23 @@ from inspect_ai.scorer import choice, includes
 from inspect_ai.solver import generate, multiple_choice
 
 HERE = Path(__file__).parent
-
+'''
+_INSPECT_TASKS = {
+    "chosen": '''
 
 @task
 def chosen():
     """Those with options."""
     return Task(dataset=json_dataset(str(HERE / "chosen.jsonl")), solver=multiple_choice(), scorer=choice())
-
+''',
+    "opened": '''
 
 @task
 def opened():
     """Those without."""
     return Task(dataset=json_dataset(str(HERE / "opened.jsonl")), solver=generate(), scorer=includes())
-'''
+''',
+}
 _PYTEST = '''"""Questions as tests, one each: RICHTER_MODEL=openai/gpt-4o-mini pytest {name}"""
 
 import os
@@ -74,11 +78,10 @@ def write_set(items: Sequence[Item], path: str | Path, *, to: str, name: str, fo
     elif to == "promptfoo":
         files = {target: json.dumps(_promptfoo(items, name), indent=2, ensure_ascii=False) + "\n"}
     elif to == "inspect":
-        chosen = [i for i in items if i.options]
-        opened = [i for i in items if not i.options]
-        files = {target / "task.py": _INSPECT}
-        files |= {target / f"{kind}.jsonl": _lines(map(_sample, own)) for kind, own in
-                  (("chosen", chosen), ("opened", opened)) if own}  # fmt: skip
+        kinds = {"chosen": [i for i in items if i.options], "opened": [i for i in items if not i.options]}
+        held = {kind: own for kind, own in kinds.items() if own}
+        files = {target / "task.py": _INSPECT + "".join(_INSPECT_TASKS[kind] for kind in held)}
+        files |= {target / f"{kind}.jsonl": _lines(map(_sample, own)) for kind, own in held.items()}
     elif to == "pytest":
         test = f"test_{re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_') or 'questions'}.py"
         files = {target / test: _PYTEST.format(name=test), target / "items.jsonl": lines}
