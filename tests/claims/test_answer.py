@@ -203,7 +203,7 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
         (
             [claim("accuracy", 0.1, Verdict.UNDECIDED, conditions=("a", "b"))],
             ("a", "b", "c"),
-            "By accuracy none of the 2 conditions is shown to be worse than another.",
+            "By accuracy none of the 2 conditions is shown to be worse than another; c could not be compared.",
         ),
         (
             [shown("accuracy", 0.1, conditions=p) for p in (("a", "b"), ("b", "c"), ("c", "a"))],
@@ -214,6 +214,11 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
             [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("b", "c"))],
             ("a", "b", "c"),
             "By accuracy a is the best: it is shown to be better than every other.",
+        ),
+        (
+            [shown("accuracy", -0.1, conditions=p) for p in (("a", "b"), ("a", "c"), ("b", "c"))],
+            ("a", "b", "c", "d", "e"),
+            "By accuracy a is the best: it is shown to be better than the 2 others; d and e could not be compared.",
         ),
         (
             [

@@ -14,7 +14,7 @@ from richter.claims import METRICS, answer, side
 from richter.records import Claim, Hypothesis, Interval, Verdict, plain
 from richter.report._first import claim_rows, first_screen
 
-QUESTIONS = ("By how much, at least", "How often severe", "Does it know when it is wrong", "Not shown", "What next")
+QUESTIONS = ("By how much, at least", "How often severe", "Does it know when it is wrong", "Not proven", "What next")
 
 
 def said(document: dict[str, Any]) -> dict[str, str]:
@@ -50,13 +50,13 @@ def test_the_near_end_of_what_was_shown_is_said_by_hand() -> None:
     words = said(of(claim("accuracy", Verdict.VERIFIED, -0.07, 0.03, primary=True)))
     assert words["Which is better"].startswith("new is worse than old")
     assert words["By how much, at least"] == "new is less accurate by at least 4.0 points."
-    assert words["Not shown"] == "Every claim was settled."
+    assert words["Not proven"] == "Every claim was settled."
 
 
 def test_what_was_not_shown_is_named_with_its_price_by_hand() -> None:
     words = said(of(claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, needed=4_000)))
     assert words["By how much, at least"] == "No difference was shown; the accuracy may differ by -2.0 to +4.0 points."
-    assert words["Not shown"] == "Undecided: accuracy; the cheapest needs 4,000 items in all."
+    assert words["Not proven"] == "Undecided: accuracy. The first of them could be settled with 4,000 items in all."
 
 
 def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:
@@ -149,3 +149,18 @@ def test_groups_follow_sides_and_nothing_is_lost() -> None:
     shown = [c["number"] for g in found["groups"] for c in (*g["shown"], *g["more"])]
     assert sorted(shown) == list(range(1, len(whole["claims"]) + 1))
     assert all(c["side"] == g["side"] for g in found["groups"] for c in g["shown"])
+
+
+def test_a_need_that_the_data_meet_already_is_no_price_by_hand() -> None:
+    words = said(of(claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, needed=80)))  # of 100 items
+    assert words["Not proven"] == "Undecided: accuracy."
+
+
+def test_a_board_is_listed_best_first_and_says_the_best_ones_severity_by_hand() -> None:
+    whole = document(("a", "b", "c", "d"))
+    wrong, severe = (0.4, 0.1, 0.3, 0.2), (0.01, 0.02, 0.03, 0.04)
+    for condition, often, badly in zip(whole["conditions"], wrong, severe, strict=True):
+        condition["how_often"] = {"estimate": often}
+        condition["how_badly"] = {"estimate": badly}
+    assert [row["name"] for row in first_screen(whole)["conditions"]] == ["b", "d", "c", "a"]
+    assert said(whole)["How often severe"].endswith(": from 1.0% (a) to 4.0% (d); 2.0% (b).")

@@ -108,6 +108,7 @@ def _pair(claims: Sequence[Claim], first: str, second: str) -> str:
 
 
 def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
+    """Of three or more; a condition that could be compared with none is named, not counted as beaten."""
     lead = [c for c in claims if c.primary]
     if not lead:
         return f"No two of the {len(conditions)} conditions could be compared."
@@ -116,16 +117,26 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
     beaten = {name: [c for c in lead if name in c.conditions and _seen_from(c, name) == "worse"] for name in conditions}
     compared = [name for name in conditions if any(name in c.conditions for c in lead)]
     unbeaten = [name for name in compared if not beaten[name]]
+    apart = [name for name in conditions if name not in compared]
+    left = f"; {_named(apart)} could not be compared" if apart else ""
     if len(unbeaten) == len(compared):
-        return f"By {words.noun} none of the {len(compared)} conditions is shown to be worse than another."
+        return f"By {words.noun} none of the {len(compared)} conditions is shown to be worse than another{left}."
     if not unbeaten:  # possible where pairs share different items
-        return f"By {words.noun} no condition is the best: each one is shown to be worse than some other."
+        return f"By {words.noun} no condition is the best: each one is shown to be worse than some other{left}."
     if len(unbeaten) == 1:
         over = sum(_seen_from(c, unbeaten[0]) == "better" for c in lead if unbeaten[0] in c.conditions)
-        every = "every other" if over == len(compared) - 1 else f"{over} of {len(compared) - 1} others"
-        return f"By {words.noun} {unbeaten[0]} is the best: it is shown to be better than {every}."
-    named = ", ".join(unbeaten[:-1]) + f" and {unbeaten[-1]}" if len(unbeaten) <= 4 else f"{len(unbeaten)} conditions"
-    return f"By {words.noun} {named} are the best of {len(compared)}; among them no difference is shown."
+        others = f"{len(compared) - 1} others"
+        all_of = f"the {others}" if apart else "every other"
+        every = all_of if over == len(compared) - 1 else f"{over} of {others}"
+        return f"By {words.noun} {unbeaten[0]} is the best: it is shown to be better than {every}{left}."
+    best = f"{_named(unbeaten)} are the best of {len(compared)}"
+    return f"By {words.noun} {best}; among them no difference is shown{left}."
+
+
+def _named(names: Sequence[str]) -> str:
+    if len(names) > 4:
+        return f"{len(names)} conditions"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _alone(claims: Sequence[Claim]) -> str:

@@ -76,7 +76,7 @@ def _six(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("By how much, at least", _at_least(claims, len(conditions))),
         ("How often severe", _each(document, "how_badly")),
         ("Does it know when it is wrong", _each(document, "knows")),
-        ("Not shown", _not_shown(claims)),
+        ("Not proven", _not_shown(claims)),
         ("What next", first + more if steps else "Nothing is left to do for these claims."),
     ]
 
@@ -115,7 +115,7 @@ def _of_the_best(shown: Sequence[Mapping[str, Any]]) -> str:
     for one, found in list(best.items())[:3]:
         ends = [f"than {other} by at least {_near(claim)}" for _, other, claim in found]
         if len(ends) > 2:
-            ends = [f"{ends[0]} (the nearest)", f"{ends[-1]} ({len(ends) - 2} between)"]
+            ends = [f"{ends[0]} (the nearest)", f"{ends[-1]} ({len(ends) - 2} lie between)"]
         kept = " and ".join(ends[: 2 if len(best) == 1 else 1])
         said.append(f"{name(one, limit=40)} is {_word(found[0][2], 'better')} {kept}")
     return "; ".join(said) + "."
@@ -156,15 +156,25 @@ def _each(document: Mapping[str, Any], key: Literal["how_badly", "knows"]) -> st
         why = missing.get("reason") if isinstance(missing, Mapping) else None
         return f"Not measured. {printable(str(why), limit=160)}" if why else "Not measured."
     show = percent if share else number
-    what = "Answers of severity 3 or more (of 4)" if share else "Calibration error of its confidence (0 is perfect)"
-    if len(known) > 3:
-        known.sort(key=lambda k: float(k[1]["estimate"]))
-        low, high = known[0], known[-1]
-        return f"{what}: from {show(low[1]['estimate'])} ({low[0]}) to {show(high[1]['estimate'])} ({high[0]})."
+    off = "Calibration error (how far its confidence is from its accuracy on average, 0 is perfect)"
+    what = "Answers of severity 3 or more (of 4)" if share else off
+    if len(known) > 3:  # those at both ends, and the one that is right most often
+        best = name(_best_first(conditions)[0].get("name"), limit=60)
+        low, *_, high = sorted(known, key=lambda k: float(k[1]["estimate"]))
+        third = [k for k in known if k[0] == best and k not in (low, high)]
+        ends = [f"{show(v['estimate'])} ({n})" for n, v in (low, high, *third)]
+        return f"{what}: {'; '.join([f'from {ends[0]} to {ends[1]}', *ends[2:]])}."
     said = [
         f"{n} {show(v['estimate'])} {interval_words(v.get('interval'), as_percent=share)}".strip() for n, v in known
     ]
     return f"{what}: {'; '.join(said)}."
+
+
+def _best_first(conditions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Boards of more than three are listed with the one first that is wrong least often; fewer as they were given."""
+    if len(conditions) <= 3 or not all(_measured(c.get("how_often")) for c in conditions):
+        return conditions
+    return sorted(conditions, key=lambda c: float(c["how_often"]["estimate"]))
 
 
 def _measured(value: Any) -> bool:
@@ -182,9 +192,9 @@ def _not_shown(claims: Sequence[Mapping[str, Any]]) -> str:
     measures = [str(c.get("measure") or "a claim") for c in still]
     nouns = Counter(kinds.get(m) or measure_words(m).noun for m in measures)
     said = among([f"{noun} ({n} claims)" if n > 1 else noun for noun, n in nouns.items()], most=4, limit=80)
-    needs = [c["needed"] for c in still if isinstance(c.get("needed"), int | float)]
-    cheapest = f"; the cheapest needs {number(min(needs))} items in all." if needs else "."
-    return f"Undecided: {said}{cheapest}"
+    needs = [n for c in still if isinstance(n := c.get("needed"), int | float) and n > (c.get("n") or 0)]
+    least = f". The first of them could be settled with {number(min(needs))} items in all." if needs else "."
+    return f"Undecided: {said}{least}"
 
 
 def _run(document: Mapping[str, Any]) -> dict[str, str]:
@@ -304,7 +314,7 @@ def _bar(
 COLUMNS = {  # of a condition's row: the question, what is measured, the end of its rail
     "scored": ("How well does it score?", "mean score", None),
     "how_often": ("How often is it wrong?", "answers wrong", 1.0),
-    "how_badly": ("How badly?", "severity 3 and over", 1.0),
+    "how_badly": ("How often severely?", "severity 3 and over", 1.0),
     "knows": ("Does it know?", "calibration error", 0.5),
 }
 
@@ -319,7 +329,7 @@ def _conditions(conditions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
     keys = _columns(conditions)
     tops = {key: _top([c.get(key) for c in conditions], COLUMNS[key][2] or 1.0) for key in keys}
     rows = []
-    for condition in conditions:
+    for condition in _best_first(conditions):
         cells = [_cell(condition.get(key), *COLUMNS[key][:2], tops[key], share=key.startswith("how_")) for key in keys]
         rows.append({"name": name(condition.get("name")), "detail": _detail(condition), "cells": cells})
     return rows
