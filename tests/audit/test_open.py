@@ -1,6 +1,7 @@
 """`richter.open`: one object over runs, files and frames, and what a notebook shows of its results."""
 
 import dataclasses
+import importlib
 import json
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
@@ -245,3 +246,22 @@ def test_a_result_prints_its_sentence_and_a_small_table_by_hand() -> None:
     assert frame.columns == ["measure", "of", "estimate", "low", "high"]
     assert frame.rows() == [("estimate", "", 0.5, 0.25, 0.75)]
     assert Measured(estimate=None, interval=None).to_frame().height == 0
+
+
+def test_every_result_of_a_run_is_a_frame_and_prints_its_sentence(run_folder: Path) -> None:
+    run = richter.open(run_folder)
+    for result in (run.measure(), run.compare("old", "new"), run.severity(), run.floors()):
+        frame, said = result.to_frame(), str(result)
+        assert frame.columns == ["measure", "of", "estimate", "low", "high"]
+        assert frame.height > 0
+        assert not said.startswith(type(result).__name__)
+    claim = run.compare("old", "new").claims[0]
+    assert claim.to_frame().row(0, named=True)["estimate"] == claim.estimate  # the rest: one row of its own values
+
+
+def test_every_public_result_has_a_frame() -> None:
+    rooms = ("audit", "ascent", "calibration", "claims", "floors", "judge", "records", "severity", "stats", "tail")
+    public = [getattr(room, n) for r in rooms for room in [importlib.import_module(f"richter.{r}")] for n in dir(room)]
+    results = [c for c in public if isinstance(c, type) and dataclasses.is_dataclass(c) and hasattr(c, "to_dict")]
+    assert len(results) > 40
+    assert [c.__name__ for c in results if not hasattr(c, "to_frame")] == []

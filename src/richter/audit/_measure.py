@@ -22,6 +22,7 @@ from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_run import RunRecords, read_run, run_plan
 from richter.audit._measure_severity import SeveritySection, severity_section, weigh_run
 from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
+from richter.audit._pictures import Picture, results_picture
 from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
 from richter.audit._results import (
@@ -39,7 +40,7 @@ from richter.audit._sequential import STOP_NOTE
 from richter.audit._tail import SCORES, TailSection, study_tail, tail_column, tail_section
 from richter.errors import InputError
 from richter.interop import Source
-from richter.records import Refused, Result, schema_of
+from richter.records import Refused, Result, Shown, schema_of
 from richter.stats import Mapper, in_threads
 from richter.tables import ReadOptions, Tables
 
@@ -64,7 +65,7 @@ SECTIONS = tuple(field.name for field in dataclasses.fields(Sections))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class RunResults(Result):
+class RunResults(Shown):
     """What `richter report --json` writes of a run or of any other data; `tables` are what it was made from."""
 
     schema: ClassVar = "richter/results"
@@ -84,6 +85,9 @@ class RunResults(Result):
     sections: Sections
     methods: Methods
     tables: Tables
+
+    def _shown(self) -> Picture:
+        return results_picture(self)
 
 
 def results_schema() -> dict[str, Any]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from richter.audit._compare import CompareReport
     from richter.audit._floors import FloorsReport
     from richter.audit._gate import GateReport
+    from richter.audit._measure import RunResults
     from richter.audit._severity import SeverityReport
     from richter.audit._tail import TailReport
     from richter.floors import ConditionSummary
@@ -51,6 +52,11 @@ def compare_picture(report: CompareReport) -> Picture:
     refused = [f"{' and '.join(r.conditions)} are not compared: {r.reason}." for r in report.refused]
     sentences = [c.sentence for c in report.claims][:12]
     return sentences + refused, _marks(report.claims) + _summaries(report.conditions.values())
+
+
+def results_picture(report: RunResults) -> Picture:
+    """The answer, and every claim."""
+    return [report.answer], _marks(told.claim for told in report.claims)
 
 
 def severity_picture(report: SeverityReport) -> Picture:

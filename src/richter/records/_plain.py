@@ -5,6 +5,7 @@ import enum
 import math
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, ClassVar
 
 __all__ = ["Result", "plain"]
@@ -32,6 +33,11 @@ class Result:
         """Plain values."""
         row: dict[str, Any] = plain(self)
         return row
+
+    def to_frame(self) -> Any:
+        """A polars frame of one row: the numbers, words and truth values of the result itself."""
+        row = {name: value for name, value in self.to_dict().items() if not isinstance(value, dict | list)}
+        return import_module("polars").DataFrame([row])  # when it is asked for: what measures does not need it
 
 
 def plain(value: Any) -> Any:
