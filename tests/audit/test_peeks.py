@@ -13,7 +13,7 @@ import richter
 from richter.audit import check_plan, check_receipt, gate_status, lock_plan, new_plan, write_sheet
 from richter.cli import main
 from richter.errors import PlanError
-from richter.report._evidence import read_run_tables
+from richter.report._side_by_side import read_run_tables
 from richter.tables import read_tables
 
 RULES = [{"metric": "accuracy", "rule": "no_worse", "limit": 0.2}]

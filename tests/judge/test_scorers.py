@@ -76,7 +76,7 @@ def test_a_model_that_fails_is_one_error(tmp_path: Path, monkeypatch: pytest.Mon
         async def aclose(self) -> None:
             pass
 
-    monkeypatch.setattr("richter.audit._score.open_model", lambda *_, **__: Broken())
+    monkeypatch.setattr("richter.llm._session.open_model", lambda *_, **__: Broken())
     frame = pl.DataFrame({"item": ["1"], "condition": ["a"], "prompt": ["p"], "answer": ["x"]})
     with pytest.raises(ModelError, match="is broken"):
         score_nll(frame, "smollm2", tmp_path / "run")

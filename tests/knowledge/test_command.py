@@ -44,6 +44,6 @@ def test_search_says_what_it_would_ask_and_refuses_an_unaskable_base(tmp_path, c
     options = ("--model", "smollm2", "--kb", tmp_path / "kb", "--budget", "100calls")
     assert call("search", "run", tmp_path / "run", *options, "--dry-run", "--generator", "smollm2") == 0
     # one question in three wordings and without its subject, written, checked and reworded: 1 + 1 + 1 to 4 + 1 + 1 + 1
-    assert "about 1 to 1 of 1 paragraphs, 3 to 7 calls each" in capsys.readouterr().out
+    assert "about 1 to 1 of 1 paragraphs, 3 to 6 calls each" in capsys.readouterr().out
     assert call("search", "run", tmp_path / "run", *options) == 1
     assert "no paragraph with a question" in capsys.readouterr().err

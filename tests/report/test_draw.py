@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from report.simulated_report import document
 from richter.report import figures
-from richter.report._draw import HEIGHT, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg
+from richter.report._svg import HEIGHT, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg
 
 
 def test_a_dot_stands_where_its_numbers_say_by_hand() -> None:

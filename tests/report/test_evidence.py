@@ -11,7 +11,7 @@ import pytest
 from report.simulated_report import HOSTILE, NAMES, build_run
 from richter.errors import InputError
 from richter.report import read_evidence
-from richter.report._evidence import CUT, MOST_ITEMS, shown_names
+from richter.report._side_by_side import CUT, MOST_ITEMS, shown_names
 from richter.tables import ReadOptions, read_tables
 
 
@@ -44,7 +44,7 @@ def test_items_whose_answers_differ_most_come_first(run: Path) -> None:
 
 def test_at_most_500_items_by_the_rule(monkeypatch: pytest.MonkeyPatch, run: Path) -> None:
     whole = unpacked(read_evidence(run).packed)["rows"]
-    monkeypatch.setattr("richter.report._evidence.MOST_ITEMS", 7)
+    monkeypatch.setattr("richter.report._side_by_side.MOST_ITEMS", 7)
     few = read_evidence(run)
     assert MOST_ITEMS == 500
     assert (few.items, few.shown) == (40, 7)

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from richter.ascent._clusters import *
     from richter.ascent._cross import *
     from richter.ascent._explain import *
-    from richter.ascent._export import *
     from richter.ascent._failing import *
     from richter.ascent._field import *
     from richter.ascent._graph import *
+    from richter.ascent._graphml import *
     from richter.ascent._map import *
     from richter.ascent._outcome import *
     from richter.ascent._patterns import *

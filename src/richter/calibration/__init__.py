@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from richter.calibration._omnibus import *
     from richter.calibration._phase import *
     from richter.calibration._pool import *
+    from richter.calibration._proper_scores import *
     from richter.calibration._recalibrate import *
     from richter.calibration._regimes import *
     from richter.calibration._reliability import *
-    from richter.calibration._scores import *
     from richter.calibration._selective import *
     from richter.calibration._sem import *
     from richter.calibration._split import *

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from richter.calibration._groups import GroupStudy, by_group
 from richter.calibration._omnibus import Miscalibration, miscalibration
+from richter.calibration._proper_scores import ConfidenceScores, confidence_scores
 from richter.calibration._recalibrate import RecalibrationAdvice, recalibrate
-from richter.calibration._scores import ConfidenceScores, confidence_scores
 from richter.calibration._selective import CurvePoint, SafeThreshold, risk_coverage, safe_threshold
 from richter.claims import METRICS, Evidence, Question, decide, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors

@@ -6,6 +6,7 @@ from richter._lazy import lazy
 
 if TYPE_CHECKING:
     from richter.floors._active import *
+    from richter.floors._condition_floor import *
     from richter.floors._detection import *
     from richter.floors._drift import *
     from richter.floors._dynamics import *
@@ -20,6 +21,5 @@ if TYPE_CHECKING:
     from richter.floors._stopping import *
     from richter.floors._structure import *
     from richter.floors._subjects import *
-    from richter.floors._summary import *
 
 lazy(__name__)

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.interop._archive import *
     from richter.interop._croissant import *
-    from richter.interop._evidence import *
     from richter.interop._export import *
+    from richter.interop._field_names import *
     from richter.interop._files import *
     from richter.interop._frames import *
     from richter.interop._hub import *
+    from richter.interop._import import *
     from richter.interop._lm_eval_task import *
     from richter.interop._logs import *
-    from richter.interop._names import *
     from richter.interop._problems import *
     from richter.interop._recognise import *
     from richter.interop._record import *
-    from richter.interop._run import *
     from richter.interop._safe import *
     from richter.interop._sets import *
 

@@ -11,8 +11,8 @@ import msgspec
 import polars as pl
 
 from richter.errors import InputError, MissingPart
+from richter.interop._field_names import known_fields
 from richter.interop._frames import Source, as_frame, is_frame
-from richter.interop._names import known_fields
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.store import is_database, run_place
 

@@ -10,11 +10,11 @@ import msgspec
 from richter.errors import InputError
 from richter.interop._autobencher import read_acd, read_autobencher
 from richter.interop._deepeval import read_deepeval
+from richter.interop._field_names import known_fields
 from richter.interop._helm import read_helm, read_helm_stats
 from richter.interop._inspect import is_inspect_archive, read_inspect_archive, read_inspect_json
 from richter.interop._lighteval import read_lighteval
 from richter.interop._lm_eval import is_totals_only, read_lm_eval, refuse_totals
-from richter.interop._names import known_fields
 from richter.interop._openai_evals import read_openai_evals
 from richter.interop._promptfoo import HEADING, read_promptfoo, read_promptfoo_lines, read_promptfoo_table
 from richter.interop._record import Reading, Sample

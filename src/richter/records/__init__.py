@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.records._audit import *
+    from richter.records._answers import *
     from richter.records._claim import *
+    from richter.records._fence import *
     from richter.records._glossary import *
     from richter.records._knowledge import *
     from richter.records._picture import *
     from richter.records._plain import *
-    from richter.records._reply import *
+    from richter.records._printable import *
     from richter.records._schema import *
-    from richter.records._text import *
     from richter.records._verdict import *
 
 lazy(__name__)

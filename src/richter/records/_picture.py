@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from richter.records._plain import Result
-from richter.records._text import printable
+from richter.records._printable import printable
 
 __all__ = ["Mark", "Shown", "picture"]
 

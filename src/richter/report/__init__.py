@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.report._evidence import *
     from richter.report._figure import *
     from richter.report._figures import *
     from richter.report._history import *
     from richter.report._markdown import *
     from richter.report._page import *
+    from richter.report._side_by_side import *
     from richter.report._view import *
 
 lazy(__name__)

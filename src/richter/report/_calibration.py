@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from richter.report._draw import Axis, Mark, axis
 from richter.report._figure import (
     Figure,
     Key,
@@ -20,6 +19,7 @@ from richter.report._figure import (
     panels_by,
     spans,
 )
+from richter.report._svg import Axis, Mark, axis
 from richter.report._words import count, name, number, percent
 
 SOURCES = {"sem1": "Sem1", "sem2": "Sem2", "token": "token probability", "verbalised": "stated"}

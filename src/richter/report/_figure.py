@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from richter.report._draw import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
+from richter.report._svg import SHAPES, WIDTH, Axis, Mark, Panel, axis, lanes, panel_svg, shape_svg
 
 __all__ = ["Figure"]
 

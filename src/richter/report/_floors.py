@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from richter.report._draw import Mark, Panel, axis, lanes
 from richter.report._figure import Figure, Row, figure, interval_panel, leading
+from richter.report._svg import Mark, Panel, axis, lanes
 from richter.report._words import among, count, name, number
 
 MEASURES = {

@@ -12,7 +12,7 @@ import polars as pl
 
 from richter.errors import InputError
 from richter.records import Item, printable
-from richter.report._evidence import (
+from richter.report._side_by_side import (
     CUT,
     answer_rows,
     judged_answers,

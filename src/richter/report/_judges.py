@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from richter.report._draw import Axis, Mark
 from richter.report._figure import (
     Figure,
     Numbered,
@@ -17,6 +16,7 @@ from richter.report._figure import (
     line,
     panels_by,
 )
+from richter.report._svg import Axis, Mark
 from richter.report._words import name, number, percent, signed
 
 GOOD_ENOUGH = 0.667  # Krippendorff's lowest alpha for tentative conclusions

@@ -9,7 +9,7 @@ import polars as pl
 
 from richter.claims import measure_words
 from richter.records import Claim, Verdict, markdown_safe
-from richter.report._evidence import judged_answers
+from richter.report._side_by_side import judged_answers
 from richter.report._words import count, interval_words, number, percent
 from richter.tables import Tables
 

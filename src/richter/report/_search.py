@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from richter.report._draw import Axis, Mark, Panel, axis
 from richter.report._figure import (
     Figure,
     Key,
@@ -20,6 +19,7 @@ from richter.report._figure import (
     line,
     panels_by,
 )
+from richter.report._svg import Axis, Mark, Panel, axis
 from richter.report._words import among, count, name, number, percent
 
 MOST_CATEGORIES = 6  # told apart on the map

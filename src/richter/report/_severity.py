@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from richter.report._draw import RAMP, Axis, Mark, Panel, axis, lanes
 from richter.report._figure import (
     Figure,
     Key,
@@ -20,6 +19,7 @@ from richter.report._figure import (
     line,
     panels_by,
 )
+from richter.report._svg import RAMP, Axis, Mark, Panel, axis, lanes
 from richter.report._words import among, name, number, percent
 
 CATASTROPHIC = 3.0

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from richter.report._draw import Axis, Mark, Panel, axis, lanes
 from richter.report._figure import (
     Figure,
     Key,
@@ -18,6 +17,7 @@ from richter.report._figure import (
     line,
     panels_by,
 )
+from richter.report._svg import Axis, Mark, Panel, axis, lanes
 from richter.report._words import count, name, number
 
 GATES = {

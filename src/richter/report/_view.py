@@ -22,9 +22,9 @@ from richter.errors import InputError, RichterError
 from richter.interop import EXPORTS, export_table
 from richter.judge import LoopbackGuard, RatingPage, error_reply, serve_loopback
 from richter.records import printable
-from richter.report._evidence import read_item_tables, read_run_tables, visible
 from richter.report._index import EvidenceIndex, first_items
 from richter.report._page import colours, render_report, summary_of
+from richter.report._side_by_side import read_item_tables, read_run_tables, visible
 from richter.store import LEDGER_NAME, DatabaseRun, Ledger, has_ledger, open_ledger, run_part, run_place
 from richter.store import find_runs as find_runs_in
 from richter.tables import read_tables

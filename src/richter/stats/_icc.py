@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtri
 
 from richter.records import Interval, Shown
-from richter.stats._ratings import ratings_table
+from richter.stats._raters_table import ratings_table
 
 __all__ = ["ICC", "icc"]
 

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from richter.errors import InputError
 from richter.records import Interval, Shown
-from richter.stats._ratings import level_counts, paired_ratings, ratings_table
+from richter.stats._raters_table import level_counts, paired_ratings, ratings_table
 
 __all__ = ["Kappa", "fleiss_kappa", "weighted_kappa"]
 

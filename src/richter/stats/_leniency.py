@@ -10,7 +10,7 @@ from scipy.stats import chi2, kruskal
 from richter.errors import TooFewErrors
 from richter.records import Interval, Result, Shown
 from richter.stats._arrays import Floats
-from richter.stats._ratings import ratings_table
+from richter.stats._raters_table import ratings_table
 
 __all__ = ["JudgeEffect", "LeaveOneOut", "Leniency", "leave_one_judge_out", "leniency"]
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Self
 from richter.errors import InputError
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store._database import Database, Transaction, UnstorableValue
-from richter.store._group import Grouped
+from richter.store._grouped import Grouped
 from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
 from richter.store._postgres import PostgresDatabase, database_runs
 from richter.store._schema import JOURNAL

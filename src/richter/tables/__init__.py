@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.tables._keep import *
     from richter.tables._looks import *
     from richter.tables._outcomes import *
     from richter.tables._ratings import *
     from richter.tables._read import *
     from richter.tables._scores import *
     from richter.tables._tables import *
-    from richter.tables._write import *
 
 lazy(__name__)

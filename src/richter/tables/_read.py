@@ -2,6 +2,7 @@
 
 import dataclasses
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from richter.tables._columns import part_of_frame
 from richter.tables._logs import part_of_logs
 from richter.tables._looks import record_look
 from richter.tables._part import Part, assemble
-from richter.tables._run import part_of_ledger
+from richter.tables._read_run import part_of_ledger
 from richter.tables._tables import ReadOptions, Tables
 
 __all__ = ["holds_logs", "read_tables", "tables_of"]
@@ -60,7 +61,8 @@ def _unpacked(source: interop.Source, folder: Path) -> interop.Source:
     name, path = interop.named_source(source)  # type: ignore[arg-type]
     if not isinstance(path, Path) or not path.is_file():
         return source
-    found = interop.evidence_table(path, folder) or interop.unpacked(path, folder)
+    table = interop.evidence_table(path, folder) if zipfile.is_zipfile(path) else None
+    found = table or interop.unpacked(path, folder)
     if found == path:
         return source
     return str(found) if name is None else f"{name}={found}"

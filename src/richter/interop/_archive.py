@@ -73,13 +73,10 @@ def write_evidence(path: str | Path, files: Mapping[str, bytes]) -> None:
 
 
 def evidence_table(path: Path, folder: Path) -> Path | None:
-    """The graded or rated answers of an evidence archive as a table in `folder`; None where it is no such archive.
+    """The graded or rated answers of an evidence archive as a table in `folder`; None for any other zip file.
 
     Every file that is read must be what the manifest says. Grades count where there are any, else ratings.
     """
-    with path.open("rb") as file:
-        if file.read(4) != b"PK\x03\x04":
-            return None
     with Archive(path) as archive:
         if not {"MANIFEST.sha256", "records/answers.jsonl"} <= set(archive.members):
             return None
