@@ -27,8 +27,8 @@ class DemoSize:
 
     @classmethod
     def quick(cls) -> "DemoSize":
-        """The three prompts on 120 questions: too little to decide most, and the page says how much would do."""
-        return cls(items=120, drawn=0, draws=0)
+        """The three prompts on 50 questions: too little to decide most, and the page says how much would do."""
+        return cls(items=50, drawn=0, draws=0)
 
 
 def prepare_demo(run: RunLike, size: DemoSize, *, seed: int = 0) -> list[Item]:
