@@ -369,7 +369,8 @@ def _try(module: str, text: str, arguments: list[str]) -> None:
     SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
     os.chdir(ROOT)
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-        code = pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", *arguments])
+        # plain assertions: else pytest loads our modules itself, as those of a plugin of its own, and not the change
+        code = pytest.main(["-q", "-x", "-n0", "-p", "no:cacheprovider", "--assert=plain", *arguments])
     os._exit(int(code))
 
 
