@@ -9,6 +9,7 @@ from richter.records import Gate, Interval, Verdict
 from richter.tail import TailPlan, evaluate_gates, verdict_of
 
 PLAN = TailPlan(tolerance_mean=0.1, tolerance_tvar=0.3)
+MOVED = SimpleNamespace(largest_move=0.9, low=-0.4, high=0.5, chance=0.0001)
 NEEDED = 1570  # eq. (2): 2 (2.8016 / 0.1)^2
 
 
@@ -119,6 +120,7 @@ def test_what_gates_say_by_hand() -> None:
         ({"first": {"n_exc": 1000}, "second": {"xi": 0.05}}, Verdict.UNDECIDED, None),
         ({"first": {"stability": None}}, Verdict.UNDECIDED, None),
         ({"shapes": None}, Verdict.UNDECIDED, None),
+        ({"first": {"n_exc": 1000, "stability": MOVED}}, Verdict.BLOCKED, "G5"),  # failed, whatever is short of data
         ({"first": {"n_exc": 1000}, "shapes": (span(-0.1, 0.2), span(0.1, 0.3))}, Verdict.UNDECIDED, None),
         ({"shapes": (span(-0.1, 0.2), span(0.1, 0.3))}, Verdict.BLOCKED, "P1"),
         ({"second": {"xi": 0.05}}, Verdict.BLOCKED, "P2"),
