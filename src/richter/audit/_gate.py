@@ -104,7 +104,10 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
             remedy="Give the evidence instead: richter export RUN --evidence evidence.zip",
         )
     often = rows[0]["how_often"]
-    return round((1 - float(often["estimate"])) * int(often["n"])), int(often["n"])
+    right = (1 - float(often["estimate"])) * int(often["n"])
+    if abs(right - round(right)) > 1e-6:
+        raise InputError(f"{path}: its rate is no count of its answers.", remedy="Give the evidence instead.")
+    return round(right), int(often["n"])
 
 
 def stated_gate(tables: Tables, margin: float, *, right: int, n: int, on_undecided: str = "fail") -> GateReport:
