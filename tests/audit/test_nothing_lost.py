@@ -105,6 +105,7 @@ def test_ctrl_c_and_a_polite_kill_keep_what_arrived(
             env=ENVIRONMENT,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the tests may be such a job themselves
         )
         while api.answered.total() < 20:
             time.sleep(0.01)

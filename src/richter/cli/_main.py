@@ -204,11 +204,15 @@ def main(args: list[str] | None = None) -> None:
     def end(number: int, _: object) -> None:
         ended.append(number)
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # tasks that are cut short say so at length
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job that a script put in the background
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if background:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         signal.raise_signal(signal.SIGINT)  # whatever asks then commits what arrived, as after Ctrl-C
 
+    background = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # a job of a script: Ctrl-C is not for it
     if threading.current_thread() is threading.main_thread():
+        if background:  # held back, not ignored: an event loop then ends its tasks where they wait, as after Ctrl-C
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, end)
     try:
         code = _root(argv, standalone_mode=False, prog_name="richter")
