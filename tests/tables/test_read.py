@@ -127,3 +127,31 @@ def test_severity_scores_by_hand(tmp_path: Path) -> None:
     assert np.array_equal(scores.judges[:, :, 0], [[1, 0], [2, 0]])
     with pytest.raises(InputError, match="off the scale 0:4"):
         read_tables(write(tmp_path, "t.csv", "item,condition,severity\na,x,7\n"))
+
+
+def test_words_for_no_answer_count_as_not_right_and_any_word_can_be_settled_by_hand(tmp_path: Path) -> None:
+    text = "id,model,grade\n1,a,CORRECT\n2,a,NOT_ATTEMPTED\n3,a,Unparseable\n4,a,INCORRECT\n1,b,CORRECT\n2,b,CORRECT\n"
+    tables = read_tables(write(tmp_path, "simple.csv", text))
+    assert outcomes(tables, "accuracy").value.tolist() == [1, 0, 0, 0, 1, 1]
+    assert tables.answers["refused"].fill_null(value=False).to_list() == [False, True, False, False, False, False]
+    said = "1 graded 'NOT_ATTEMPTED' count as not right (--grade NOT_ATTEMPTED=missing leaves them out)"
+    assert said in tables.notes
+    left_out = ReadOptions(grade={"not_attempted": None, "Unparseable": 0.5})
+    found = read_tables(tmp_path / "simple.csv", options=left_out)
+    values = dict(zip(found.scores["item"].to_list()[:4], found.scores["value"].to_list()[:4], strict=True))
+    assert values == {"1": 1.0, "2": None, "3": 0.5, "4": 0.0}
+    assert not found.answers["refused"].fill_null(value=False).any()
+
+
+def test_a_wide_table_may_have_words_for_no_answer_by_hand(tmp_path: Path) -> None:
+    tables = read_tables(write(tmp_path, "wide.csv", "id,old,new\n1,right,refused\n2,wrong,right\n3,right,right\n"))
+    right = outcomes(tables, "accuracy")
+    assert tables.conditions == ("old", "new")
+    assert right.value.reshape(-1).tolist() == [1, 0, 1, 0, 1, 1]
+
+
+def test_an_unknown_word_is_asked_for_and_the_remedy_works(tmp_path: Path) -> None:
+    path = write(tmp_path, "odd.csv", "id,model,grade\n1,a,right\n2,a,so so\n")
+    with pytest.raises(InputError, match="--grade 'so so=wrong'"):
+        read_tables(path)
+    assert outcomes(read_tables(path, options=ReadOptions(grade={"so so": 0.0})), "accuracy").value.tolist() == [1, 0]

@@ -85,7 +85,7 @@ def test_draws_runs_groups_weights_and_prompts_by_hand(tmp_path: Path) -> None:
         (
             "id,model,correct\n1,a,maybe\n2,a,1\n",
             "correct is not a number in 1 row .'maybe' in data row 1",
-            "Correct these cells",
+            "--grade maybe=wrong",
         ),
         ("id,model,correct\n,a,1\n2,a,0\n", "no item in 1 row", "column 'id'"),
         ("id,model,severity\n1,a,9\n", "off the scale 0:4", "--as-severity 0:9"),

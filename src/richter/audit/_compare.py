@@ -221,7 +221,8 @@ def compare_tables(
     if len(kept) == 1 and lead.metric.kind != "real":
         with contextlib.suppress(InputError):  # two items say nothing of it
             shares = variance_shares(lead, *kept[0])
-            notes += [line for line in (shares.sentence(), shares.next_step()) if line]
+            if shares.draws is not None or shares.groups is not None:
+                notes += [line for line in (shares.sentence(), shares.next_step()) if line]
     claims = list(found.claims)
     if tables.counting is not None:
         more, said = shape_claims(

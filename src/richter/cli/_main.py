@@ -133,9 +133,9 @@ class LazyGroup(click.Group):
 NAME = "richter.toml"
 # what may stand there -> the kinds it may have; each is the option of the same name, on every command that has it
 KNOWN: dict[str, tuple[type, ...]] = {
-    "map": (dict,), "scale": (str,), "better": (str,), "as_severity": (str,), "ratings": (str,), "scorer": (str,),
-    "filter": (str,), "pass_at": (int, float), "margin": (str, int, float), "severity_margin": (int, float),
-    "level": (int, float), "seed": (int,), "prices": (str,),
+    "map": (dict,), "scale": (str,), "better": (str,), "as_severity": (str,), "grade": (dict,), "ratings": (str,),
+    "scorer": (str,), "filter": (str,), "pass_at": (int, float), "margin": (str, int, float),
+    "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,),
 }  # fmt: skip
 
 

@@ -35,6 +35,23 @@ def parse_map(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
     return dict(pair.split("=", 1) for pair in value)
 
 
+_GRADES = {"right": 1.0, "wrong": 0.0, "missing": None}
+
+
+def _grade(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, float | None]:
+    """`WORD=right|wrong|missing|NUMBER` pairs."""
+    found: dict[str, float | None] = {}
+    for pair in value:
+        word, _, means = pair.rpartition("=")
+        try:
+            found[word] = _GRADES[means] if means in _GRADES else float(means)
+        except ValueError as error:
+            raise click.BadParameter(f"{pair!r} is not WORD=right, wrong, missing or a number.") from error
+        if not word:
+            raise click.BadParameter(f"{pair!r} names no word; write WORD=wrong, as unsure=wrong.")
+    return found
+
+
 def _wide(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     if value is None:
         return None
@@ -49,13 +66,17 @@ _OPTIONS = (
         "--as-severity", callback=parse_scale, metavar="RIGHT:WORST", help="Read the score as a severity: 5:1 makes 5 "
         "right and 1 the worst."
     ),
+    click.option(
+        "--grade", multiple=True, callback=_grade, metavar="WORD=VALUE", help="What a word among the grades counts as: "
+        "right, wrong, missing or a number."
+    ),
     click.option("--wide", callback=_wide, metavar="A,B|all", help="Columns that are conditions, one each."),
     click.option("--ratings", type=click.Choice(["human", "judge", "rule"]), help="Whose severities count."),
     click.option("--scorer", metavar="NAME", help="Which score of a log counts."),
     click.option("--filter", metavar="NAME", help="Which filter of a log's answers counts."),
     click.option("--pass-at", type=click.FloatRange(0, 1), help="Right from this score between 0 and 1 on."),
 )  # fmt: skip
-READING = ("map", "scale", "better", "as_severity", "wide", "ratings", "scorer", "filter", "pass_at")
+READING = ("map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at")
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:

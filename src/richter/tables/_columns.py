@@ -28,6 +28,12 @@ WORDS = {
     ),
     **dict.fromkeys(("partial", "partially correct", "p", "partly", "teilweise", "partiel", "parcial"), 0.5),
 }  # fmt: skip
+# grades of answers that gave none: not right, unless --grade says otherwise; the first are of a model that declined
+DECLINED = (
+    "not attempted", "not-attempted", "not_attempted", "refused", "refusal", "abstained", "abstain", "abstention",
+    "declined", "no answer", "no-answer", "no_answer", "noanswer", "idk", "don't know", "unanswered"
+)  # fmt: skip
+UNREADABLE = ("unparseable", "unparsable", "unparsed", "parse error", "parse_error", "invalid", "malformed")
 # severities that annotators write as words, in order; an attention check ("HOTW") is no rating
 SEVERITIES = {"no-error": 0.0, "neutral": 0.5, "minor": 1.0, "moderate": 2.0, "major": 3.0, "critical": 4.0}
 CHECKS = ("hotw-test", "hotw")
@@ -63,12 +69,19 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
             "--wide all if each condition has its own column.",
         )
     keys = _keys(frame, place, notes, what=what, stem=stem)
+    settled = _settled(frame[place["score"]], options, notes) if "score" in place else {}
+    words = frame[place["score"]] if settled else pl.Series(dtype=pl.String)
+    if settled:
+        frame = frame.with_columns(words.set(words.is_in(list(settled)), None).alias(place["score"]))
     numbers = {
         f: _to_numbers(frame, place[f], f, what, place, notes)
         for f in ("score", "severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in",
                   "tokens_out", "token_probability", "human")
         if f in place
     }  # fmt: skip
+    if settled:
+        given = words.replace_strict(list(settled), list(settled.values()), default=None, return_dtype=pl.Float64)
+        numbers["score"] = numbers["score"].fill_null(given)
     people = numbers["human"].drop_nulls() if "human" in numbers else pl.Series(dtype=pl.Float64)
     if len(odd := people.filter(~people.is_in([0.0, 1.0]))):
         raise InputError(
@@ -88,6 +101,8 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
     if "refused" in place:
         refused = _to_numbers(frame, place["refused"], "refused", what, place, notes)
         rows = rows.with_columns((refused == 1).alias("refused"))
+    elif declined := [c for c, value in settled.items() if value == 0 and c.strip().lower() in DECLINED]:
+        rows = rows.with_columns(words.is_in(declined).fill_null(value=False).alias("refused"))
     if "severity" in numbers:
         rows = rows.with_columns(numbers["severity"].alias("severity"))
     rows = _probable(rows, place, notes)
@@ -257,7 +272,7 @@ def _wide_columns(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOp
             raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {_names(frame.columns)}.")
         return list(options.wide)
     rest = [c for c in frame.columns if c not in place.values() and c.strip()]
-    graded = [c for c in rest if _holds_grades(frame[c])]
+    graded = [c for c in rest if _holds_grades(frame[c], options.grade)]
     if options.wide is not None:
         if len(graded) < 2:
             raise InputError(
@@ -269,7 +284,24 @@ def _wide_columns(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOp
     return graded if alone and len(graded) > 1 else []
 
 
-def _holds_grades(column: pl.Series) -> bool:
+def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[str, float | None]:
+    """Words among the grades that are no numbers: as the user settles them; those for no answer as not right."""
+    if column.dtype != pl.String:
+        return {}
+    cells = {cell: cell.strip().lower() for cell in column.drop_nulls().unique(maintain_order=True)}
+    told = {word.strip().lower(): value for word, value in options.grade.items()}
+    known = {cell: told[word] for cell, word in cells.items() if word in told}
+    if any(_number(cell) is not None for cell in cells):  # else these are texts
+        for cell in [c for c, word in cells.items() if word in (*DECLINED, *UNREADABLE) and word not in told]:
+            known[cell], word = 0.0, printable(cell.strip(), limit=40)
+            notes.append(
+                f"{int((column == cell).sum()):,} graded {word!r} count as not right "
+                f"(--grade {shlex.quote(f'{word}=missing')} leaves them out)"
+            )
+    return known
+
+
+def _holds_grades(column: pl.Series, told: Mapping[str, float | None] | None = None) -> bool:
     if column.dtype == pl.Boolean:
         return True
     if column.dtype.is_numeric():
@@ -277,7 +309,9 @@ def _holds_grades(column: pl.Series) -> bool:
     if column.dtype != pl.String:
         return False
     some = column.drop_nulls().unique().head(50)
-    return len(some) > 0 and all(_number(text) is not None for text in some if text.strip().lower() not in MISSING)
+    empty = {*MISSING, *DECLINED, *UNREADABLE, *(word.strip().lower() for word in told or {})}
+    rest = [text for text in some if text.strip().lower() not in empty]
+    return len(some) > 0 and all(_number(text) is not None for text in rest)
 
 
 def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFrame:
@@ -404,18 +438,23 @@ def _to_numbers(
         shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
         raise InputError(
             f"{what}: {printable(column, limit=40)} is not a number in {_count(rows)} ({shown}).",
-            remedy=_other_column(frame, place, field, other, all_text=len(rows) == len(series)),
+            remedy=_other_column(frame, place, field, other, bad[0], all_text=len(rows) == len(series)),
         )
     _one_kind(series, values, column, what, notes)
     old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
     return values.zip_with(~odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
 
 
-def _other_column(frame: pl.DataFrame, place: Mapping[str, str], field: str, other: str, *, all_text: bool) -> str:
+def _other_column(
+    frame: pl.DataFrame, place: Mapping[str, str], field: str, other: str, odd: str, *, all_text: bool
+) -> str:
     """What to do about a column that should hold numbers and holds texts."""
     if all_text and field == "score" and place.get("item") in frame.columns and _holds_grades(frame[place["item"]]):
         mapped = (f"item={place['score']}", f"score={place['item']}")
         return f"Item and grade seem to have changed places: {' '.join(f'--map {shlex.quote(m)}' for m in mapped)}"
+    if field == "score" and not all_text and len(odd) <= 40:
+        word = shlex.quote(f"{printable(odd.strip(), limit=40)}=wrong")
+        return f"Say what it counts as: --grade {word} (or =right, =missing, a number)."
     if other != "COLUMN":
         return f"Correct these cells, or name another column: --map {shlex.quote(f'{field}={other}')}"
     if all_text and field == "score":

@@ -45,7 +45,8 @@ class ReadOptions:
     `map` names the column of a field, `scale` is the range of a score, `better` which end of it is good, `as_severity`
     (right, worst) turns a score into a severity of 0..4, `wide` names the columns that are conditions (empty: find
     them), `ratings` whose severities count, `scorer` and `filter` which score of a log, `pass_at` from where on a score
-    between 0 and 1 counts as right; `any_scale` takes severities above 4 as they stand, more being worse.
+    between 0 and 1 counts as right, `grade` what a word among the grades counts as (None: as no grade); `any_scale`
+    takes severities above 4 as they stand, more being worse.
     """
 
     map: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -57,6 +58,7 @@ class ReadOptions:
     scorer: str | None = None
     filter: str | None = None
     pass_at: float | None = None
+    grade: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     any_scale: bool = False
 
 
