@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from richter.ascent._outcome import Verdict, grade, last_answers, row_of
-from richter.ascent._summary import TOKENS_NOTE, search_note, search_outcomes
+from richter.ascent._summary import search_note, search_outcomes
 from richter.ascent._survey import check_base
 from richter.bench import normalise
 from richter.errors import TooFewErrors
 from richter.knowledge import KnowledgeBase
-from richter.llm import Direct, Job, messages_for, open_model, resolve
+from richter.llm import TOKENS_NOTE, Direct, Job, messages_for, open_model, resolve
 from richter.records import Answer, Condition, Decoding, Item, Result
 from richter.store import RunLike, open_ledger
 
@@ -68,11 +68,11 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
         _, found = search_outcomes(ledger, condition)
         items = {item.id: item for item in ledger.items()}
         given = last_answers(ledger.answers(condition.name))
-        level = ledger.note(TOKENS_NOTE)
+        needed = (ledger.note(TOKENS_NOTE) or {}).get(condition.model, 0)
     if base is not None:
         check_base(note, base, run)
-    if level:
-        decoding = dataclasses.replace(condition.decoding, max_tokens=level["tokens"])
+    if needed > condition.decoding.max_tokens:
+        decoding = dataclasses.replace(condition.decoding, max_tokens=needed)
         condition = dataclasses.replace(condition, decoding=decoding)
     wrong = [(row, q, share) for row, o in found.items() for q, share in o.failing.items()]
     rows = sorted({row for row, _, _ in wrong})

@@ -1,6 +1,7 @@
 """Stochastic error ascent through the ledger: choose, keep the choice, ask, learn, until the budget is used."""
 
 import dataclasses
+import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +31,6 @@ from richter.ascent._summary import (
     DROPPED_NOTE,
     INDEX_NOTE,
     REWORDED_NOTE,
-    TOKENS_NOTE,
     UNASKED,
     SearchSummary,
     Steps,
@@ -72,8 +72,6 @@ __all__ = ["SearchEstimate", "estimate_search", "run_search"]
 
 NOTE = "search"
 CHARACTERS_A_TOKEN = 4  # for estimates only
-MOST_TOKENS = 8192  # of an answer, however often it was cut off
-MOST_LOCAL_TOKENS = 256  # of a model in process, which has a small context and rambles
 
 
 def make_find(base: KnowledgeBase, settings: SearchSettings) -> Find:
@@ -171,7 +169,6 @@ def run_search(
                 waiting={},
                 given=last_answers(ledger.answers(condition.name)),
                 batches=_batches(ledger.picks()),
-                level=(ledger.note(TOKENS_NOTE) or {"level": 0})["level"],
             )
             _take(now, ledger.items())
             await _ascend(now, steps, watch)
@@ -321,13 +318,8 @@ class _Ascent:
     waiting: dict[str, Item]  # to be asked, as far as is known
     given: dict[str, Answer]
     batches: list[list[int]]
-    level: int  # how many times the first limit of tokens was doubled
     found: dict[int, Outcome] = dataclasses.field(default_factory=dict)
-    tried: set[tuple[str, int]] = dataclasses.field(default_factory=set)
-
-    def tokens(self, level: int) -> int:
-        """The most tokens of an answer after so many doublings."""
-        return int(self.condition.decoding.max_tokens * 2**level)
+    tried: set[str] = dataclasses.field(default_factory=set)
 
     def learn(self, rows: Iterable[int]) -> None:
         """Take in what came of some paragraphs."""
@@ -510,35 +502,12 @@ async def _write_rewordings(now: _Ascent) -> None:
 
 
 async def _ask(now: _Ascent) -> None:
-    """Ask what has no answer yet; what was cut off is asked again with twice the tokens, up to a cap.
-
-    The doublings are the answer's draw, so that each is paid for once. What failed for good is not asked again in the
-    same session, only when the search is resumed.
-    """
-    style, most = now.condition.style, 0
-    cap = MOST_TOKENS if getattr(now.model, "remote", False) else MOST_LOCAL_TOKENS
-    while now.tokens(most + 1) <= cap and style != "cloze":
-        most += 1
-    while True:
-        wanted: list[tuple[Item, int]] = []
-        for item in now.waiting.values():
-            before = now.given.get(item.id)
-            level = min(now.level, most)
-            if before is not None and not before.error:
-                if before.draw >= most or not _cut(item, before, style):
-                    continue
-                level = max(level, before.draw + 1)
-            if (item.id, level) not in now.tried:
-                wanted.append((item, level))
-        if not wanted:
-            now.waiting.clear()
-            return
-        jobs = []
-        for item, level in wanted:
-            now.tried.add((item.id, level))
+    """Ask what has no answer yet. What failed for good is asked again only when the search is resumed."""
+    jobs = []
+    for item in now.waiting.values():
+        before = now.given.get(item.id)
+        if before is None or (before.error and item.id not in now.tried):
             messages, decoding = messages_for(item, now.condition)
-            if level:
-                decoding = dataclasses.replace(decoding, max_tokens=now.tokens(level))
             jobs.append(
                 Job(
                     model=now.model,
@@ -546,14 +515,12 @@ async def _ask(now: _Ascent) -> None:
                     decoding=decoding,
                     item=item.id,
                     condition=now.condition.name,
-                    draw=level,
+                    cut=None if now.condition.style == "cloze" else functools.partial(_cut, item, now.condition.style),
                 )
             )
-
-        await now.asker.ask_all(jobs, _keeper(now, len(jobs)))
-        if any(level < most and _cut(item, now.given.get(item.id), style) for item, level in wanted):
-            now.level = min(max(level for _, level in wanted) + 1, most)
-            now.ledger.set_note(TOKENS_NOTE, {"level": now.level, "tokens": now.tokens(now.level)})
+            now.tried.add(item.id)
+    await now.asker.ask_all(jobs, _keeper(now, len(jobs)))
+    now.waiting.clear()
 
 
 def _keeper(now: _Ascent, asked: int) -> Callable[[Job, Answer], None]:
@@ -570,5 +537,5 @@ def _keeper(now: _Ascent, asked: int) -> Callable[[Job, Answer], None]:
     return keep
 
 
-def _cut(item: Item, answer: Answer | None, style: str) -> bool:
-    return answer is not None and answer.truncated and not answer.error and grade(item, answer, style) == "truncated"
+def _cut(item: Item, style: str, answer: Answer) -> bool:
+    return grade(item, answer, style) == "truncated"

@@ -22,7 +22,7 @@ __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_fai
 
 
 BASE_NOTE, DROPPED_NOTE, INDEX_NOTE = "search base path", "search dropped", "search index"
-REWORDED_NOTE, TOKENS_NOTE = "search reworded", "search tokens"
+REWORDED_NOTE = "search reworded"
 UNASKED = Outcome()
 
 

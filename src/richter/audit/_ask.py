@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import itertools
 import time
@@ -10,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Unpack
 
 from richter import llm
-from richter.bench import ordered
+from richter.bench import ordered, read_choice
 from richter.errors import InputError
-from richter.records import Condition, Decoding, Item
+from richter.records import Answer, Condition, Decoding, Item
 from richter.store import Ledger, RunLike, Spent, has_ledger, open_ledger
 
 __all__ = ["AskProgress", "Estimate", "ask_run", "estimate_run", "name_conditions", "usual_style"]
@@ -76,7 +77,10 @@ def progress_of(asker: llm.Asker, *, total: int, done: int, answered: int, start
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What asking one condition would cost: calls still missing, tokens, and money (None: the price is unknown)."""
+    """What asking one condition would cost: calls still missing, tokens, and money (None: the price is unknown).
+
+    Where no answer is cut off: one that is, is asked again with more tokens.
+    """
 
     condition: str
     model: str
@@ -247,6 +251,11 @@ def ask_run(
         return ledger.spent()
 
 
+def _cut(item: Item, style: str, answer: Answer) -> bool:
+    """Whether an answer that was cut off is no use: shown options, it may have chosen already."""
+    return not (style == "choice" and item.options and read_choice(item, answer.text))
+
+
 async def _ask_all(
     asker: llm.Asker,
     ledger: Ledger,
@@ -277,6 +286,7 @@ async def _ask_all(
                     draw=draw,
                     item=item.id,
                     condition=condition.name,
+                    cut=None if condition.style == "cloze" else functools.partial(_cut, item, condition.style),
                 )
 
     def tell() -> None:

@@ -91,6 +91,7 @@ class AuditSettings:
     seed: int = 0
     concurrency: int = 64
     slots: int = 16
+    most_tokens: int | None = None
     timeout_s: float = 120.0
 
 
@@ -204,7 +205,11 @@ class _Audit:
     ) -> None:
         self.run, self.items, self.settings = run, items, settings
         self.limits = calls.get("budget") or Budget()
-        how: CallOptions = {"concurrency": settings.concurrency, "slots": settings.slots}
+        how: CallOptions = {
+            "concurrency": settings.concurrency,
+            "slots": settings.slots,
+            "most_tokens": settings.most_tokens,
+        }
         self.calls: CallOptions = {**how, "timeout_s": settings.timeout_s, **calls, "budget": self.limits}
         self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
         self.gazetteer = settings.gazetteer or find_gazetteer(store.run_folder(run), settings.bench)

@@ -49,7 +49,7 @@ The same command again resumes: only what is missing is asked.
     type=click.IntRange(0),
     help="cloze: solved examples before the sentence. Default: all of the item's; several make several conditions.",
 )
-@click.option("--max-tokens", type=click.IntRange(1), default=500)
+@click.option("--max-tokens", type=click.IntRange(1), default=500, help="Of an answer, at first: see --most-tokens.")
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=None, help="Sampling seed, sent to the model; draws get seeds of their own.")
 @click.option("--logprobs", is_flag=True, help="Keep the log-probabilities of the answer's tokens.")
@@ -97,6 +97,9 @@ def ask(
             cells = (row.calls, row.already, row.tokens_in, row.tokens_out_most)
             table.add_row(printable(row.condition), row.model, *(f"{c:,}" for c in cells), cost)
         out.print(table)
+        out.print(
+            "An answer that is cut off is asked again (--most-tokens): that is not in here, and --budget holds it."
+        )
         calls.say_prices(out)
         write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return

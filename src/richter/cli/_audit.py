@@ -67,7 +67,7 @@ The same command again resumes: only what is missing is asked.
 @click.option("--temperature", "temperatures", multiple=True, type=click.FloatRange(0, 2), help="Default 0 (greedy).")
 @click.option("--system", "systems", multiple=True, help="A system prompt, or @FILE; several make several conditions.")
 @click.option("--style", type=click.Choice(["chat", "choice"]), help="Default as in `richter ask`.")
-@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer.")
+@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
 @click.option("--limit", type=click.IntRange(1), default=None, help="Only the first N items.")
 @click.option(
     "--grader", type=click.Choice(["auto", *GRADERS]), help="Right or wrong by the references, without a model."

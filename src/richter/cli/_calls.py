@@ -14,13 +14,20 @@ from richter.cli._engine import engine_options
 from richter.cli._progress import asking, downloading
 from richter.engine import open_engine
 from richter.errors import InputError
-from richter.llm import ANY_MODEL, Budget, Price, Prices, parse_budget, read_prices
+from richter.llm import ANY_MODEL, MOST_TOKENS, Budget, Price, Prices, parse_budget, read_prices
 from richter.records import printable
 
 BUDGET = "5usd, 20000calls or 2Mtok (several with commas): never exceeded."
 _PARALLEL = (
     click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls in flight at most."),
     click.option("--slots", type=click.IntRange(1), default=16, help="Local models: parallel answers."),
+    click.option(
+        "--most-tokens",
+        type=click.IntRange(1),
+        default=MOST_TOKENS,
+        show_default=True,
+        help="An answer that was cut off is asked again with twice the tokens, up to this (not of local models).",
+    ),
 )
 _MONEY = (
     click.option("--prices", type=click.Path(path_type=Path), help="Your own prices: TOML, or litellm's JSON list."),
@@ -40,8 +47,8 @@ class Calls:
     limit: str | None = None
     prices: Prices = dataclasses.field(default_factory=read_prices)
     dry_run: bool = False
-    parallel: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # concurrency and slots, where a command
-    where: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # has them; engine and workers likewise
+    parallel: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # what of _PARALLEL a command has
+    where: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # engine and workers likewise
 
     @property
     def budget(self) -> Budget:
@@ -82,7 +89,7 @@ def call_options(
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_calls(*args: Any, **given: Any) -> Any:
-            taken = {name: given.pop(name) for name in ("concurrency", "slots") if parallel}
+            taken = {name: given.pop(name) for name in ("concurrency", "slots", "most_tokens") if parallel}
             where = {name: given.pop(name) for name in ("engine", "workers") if engine}
             prices = _prices(given.pop("prices"), given.pop("price"))
             limit, dry = given.pop("budget"), given.pop("dry_run", False)

@@ -35,7 +35,7 @@ Then: richter calibration run1/draws.jsonl. The same command again resumes: only
 @click.option("--model", "models", required=True, multiple=True, help="A model; may be given several times.")
 @click.option("--draws", type=click.IntRange(1), default=50, help="Answers per item and model.")
 @click.option("--temperature", type=click.FloatRange(0, 2, min_open=True), default=1.0, help="Above 0.")
-@click.option("--max-tokens", type=click.IntRange(1), default=200)
+@click.option("--max-tokens", type=click.IntRange(1), default=200, help="Of an answer, at first: see --most-tokens.")
 @click.option("--top-p", type=click.FloatRange(0, 1), default=None)
 @click.option("--seed", type=int, default=0, help="Sampling seed; draws get seeds of their own.")
 @click.option(

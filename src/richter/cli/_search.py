@@ -84,9 +84,7 @@ def search() -> None:
 )
 @click.option("--seed", type=click.IntRange(0), default=0)
 @click.option("--steps", type=click.IntRange(1), default=None, help="Stop after this many steps.")
-@click.option(
-    "--max-tokens", type=click.IntRange(1), default=256, help="Of an answer; doubled up to 8192 where one is cut off."
-)
+@click.option("--max-tokens", type=click.IntRange(1), default=256, help="Of an answer, at first: see --most-tokens.")
 @click.option("--generator", help="A model that writes questions where the base has none, and tasks; its calls count.")
 @click.option(
     "--embedding",

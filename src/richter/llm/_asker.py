@@ -21,7 +21,7 @@ from richter.llm._sentinel import Sentinels
 from richter.records import Answer, Decoding, call_key, printable
 from richter.store import Call, Ledger, Usage
 
-__all__ = ["Asker", "Asks", "Direct", "Job", "Tally"]
+__all__ = ["MOST_TOKENS", "TOKENS_NOTE", "Asker", "Asks", "Direct", "Job", "Tally"]
 
 TEMPLATE_TOKENS = 256  # a chat template's own tokens, at most
 LONGEST_PAUSE_S = 30.0
@@ -31,11 +31,13 @@ REFUSED_AT_FIRST = 3  # refusals that may be of all questions, in a row, where n
 REFUSED_BY_ALL = 30  # ... or where some were: a server may refuse single questions
 UNREADABLE = 5  # whole replies to one question that are no answer: each may have been billed
 UNREACHABLE_AFTER = 3  # attempts that never reached anything
+MOST_TOKENS = 8192  # of an answer, however often it was cut off
+TOKENS_NOTE = "tokens"  # by model: how many an answer needed
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One question to one model, and whose answer it is."""
+    """One question to one model, and whose answer it is; `cut` tells which answers that were cut off are no use."""
 
     model: Model
     messages: Sequence[Message]
@@ -43,6 +45,7 @@ class Job:
     draw: int = 0
     item: str = ""
     condition: str = ""
+    cut: Callable[[Answer], bool] | None = None  # None: an answer is taken as it comes
 
 
 class Asks(Protocol):
@@ -93,6 +96,7 @@ class Asker:
         concurrency: int = 64,
         max_attempts: int = 10,
         first_pause_s: float = 0.5,
+        most_tokens: int | None = None,
     ) -> None:
         self.ledger = ledger
         self.budget = budget or Budget()
@@ -102,6 +106,8 @@ class Asker:
         self._concurrency = concurrency
         self._max_attempts = max_attempts
         self._first_pause_s = first_pause_s
+        self._most_tokens = MOST_TOKENS if most_tokens is None else most_tokens
+        self._needed: dict[str, int] = {**(ledger.note(TOKENS_NOTE) or {})}
         self._limits: dict[str, AdaptiveLimit] = {}
         self._in_progress: dict[str, asyncio.Future[None]] = {}
         self._reached: set[str] = set()
@@ -126,13 +132,43 @@ class Asker:
             await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _ask(self, job: Job) -> Answer | None:
-        """The answer to a job, or None while another process that writes the run is asking for it."""
-        key = call_key(job.model.name, list(job.messages), job.decoding, job.draw)
+        """The answer to a job, or None while another process that writes the run is asking for it.
+
+        Where a server cut an answer off it is asked again with twice the tokens, up to the most allowed, and what one
+        answer of a model needed is the first limit of its next. Each is a call of its own for the budget; only the last
+        is the item's answer, so that a resumed run finds the others paid for and goes on.
+        """
+        if job.cut is None or not getattr(job.model, "remote", False):
+            return await self._ask_once(dataclasses.replace(job, cut=None))
+        cut_off: tuple[Job, Answer] | None = None
+        tokens = job.decoding.max_tokens
+        while 2 * tokens <= self._most_tokens and tokens < self._needed.get(job.model.name, 0):
+            tokens *= 2
+        while True:
+            last = 2 * tokens > self._most_tokens
+            decoding = dataclasses.replace(job.decoding, max_tokens=tokens)
+            now = dataclasses.replace(job, decoding=decoding, cut=None if last else job.cut)
+            answer = await self._ask_once(now)
+            if answer is not None and answer.error and cut_off is not None:  # it allows no more: what there is counts
+                before, answer = cut_off
+                self.ledger.link(job.item, job.condition, job.draw, _key(before))
+                self.tally.failed, self.tally.answered = self.tally.failed - 1, self.tally.answered + 1
+                self.tally.truncated += 1
+                return answer
+            if answer is None or not _goes_on(now, answer):
+                return answer
+            cut_off, tokens = (now, answer), 2 * tokens
+            if tokens > self._needed.get(job.model.name, 0):
+                self._needed[job.model.name] = tokens
+                self.ledger.set_note(TOKENS_NOTE, self._needed)
+
+    async def _ask_once(self, job: Job) -> Answer | None:
+        key = _key(job)
         while key in self._in_progress:  # the same question twice at a time is paid for once
             await asyncio.wait([self._in_progress[key]])
         turn = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
-            found = await self.ledger.claim(key, job.item, job.condition, job.draw)
+            found = await self.ledger.claim(key, job.item, "" if job.cut else job.condition, job.draw)
             if found == "ours":
                 return await self._pay(job, key)
             if found == "theirs":
@@ -140,9 +176,11 @@ class Asker:
             if found.error:
                 self.tally.failed += 1
                 self.tally.last_error = found.error
-            else:
+            elif not _goes_on(job, found):
                 self.tally.reused += 1
-            return found
+                if job.cut and job.condition:
+                    self.ledger.link(job.item, job.condition, job.draw, key)
+            return _belonging(found, job)
         finally:
             del self._in_progress[key]
             turn.set_result(None)
@@ -245,11 +283,12 @@ class Asker:
         self._failed_in_a_row = 0
         self._answered_at = time.monotonic()
         tally = self.tally
-        tally.answered += job.decoding is not SENTINEL  # which is nobody's question
+        whole = not _goes_on(job, answer)
+        tally.answered += whole and job.decoding is not SENTINEL  # which is nobody's question
         tally.tokens += (answer.tokens_in or 0) + (answer.tokens_out or 0)
         tally.money_usd += answer.money_usd or 0.0
         tally.unpriced += answer.money_usd is None
-        tally.truncated += answer.truncated
+        tally.truncated += whole and answer.truncated
 
     async def _watch_binding(self, job: Job, answer: Answer) -> None:
         """Send a sentinel now and then; where its word turns up under another question, the run ends."""
@@ -278,7 +317,7 @@ class Asker:
                 key=key,
                 model=job.model.name,
                 request=request,
-                answer=_belonging(answer, job),
+                answer=_belonging(answer, dataclasses.replace(job, condition="") if _goes_on(job, answer) else job),
                 given_up=given_up,
                 attempt=held,
                 cost=cost,
@@ -372,6 +411,15 @@ class Asker:
             raise (_first(ours) if ours else _first(errors)) from None
         if used_up:
             raise used_up[0]
+
+
+def _key(job: Job) -> str:
+    return call_key(job.model.name, list(job.messages), job.decoding, job.draw)
+
+
+def _goes_on(job: Job, answer: Answer) -> bool:
+    """Whether an answer was cut off, and is asked again with more tokens."""
+    return job.cut is not None and not answer.error and answer.truncated and job.cut(answer)
 
 
 def _belonging(answer: Answer, job: Job) -> Answer:

@@ -21,7 +21,8 @@ T = TypeVar("T")
 class CallOptions(TypedDict, total=False):
     """How calls are made: within a budget, at prices, so many at once, for so long; what is told; where they run.
 
-    `slots` and `context_tokens` (of each) matter to local models, `timeout_s` to the others.
+    `slots` and `context_tokens` (of each) matter to local models, `timeout_s` and `most_tokens` (up to which those of
+    an answer that was cut off are doubled) to the others.
     """
 
     budget: Budget | None
@@ -31,6 +32,7 @@ class CallOptions(TypedDict, total=False):
     context_tokens: int | None
     timeout_s: float
     max_attempts: int
+    most_tokens: int | None
     download: Callable[[int, int], None] | None
     engine: Engine | None
 
@@ -74,6 +76,7 @@ def with_models(
                 prices={name: price_of(name, known) for name in names},
                 concurrency=concurrency,
                 max_attempts=calls.get("max_attempts", 10),
+                most_tokens=calls.get("most_tokens"),
             )
             return await work(asker, opened)
         finally:
