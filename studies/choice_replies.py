@@ -68,7 +68,7 @@ def main():
         ask_run(run, questions_of(open_base(folder), options.questions), conditions, prices={})
         with open_ledger(run) as ledger:
             items = {item.id: item for item in ledger.items()}
-            answers = ledger.answers()
+            answers = list(ledger.answers())
         verdicts, undisputed, agree = {c.name: Counter() for c in conditions}, 0, 0
         for answer in answers:
             item = items[answer.item]

@@ -48,7 +48,11 @@ ANSWERED = {
     "parts": (always(reply(PARTS)), ""),
 }
 SAID = {
-    "thinks to the limit": (always(reply(None, finish="length", reasoning_content="so long")), "--max-tokens", 0),
+    "thinks to the limit": (
+        always(reply(None, finish="length", reasoning_content="so long")),
+        "2 cut off at the most tokens (--most-tokens)",
+        0,
+    ),
     "tool calls": (always(reply(None, tool_calls=[{"id": "1"}])), "switch tools off at the server", 1),
     "empty choices": (always(b'{"choices": []}'), "its filter took them out, or --max-tokens", 1),
 }

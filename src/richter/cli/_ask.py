@@ -105,25 +105,26 @@ def ask(
         return
     with calls.opened() as asked:
         spent = ask_run(run, items, conditions, draws=draws, bench=str(bench), **asked, **options)
+    given, failed = _outcome(run, [c.name for c in conditions])
     out.print(
-        f"{run}: {spent.answers} answers to {len(items)} items under {len(conditions)} conditions; "
+        f"{run}: {given} answers to {len(items)} items under {len(conditions)} conditions; "
         f"{spent.calls} calls, {spent.tokens} tokens, {money(spent.money_usd, spent.unpriced)}."
     )
-    failed = _failures(run, [c.name for c in conditions])
     for reason, count in failed.most_common(3):
         out.print(f"{count} not answered: {printable(reason, limit=400)}", soft_wrap=True)
     out.print(f"Next: richter run show {run}", style="dim")
     write_json({"run": str(run), "spent": dataclasses.asdict(spent)}, json_path, inputs=[bench])
-    if failed and not spent.answers:
+    if failed and not given:
         raise ModelError("Nothing was answered.", remedy="See above, then run the same command again.")
 
 
-def _failures(run: Place, conditions: Sequence[str]) -> Counter[str]:
-    """Why calls were given up, and how many for each reason."""
+def _outcome(run: Place, conditions: Sequence[str]) -> tuple[int, Counter[str]]:
+    """How many answers there are, why calls were given up, and how many for each reason."""
     with open_ledger(run, checked=False) as ledger:
+        given = sum(len(ledger.answered(name)) for name in conditions)
         if not any(failed for _, failed in ledger.counts().values()):
-            return Counter()
-        return Counter(a.error for name in conditions for a in ledger.answers(name) if a.error)
+            return given, Counter()
+        return given, Counter(a.error for name in conditions for a in ledger.answers(name) if a.error)
 
 
 def read_system(text: str) -> str:
