@@ -30,7 +30,7 @@ def test_worse_is_said_with_its_numbers_by_hand() -> None:
     claims = [claim("accuracy", -0.07, Verdict.VERIFIED), claim("mean_severity", 0.4, Verdict.VERIFIED, primary=False)]
     assert answer(claims, conditions=("old", "new")) == (
         "new is worse than old: it is less accurate (53.0% against 60.0%) and more severe over all answers "
-        "(1.000 against 0.600)."
+        "(1.00 against 0.60 on a scale of 0 to 4)."
     )
     assert answer(claims, conditions=("old", "new"), candidate="new", baseline="old").endswith("Do not ship new.")
 
@@ -131,7 +131,7 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
             PAIR,
             (
                 "new is better than old: it is more accurate (70.0% against 60.0%), less severe over all answers "
-                "(0.400 against 0.600), better calibrated and 1 more."
+                "(0.40 against 0.60 on a scale of 0 to 4), better calibrated and 1 more."
             ),
         ),
         (
@@ -139,7 +139,7 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
             PAIR,
             (
                 "new is better than old: it is more accurate (70.0% against 60.0%), less severe over all answers "
-                "(0.400 against 0.600) and better calibrated."
+                "(0.40 against 0.60 on a scale of 0 to 4) and better calibrated."
             ),
         ),
         (
@@ -155,7 +155,7 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
             PAIR,
             (
                 "new is worse than old: it is less accurate (50.0% against 60.0%) and more severe over all answers "
-                "(0.800 against 0.600)."
+                "(0.80 against 0.60 on a scale of 0 to 4)."
             ),
         ),
         (
@@ -181,7 +181,7 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
             PAIR,
             (
                 "These data do not show whether new is better than old: its mean severity of all answers may differ by "
-                "-0.100 to +0.300."
+                "-0.100 to +0.300 on a scale of 0 to 4."
             ),
         ),
         (

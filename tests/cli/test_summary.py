@@ -118,14 +118,17 @@ def test_untrusted_text_is_inert_and_cut(documents: dict[int, dict[str, Any]], h
 
 
 def test_bars_by_hand() -> None:
-    """17 cells from -max to +max for a difference: the middle one is zero; from 0 for what cannot be negative."""
+    """17 cells, the middle one is zero, and the right end is better for the reader; one condition alone has none."""
 
-    def bar(low: float, estimate: float, high: float, pair: bool = True, verdict: str = "undecided") -> str:
+    def bar(
+        low: float, estimate: float, high: float, pair: bool = True, verdict: str = "undecided", better: str = "higher"
+    ) -> str:
         row = {
             "interval": {"low": low, "high": high},
             "estimate": estimate,
             "conditions": ["a", "b"] if pair else ["a"],
             "verdict": verdict,
+            "better": better,
         }
         return _bar(row, True)
 
@@ -133,6 +136,7 @@ def test_bars_by_hand() -> None:
     assert bar(-8, -4, 4) == "[---o---+---]...."
     assert bar(2, 4, 8) == "........|.[-o---]"
     assert bar(-8, -4, -2) == "[---o-].|........"
-    assert bar(0.0, 0.0, 16.0, pair=False) == "o---------------]"
-    assert bar(4.0, 8.0, 16.0, pair=False) == "|...[---o-------]"
+    assert bar(2, 4, 8, better="lower") == "[---o-].|........"
+    assert bar(-8, -4, 4, better="lower") == "....[---+---o---]"
+    assert bar(4.0, 8.0, 16.0, pair=False) == "." * 17
     assert bar(-8, 0, 8, verdict="blocked") == "." * 17

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from report.simulated_report import document
 from richter.claims import METRICS, answer, side
+from richter.cli._summary import BAR, SIGNS
+from richter.cli._summary import _bar as terminal_bar
 from richter.records import Claim, Hypothesis, Interval, Verdict, plain
 from richter.report._first import claim_rows, first_screen
+from richter.report._markdown import interval_bar
 
 QUESTIONS = ("By how much, at least", "How often severe", "Does it know when it is wrong", "Not proven", "What next")
 
@@ -56,7 +59,7 @@ def test_the_near_end_of_what_was_shown_is_said_by_hand() -> None:
 def test_what_was_not_shown_is_named_with_its_price_by_hand() -> None:
     words = said(of(claim("accuracy", Verdict.UNDECIDED, 0.01, 0.03, needed=4_000)))
     assert words["By how much, at least"] == "No difference was shown; the accuracy may differ by -2.0 to +4.0 points."
-    assert words["Not proven"] == "Undecided: accuracy. The first of them could be settled with 4,000 items in all."
+    assert words["Not proven"] == "Undecided: accuracy. The easiest of them takes 4,000 items in all."
 
 
 def test_of_many_the_best_is_held_against_the_nearest_by_hand() -> None:
@@ -98,7 +101,7 @@ def test_the_first_screen_answers_six_questions(kind: str) -> None:
         if row.get("how_badly"):
             assert "10.0%" in words["How often severe"]
         if row.get("knows"):
-            assert "0.11" in words["Does it know when it is wrong"]
+            assert "by about 11 points" in words["Does it know when it is wrong"]
     if kind in ("two", "many"):
         assert "1,900" in words["What next"]
 
@@ -114,7 +117,8 @@ measured = st.tuples(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(measured, min_size=1, max_size=5))
 def test_sentence_colour_side_and_sign_agree(drawn: list[tuple[str, Verdict, float, bool]]) -> None:
-    """In any results a claim on the worse side has its bar left of zero; the answer goes no further than the claims."""
+    """In any results a claim on the worse side has its bar left of zero, in page, terminal and comment; the answer
+    goes no further than the claims."""
     claims = [claim(m, v, -size if negative else size) for m, v, size, negative in drawn]
     whole = of(*claims)
     rows = claim_rows(whole["claims"])
@@ -127,6 +131,10 @@ def test_sentence_colour_side_and_sign_agree(drawn: list[tuple[str, Verdict, flo
         if one.verdict in (Verdict.VERIFIED, Verdict.REFUTED):
             assert row["side"] == ("better" if good else "worse")
             assert (bar["low"] > 50) if good else (bar["high"] < 50)
+            drawn_left = [k for k, cell in enumerate(terminal_bar(plain(one), False)) if cell in SIGNS[False][:4]]
+            assert (min(drawn_left) >= BAR // 2) if good else (max(drawn_left) <= BAR // 2)
+            comment = interval_bar(one)
+            assert (comment.index("●") >= len(comment) // 2) is good
         else:
             assert row["side"] in ("open", "alike")
     sides = {row["side"] for row in rows}
@@ -163,4 +171,49 @@ def test_a_board_is_listed_best_first_and_says_the_best_ones_severity_by_hand() 
         condition["how_often"] = {"estimate": often}
         condition["how_badly"] = {"estimate": badly}
     assert [row["name"] for row in first_screen(whole)["conditions"]] == ["b", "d", "c", "a"]
-    assert said(whole)["How often severe"].endswith(": from 1.0% (a) to 4.0% (d); 2.0% (b).")
+    assert said(whole)["How often severe"].endswith(": from 1.0% (a) to 4.0% (d) of the answers; 2.0% (b).")
+
+
+KNOWN = [  # estimate, low, high, sure, right, verdict of its claim (None: not tested), what is said
+    (0.35, 0.20, 0.49, 0.56, 0.20, Verdict.VERIFIED, "c: over-confident by about 36 points"),
+    (0.20, 0.10, 0.30, 0.50, 0.70, Verdict.VERIFIED, "c: under-confident by about 20 points"),
+    (0.20, 0.10, 0.30, 0.70, 0.65, Verdict.VERIFIED, "c: off in both directions by about 20 points"),
+    (0.35, 0.20, 0.49, 0.56, 0.20, None, "c: seems over-confident by about 36 points, not tested"),
+    (0.09, 0.01, 0.16, 0.17, 0.08, Verdict.UNDECIDED, "c: cannot be said, off by anything up to 16 points"),
+    (0.00, 0.00, 0.16, 0.17, 0.08, None, "c: cannot be said, off by anything up to 16 points"),
+    (0.01, 0.00, 0.04, 0.61, 0.60, Verdict.UNDECIDED, "c: about right, off by at most 4 points"),
+]
+
+
+@pytest.mark.parametrize(("estimate", "low", "high", "sure", "right", "verdict", "text"), KNOWN)
+def test_whether_it_knows_is_said_in_words_by_hand(
+    estimate: float, low: float, high: float, sure: float, right: float, verdict: Verdict | None, text: str
+) -> None:
+    """Plainly where a claim was shown, with "seems" where it was measured and not tested; never a bare number."""
+    span = {"low": low, "high": high, "level": 0.95, "method": "by hand"}
+    found = {"estimate": estimate, "interval": span, "n": 60, "what": "x", "sure": sure, "right": right}
+    told = {"measure": "ece", "conditions": ["c"], "verdict": verdict or "undecided", "interval": verdict and span}
+    words = said({"conditions": [{"name": "c", "knows": found}], "claims": [{**told, "side": "worse"}]})
+    averages = f" (on average {100 * sure:.0f}% sure, right in {100 * right:.0f}%)."
+    assert words["Does it know when it is wrong"] == text + averages
+
+
+def test_scores_are_read_on_their_own_scale_by_hand() -> None:
+    """A mean of 4 on a scale of 1 to 5 stands at three quarters of its rail, and the scale is said."""
+    span = {"low": 3.0, "high": 5.0, "level": 0.95, "method": "by hand"}
+    scored = {"estimate": 4.0, "interval": span, "n": 12, "what": "mean score", "scale": [1.0, 5.0]}
+    shown = claim("mean_score", Verdict.VERIFIED, 0.5, 0.2, primary=True)
+    found = {**of(shown), "conditions": [{"name": n, "scored": scored} for n in ("old", "new")]}
+    screen = first_screen(found)
+    assert screen["conditions"][0]["cells"][0]["bar"] == {"low": 50.0, "high": 100.0, "at": 75.0, "zero": None}
+    assert screen["columns"] == [{"title": "How well does it score?", "rail": "1 to 5"}]
+    assert said(found)["By how much, at least"] == "new is better scored by at least 0.300 on a scale of 1 to 5."
+
+
+def test_a_stricter_interval_says_why_by_hand() -> None:
+    """98.8% alone puzzles: four claims that share one risk do not."""
+    span = {"low": 0.01, "high": 0.05, "level": 0.9875, "method": "by hand"}
+    row = {"measure": "accuracy", "conditions": ["a", "b"], "verdict": "verified", "estimate": 0.03, "interval": span}
+    assert "98.8% interval, as 4 claims share one risk of error" in str(
+        claim_rows([{**row, "family": {"method": "holm", "size": 4}}])[0]["numbers"]
+    )

@@ -31,7 +31,7 @@ def measure_conditions(
     """One row a condition. What cannot be had is None, never 0."""
     graded = records.rows.filter(pl.col("correct").is_not_null())
     parts = {str(name): part for (name,), part in graded.group_by("condition", maintain_order=True)}
-    knows = _knows(grades, "", records) | _knows(draws, "agreement with itself over draws", records)
+    knows = _knows(grades, "", records) | _knows(draws, "how often repeated answers agree", records)
     attributes = _attributes(records)
     place = {item: i for i, item in enumerate(records.items)}
     people = {name: _as_people(records, name, level) for name in ("accuracy", "catastrophic_rate", "mean_severity")}
@@ -93,7 +93,8 @@ def _scored(records: RunRecords, level: float) -> dict[str, Figure]:
         if (~np.isnan(sample.mean[:, sample.place(name)])).any():
             evidence = mean_evidence(sample, name)
             span = evidence.interval(level)
-            found[name] = Figure(estimate=evidence.estimate, interval=span, n=evidence.n, what=what)
+            ends = None if metric.low is None or metric.high is None else (metric.low, metric.high)
+            found[name] = Figure(estimate=evidence.estimate, interval=span, n=evidence.n, what=what, scale=ends)
     return found
 
 
@@ -114,7 +115,7 @@ def _often(wrong: Bools, people: Figure | None, level: float) -> Figure:
     if people is not None and people.interval is not None:  # what is wrong is what is not right
         span = dataclasses.replace(people.interval, low=1 - people.interval.high, high=1 - people.interval.low)
         people = dataclasses.replace(people, estimate=1 - people.estimate, interval=span)
-    return _corrected(_rate(int(np.sum(wrong)), len(wrong), "error rate", level), people)
+    return _corrected(_rate(int(np.sum(wrong)), len(wrong), "share of wrong answers", level), people)
 
 
 def _share(k: int, n: int, level: float) -> Interval:
@@ -128,7 +129,9 @@ def _rate(k: int, n: int, what: str, level: float) -> Figure:
 
 def _badly(severity: Floats, name: str, people: Mapping[str, Mapping[str, Figure]], level: float) -> Figure:
     n, mean = len(severity), float(np.mean(severity))
-    rate = _rate(int(np.sum(severity >= CATASTROPHIC)), n, f"rate of severity >= {CATASTROPHIC:g}", level)
+    rate = _rate(
+        int(np.sum(severity >= CATASTROPHIC)), n, f"share of answers of severity {CATASTROPHIC:g} or more", level
+    )
     span: Interval | None = None
     if n > 1:
         half = float(student.ppf(0.5 + level / 2, n - 1)) * float(np.std(severity, ddof=1)) / math.sqrt(n)
@@ -144,8 +147,17 @@ def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> 
     for condition in () if report is None else report.conditions:
         result = condition.result
         if result is not None and condition.name in records.asked:
-            source = f"ECE, debiased; {what or records.asked[condition.name].confidence}"
-            found[condition.name] = Figure(estimate=result.debiased, interval=result.interval, n=result.n, what=source)
+            source = (
+                f"calibration error (debiased ECE), confidence from {what or records.asked[condition.name].confidence}"
+            )
+            found[condition.name] = Figure(
+                estimate=result.debiased,
+                interval=result.interval,
+                n=result.n,
+                what=source,
+                sure=result.mean_confidence,
+                right=result.accuracy,
+            )
     return found
 
 

@@ -22,6 +22,14 @@ from richter.tables import CATASTROPHIC
 
 MILLION = 1_000_000
 REPLIES = "judge replies read"
+_LACKING = {  # what a section that is not there would tell
+    "severity": "how bad the errors are",
+    "tail": "how bad the worst errors are",
+    "calibration": "whether it knows when it is wrong",
+    "floors": "which is better",
+    "search": "where else it fails",
+    "judges": "whether judges agree",
+}
 ACCEPTED_ALPHA = 0.667  # Krippendorff (2004): below it, no conclusions even tentatively
 
 
@@ -49,9 +57,14 @@ def answer_of(
         required = () if measured.severity is None else measured.severity.requirements
         required += () if measured.gate is None else measured.gate.claims
         return " ".join([_alone(conditions[0]), *(c.sentence for c in required)])
+    scale = next((row.scored.scale for row in conditions if row.scored is not None), None)
     named = plan.values if plan is not None and plan.kind == "gate" else {}
     return answer(
-        claims, conditions=records.names, candidate=named.get("candidate"), baseline=named.get("baseline") or None
+        claims,
+        conditions=records.names,
+        candidate=named.get("candidate"),
+        baseline=named.get("baseline") or None,
+        scale=scale,
     )
 
 
@@ -217,20 +230,21 @@ def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, A
         steps.append(f"give each condition {measured.tail.study.claim.needed:,} items in all to settle the tails")
     for name, section in sections.items():
         if isinstance(section, NoSection) and "not asked for" not in section.missing.reason:
-            steps.append(f"no {name}: {section.missing.reason} Get it with: {section.missing.remedy}")
+            steps.append(f"to learn {_LACKING[name]}: {section.missing.remedy} ({section.missing.reason.rstrip('.')})")
     lacking = getattr(sections["calibration"], "draws_missing", None)
     if lacking:
-        steps.append(f"no draws: {lacking.reason} Get them with: {lacking.remedy}")
+        steps.append(f"to learn whether repeated answers agree: {lacking.remedy} ({lacking.reason.rstrip('.')})")
     if records.basis is not None and "human" not in records.rated:
         by = BASES[records.basis]
         steps.append(
-            f"severity rests on {by} alone; have people rate a sample: richter label {records.command} --rater NAME"
+            f"have people check a sample: richter label {records.command} --rater NAME (all rests on {by} so far)"
         )
     return tuple(steps)
 
 
 def _undecided_gaps(measured: Measured) -> list[str]:
-    """One step a measure: the most items that any undecided pair needs for the margin."""
+    """One step a measure: the most items that any undecided pair needs for the margin. The first measure, then the
+    cheapest."""
     if measured.comparison is None:
         return []
     pairs = measured.comparison.pairs
@@ -238,19 +252,18 @@ def _undecided_gaps(measured: Measured) -> list[str]:
     for claim in gap_claims(measured.comparison):
         if claim.verdict is Verdict.UNDECIDED and claim.needed is not None:
             waiting[claim.measure].append(claim)
-    steps = []
+    steps: list[tuple[bool, int, str]] = []
     for measure, claims in waiting.items():
         metric = METRICS.get(measure, METRICS["mean_score"])
-        aim = f"{metric.amount(claims[0].needed_for or 0.0)}{metric.suffix}"
+        aim = f"{metric.amount(claims[0].needed_for or 0.0)}{metric.suffix}{metric.read_on}"
         of = "" if len(pairs) == 1 else f" for {len(claims)} of {len(pairs)} pairs"
         more = max((c.needed or 0) - c.units for c in claims)
         if more > 0:
-            steps.append(f"label {more:,} more {claims[0].unit}s to settle {metric.noun}{of} within {aim}")
+            text = f"label {more:,} more {claims[0].unit}s to show a difference of {aim} in {metric.noun}{of}"
         else:
-            steps.append(
-                f"state a smaller margin to settle {metric.noun}{of}: these items would show {aim}, and did not"
-            )
-    return steps
+            text = f"state a smaller margin for {metric.noun}{of}: these items would have shown {aim}, and did not"
+        steps.append((not claims[0].primary, more, text))
+    return [text for *_, text in sorted(steps, key=lambda s: s[:2])]
 
 
 def _undecided_calibration(measured: Measured) -> list[str]:
@@ -264,7 +277,7 @@ def _undecided_calibration(measured: Measured) -> list[str]:
         of = printable(worst.conditions[0], limit=40) if len(own) == 1 else f"{len(own)} conditions"
         if more > 0:
             aim = f"{100 * ECE_MARGIN:g} points"
-            steps.append(f"{ask} {more:,} more {what} to settle the calibration of {of} within {aim}")
+            steps.append(f"{ask} {more:,} more {what} to show a calibration error of {aim} in {of}")
     return steps
 
 

@@ -34,7 +34,8 @@ class Estimated(Result):
 class Figure(Result):
     """A figure of one condition, `what` it is, and the `mean` severity beside a rate of severities.
 
-    Where people's labels correct it, `graded` is the figure as it was graded.
+    Where people's labels correct it, `graded` is the figure as it was graded. `scale` holds the ends of the scale of a
+    score; beside a calibration error `sure` is the mean confidence and `right` the share of right answers.
     """
 
     always: ClassVar = ("estimate", "interval", "n", "what")
@@ -45,6 +46,9 @@ class Figure(Result):
     what: str
     graded: Estimated | None = None
     mean: "Figure | None" = None
+    scale: tuple[float, float] | None = None
+    sure: float | None = None
+    right: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,7 @@
 """The answer to the question of a page, made from its claims by rule and never beyond them."""
 
+import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -7,7 +9,7 @@ from richter.claims._labels import whose
 from richter.claims._outcomes import METRICS, Metric
 from richter.records import Claim, Verdict
 
-__all__ = ["SIDES", "Side", "answer", "measure_words", "side"]
+__all__ = ["SIDES", "Side", "answer", "measure_words", "rail", "side"]
 
 Side = Literal["better", "worse", "alike", "open"]
 SIDES: Mapping[Side, str] = {
@@ -16,6 +18,8 @@ SIDES: Mapping[Side, str] = {
     "alike": "Practically the same",
     "open": "Cannot be said",
 }
+Scale = tuple[float, float]
+_NOUNS = {"xi": "shape of the tail", "draws": "calibration error over repeated answers"}
 _SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 
 
@@ -38,15 +42,33 @@ def side(claim: Claim) -> Side:
     return "better" if above == (claim.better == "higher") else "worse"
 
 
-def measure_words(measure: str) -> Metric:
-    """The words of a measure; for one without a line of its own its name serves."""
+def rail(estimate: float, low: float, high: float, *, better: str | None) -> tuple[float, float, float]:
+    """Where the low end, the estimate and the high end of a difference stand, from 0 (worse) over 0.5 to 1 (better).
+
+    The one rule by which page, terminal and comment turn a bar: right is better for the reader, whatever the measure.
+    """
+    if better == "lower":
+        estimate, low, high = -estimate, -high, -low
+    reach = max((abs(v) for v in (estimate, low, high) if math.isfinite(v)), default=0.0) or 1.0
+    first, at, last = (min(max((v / reach + 1) / 2, 0.0), 1.0) for v in (low, estimate, high))
+    return first, at, last
+
+
+def measure_words(measure: str, scale: Scale | None = None) -> Metric:
+    """The words of a measure; for one without a line of its own its name serves.
+
+    `scale` holds the ends of the scale of scores, for the measures that have none of their own.
+    """
+    low, high = scale if scale and measure not in _NOUNS else (None, None)
     known = METRICS.get(measure.split(":")[0])
     if known is not None:
-        return known
-    noun = measure.replace("_", " ")
+        return dataclasses.replace(known, low=low, high=high) if known.name == "mean_score" else known
+    noun = _NOUNS.get(measure) or measure.replace("_", " ")
     return Metric(
         name=measure,
-        kind="real",
+        kind="bounded",
+        low=low,
+        high=high,
         better="higher",
         better_word=f"better in {noun}",
         worse_word=f"worse in {noun}",
@@ -56,12 +78,18 @@ def measure_words(measure: str) -> Metric:
 
 
 def answer(
-    claims: Sequence[Claim], *, conditions: Sequence[str], candidate: str | None = None, baseline: str | None = None
+    claims: Sequence[Claim],
+    *,
+    conditions: Sequence[str],
+    candidate: str | None = None,
+    baseline: str | None = None,
+    scale: Scale | None = None,
 ) -> str:
     """One or two plain sentences that answer "which is better?" from the claims on pairs of these conditions.
 
     Only claims that were shown are said as facts, the primary ones first; where none was, it says so and how far apart
     the two may be. "Do not ship" is said only of a named candidate that was shown to be worse than a named baseline.
+    `scale` holds the ends of the scale of scores.
     """
     pairs = [c for c in claims if len(c.conditions) == 2]
     if len(conditions) < 2:
@@ -70,40 +98,41 @@ def answer(
     if len(conditions) > 2:
         return _board(pairs, conditions).removesuffix(".") + judged
     first, second = conditions
-    text = _pair([c for c in pairs if set(c.conditions) == {first, second}], first, second).removesuffix(".") + judged
+    own = [c for c in pairs if set(c.conditions) == {first, second}]
+    text = _pair(own, first, second, scale).removesuffix(".") + judged
     if candidate == second and baseline == first and text.startswith(f"{second} is worse"):
         text += f" Do not ship {second}."
     return text
 
 
-def _pair(claims: Sequence[Claim], first: str, second: str) -> str:
+def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None) -> str:
     ordered = sorted(claims, key=lambda c: not c.primary)
     found = {s: [c for c in ordered if _seen_from(c, second) == s] for s in SIDES}
     good, bad, alike = found["better"], found["worse"], found["alike"]
     if good and bad:
         return (
-            f"{second} is better than {first} in some ways and worse in others: it is {_listed(good, second)}, "
-            f"but {_listed(bad, second)}."
+            f"{second} is better than {first} in some ways and worse in others: it is {_listed(good, second, scale)}, "
+            f"but {_listed(bad, second, scale)}."
         )
     if bad:
-        return f"{second} is worse than {first}: it is {_listed(bad, second)}."
+        return f"{second} is worse than {first}: it is {_listed(bad, second, scale)}."
     if good:
-        return f"{second} is better than {first}: it is {_listed(good, second)}."
+        return f"{second} is better than {first}: it is {_listed(good, second, scale)}."
     if alike:
-        words, margin = measure_words(alike[0].measure), alike[0].margin
-        within = "" if margin is None else f" within {words.amount(margin)}{words.suffix}"
+        words, margin = measure_words(alike[0].measure, scale), alike[0].margin
+        within = "" if margin is None else f" within {words.amount(margin)}{words.suffix}{words.read_on}"
         return f"{second} and {first} are {words.alike_word}{within}."
     tested = [c for c in ordered if c.estimate is not None and (c.interval or c.plain_interval)]
     if not tested:
         return f"Whether {second} is better than {first} cannot be said from these data."
     claim = tested[0]
-    words, span = measure_words(claim.measure), claim.interval or claim.plain_interval
+    words, span = measure_words(claim.measure, scale), claim.interval or claim.plain_interval
     assert span is not None
     ends = sorted((span.low, span.high) if claim.conditions[1] == second else (-span.low, -span.high))
     low, high = (words.amount(x, sign=True) for x in ends)
     return (
         f"These data do not show whether {second} is better than {first}: its {words.noun} may differ by {low} to "
-        f"{high}{words.suffix}."
+        f"{high}{words.suffix}{words.read_on}."
     )
 
 
@@ -155,10 +184,10 @@ def _seen_from(claim: Claim, name: str) -> Side:
     return "worse" if found == "better" else "better"
 
 
-def _listed(claims: Sequence[Claim], name: str) -> str:
+def _listed(claims: Sequence[Claim], name: str, scale: Scale | None) -> str:
     parts = []
     for claim in claims[:3]:
-        words = measure_words(claim.measure)
+        words = measure_words(claim.measure, scale)
         word = words.better_word if _seen_from(claim, name) == "better" else words.worse_word
         parts.append(word + _values(claim, words, name))
     if len(claims) > 3:
@@ -172,5 +201,7 @@ def _values(claim: Claim, words: Metric, name: str) -> str:
     own, other = claim.values if claim.conditions[0] == name else claim.values[::-1]
     assert own is not None
     assert other is not None
-    unit = "%" if words.suffix == " points" else words.suffix
-    return f" ({words.amount(own)}{unit} against {words.amount(other)}{unit})"
+    if words.read_on:
+        words = dataclasses.replace(words, digits=2)
+    of = "calibration error " if words.name == "ece" else ""
+    return f" ({of}{words.amount(own)}{words.unit} against {words.amount(other)}{words.unit}{words.read_on})"

@@ -352,7 +352,7 @@ def _word(words: Metric, rising: bool) -> str:
 
 def _unit(words: Metric, two: bool) -> str:
     """Differences of rates are in points, rates in per cent."""
-    return words.suffix if two or words.suffix != " points" else "%"
+    return words.suffix if two else words.unit
 
 
 def _end(words: Metric, value: float, *, sign: bool) -> str:

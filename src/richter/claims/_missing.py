@@ -77,8 +77,7 @@ def _of(sample: Sample, name: str, k: int, mean: Floats, known: np.ndarray, alph
 
 
 def _value(metric: Metric, value: float) -> str:
-    unit = "%" if metric.suffix == " points" else metric.suffix
-    return f"{metric.amount(value)}{unit}"
+    return f"{metric.amount(value)}{metric.unit}"
 
 
 def worst_case(sample: Sample, claim: Claim) -> str:

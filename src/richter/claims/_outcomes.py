@@ -43,6 +43,19 @@ class Metric:
         zero = abs(value * self.scale) < 0.5 * 10**-self.digits  # "-0.0" and "+0.0" would claim a direction
         return f"{0.0 if zero else value * self.scale:{'+' if sign and not zero else ''},.{self.digits}f}"
 
+    @property
+    def unit(self) -> str:
+        """What follows a value of one condition: a rate is in per cent, a difference of rates in points (`suffix`)."""
+        return "%" if self.suffix == " points" else self.suffix
+
+    @property
+    def read_on(self) -> str:
+        """The scale that a bare number is to be read on, in words; empty where it has a unit or no ends."""
+        bare = (
+            not self.suffix and self.kind in ("bounded", "ordinal") and self.low is not None and self.high is not None
+        )
+        return f" on a scale of {self.low:g} to {self.high:g}" if bare else ""
+
 
 _POINTS: dict[str, Any] = {"scale": 100.0, "suffix": " points", "digits": 1, "gap": 0.02, "low": 0.0, "high": 1.0}
 _SEVERITY: dict[str, Any] = {"low": 0.0, "high": 4.0, "gap": 0.1}
@@ -89,7 +102,7 @@ METRICS: dict[str, Metric] = {
                 "| alike in the tails of their errors | slope b", gap=0.15),
         _metric("ece", "bounded", "lower",
                 "better calibrated | worse calibrated | equally calibrated | calibration error",
-                low=0.0, high=1.0, gap=0.02),
+                **_POINTS),
         _metric("refusal_rate", "binary", "lower",
                 "less often refusing | more often refusing | refusing equally often | share of refusals", **_POINTS),
         _metric("failure_rate", "binary", "lower",

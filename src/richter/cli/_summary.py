@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
+from richter.claims import measure_words, rail
 from richter.records import printable
 
 LINES, WIDTH = 40, 100
@@ -13,10 +14,10 @@ CONDITIONS = 10  # rows at most
 PAIRS = 3  # with more, pairs are counted and only the plainest are told
 BAR, RATE_BAR = 17, 10
 STEPS = 3
+SIDES = "worse   |  better"  # over the bars
 # left end, line, right end, estimate, no value, zero inside and outside the interval
 SIGNS = {False: tuple("╺━╸●·┿│"), True: tuple("[-]o.+|")}
 MARKS = {False: {True: "✓", False: "✗", None: "–"}, True: {True: "+", False: "x", None: "-"}}
-NAMES = {"b": "slope b", "xi": "tail shape", "draws": "agreement with itself"}
 DECIDED = ("verified", "refuted", "equivalent")
 
 HELD = "\ue000"  # holds the words of a check together while lines are broken
@@ -66,7 +67,7 @@ def _conditions(document: Row, ascii_only: bool) -> Iterator[str]:
     for name, row in zip(names, shown, strict=True):
         yield f"{_fit(name, wide)}  {_cells(row, WIDTH - wide - 2, ascii_only)}"
     rest = "" if shown is rows else "; most errors first, others in the report"
-    yield f"severe: 3+ of 4; mean: severity over all; 95% intervals{rest}"
+    yield f"severe: 3+ of 4; mean: severity of all, 0-4; ECE: confidence off by, 0-1; 95% intervals{rest}"
 
 
 def _surely_wrong(row: Row) -> float:
@@ -129,7 +130,7 @@ def _claims(document: Row, room: int, ascii_only: bool) -> list[str]:
         lines += _counted(between, document)
         between = sorted((f for f in between if f["verdict"] in DECIDED), key=_plainness, reverse=True)
     left, counts = [*first, *between, *single], lines[: max(room - 1, 0)]
-    sentences: list[str] = []
+    sentences = [f"{'':<10} {SIDES}"] if between and room > 4 else []
     told = 0
     for block in (_told(f, ascii_only) for f in left):
         if len(counts) + len(sentences) + len(block) > room - 1:
@@ -171,28 +172,22 @@ def _told(claim: Row, ascii_only: bool) -> list[str]:
 
 
 def _measure(name: str) -> str:
-    return NAMES.get(name, printable(name, limit=20).replace("_", " "))
+    return printable(measure_words(name).noun, limit=40)
 
 
 def _bar(claim: Row, ascii_only: bool) -> str:
-    """An interval on a scale of its own: zero is in the middle, or at the left where nothing can be below it."""
+    """The interval of a difference on a scale of its own, zero in the middle and better for the reader to the right."""
     left, line, right, point, nothing, inside, outside = SIGNS[ascii_only]
     span, estimate = claim["interval"] or claim["plain_interval"], claim["estimate"]
-    if span is None or estimate is None or claim["verdict"] in ("blocked", "untestable"):
+    two = len(claim["conditions"]) == 2
+    if not two or span is None or estimate is None or claim["verdict"] in ("blocked", "untestable"):
         return nothing * BAR
     low, high = float(span["low"]), float(span["high"])
-    signed = len(claim["conditions"]) == 2 or low < 0
-    most = max(abs(low), abs(high), abs(float(estimate))) or 1.0
-    start, step = (-most, 2 * most / (BAR - 1)) if signed else (0.0, most / (BAR - 1))
-
-    def place(value: float) -> int:
-        return min(BAR - 1, max(0, round((value - start) / step)))
-
-    first, last, zero = place(low), place(high), place(0.0)
+    first, at, last = (round(p * (BAR - 1)) for p in rail(float(estimate), low, high, better=claim["better"]))
     cells = [line if first <= i <= last else nothing for i in range(BAR)]
     cells[first], cells[last] = left, right
-    cells[zero] = inside if low <= 0 <= high else outside
-    cells[place(float(estimate))] = point
+    cells[BAR // 2] = inside if low <= 0 <= high else outside
+    cells[at] = point
     return "".join(cells)
 
 

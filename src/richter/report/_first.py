@@ -4,14 +4,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from markupsafe import Markup, escape
 
-from richter.claims import SIDES, measure_words
+from richter.claims import SIDES, measure_words, rail
 from richter.records import GLOSSARY, Verdict, printable
 from richter.report._words import among, count, interval_words, name, number, percent
 
+Ends = tuple[float, float]
 EACH = 3  # claims of a group that are open; the rest unfold
 _MARKED = (
     "catastrophic",
@@ -29,7 +30,7 @@ _MARKED = (
     "Sem-ECE",
     "xi",
 )
-POPOVERS = (*_MARKED, "exploratory", *Verdict)
+POPOVERS = (*_MARKED, "condition", "exploratory", "interval", *Verdict)
 _TERM = re.compile(rf"\b({'|'.join(map(re.escape, sorted(_MARKED, key=len, reverse=True)))})\b")
 
 
@@ -51,7 +52,7 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
     """What the template needs of the first screen."""
     claims = document.get("claims") or []
     told = claim_rows(claims)
-    conditions = document.get("conditions") or []
+    rows, columns = _conditions(document.get("conditions") or [])
     return {
         "run": _run(document),
         "answer": printable(document.get("answer") or "Nothing was measured.", limit=600),
@@ -60,8 +61,8 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "six": [(term, with_terms(text)) for term, text in _six(document)],
         "groups": _groups(told),
         "tally": _tally(told),
-        "conditions": _conditions(conditions),
-        "columns": [COLUMNS[key][0] for key in _columns(conditions)],
+        "conditions": rows,
+        "columns": columns,
     }
 
 
@@ -70,18 +71,28 @@ def _six(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     claims = document.get("claims") or []
     conditions = document.get("conditions") or []
     steps = [printable(str(s), limit=300) for s in document.get("next") or []]
-    more = f" {len(steps) - 1} more below." if len(steps) > 1 else ""
+    rest = len(steps) - 1
+    more = f" {rest} more step{'s are' if rest > 1 else ' is'} listed below." if rest > 0 else ""
     first = steps[0][:1].upper() + steps[0][1:].rstrip(".") + "." if steps else ""
     return [
-        ("By how much, at least", _at_least(claims, len(conditions))),
-        ("How often severe", _each(document, "how_badly")),
-        ("Does it know when it is wrong", _each(document, "knows")),
+        ("By how much, at least", _at_least(claims, len(conditions), _scale(conditions))),
+        ("How often severe", _severe(document)),
+        ("Does it know when it is wrong", _knows(document)),
         ("Not proven", _not_shown(claims)),
         ("What next", first + more if steps else "Nothing is left to do for these claims."),
     ]
 
 
-def _at_least(claims: Sequence[Mapping[str, Any]], n_conditions: int) -> str:
+def _scale(conditions: Sequence[Mapping[str, Any]]) -> Ends | None:
+    """The ends of the scale of scores, where the document says them."""
+    for row in conditions:
+        ends = (row.get("scored") or {}).get("scale")
+        if isinstance(ends, Sequence) and len(ends) == 2 and all(isinstance(e, int | float) for e in ends):
+            return (float(ends[0]), float(ends[1]))
+    return None
+
+
+def _at_least(claims: Sequence[Mapping[str, Any]], n_conditions: int, scale: Ends | None) -> str:
     """The near ends of the intervals of what was shown; where nothing was, how far apart two may be.
 
     Of two conditions the second is spoken of. Of more, those that nothing was shown to be better than, on the first
@@ -90,20 +101,20 @@ def _at_least(claims: Sequence[Mapping[str, Any]], n_conditions: int) -> str:
     pairs = [c for c in claims if len(c.get("conditions") or ()) == 2 and _ends(c) is not None]
     shown = sorted((c for c in pairs if c.get("side") in ("better", "worse")), key=lambda c: not c.get("primary"))
     if shown and n_conditions > 2:
-        return _of_the_best([c for c in shown if c.get("measure") == shown[0].get("measure")])
+        return _of_the_best([c for c in shown if c.get("measure") == shown[0].get("measure")], scale)
     if shown:
-        said = [f"{_word(c, c['side'])} by at least {_near(c)}" for c in shown]
-        more = f"; {len(said) - 3} more below" if len(said) > 3 else ""
+        said = [f"{_word(c, c['side'])} by at least {_near(c, scale)}" for c in shown]
+        more = f"; {len(said) - 3} more differences are listed below" if len(said) > 3 else ""
         return f"{name(shown[0]['conditions'][1], limit=60)} is {'; '.join(said[:3])}{more}."
     if pairs:
         low, high = _ends(pairs[0]) or (0.0, 0.0)
-        words = measure_words(str(pairs[0].get("measure")))
-        ends = f"{words.amount(low, sign=True)} to {words.amount(high, sign=True)}{words.suffix}"
+        words = measure_words(str(pairs[0].get("measure")), scale)
+        ends = f"{words.amount(low, sign=True)} to {words.amount(high, sign=True)}{words.suffix}{words.read_on}"
         return f"No difference was shown; the {words.noun} may differ by {ends}."
     return "Nothing was compared." if n_conditions < 2 else "No two conditions could be compared."
 
 
-def _of_the_best(shown: Sequence[Mapping[str, Any]]) -> str:
+def _of_the_best(shown: Sequence[Mapping[str, Any]], scale: Ends | None) -> str:
     over: dict[str, list[tuple[float, str, Mapping[str, Any]]]] = {}
     beaten = set()
     for claim in shown:
@@ -113,7 +124,7 @@ def _of_the_best(shown: Sequence[Mapping[str, Any]]) -> str:
     best = {one: sorted(found, key=lambda f: f[:2]) for one, found in over.items() if one not in beaten} or over
     said = []
     for one, found in list(best.items())[:3]:
-        ends = [f"than {other} by at least {_near(claim)}" for _, other, claim in found]
+        ends = [f"than {other} by at least {_near(claim, scale)}" for _, other, claim in found]
         if len(ends) > 2:
             ends = [f"{ends[0]} (the nearest)", f"{ends[-1]} ({len(ends) - 2} lie between)"]
         kept = " and ".join(ends[: 2 if len(best) == 1 else 1])
@@ -132,12 +143,12 @@ def _distance(claim: Mapping[str, Any]) -> float:
     return min(abs(low), abs(high)) if low * high > 0 else 0.0
 
 
-def _near(claim: Mapping[str, Any]) -> str:
-    words = measure_words(str(claim.get("measure")))
-    return f"{words.amount(_distance(claim))}{words.suffix}"
+def _near(claim: Mapping[str, Any], scale: Ends | None) -> str:
+    words = measure_words(str(claim.get("measure")), scale)
+    return f"{words.amount(_distance(claim))}{words.suffix}{words.read_on}"
 
 
-def _ends(claim: Mapping[str, Any]) -> tuple[float, float] | None:
+def _ends(claim: Mapping[str, Any]) -> Ends | None:
     interval = claim.get("interval") or claim.get("plain_interval")
     if not isinstance(interval, Mapping):
         return None
@@ -145,29 +156,82 @@ def _ends(claim: Mapping[str, Any]) -> tuple[float, float] | None:
     return ends if all(isinstance(e, int | float) and math.isfinite(e) for e in ends) else None  # type: ignore[return-value]
 
 
-def _each(document: Mapping[str, Any], key: Literal["how_badly", "knows"]) -> str:
-    """One measure of every condition, or its range where there are many; why, where it was not measured."""
-    share = key == "how_badly"
+def _severe(document: Mapping[str, Any]) -> str:
+    """How often each condition is severely wrong; of many those at both ends, and the one that is right most often."""
     conditions = document.get("conditions") or []
-    known = [(name(c.get("name"), limit=60), c[key]) for c in conditions if _measured(c.get(key))]
+    known = [(name(c.get("name"), limit=60), c["how_badly"]) for c in conditions if _measured(c.get("how_badly"))]
     if not known:
-        section = (document.get("sections") or {}).get("severity" if share else "calibration")
-        missing = section.get("missing") if isinstance(section, Mapping) else None
-        why = missing.get("reason") if isinstance(missing, Mapping) else None
-        return f"Not measured. {printable(str(why), limit=160)}" if why else "Not measured."
-    show = percent if share else number
-    off = "Calibration error (how far its confidence is from its accuracy on average, 0 is perfect)"
-    what = "Answers of severity 3 or more (of 4)" if share else off
-    if len(known) > 3:  # those at both ends, and the one that is right most often
+        return _not_measured(document, "severity")
+    what = "Severity 3 or more, on a scale of 0 (right) to 4 (dangerous or made up)"
+    if len(known) > 3:
         best = name(_best_first(conditions)[0].get("name"), limit=60)
         low, *_, high = sorted(known, key=lambda k: float(k[1]["estimate"]))
         third = [k for k in known if k[0] == best and k not in (low, high)]
-        ends = [f"{show(v['estimate'])} ({n})" for n, v in (low, high, *third)]
-        return f"{what}: {'; '.join([f'from {ends[0]} to {ends[1]}', *ends[2:]])}."
+        ends = [f"{percent(v['estimate'])} ({n})" for n, v in (low, high, *third)]
+        return f"{what}: {'; '.join([f'from {ends[0]} to {ends[1]} of the answers', *ends[2:]])}."
     said = [
-        f"{n} {show(v['estimate'])} {interval_words(v.get('interval'), as_percent=share)}".strip() for n, v in known
+        f"{n} in {percent(v['estimate'])} of its answers {interval_words(v.get('interval'), as_percent=True)}".strip()
+        for n, v in known
     ]
     return f"{what}: {'; '.join(said)}."
+
+
+def _not_measured(document: Mapping[str, Any], section: str) -> str:
+    found = (document.get("sections") or {}).get(section)
+    missing = found.get("missing") if isinstance(found, Mapping) else None
+    why = missing.get("reason") if isinstance(missing, Mapping) else None
+    return f"Not measured. {printable(str(why), limit=160)}" if why else "Not measured."
+
+
+ABOUT_RIGHT = 0.05  # a calibration error that is at most this is called about right
+
+
+def _knows(document: Mapping[str, Any]) -> str:
+    """Whether confidence fits, in words; of many conditions how many there are of each kind, with the farthest off."""
+    conditions = document.get("conditions") or []
+    rows = [c for c in conditions if _measured(c.get("knows"))]
+    if not rows:
+        return _not_measured(document, "calibration")
+    told = [(name(c.get("name"), limit=60), _confident(c, document.get("claims") or []), c["knows"]) for c in rows]
+    if len(told) <= 3:
+        return " ".join(f"{who}: {words}{_averages(found)}." for who, words, found in told)
+    kinds: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for who, words, found in told:
+        kinds.setdefault(words.split(" by about ")[0].split(",")[0], []).append((who, found))
+    said = []
+    for kind, own in sorted(kinds.items(), key=lambda k: -len(k[1])):
+        who, found = max(own, key=lambda k: float(k[1]["estimate"]))
+        said.append(f"{kind}: {len(own)} of {len(told)}, the farthest off {who}{_averages(found)}")
+    return ". ".join(text[:1].upper() + text[1:] for text in said) + "."
+
+
+def _confident(condition: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> str:
+    """Over- or under-confident, about right, or that it cannot be said: what was shown is said plainly, what was
+    measured and not tested with "seems"."""
+    found = condition["knows"]
+    ends = _ends(found) or (0.0, 1.0)
+    own = [c for c in claims if c.get("conditions") == [condition.get("name")] and c.get("measure") in ("ece", "draws")]
+    shown = any(c.get("verdict") == Verdict.VERIFIED for c in own)
+    tested = any(isinstance(c.get("interval"), Mapping) for c in own)
+    if ends[1] <= ABOUT_RIGHT:
+        return f"about right, off by at most {100 * ends[1]:.0f} points"
+    if not shown and (tested or ends[0] <= 0):
+        return f"cannot be said, off by anything up to {100 * ends[1]:.0f} points"
+    off, sure, right = float(found["estimate"]), found.get("sure"), found.get("right")
+    known = isinstance(sure, int | float) and isinstance(right, int | float)
+    gap = float(sure) - float(right) if known else 0.0  # type: ignore[arg-type]
+    if abs(gap) >= off / 2 > 0:
+        word, off = ("over-confident" if gap > 0 else "under-confident"), abs(gap)
+    else:
+        word = "off in both directions" if known else "off"
+    return f"{'' if shown else 'seems '}{word} by about {100 * off:.0f} points{'' if shown else ', not tested'}"
+
+
+def _averages(found: Mapping[str, Any]) -> str:
+    sure, right = found.get("sure"), found.get("right")
+    if not isinstance(sure, int | float) or not isinstance(right, int | float):
+        return ""
+    return f" (on average {100 * sure:.0f}% sure, right in {100 * right:.0f}%)"
 
 
 def _best_first(conditions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
@@ -188,13 +252,11 @@ def _not_shown(claims: Sequence[Mapping[str, Any]]) -> str:
         return "No claim could be tested."
     if not still:
         return "Every claim was settled."
-    kinds = {"xi": "the tails", "draws": "agreement with itself"}
-    measures = [str(c.get("measure") or "a claim") for c in still]
-    nouns = Counter(kinds.get(m) or measure_words(m).noun for m in measures)
+    nouns = Counter(measure_words(str(c.get("measure") or "a claim")).noun for c in still)
     said = among([f"{noun} ({n} claims)" if n > 1 else noun for noun, n in nouns.items()], most=4, limit=80)
     needs = [n for c in still if isinstance(n := c.get("needed"), int | float) and n > (c.get("n") or 0)]
-    least = f". The first of them could be settled with {number(min(needs))} items in all." if needs else "."
-    return f"Undecided: {said}{least}"
+    least = f" The easiest of them takes {number(min(needs))} items in all." if needs else ""
+    return f"Undecided: {said}.{least}"
 
 
 def _run(document: Mapping[str, Any]) -> dict[str, str]:
@@ -244,7 +306,7 @@ def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
     parts = [count(claim["n"], "item")] if claim.get("n") else []
     method = ""
     if isinstance(interval, Mapping):
-        parts.append(f"{'' if claim.get('interval') else 'plain '}{number(100 * interval['level'])}% interval")
+        parts.append(_level(claim, interval))
         method = printable(str(interval.get("method") or ""), limit=80)
     if claim.get("verdict") == "undecided":
         if claim.get("could_show") is not None and two:
@@ -254,7 +316,6 @@ def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
             parts.append(f"{number(claim['needed'])} {claim.get('unit') or 'item'}s would settle it")
     if claim.get("blocked_by"):
         parts.append(f"blocked by {name(claim['blocked_by'])}")
-    turned = claim.get("better") == "lower"  # right is better for the reader, whatever the measure
     return {
         "number": place,
         "verdict": re.sub(r"[^a-z]", "", str(claim.get("verdict") or "untestable")),
@@ -262,9 +323,18 @@ def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
         "sentence": with_terms(printable(str(claim.get("sentence") or ""), limit=600)),
         "numbers": with_terms("; ".join([*parts, *(printable(str(n), limit=300) for n in claim.get("notes") or [])])),
         "method": method,
-        "bar": _bar(claim.get("estimate"), interval, signed=True, turned=turned) if two else None,
+        "bar": _bar(claim.get("estimate"), interval, claim.get("better")) if two else None,
         "pair": {"condition": conditions[0], "other": conditions[1]} if two else None,
     }
+
+
+def _level(claim: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
+    """At which level the interval is, and why it is stricter than usual where claims were tested together."""
+    said = f"{'' if claim.get('interval') else 'plain '}{number(100 * interval['level'])}% interval"
+    size = (claim.get("family") or {}).get("size")
+    if interval.get("level") == 0.95 or not isinstance(size, int) or size < 2:
+        return said
+    return f"{said}, as {number(size)} claims share one risk of error"
 
 
 def _groups(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -286,36 +356,25 @@ def _tally(claims: Sequence[Mapping[str, Any]]) -> str:
     return f"Of {len(claims):,} claims " + ", ".join(said) + "."
 
 
-def _bar(
-    estimate: Any, interval: Any, *, signed: bool, turned: bool = False, top: float | None = None
-) -> dict[str, Any] | None:
-    """Where an estimate and its interval stand on a rail of 0..100: from 0 to `top`, or symmetric about 0.
-
-    `turned` puts smaller values to the right, where less is better.
-    """
-    if not isinstance(interval, Mapping) or not isinstance(estimate, int | float):
+def _bar(estimate: Any, interval: Any, better: Any, *, ends: Ends | None = None) -> dict[str, Any] | None:
+    """Where an estimate and its interval stand on a rail of 0..100: between `ends`, or worse to better about zero."""
+    span = _ends({"interval": interval})
+    if span is None or not isinstance(estimate, int | float) or not math.isfinite(estimate):
         return None
-    low, high = interval.get("low"), interval.get("high")
-    if not isinstance(low, int | float) or not isinstance(high, int | float):
-        return None
-    reach = max(abs(low), abs(high), abs(estimate)) * 1.1 if top is None else top
-    if not math.isfinite(reach) or reach <= 0:
-        return None
-
-    def place(value: float) -> float:
-        share = (value + reach) / (2 * reach) if signed else value / reach
-        return round(100 * min(max(share, 0.0), 1.0), 2)
-
-    ends = sorted((place(-high), place(-low))) if turned else [place(low), place(high)]
-    at = place(-estimate if turned else estimate)
-    return {"low": ends[0], "high": ends[1], "at": at, "zero": 50 if signed else None}
+    if ends is None:
+        places = rail(float(estimate), *span, better=better)
+    else:
+        low, high = ends
+        places = [min(max((v - low) / (high - low), 0.0), 1.0) for v in (span[0], estimate, span[1])]
+    low, at, high = (round(100 * p, 2) for p in places)
+    return {"low": low, "high": high, "at": at, "zero": 50 if ends is None else None}
 
 
-COLUMNS = {  # of a condition's row: the question, what is measured, the end of its rail
-    "scored": ("How well does it score?", "mean score", None),
-    "how_often": ("How often is it wrong?", "answers wrong", 1.0),
-    "how_badly": ("How often severely?", "severity 3 and over", 1.0),
-    "knows": ("Does it know?", "calibration error", 0.5),
+COLUMNS = {  # of a condition's row: the question, what is measured, the unit of the ends of its rail
+    "scored": ("How well does it score?", "mean score", ""),
+    "how_often": ("How often is it wrong?", "share of wrong answers", "%"),
+    "how_badly": ("How often severely?", "severity 3 and over", "%"),
+    "knows": ("Does it know?", "confidence and answers apart", " points"),
 }
 
 
@@ -325,43 +384,61 @@ def _columns(conditions: Sequence[Mapping[str, Any]]) -> list[str]:
     return some or ["how_often", "how_badly", "knows"]
 
 
-def _conditions(conditions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _conditions(conditions: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """The rows of the table, and its columns with the ends of their rails."""
     keys = _columns(conditions)
-    tops = {key: _top([c.get(key) for c in conditions], COLUMNS[key][2] or 1.0) for key in keys}
+    rails = {
+        key: _rail([c.get(key) for c in conditions], _scale(conditions) if key == "scored" else None) for key in keys
+    }
     rows = []
     for condition in _best_first(conditions):
-        cells = [_cell(condition.get(key), *COLUMNS[key][:2], tops[key], share=key.startswith("how_")) for key in keys]
+        cells = [_cell(condition.get(key), key, rails[key]) for key in keys]
         rows.append({"name": name(condition.get("name")), "detail": _detail(condition), "cells": cells})
-    return rows
+    return rows, [{"title": COLUMNS[key][0], "rail": _rail_words(key, rails[key])} for key in keys]
 
 
-def _top(cells: Sequence[Any], least: float) -> float:
-    """The end of a column's rail: all of 0..1 where numbers reach that far, else a rounder, nearer end."""
+def _rail(cells: Sequence[Any], scale: Ends | None) -> Ends:
+    """The ends of a column's rail: those of the scale of scores; else from 0 to the next round end."""
+    if scale is not None:
+        return scale
     highs = [c["interval"]["high"] for c in cells if isinstance(c, Mapping) and isinstance(c.get("interval"), Mapping)]
-    top = max((h for h in highs if isinstance(h, int | float)), default=least)
-    return next((end for end in (0.01, 0.05, 0.1, 0.25, 0.5, 1.0) if top <= end), max(top, 1.0))
+    top = max((h for h in highs if isinstance(h, int | float)), default=1.0)
+    return 0.0, next((end for end in (0.01, 0.05, 0.1, 0.25, 0.5, 1.0) if top <= end), max(top, 1.0))
 
 
-def _cell(value: Any, label: str, what: str, top: float, *, share: bool) -> dict[str, Any]:
+def _rail_words(key: str, ends: Ends) -> str:
+    unit = COLUMNS[key][2]
+    low, high = (number((100 if unit else 1) * end) for end in ends)
+    return f"{low}{unit.strip() if unit == '%' else ''} to {high}{unit}"
+
+
+def _cell(value: Any, key: str, ends: Ends) -> dict[str, Any]:
+    label, what, unit = COLUMNS[key]
+    label = f"{label} (bar: {_rail_words(key, ends)})"
     if not isinstance(value, Mapping) or not isinstance(value.get("estimate"), int | float):
         reason = value.get("missing") if isinstance(value, Mapping) else None
         return {"label": label, "big": "", "what": printable(str(reason or "not measured"), limit=160)}
     interval = value.get("interval")
     said = [printable(str(value.get("what") or what), limit=120)]
+    if key == "knows":
+        said = [_averages(value)[2:-1] or said[0]]
     mean = value.get("mean")
     mean = mean.get("estimate") if isinstance(mean, Mapping) else mean
     if isinstance(mean, int | float):
-        said.append(f"mean severity {number(mean)}")
+        said.append(f"mean severity {number(mean)} of 4")
     if value.get("n") is not None:
-        said.append(f"n = {number(value['n'])}")
+        said.append(count(value["n"], "answer"))
     if isinstance(interval, Mapping) and interval.get("level") not in (None, 0.95):
-        said.append(f"{number(100 * interval['level'])}% interval")
+        said.append(f"range at {number(100 * interval['level'])}%")
+    estimate, points = value["estimate"], unit == " points"
+    big = f"{100 * estimate:.1f} points off" if points else percent(estimate) if unit else number(estimate)
+    shown = interval_words(interval, as_percent=bool(unit))
     return {
         "label": label,
-        "big": percent(value["estimate"]) if share else number(value["estimate"]),
-        "interval": interval_words(interval, as_percent=share),
+        "big": big,
+        "interval": shown.replace("%", "") if points else shown,
         "what": ", ".join(said),
-        "bar": _bar(value["estimate"], interval, signed=False, top=top),
+        "bar": _bar(estimate, interval, None, ends=ends),
     }
 
 

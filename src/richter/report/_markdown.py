@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from richter.claims import measure_words
+from richter.claims import measure_words, rail
 from richter.records import Claim, Verdict, markdown_safe
 from richter.report._side_by_side import judged_answers
 from richter.report._words import count, interval_words, number, percent
@@ -18,12 +18,6 @@ __all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]
 MARKDOWN_MARK = "<!-- richter report -->"  # the first line, by which a report is known again
 MOST = 12  # claims and conditions told one by one; beyond, they are counted
 DECIDED = ("refuted", "verified", "equivalent")
-MEASURES = {
-    "b": "slope of severities",
-    "xi": "shape of the tail",
-    "draws": "agreement with itself",
-    "ece": "calibration",
-}
 MARKS = {True: "passed", False: "**failed**", None: "not made"}
 
 SIDES = 5  # items that got worse and that got better, each
@@ -70,11 +64,8 @@ def interval_bar(claim: Claim, *, width: int = BAR) -> str:
     """An interval in characters, the estimate in it and zero in the middle; right of it is better for the reader."""
     assert claim.interval is not None
     assert claim.estimate is not None
-    low, high, at = claim.interval.low, claim.interval.high, claim.estimate
-    if claim.better == "lower":
-        low, high, at = -high, -low, -at
-    reach = max(abs(low), abs(high), abs(at)) or 1.0
-    first, last, dot = (round((v / reach + 1) / 2 * (width - 1)) for v in (max(low, -reach), min(high, reach), at))
+    places = rail(claim.estimate, claim.interval.low, claim.interval.high, better=claim.better)
+    first, dot, last = (round(p * (width - 1)) for p in places)
     cells = ["━" if first <= k <= last else "·" for k in range(width)]
     cells[width // 2] = "┿" if first <= width // 2 <= last else "│"
     cells[dot] = "●"
@@ -159,7 +150,7 @@ def _claims(claims: Sequence[Row]) -> Iterator[str]:
         yield "|---" * (1 + len(verdicts)) + "|"
         for measure in dict.fromkeys(c["measure"] for c in claims):
             counts = Counter(c["verdict"] for c in claims if c["measure"] == measure)
-            name = MEASURES.get(measure, measure.replace("_", " "))
+            name = measure_words(measure).noun
             yield f"| {name} | " + " | ".join(number(counts[v]) if counts[v] else "" for v in verdicts) + " |"
         yield ""
 
