@@ -204,7 +204,7 @@ def test_next_asks_labels_for_the_margin_never_for_the_gap_seen(document: dict[s
     flips = document["sections"]["floors"]["flips"][0]
     spread = (flips["fixed"] + flips["broken"]) / 240 - gap["delta"] ** 2
     needed = math.ceil((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread / 0.02**2)
-    step = next(s for s in document["next"] if "settle accuracy" in s)
+    step = next(s for s in document["next"] if "in accuracy" in s)
     assert step == f"label {needed - 240:,} more items to show a difference of 2.0 points in accuracy"
 
 
@@ -588,4 +588,4 @@ def test_a_page_is_one_family_and_calibration_waits_for_the_differences() -> Non
     assert (first["measure"], first["verdict"]) == ("accuracy", "undecided")
     ours = [c for c in page if c["section"] == "calibration"]
     assert [c["verdict"] for c in ours] == ["undecided", "undecided"]
-    assert all(c["interval"] is None and "was not tested: 0." in c["sentence"] for c in ours)
+    assert all(c["interval"] is None and "was not tested: " in c["sentence"] for c in ours)

@@ -66,8 +66,8 @@ def _conditions(document: Row, ascii_only: bool) -> Iterator[str]:
     yield f"{_fit(title, wide)}  {'wrong':<12} {'':{RATE_BAR}}  {'severe':<12} {'mean':<4}  {'ECE':<17}  worst in"
     for name, row in zip(names, shown, strict=True):
         yield f"{_fit(name, wide)}  {_cells(row, WIDTH - wide - 2, ascii_only)}"
-    rest = "" if shown is rows else "; most errors first, others in the report"
-    yield f"severe: 3+ of 4; mean: severity of all, 0-4; ECE: confidence off by, 0-1; 95% intervals{rest}"
+    rest = "; ECE: confidence off by" if shown is rows else "; most errors first, others in the report"
+    yield f"severe: 3+ of 4; mean: severity over all; 95% intervals{rest}"
 
 
 def _surely_wrong(row: Row) -> float:
