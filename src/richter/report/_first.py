@@ -219,7 +219,7 @@ def _confident(condition: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]
         return f"cannot be said, off by anything up to {100 * ends[1]:.0f} points"
     off, sure, right = float(found["estimate"]), found.get("sure"), found.get("right")
     known = isinstance(sure, int | float) and isinstance(right, int | float)
-    gap = float(sure) - float(right) if known else 0.0  # type: ignore[arg-type]
+    gap = float(sure) - float(right) if known else 0.0
     if abs(gap) >= off / 2 > 0:
         word, off = ("over-confident" if gap > 0 else "under-confident"), abs(gap)
     else:
@@ -361,13 +361,15 @@ def _bar(estimate: Any, interval: Any, better: Any, *, ends: Ends | None = None)
     span = _ends({"interval": interval})
     if span is None or not isinstance(estimate, int | float) or not math.isfinite(estimate):
         return None
-    if ends is None:
-        places = rail(float(estimate), *span, better=better)
-    else:
-        low, high = ends
-        places = [min(max((v - low) / (high - low), 0.0), 1.0) for v in (span[0], estimate, span[1])]
-    low, at, high = (round(100 * p, 2) for p in places)
-    return {"low": low, "high": high, "at": at, "zero": 50 if ends is None else None}
+    low, at, high = rail(float(estimate), *span, better=better)
+    if ends is not None:
+        low, at, high = (min(max((v - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0) for v in (span[0], estimate, span[1]))
+    return {
+        "low": round(100 * low, 2),
+        "high": round(100 * high, 2),
+        "at": round(100 * at, 2),
+        "zero": 50 if ends is None else None,
+    }
 
 
 COLUMNS = {  # of a condition's row: the question, what is measured, the unit of the ends of its rail
