@@ -8,7 +8,7 @@ import pytest
 from richter.cli import main
 from richter.errors import InputError
 from richter.floors import PublishedScore, published_board, published_gap, self_evaluation_verdict
-from richter.floors._self_evaluation import SelfEvaluation
+from richter.floors._subjects import SelfEvaluation
 from richter.records import Verdict
 
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from richter.audit._calibration import *
     from richter.audit._calibration_map import *
     from richter.audit._calibration_pipeline import *
-    from richter.audit._calibration_questions import *
     from richter.audit._compare import *
     from richter.audit._demo import *
     from richter.audit._draw import *

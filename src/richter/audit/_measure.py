@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from richter import __version__
 from richter.audit._agreement import JudgesSection, agree_on_run, judges_section
-from richter.audit._calibration_questions import CalibrationSection, drawn_questions, measure_draws, measure_run_grades
+from richter.audit._calibration_map import CalibrationSection, drawn_questions, measure_draws, measure_run_grades
 from richter.audit._compare import compare_tables
 from richter.audit._floors import FloorsSection, floors_section
 from richter.audit._gate import run_gate

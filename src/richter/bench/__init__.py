@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.bench._cached import *
     from richter.bench._card import *
     from richter.bench._facts import *
     from richter.bench._gazetteer import *

@@ -10,8 +10,7 @@ from typing import Any
 
 from richter.bench._gazetteer import beside
 from richter.errors import InputError
-from richter.interop._croissant import About, DataFile
-from richter.interop._hub import hub_header, hub_size, write_dataset
+from richter.interop._croissant import About, DataFile, hub_header, hub_size, write_dataset
 from richter.records import Item
 
 __all__ = ["BUILD", "write_card"]

@@ -3,7 +3,9 @@
 import contextlib
 import dataclasses
 import gc
+import hashlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar
 
 from richter.bench._aviation import aviation
@@ -12,17 +14,18 @@ from richter.bench._computing import computing
 from richter.bench._countries import countries
 from richter.bench._draft import Cell, finish
 from richter.bench._elements import elements
-from richter.bench._gather import gather
-from richter.bench._gazetteer import Gazetteer
+from richter.bench._gazetteer import Gazetteer, gather, pack
+from richter.bench._items import write_bytes, write_items
 from richter.bench._languages import languages
 from richter.bench._money import money
 from richter.bench._regions import regions
 from richter.bench._text import ordered
 from richter.bench._world import World
-from richter.errors import InputError
+from richter.errors import InputError, StorageError
 from richter.records import Item, Result
+from richter.store import cache_folder
 
-__all__ = ["DOMAINS", "FactsBench", "build_facts"]
+__all__ = ["DOMAINS", "FactsBench", "build_facts", "cached_facts"]
 
 DOMAINS = {
     "cities": cities,
@@ -121,3 +124,24 @@ def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Itera
         given[turn] += 1
         prompts.add(item.prompt)
         yield item
+
+
+def cached_facts(*, items: int, seed: int = 0) -> Path:
+    """The items' file, its gazetteer beside it; built where this number, seed and versions were not built before."""
+    from richter.bench._facts import build_facts
+    from richter.bench._world import World
+
+    versions = World().versions
+    code = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]  # other code, other questions
+    key = hashlib.sha256(repr(sorted(versions.items())).encode() + b"".join(code)).hexdigest()[:12]
+    target = cache_folder() / f"facts-{key}" / f"facts-{items}-{seed}.jsonl"
+    if not target.is_file():
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what = f"{target.parent} cannot be made: {error.strerror}."
+            raise StorageError(what, remedy="Set RICHTER_CACHE to a folder that can be written.") from error
+        built = build_facts(items=items, seed=seed)
+        write_bytes(pack(built.gazetteer), target.with_name(f"{target.stem}.gazetteer.json.gz"))
+        write_items(built.items, target)  # last: a file that is there is whole
+    return target

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
-    from richter.calibration._constants import *
     from richter.calibration._convergence import *
     from richter.calibration._draws import *
     from richter.calibration._gap import *
@@ -17,10 +16,8 @@ if TYPE_CHECKING:
     from richter.calibration._proper_scores import *
     from richter.calibration._recalibrate import *
     from richter.calibration._regimes import *
-    from richter.calibration._reliability import *
     from richter.calibration._selective import *
     from richter.calibration._sem import *
-    from richter.calibration._split import *
     from richter.calibration._study import *
 
 lazy(__name__)

@@ -9,7 +9,7 @@ import numpy as np
 from richter.calibration._gap import resample_gap
 from richter.calibration._pool import AnswerPool, answer_pool
 from richter.calibration._regimes import regimes
-from richter.calibration._split import held_out_confidence
+from richter.calibration._sem import held_out_confidence
 from richter.errors import TooFewErrors
 from richter.records import Interval, Shown
 from richter.stats import Floats, ece

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from richter.calibration._convergence import subsample, usual_repeats
 from richter.calibration._pool import AnswerPool
-from richter.calibration._split import held_out_confidence
+from richter.calibration._sem import held_out_confidence
 from richter.errors import InputError, TooFewErrors
 from richter.records import Result
 from richter.stats import Ints

@@ -6,8 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from richter.calibration._constants import jensen_root
-from richter.calibration._regimes import Regimes
+from richter.calibration._regimes import Regimes, jensen_root
 from richter.calibration._sem import SemEce
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown

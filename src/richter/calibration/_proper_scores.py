@@ -1,4 +1,4 @@
-"""Scores of a confidence, each with an interval by unit: Brier and log score with their parts, AUROC, AURC."""
+"""Scores of a confidence, each with an interval by unit (Brier, log, AUROC, AURC), and the reliability table."""
 
 import dataclasses
 import math
@@ -12,9 +12,20 @@ from scipy.special import stdtrit, xlogy
 from richter.calibration._recalibrate import CLIP, fit_isotonic
 from richter.errors import InputError
 from richter.records import Interval
-from richter.stats import Floats, Indices, ece, wilson
+from richter.stats import Bin, EceResult, Floats, Indices, bootstrap_ece, ece, wilson
+from richter.stats._ece import Binning
 
-__all__ = ["ConfidenceScores", "Probabilities", "Score", "as_probability", "confidence_scores"]
+__all__ = [
+    "ConfidenceScores",
+    "EceResult",
+    "Probabilities",
+    "Score",
+    "as_probability",
+    "bootstrap_ece",
+    "confidence_scores",
+    "ece",
+    "reliability",
+]
 
 
 class Probabilities(NamedTuple):
@@ -213,3 +224,10 @@ def as_probability(confidence: ArrayLike) -> Probabilities:
         f"A confidence of {worst:g} is neither a probability in [0, 1] nor a percentage in [0, 100].",
         remedy="Write confidence as a number from 0 to 1.",
     )
+
+
+def reliability(
+    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, binning: Binning = "width", level: float = 0.95
+) -> tuple[Bin, ...]:
+    """Occupied bins of confidence with their accuracy. The interval is for the accuracy, bin by bin (not jointly)."""
+    return ece(confidence, correct, bins=bins, binning=binning, level=level).bins

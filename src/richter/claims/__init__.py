@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from richter.claims._ece import *
     from richter.claims._evidence import *
     from richter.claims._labels import *
-    from richter.claims._missing import *
     from richter.claims._outcomes import *
     from richter.claims._passes import *
     from richter.claims._require import *

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from richter import audit
 from richter.calibration import EceResult, Score
-from richter.cli._engine import engine_options, open_mapper
+from richter.cli._calls import engine_options, open_mapper
 from richter.cli._output import cells, console, json_option, write_json
 from richter.cli._progress import money
 from richter.cli._reading import reading_options, split_sources

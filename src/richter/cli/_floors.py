@@ -10,7 +10,7 @@ from rich.table import Table
 
 from richter import floors as fl
 from richter.audit import FloorsReport, published_scores
-from richter.cli._engine import engine_options, open_mapper
+from richter.cli._calls import engine_options, open_mapper
 from richter.cli._output import cells, console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
 from richter.records import printable

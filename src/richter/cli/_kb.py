@@ -12,8 +12,7 @@ from rich.table import Table
 from richter import knowledge
 from richter.ascent import confirm_questions, generate_questions, read_key_check, report_questions
 from richter.bench import FACT_PARTS
-from richter.cli._calls import Calls, call_options
-from richter.cli._engine import engine_options
+from richter.cli._calls import Calls, call_options, engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import click
 
 from richter.audit import SECTIONS, history_of, measure_run, results_schema
-from richter.cli._engine import engine_options, open_mapper
+from richter.cli._calls import engine_options, open_mapper
 from richter.cli._output import console, json_option, md_option, progress_console, write_json, write_text
 from richter.cli._reading import reading_options, split_sources
 from richter.cli._summary import summarise

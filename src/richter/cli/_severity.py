@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from richter.audit import SeverityReport, weigh_scores
-from richter.cli._engine import engine_options, open_mapper
+from richter.cli._calls import engine_options, open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options
 from richter.errors import InputError

@@ -14,8 +14,7 @@ from richter.audit import TailReport, read_plan, study_column
 from richter.audit._plan_tail import tail_plan
 from richter.audit._probe import COPIES, Copy, compare_copies, copy_answers
 from richter.audit._score import SCORERS, answers_of, own_nll, score_by, write_scored
-from richter.cli._calls import Calls, call_options
-from richter.cli._engine import engine_options, open_mapper
+from richter.cli._calls import Calls, call_options, engine_options, open_mapper
 from richter.cli._output import cells, console, json_option, write_json
 from richter.cli._progress import asking, downloading
 from richter.errors import InputError

@@ -9,12 +9,8 @@ if TYPE_CHECKING:
     from richter.floors._condition_floor import *
     from richter.floors._detection import *
     from richter.floors._drift import *
-    from richter.floors._dynamics import *
-    from richter.floors._lipschitz import *
-    from richter.floors._lure import *
     from richter.floors._published import *
     from richter.floors._rates import *
-    from richter.floors._self_evaluation import *
     from richter.floors._sequences import *
     from richter.floors._simulate import *
     from richter.floors._sizing import *

@@ -8,12 +8,8 @@ if TYPE_CHECKING:
     from richter.interop._archive import *
     from richter.interop._croissant import *
     from richter.interop._export import *
-    from richter.interop._field_names import *
     from richter.interop._files import *
-    from richter.interop._frames import *
-    from richter.interop._hub import *
     from richter.interop._import import *
-    from richter.interop._lm_eval_task import *
     from richter.interop._logs import *
     from richter.interop._problems import *
     from richter.interop._recognise import *

@@ -7,8 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from richter.errors import InputError, StorageError
-from richter.interop._croissant import About, DataFile
-from richter.interop._hub import hub_header, write_dataset
+from richter.interop._croissant import About, DataFile, hub_header, write_dataset
 from richter.records import printable
 from richter.store import Ledger
 

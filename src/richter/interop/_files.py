@@ -1,22 +1,165 @@
-"""A file of rows as a frame: CSV, TSV and their kin in any usual encoding, JSON, Parquet, Excel."""
+"""A file or frame of rows as a frame: CSV and its kin in any usual encoding, JSON, Parquet, Excel; fields by name."""
 
 import csv
 import io
 import itertools
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from richter.errors import InputError, MissingPart
-from richter.interop._field_names import known_fields
-from richter.interop._frames import Source, as_frame, is_frame
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
-from richter.store import is_database, run_place
+from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
 
-__all__ = ["read_frame", "read_sheets"]
+__all__ = [
+    "FIELDS",
+    "Frame",
+    "Source",
+    "as_frame",
+    "is_frame",
+    "known_fields",
+    "leaf_name",
+    "named_source",
+    "plain_name",
+    "read_frame",
+    "read_sheets",
+    "source_name",
+]
+
+# a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
+FIELDS: dict[str, tuple[str, ...]] = {
+    "item": ("item", "item_id", "id", "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
+             "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id",
+             "global_seg_id", "seg_id", "segment_id", "frage_id", "aufgabe", "nr", "identifiant", "identificador",
+             "identificativo", "elemento", "numero"),
+    "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
+                  "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
+                  "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema"),
+    "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
+              "success", "em", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
+              "richtig", "korrekt", "punktzahl", "punkte", "bewertung", "juste", "reussi", "correcto", "correcta",
+              "acierto", "puntuacion", "puntaje", "corretto", "giusto", "punteggio", "pontuacao", "correto", "goed",
+              "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
+              "context_recall", "mqm_avg_score", "mqm_score", "mqm"),
+    "severity": ("severity",),
+    "confidence": ("confidence", "prob", "probability", "certainty", "p_correct", "p"),
+    "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "replicate", "sample", "k", "iteration"),
+    "run": ("run", "run_id", "seed"),
+    "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template"),
+    "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark"),
+    "tier": ("tier", "difficulty", "level"),
+    "weight": ("weight", "w"),
+    "text": ("answer", "response", "output", "prediction", "completion", "generation", "model_answer", "model_output",
+             "pred", "text", "outputs", "antwort", "reponse", "respuesta", "risposta", "resposta"),
+    "reference": ("reference", "target", "gold", "gold_answer", "expected", "expected_output", "ground_truth", "ideal",
+                  "label", "truth"),
+    "prompt": ("prompt", "question", "input", "query", "user_input", "inputs", "frage", "pregunta", "domanda",
+               "pergunta", "vraag"),
+    "error": ("error", "error_message", "exception", "failure"),
+    "refused": ("refused", "refusal", "is_refusal"),
+    "rater": ("rater", "annotator", "judge", "reviewer", "rated_by", "grader", "labeler"),
+    "kind": ("kind", "rater_kind"),
+    "mechanism": ("mechanism",),
+    "reason": ("reason", "rationale"),
+    "inclusion": ("inclusion", "inclusion_probability"),
+    "layer": ("stratum", "layer"),
+    "tokens_in": ("tokens_in", "prompt_tokens", "input_tokens"),
+    "tokens_out": ("tokens_out", "completion_tokens", "output_tokens", "length"),
+    "money_usd": ("money_usd", "cost", "cost_usd", "total_cost", "price"),
+    "latency_s": ("latency_s", "latency", "duration", "duration_s", "time_s", "seconds"),
+    "finish": ("finish", "finish_reason", "stop_reason"),
+    "clustered_by": ("clustered_by",),
+    "human_cluster": ("human_cluster", "corrected_cluster", "cluster_corrected"),
+    "token_probability": ("token_probability",),
+    "human": ("human", "human_correct", "human_grade"),
+}  # fmt: skip
+_FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
+
+
+def plain_name(column: str) -> str:
+    """`Question ID`, `questionId` and `question-id` are one name, `Modèle` and `modele` too."""
+    bare = "".join(c for c in unicodedata.normalize("NFD", column.strip()) if not unicodedata.combining(c))
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", bare)
+    return re.sub(r"[\s\-./]+", "_", spaced).lower().strip("_")
+
+
+def leaf_name(column: str) -> str:
+    """The last part of a name that others nest: `metrics.acc` and `exact_match/score` end in `acc` and `score`."""
+    return plain_name(re.split(r"[./]", column.strip().rstrip("./"))[-1])
+
+
+def known_fields(columns: Iterable[str]) -> set[str]:
+    """The fields that these columns are known as."""
+    return {field for c in columns for n in (plain_name(c), leaf_name(c)) if (field := _FIELD_OF.get(n)) is not None}
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """Whatever has named columns that turn into arrays, as a pandas frame has."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of the columns."""
+        ...
+
+    def __getitem__(self, name: Any) -> Any: ...
+
+
+Source = str | Path | DatabaseRun | pl.DataFrame | Frame
+
+
+def is_frame(source: object) -> TypeGuard[pl.DataFrame | Frame]:
+    """Whether this is a frame in memory and not the name of a file."""
+    return isinstance(source, Frame) and not isinstance(source, str | Path | DatabaseRun)
+
+
+def source_name(source: Source) -> str:
+    """What messages call it."""
+    return str(run_place(source)) if isinstance(source, str | Path | DatabaseRun) else "The frame"  # no password in it
+
+
+def named_source(source: RunLike) -> tuple[str | None, Place]:
+    """`NAME=PATH` in its parts; a path that exists, or a database's address, is one whatever it holds."""
+    name, equals, path = str(source).partition("=")
+    if equals and name and not is_database(source) and not Path(str(source)).exists():
+        return name, run_place(path)
+    return None, run_place(source)
+
+
+def as_frame(source: pl.DataFrame | Frame) -> pl.DataFrame:
+    """A polars frame of the same columns; NaN, None and NA in columns of text become null."""
+    if isinstance(source, pl.DataFrame):
+        return source
+    names = [str(name) for name in source.columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"The frame has two columns named {twice!r}.", remedy="Rename one.")
+    return pl.DataFrame([_series(str(name), source[name]) for name in source.columns])
+
+
+def _series(name: str, column: Any) -> pl.Series:
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    if values.dtype.kind in "biuf":
+        return pl.Series(name, values)
+    cells = [None if _missing(value) else value for value in values.tolist()]
+    return pl.Series(name, cells, strict=False)
+
+
+def _missing(value: object) -> bool:
+    """None, NaN, and pandas' NA, whose truth is undefined: it is unequal to itself, or will not say."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return True
+
 
 SIZE_LIMIT = 3 << 30  # bytes of a file of rows
 CELLS_FROM = 5_000_000  # cells that any table may have

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from richter.errors import InputError
-from richter.interop._frames import named_source
+from richter.interop._files import named_source
 from richter.interop._recognise import Format, recognise
 from richter.interop._record import LogOptions, Reading, Sample, Setup
 from richter.interop._safe import Unreadable

@@ -13,7 +13,5 @@ if TYPE_CHECKING:
     from richter.records._picture import *
     from richter.records._plain import *
     from richter.records._printable import *
-    from richter.records._schema import *
-    from richter.records._verdict import *
 
 lazy(__name__)

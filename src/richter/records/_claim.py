@@ -1,14 +1,57 @@
-"""A claim: what is said of one or two conditions, what the data show of it, and its verdict."""
+"""A claim: its interval, gates and verdict; what is said of one or two conditions, and what the data show of it."""
 
 import dataclasses
+import enum
 import hashlib
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from richter.records._picture import Mark, picture
 from richter.records._plain import Result
-from richter.records._verdict import Gate, Interval, Verdict
 
-__all__ = ["Better", "Claim", "Family", "Hypothesis", "Refused", "Unit"]
+__all__ = ["Better", "Claim", "Family", "Gate", "Hypothesis", "Interval", "Refused", "Unit", "Verdict"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Interval(Result):
+    """An interval at a confidence `level` and the `method` that made it."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval's length."""
+        return (self.high - self.low) / 2
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+class Verdict(enum.StrEnum):
+    """How a claim leaves the audit."""
+
+    VERIFIED = "verified"
+    REFUTED = "refuted"  # shown false
+    EQUIVALENT = "equivalent"  # within the stated margin
+    UNDECIDED = "undecided"  # too little data; the finding says how much would do
+    BLOCKED = "blocked"  # a gate failed; `blocked_by` names it
+    UNTESTABLE = "untestable"  # no labels, no reference, or the wrong kind of data
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Gate(Result):
+    """One pre-registered check: its rule, what was observed, and whether it passed (None: could not be run)."""
+
+    name: str
+    rule: str
+    passed: bool | None
+    n: int | None = None
+    observed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    detail: str = ""
+
 
 Better = Literal["higher", "lower"]
 Unit = Literal["item", "group", "run", "draw"]

@@ -10,22 +10,17 @@ if TYPE_CHECKING:
     from richter.severity._deployment import *
     from richter.severity._difference import *
     from richter.severity._discriminate import *
-    from richter.severity._domains import *
     from richter.severity._dominance import *
     from richter.severity._families import *
     from richter.severity._given_error import *
     from richter.severity._grid import *
-    from richter.severity._human import *
-    from richter.severity._information import *
     from richter.severity._judge_noise import *
     from richter.severity._mechanisms import *
-    from richter.severity._pipeline_pairs import *
     from richter.severity._prediction import *
     from richter.severity._recount import *
     from richter.severity._requirement import *
     from richter.severity._robustness import *
     from richter.severity._scaling import *
-    from richter.severity._sensitivity import *
     from richter.severity._study import *
     from richter.severity._tail_summaries import *
     from richter.severity._true_severity import *

@@ -9,10 +9,9 @@ import numpy as np
 
 from richter.errors import InputError
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, fit_rows
+from richter.severity._difference import pipeline_pairs
 from richter.severity._discriminate import Unestimated, estimate_all
-from richter.severity._domains import domain_variation
 from richter.severity._grid import Scores
-from richter.severity._information import conditional_information, resolution_bound
 from richter.severity._judge_noise import (
     counts_without_judge,
     hierarchical_bootstrap,
@@ -20,18 +19,20 @@ from richter.severity._judge_noise import (
     leave_one_judge_out_counts,
     reweight_judges,
 )
-from richter.severity._mechanisms import mechanisms_by_severity, mechanisms_by_size
-from richter.severity._pipeline_pairs import pipeline_pairs
-from richter.severity._prediction import predict_catastrophes
+from richter.severity._mechanisms import domain_variation, mechanisms_by_severity, mechanisms_by_size
+from richter.severity._prediction import conditional_information, predict_catastrophes, resolution_bound
 from richter.severity._robustness import (
     aggregation_rules,
+    coarsen_scale,
+    correct_overcalls,
     dual_coverage,
     exceedance_sweep,
     fixed_m_min,
     leave_one_domain_out,
+    subsample_stability,
+    vary_m_min,
 )
 from richter.severity._scaling import correlate_ranks, estimate_scaling
-from richter.severity._sensitivity import coarsen_scale, correct_overcalls, subsample_stability, vary_m_min
 from richter.severity._tail_summaries import catastrophe_tests, summarise_tails
 from richter.stats import Floats, Mapper
 

@@ -5,19 +5,14 @@ from typing import TYPE_CHECKING
 from richter._lazy import lazy
 
 if TYPE_CHECKING:
+    from richter.stats._agreement import *
     from richter.stats._arrays import *
     from richter.stats._bootstrap import *
     from richter.stats._ece import *
-    from richter.stats._effective_judges import *
-    from richter.stats._icc import *
-    from richter.stats._kappa import *
-    from richter.stats._krippendorff import *
     from richter.stats._leniency import *
-    from richter.stats._missingness import *
     from richter.stats._multiplicity import *
     from richter.stats._ppi import *
     from richter.stats._proportion import *
-    from richter.stats._roots import *
     from richter.stats._screening import *
     from richter.stats._trials import *
 

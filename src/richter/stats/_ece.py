@@ -12,8 +12,7 @@ from richter.errors import InputError
 from richter.records import Interval, Result, Shown
 from richter.stats._arrays import Floats, Indices
 from richter.stats._bootstrap import BootstrapResult, stream_seed
-from richter.stats._proportion import wilson
-from richter.stats._roots import average_ranks
+from richter.stats._proportion import average_ranks, wilson
 
 __all__ = [
     "Bin",

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
+from richter.stats._agreement import paired_ratings
 from richter.stats._arrays import Bools, Floats, Indices
 from richter.stats._ppi import labelled_pool, pool_interval
 from richter.stats._proportion import wilson
-from richter.stats._raters_table import paired_ratings
 
 __all__ = ["Screening", "Share", "ThresholdRow", "overcall_rate", "screen"]
 

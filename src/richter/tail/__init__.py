@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from richter.tail._plan import *
     from richter.tail._power import *
     from richter.tail._size import *
-    from richter.tail._stability import *
     from richter.tail._study import *
     from richter.tail._transform import *
     from richter.tail._traps import *
