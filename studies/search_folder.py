@@ -127,6 +127,19 @@ def chances(kind, base, seed):
     return np.full(len(base), 0.25)
 
 
+def fails_again(folder, failing, condition, suffix):
+    """What is answered wrongly again with the options in another order, which the items' ids fix."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if not failing.questions:
+        return failing
+    asked = [
+        dataclasses.replace(q, item=dataclasses.replace(q.item, id=f"{q.item.id}{suffix}")) for q in failing.questions
+    ]
+    ask_run(folder, [q.item for q in asked], [condition], prices={})
+    with open_ledger(folder) as ledger:
+        return keep_stable(dataclasses.replace(failing, questions=tuple(asked)), ledger.items(), ledger.answers("t"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("docs"), help="documents, 100 of them")
@@ -188,11 +201,9 @@ def main():
                     failing = failing_questions(run, base)
                     again = run.with_name(f"{run.name}.again")
                     shutil.rmtree(again, ignore_errors=True)
-                    kept = dataclasses.replace(failing, questions=())
-                    if failing.questions:
-                        ask_run(again, [q.item for q in failing.questions], [condition], prices={})
-                        with open_ledger(again) as ledger:
-                            kept = keep_stable(failing, ledger.items(), ledger.answers("t"))
+                    kept, stable = fails_again(again, failing, condition, ""), None
+                    if way == "modes (default)":  # exported with --again 1, then asked in one more order
+                        stable = len(fails_again(again.with_name(f"{again.name}2"), kept, condition, "/2").questions)
                     row = {
                         "field": kind,
                         "way": way,
@@ -202,6 +213,7 @@ def main():
                         "effective": found.effective_categories,
                         "exported": len(failing.questions),
                         "fails_again": len(kept.questions),
+                        "stable": stable,
                     }
                     done.append(row)
                     with table.open("a") as file:
@@ -213,6 +225,7 @@ def main():
         print(
             f"{row['field']:10} {row['way']:18} {row['seed']}: {row['wrong']:4} wrong in {row['calls']} calls "
             f"({each:.1f} each), effective {effective:.1f}, fails again {share:.0%} of {row['exported']}"
+            + (f", and {row['stable'] / row['fails_again']:.0%} of those" if row.get("stable") else "")
         )
 
 

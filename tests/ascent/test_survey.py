@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import numpy as np
@@ -34,8 +35,13 @@ def show(capsys, *arguments):
 def test_every_failing_paragraph_is_on_the_map_and_clusters_are_the_hard_documents(searched):
     run, base, summary = searched
     found = survey_errors(run, base, rng=np.random.default_rng(0))
-    assert len(found.points) == summary.sources_found == sum(c.paragraphs for c in found.clusters)
-    assert {base.document_of(point.paragraph) for point in found.points} == {2, 3, 7}
+    assert len(found.points) == sum(step.paragraphs for step in summary.steps)  # what passes is on the map too
+    failing = [point for point in found.points if point.fails]
+    assert len(failing) == summary.sources_found == sum(c.paragraphs for c in found.clusters)
+    assert {base.document_of(point.paragraph) for point in failing} == {2, 3, 7}
+    assert all((point.cluster is None) != point.fails for point in found.points)
+    asked = base.paragraphs([point.paragraph for point in found.points])
+    assert [point.question for point in found.points] == [p.questions[0].wordings[0] for p in asked]
     assert found.clustering.clusters == 3
     for cluster in found.clusters:
         rows = [point.paragraph for point in found.points if point.cluster == cluster.cluster]
@@ -46,14 +52,32 @@ def test_every_failing_paragraph_is_on_the_map_and_clusters_are_the_hard_documen
     assert found == survey_errors(run, base, rng=np.random.default_rng(0))
 
 
+def test_two_models_share_one_plane(searched, tmp_path):
+    run, base, _ = searched
+    testee = SimulatedTestee(lambda document, _: document == 5)
+    other = dataclasses.replace(CONDITION, name="other")
+    settings = SearchSettings(strategy="random", wordings="all", batch=20, questions=1, phrasings=1, seed=9)
+    run_search(tmp_path / "other", base, other, settings, budget=parse_budget("60calls"), model=testee)
+    places = [
+        {point.paragraph: (point.x, point.y) for point in survey_errors(r, base, rng=np.random.default_rng(k)).points}
+        for k, r in enumerate((run, tmp_path / "other"))
+    ]
+    both = places[0].keys() & places[1].keys()
+    assert len(both) > 10
+    for row in both:
+        assert places[0][row] == pytest.approx(places[1][row])
+
+
 def test_show_writes_map_clusters_costs_and_curves(searched, tmp_path, capsys):
     run, base, summary = searched
     code, out, _ = show(capsys, run, "--map", tmp_path / "map.csv", "--json", tmp_path / "show.json")
     assert code == 0
     assert "3 clusters" in out
     table = pl.read_csv(tmp_path / "map.csv")
-    assert table.columns == ["paragraph", "x", "y", "category", "cluster", "step", "error", "text"]
-    assert len(table) == summary.sources_found
+    assert table.columns == [
+        *("paragraph", "x", "y", "category", "cluster", "step", "error", "fails", "question", "model", "text")
+    ]
+    assert table["fails"].sum() == summary.sources_found < len(table)
     assert table["text"].to_list() == [p.text for p in base.paragraphs(table["paragraph"].to_list())]
     found = json.loads((tmp_path / "show.json").read_text())
     assert len(found["map"]["points"]) == len(table)
@@ -79,7 +103,8 @@ def test_a_base_that_has_moved_is_said_and_another_one_is_refused(tmp_path, caps
     run_search(tmp_path / "run", base, CONDITION, settings, budget=parse_budget("16calls"), model=testee)
     code, out, _ = show(capsys, tmp_path / "run")
     assert code == 0
-    assert "No map, no clusters: 0 failing paragraphs are too few" in out  # nothing failed: said, and the rest shown
+    assert "No clusters: 0 failing paragraphs" in out  # nothing failed: said, and the rest shown
+    assert "The map (" in out
     assert "No prediction: 16 paragraphs, 0 failing" in out
     (tmp_path / "kb").rename(tmp_path / "moved")
     assert base_of(tmp_path / "run") is None
@@ -90,8 +115,9 @@ def test_a_base_that_has_moved_is_said_and_another_one_is_refused(tmp_path, caps
     code, out, _ = show(capsys, tmp_path / "run", "--kb", tmp_path / "moved", "--json", tmp_path / "j.json")
     assert code == 0
     found = json.loads((tmp_path / "j.json").read_text())
-    assert (found["map"], found["clusters"], found["prediction"]) == (None, None, None)
-    assert set(found["not_computed"]) == {"map", "clusters", "prediction"}
+    assert (found["clusters"], found["prediction"]) == (None, None)
+    assert len(found["map"]["points"]) == 16
+    assert set(found["not_computed"]) == {"clusters", "prediction"}
     other = small_base(tmp_path / "other", documents=3)
     with pytest.raises(InputError, match="is not the base of"):
         survey_errors(tmp_path / "run", other, rng=np.random.default_rng(0))

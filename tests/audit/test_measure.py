@@ -431,8 +431,10 @@ def test_a_search_beside_the_run(run: Path, tmp_path: Path) -> None:
     assert row["name"] == "search"
     assert row["errors_found"] == found.errors_found > 0
     assert row["map_missing"] is None
-    assert len(row["map"]) == found.sources_found
-    assert all(point["wrong"] > settings.xi for point in row["map"])
+    assert len(row["map"]) == sum(step["paragraphs"] for step in row["steps"])  # what passes is there too
+    assert sum(point["fails"] for point in row["map"]) == found.sources_found
+    assert all((point["wrong"] > settings.xi) == point["fails"] for point in row["map"])
+    assert all(point["question"] for point in row["map"])
     assert document["methods"]["spent"]["calls"] == 480 + 400 + found.spent.calls  # asked, drawn, searched
     shutil.rmtree(tmp_path / "kb")
     (row,) = measured(copy, only=["search"])["sections"]["search"]

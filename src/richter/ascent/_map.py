@@ -1,4 +1,4 @@
-"""Where the failing paragraphs lie: their vectors in two dimensions, by t-SNE or principal components."""
+"""Where the paragraphs of a search lie: their vectors in the plane of their base, by t-SNE or principal components."""
 
 import dataclasses
 from importlib.util import find_spec
@@ -14,7 +14,9 @@ from richter.records import Result
 __all__ = ["ErrorMap", "map_vectors"]
 
 SMALLEST = 10
-TSNE_SMALLEST, TSNE_LARGEST = 50, 2000  # below: nothing to unfold; above: minutes
+TSNE_SMALLEST = 50  # below: nothing to unfold
+LANDMARKS = 500  # paragraphs of the base that span its plane
+AROUND = 3  # landmarks between which a paragraph is placed
 NEIGHBOURS = 10
 CHECKED = 1000  # points by which the neighbourhoods are checked, at most
 
@@ -26,7 +28,7 @@ class ErrorMap(Result):
     """Points in two dimensions, and how far they can be trusted.
 
     `kept_neighbours` is the share of a point's ten nearest neighbours by cosine that are among its ten nearest on the
-    map (chance alone: 10 / (n - 1)). `explained` is the share of the vectors' variance that two principal components
+    map (chance alone: 10 / (n - 1)). `explained` is the share of the base's variance that two principal components
     carry, None for t-SNE, whose distances between far points mean nothing. `why` says how the method was chosen.
     """
 
@@ -37,26 +39,31 @@ class ErrorMap(Result):
     explained: float | None
 
 
-def map_vectors(vectors: ArrayLike, *, method: Method | None = None, rng: np.random.Generator) -> ErrorMap:
-    """Place unit vectors in the plane, by the method that fits their number unless one is named.
+def map_vectors(
+    vectors: ArrayLike, *, base: NDArray[np.floating], method: Method | None = None, rng: np.random.Generator
+) -> ErrorMap:
+    """Place unit vectors in the plane of their base, by the method that fits its size unless one is named.
 
-    t-SNE for 50 to 2,000 points where scikit-learn is installed (the paper's figures 5 and 6), principal components
-    otherwise: fewer points have no neighbourhoods to unfold, and for more it takes minutes.
+    The plane is that of up to 500 of the base's vectors, drawn by a fixed seed: a vector's place depends on the base
+    alone, so that searches and models of one base share a plane. By t-SNE (the paper's figures 5 and 6) where
+    scikit-learn is installed and the base has 50 vectors or more; there a vector lies between its three nearest of the
+    plane, weighted by the inverse square of their distance. By their principal components otherwise.
     """
     x = np.asarray(vectors, dtype=np.float64)
-    n = len(x)
-    if n < SMALLEST:
-        raise TooFewErrors(f"{n} failing paragraphs are too few for a map.", n=n, needed=SMALLEST)
-    if method is None:
-        method, why = _choose(n)
-    else:
-        why = "asked for"
+    if len(x) < SMALLEST:
+        raise TooFewErrors(f"{len(x)} paragraphs are too few for a map.", n=len(x), needed=SMALLEST)
+    drawn = np.sort(np.random.default_rng(0).permutation(len(base))[:LANDMARKS])
+    marks = np.asarray(base[drawn], dtype=np.float64)
+    method, why = _choose(len(base)) if method is None else (method, "asked for")
     explained = None
     if method == "pca":
-        scores, shares = principal_components(x, 2)
-        points, explained = scores, float(shares.sum())
+        directions, shares = _directions(marks, 2)
+        points, explained = (x - marks.mean(axis=0)) @ directions, float(shares.sum())
     else:
-        points = _tsne(x, rng)
+        placed, distance = _tsne(marks), cdist(x, marks)
+        near = np.argsort(distance, axis=1, kind="stable")[:, :AROUND]
+        weights = 1 / (np.take_along_axis(distance, near, axis=1) ** 2 + 1e-9)
+        points = (weights[:, :, None] * placed[near]).sum(axis=1) / weights.sum(axis=1, keepdims=True)
     return ErrorMap(
         method=method,
         why=why,
@@ -68,34 +75,33 @@ def map_vectors(vectors: ArrayLike, *, method: Method | None = None, rng: np.ran
 
 def _choose(n: int) -> tuple[Method, str]:
     if n < TSNE_SMALLEST:
-        return "pca", f"{n} points are fewer than t-SNE needs ({TSNE_SMALLEST})"
-    if n > TSNE_LARGEST:
-        return "pca", f"{n} points are more than t-SNE places in good time ({TSNE_LARGEST})"
+        return "pca", f"{n} paragraphs are fewer than t-SNE needs ({TSNE_SMALLEST})"
     if find_spec("sklearn") is None:
         return "pca", "scikit-learn is not installed (pip install 'richter[map]')"
-    return "tsne", f"{n} points"
+    return "tsne", f"{min(n, LANDMARKS):,} paragraphs of the base"
 
 
 def principal_components(x: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The scores of the rows on the first `count` components, and the share of the variance that each carries.
+    """The scores of the rows on the first `count` components, and the share of the variance that each carries."""
+    directions, shares = _directions(x, count)
+    return (x - x.mean(axis=0)) @ directions, shares
 
-    A component's sign is the one that makes its largest loading positive, so that a map is the same everywhere.
-    """
+
+def _directions(x: NDArray[np.float64], count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The first components of the rows, as columns: of each the sign that makes its largest loading positive."""
     centred = x - x.mean(axis=0)
     values, directions = np.linalg.eigh(centred.T @ centred)
     values, directions = np.maximum(values[::-1][:count], 0), directions[:, ::-1][:, :count]
     largest = np.abs(directions).argmax(axis=0)
     directions = directions * np.where(directions[largest, np.arange(directions.shape[1])] < 0, -1.0, 1.0)
     total = float(np.square(centred).sum())
-    return centred @ directions, values / total if total else np.zeros(len(values))
+    return directions, values / total if total else np.zeros(len(values))
 
 
-def _tsne(x: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _tsne(x: NDArray[np.float64]) -> NDArray[np.float64]:
     from sklearn.manifold import TSNE
 
-    placed = TSNE(
-        n_components=2, perplexity=min(30.0, (len(x) - 1) / 3), init="pca", random_state=int(rng.integers(2**31 - 1))
-    ).fit_transform(x)
+    placed = TSNE(n_components=2, perplexity=min(30.0, (len(x) - 1) / 3), init="pca", random_state=0).fit_transform(x)
     return np.asarray(placed, dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""The failing paragraphs of a search, placed on a map and sorted into clusters."""
+"""The paragraphs of a search on the map of their base, and the failing ones sorted into clusters."""
 
 import dataclasses
 from collections import Counter
@@ -9,8 +9,9 @@ import numpy as np
 
 from richter.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
 from richter.ascent._map import ErrorMap, map_vectors
+from richter.ascent._outcome import row_of
 from richter.ascent._summary import BASE_NOTE, search_note, search_outcomes
-from richter.errors import InputError
+from richter.errors import InputError, TooFewErrors
 from richter.knowledge import KnowledgeBase
 from richter.records import Result, plain
 from richter.store import RunLike, open_ledger
@@ -22,15 +23,17 @@ CATEGORIES_NAMED = 3
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class MappedError:
-    """A failing paragraph on the map."""
+    """A paragraph that was asked about on the map, with its first question; `cluster` is None where it passes."""
 
     paragraph: int
     x: float
     y: float
     category: str
-    cluster: int
+    question: str
+    cluster: int | None
     step: int
     error: float
+    fails: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,22 +51,28 @@ class ErrorCluster(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorSurvey(Result):
-    """The map and the clusters of a search's failing paragraphs (those whose error exceeds xi)."""
+    """The map of what a search asked about, and the clusters of what fails there (whose error exceeds xi).
 
-    unwritten: ClassVar = ("placed", "clustering", "points", "clusters")
+    `unclustered` says why there are no clusters.
+    """
+
+    unwritten: ClassVar = ("placed", "clustering", "points", "clusters", "unclustered")
     flat: ClassVar = ("said",)
     derived: ClassVar = ("said",)
 
     placed: ErrorMap
-    clustering: Clustering
+    clustering: Clustering | None
     points: tuple[MappedError, ...]
     clusters: tuple[ErrorCluster, ...]
+    unclustered: str = ""
 
     @property
     def said(self) -> dict[str, Any]:
         """The map with its points, and the clustering with its clusters."""
-        clustering = {k: v for k, v in plain(self.clustering).items() if k != "labels"}
-        return {"map": plain(self.placed) | {"points": self.points}, "clusters": clustering | {"found": self.clusters}}
+        clusters = None
+        if self.clustering is not None:
+            clusters = {k: v for k, v in plain(self.clustering).items() if k != "labels"} | {"found": self.clusters}
+        return {"map": plain(self.placed) | {"points": self.points}, "clusters": clusters}
 
 
 def check_base(note: dict[str, Any], base: KnowledgeBase, run: RunLike) -> None:
@@ -82,36 +91,49 @@ def base_of(run: RunLike) -> Path | None:
 
 
 def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator) -> ErrorSurvey:
-    """Map and cluster the failing paragraphs of a run; the words of a cluster are told against all else asked about."""
+    """Map what a run asked about in the plane of its base, and cluster what fails.
+
+    The words of a cluster are told against all else asked about. A paragraph lies at the same place in every search of
+    the base, whoever was asked.
+    """
     with open_ledger(run) as ledger:
         settings, condition, note = search_note(ledger)
         check_base(note, base, run)
         batches, found = search_outcomes(ledger, condition)
+        questions = {row_of(item.id): item.prompt for item in ledger.items() if item.id.endswith(".0.0")}
     step = {row: t for t, batch in batches.items() for row in batch}
     done = {row: outcome for row, outcome in found.items() if outcome.error is not None}
     asked = [row for row in step if row in done]
     failing = [row for row in asked if (done[row].error or 0.0) > settings.xi]
+    failed = set(failing)
     fails = np.isin(asked, failing)
     everything = np.asarray(base.vectors[asked], dtype=np.float64)
-    vectors = everything[fails]
-    placed = map_vectors(vectors, rng=rng)
-    clustering = cluster_vectors(everything, fails, [step[row] for row in asked], rng=rng)
-    texts = dict(zip(done, (p.text for p in base.paragraphs(list(done))), strict=True))
-    of = dict(zip(failing, clustering.labels, strict=True))
+    placed = map_vectors(everything, base=base.vectors, rng=rng)
+    clustering, unclustered = None, ""
+    try:
+        clustering = cluster_vectors(everything, fails, [step[row] for row in asked], rng=rng)
+    except TooFewErrors as error:
+        unclustered = str(error)
+    of = dict(zip(failing, clustering.labels, strict=True)) if clustering else {}
     points = tuple(
         MappedError(
             paragraph=row,
             x=x,
             y=y,
             category=done[row].category,
-            cluster=of[row],
+            question=questions.get(row, ""),
+            cluster=of.get(row),
             step=step[row],
             error=done[row].error or 0.0,
+            fails=row in failed,
         )
-        for row, (x, y) in zip(failing, placed.points, strict=True)
+        for row, (x, y) in zip(asked, placed.points, strict=True)
     )
-    clusters = tuple(_cluster(c, points, vectors, texts) for c in range(clustering.clusters))
-    return ErrorSurvey(placed=placed, clustering=clustering, points=points, clusters=clusters)
+    clusters: tuple[ErrorCluster, ...] = ()
+    if clustering is not None:
+        texts = dict(zip(done, (p.text for p in base.paragraphs(list(done))), strict=True))
+        clusters = tuple(_cluster(c, points, everything, texts) for c in range(clustering.clusters))
+    return ErrorSurvey(placed=placed, clustering=clustering, points=points, clusters=clusters, unclustered=unclustered)
 
 
 def _cluster(

@@ -19,9 +19,10 @@ from richter.audit._tail import TailReport
 from richter.claims import not_tested, side
 from richter.errors import RichterError
 from richter.knowledge import open_base
-from richter.records import Claim, Interval, Result, Verdict
+from richter.records import Claim, Interval, Result, Verdict, printable
 from richter.store import Place, open_ledger
 
+MOST = 100  # characters of a question on the map
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
 
 
@@ -123,12 +124,17 @@ def searches_of(records: RunRecords) -> list[Place]:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Spot(Result):
-    """A failing paragraph on the map, with its category and the share of wrong answers on it."""
+    """A paragraph on the map of its base: its category, first question and share of wrong answers; whether it fails.
+
+    Searches of one base lie in one plane.
+    """
 
     x: float
     y: float
     category: str
     wrong: float
+    fails: bool = True
+    question: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,5 +165,10 @@ def search_results(run: Place, *, level: float) -> SearchResults:
         survey = survey_errors(run, open_base(base), rng=np.random.default_rng(seed))
     except RichterError as error:
         return dataclasses.replace(found, map_missing=str(error))
-    spots = tuple(Spot(x=p.x, y=p.y, category=p.category, wrong=p.error) for p in survey.points)
+    spots = tuple(
+        Spot(
+            x=p.x, y=p.y, category=p.category, wrong=p.error, fails=p.fails, question=printable(p.question, limit=MOST)
+        )
+        for p in survey.points
+    )
     return dataclasses.replace(found, map=spots, clusters=survey.clusters)

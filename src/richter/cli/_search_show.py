@@ -152,10 +152,17 @@ def _from_base(
     seed = summary.settings.seed
     survey = tried(("map", "clusters"), lambda: survey_errors(run, base, rng=np.random.default_rng([seed, 1])))
     if survey is not None:
+        if survey.unclustered:
+            missing["clusters"] = survey.unclustered
+            out.print(f"No clusters: {survey.unclustered}", style="dim")
         _print_clusters(survey, json_path)
         if map_path is not None:
-            _write_map(survey, base, map_path)
-            out.print(f"{map_path}: {len(survey.points):,} failing paragraphs by {survey.placed.method}.")
+            _write_map(survey, base, map_path, summary.model)
+            fails = sum(point.fails for point in survey.points)
+            out.print(
+                f"{map_path}: {len(survey.points):,} paragraphs by {survey.placed.method}, {fails:,} of them failing; "
+                "other searches of this base lie in the same plane."
+            )
     failing = search_failing(run)
     vectors = base.vectors[list(failing)]
     prediction = tried(
@@ -170,11 +177,13 @@ def _from_base(
     return survey, prediction, missing
 
 
-def _write_map(survey: ErrorSurvey, base: KnowledgeBase, path: Path) -> None:
+def _write_map(survey: ErrorSurvey, base: KnowledgeBase, path: Path, model: str) -> None:
     texts = [paragraph.text for paragraph in base.paragraphs([point.paragraph for point in survey.points])]
-    names = ("paragraph", "x", "y", "category", "cluster", "step", "error")
+    names = ("paragraph", "x", "y", "category", "cluster", "step", "error", "fails", "question")
     columns: dict[str, Any] = {name: [getattr(point, name) for point in survey.points] for name in names}
-    columns["category"] = [printable(name) for name in columns["category"]]
+    for name in ("category", "question"):
+        columns[name] = [printable(text, limit=200) for text in columns[name]]
+    columns["model"] = [printable(model)] * len(texts)
     frame = pl.DataFrame(columns | {"text": [printable(text, limit=200) for text in texts]})
     export_table(frame, path)
 
@@ -182,7 +191,9 @@ def _write_map(survey: ErrorSurvey, base: KnowledgeBase, path: Path) -> None:
 def _print_clusters(survey: ErrorSurvey, json_path: str | None) -> None:
     out, found = console(json_path), survey.clustering
     placed = survey.placed
-    if found.near is None or found.p_value is None or found.near_at_random is None:
+    if found is None:
+        pass
+    elif found.near is None or found.p_value is None or found.near_at_random is None:
         out.print("The vectors of the failing paragraphs are all alike.")
     else:
         said = (
@@ -198,7 +209,8 @@ def _print_clusters(survey: ErrorSurvey, json_path: str | None) -> None:
         names = ", ".join(f"{name or 'none'} {count}" for name, count in cluster.categories)
         words = printable(", ".join(term.term for term in cluster.terms), limit=60)
         rows.append([*cells("{r.cluster}|{r.paragraphs}|{r.error:.0%}", cluster), printable(names, limit=48), words])
-    out.print(grid("cluster|paragraphs|wrong|commonest categories|words that set it apart", rows))
+    if rows:
+        out.print(grid("cluster|paragraphs|wrong|commonest categories|words that set it apart", rows))
     chance = 10 / (len(survey.points) - 1)
     out.print(
         f"The map ({placed.method}: {placed.why}) keeps {placed.kept_neighbours:.0%} of each paragraph's ten nearest "

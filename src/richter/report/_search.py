@@ -24,6 +24,7 @@ from richter.report._words import among, count, name, number, percent
 
 MOST_CATEGORIES = 6  # told apart on the map
 OTHERS = Key(name="others", colour="var(--c6)")
+PASSES = Key(name="passes", colour="var(--none)")
 
 
 def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
@@ -99,37 +100,49 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             "x": point["x"],
             "y": point["y"],
             "category": name(point.get("category") or "no category"),
+            "question": name(point.get("question") or ""),
             "wrong": float(point["wrong"]),
+            "fails": bool(point.get("fails", point["wrong"])),
         }
         for label, search in searches.items()
         for point in search.get("map") or []
-        if point["wrong"]
     ]
-    if not rows:
+    counts = Counter(row["category"] for row in rows if row["fails"])
+    if not counts:
         return
-    counts = Counter(row["category"] for row in rows)
     ranked = sorted(counts, key=lambda c: (-counts[c], c))
     told = keys(ranked[:MOST_CATEGORIES])
+    bases = {label: str((search.get("base") or {}).get("name")) for label, search in searches.items()}
 
     def marks(own: Numbered) -> list[Mark]:
-        return [m for k, r in own for m in dots([(k, r)], "x", "y", told.get(r["category"], OTHERS), size=3.5)]
+        passing = dots([(k, r) for k, r in own if not r["fails"]], "x", "y", PASSES, size=2, faint=True)
+        failing = [(k, r) for k, r in own if r["fails"]]
+        return passing + [
+            m for k, r in failing for m in dots([(k, r)], "x", "y", told.get(r["category"], OTHERS), size=3.5)
+        ]
 
-    def silent(own: list[Row], field: str) -> Axis:
-        found = axis(r[field] for r in own)
+    def silent(own: list[Row], field: str) -> Axis:  # searches of one base share its plane
+        base = bases[own[0]["condition"]]
+        found = axis(r[field] for r in rows if bases[r["condition"]] == base)
         return Axis(low=found.low, high=found.high, silent=True)
+
+    passing = len(rows) - counts.total()
+    shared = len(set(bases.values())) < len({r["condition"] for r in rows})
 
     yield figure(
         "search-map",
         title="Map of errors",
         sentence=(
-            f"{count(len(rows), 'failing paragraph')}, near each other where they are near in meaning; the axes have "
-            f"no unit. Most are on {ranked[0]} ({number(counts[ranked[0]])})"
+            f"{count(counts.total(), 'failing paragraph')} and {number(passing)} that "
+            f"{'pass' if passing != 1 else 'passes'}, near each other where they are near in meaning; the axes have no "
+            f"unit{', and a paragraph lies at the same place in every search of a base' if shared else ''}. "
+            f"Most failing ones are on {ranked[0]} ({number(counts[ranked[0]])})"
             + (f", then {among(ranked[1:])}." if len(ranked) > 1 else ".")
         ),
         panels=panels_by(rows, "condition", x=lambda o: silent(o, "x"), y=lambda o: silent(o, "y"), marks=marks),
-        legend=[*told.values(), *([OTHERS] if len(ranked) > len(told) else [])],
+        legend=[*told.values(), *([OTHERS] if len(ranked) > len(told) else []), *([PASSES] if passing else [])],
         rows=rows,
-        columns="condition: search, category, wrong: share wrong, x, y",
+        columns="condition: search, category, question, wrong: share wrong, fails, x, y",
         docs="estimators/error-map",
         folded=True,
     )
