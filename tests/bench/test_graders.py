@@ -144,6 +144,18 @@ def test_free_answers_against_labels_of_people() -> None:
         ("Answer: Niels Bohr", "Niels Bohr"),
         ("Bohr? Rutherford?\nAnswer: B and C", None),
         ("I cannot say.", None),
+        # options that are only listed again are no choice; what is said after them is
+        ("A. Marie Curie\nB. Sir Ernest Rutherford\nC. Niels Bohr", None),
+        ("A. Marie Curie\nB. Sir Ernest Rutherford", None),
+        ("A. Marie Curie\nB. Sir Ernest Rutherford\nC. Niels Bohr\n\nThe answer is: C.", "Niels Bohr"),
+        ('A. Marie Curie\nB. Sir Ernest Rutherford\n\nThe answer is "C. Niels Bohr"', "Niels Bohr"),
+        ("A. Marie Curie\nB. Sir Ernest Rutherford\nC. Niels Bohr\n\nThe correct answer is:\nC. Niels", "Niels Bohr"),
+        ("A. Marie Curie\nB. Sir Ernest Rutherford\nC. Niels Bohr\n\nIt was Niels Bohr.", "Niels Bohr"),
+        ('Answer: "C"', "Niels Bohr"),
+        ("The right one is 'C'", None),  # no letter at the end, nor an option's text
+        ("C. Niels Bohr", "Niels Bohr"),
+        ("A. Niels Bohr", None),  # the letter of one and the text of another
+        ("C. because he built the model", "Niels Bohr"),
     ],
 )
 def test_the_option_that_a_reply_chooses_by_hand(reply, chosen):

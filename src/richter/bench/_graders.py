@@ -133,14 +133,17 @@ def _number(item: Item, text: str, tolerance: float | None) -> bool:
 
 # ---- choices ---------------------------------------------------------------------------------------------------------
 
+_QUOTES = "\"'“”‘’`"
 _SAID_LETTER = (
-    re.compile(r"(?im)^[\s*]*answer\s*:[\s*(]*([A-J](?:(?:\s*,\s*|\s+and\s+|\s+)[A-J])*)\b(?![\w'])"),
+    re.compile(rf"(?im)^[\s*]*answer\s*:[\s*({_QUOTES}]*([A-J](?:(?:\s*,\s*|\s+and\s+|\s+)[A-J])*)\b(?!\w|'\w)"),
     re.compile(
-        r"(?i:\banswer\s*(?:is|:|=)[\s*(\[]*|\\boxed\{\s*(?:\\text\{)?|\boption\s+|\bchoice\s+)([A-J])\b(?![\w'])"
+        rf"(?i:\banswer\s*(?:is|:|=)[\s:*(\[{_QUOTES}]*|\\boxed\{{\s*(?:\\text\{{)?|\boption\s+|\bchoice\s+)"
+        r"([A-J])\b(?!\w|'\w)"
     ),
-    re.compile(r"^[\s*(\[]*([A-J])[\s*]*(?:[).:\]]|$)"),
+    re.compile(rf"^[\s*(\[{_QUOTES}]*([A-J])[\s*]*(?:[).:\]{_QUOTES}]|$)"),
     re.compile(r"\(([A-J])\)|\b([A-J])[.)]?\s*$"),
 )
+_LISTED = re.compile(r"(?m)^[\s*(]*([A-J])[).:](?:\s.*)?$")
 
 
 def _choice(item: Item, text: str, tolerance: float | None) -> bool:
@@ -149,12 +152,20 @@ def _choice(item: Item, text: str, tolerance: float | None) -> bool:
 
 
 def _said_letters(item: Item, text: str) -> set[str]:
-    """The letter that is said, else the one option whose text is said; several options are no choice."""
-    for pattern in _SAID_LETTER:
-        found = [next(g for g in m.groups() if g) for m in pattern.finditer(text.strip())]
-        if found:
-            return set(re.findall(r"[A-J]", found[-1].upper()))
-    for said in (*re.findall(r"(?im)^[\s*]*answer\s*:\s*(.+)$", text)[-1:], text):
+    """The letter that is said, else the one option whose text is said; several options are no choice.
+
+    Options that are only listed again are not said, and a letter with another option's text says both.
+    """
+    text = text.strip()
+    own = _LISTED.sub("", text).strip() if len(set(_LISTED.findall(text))) > 1 else text
+    for said, pattern in zip((text, text, own, own), _SAID_LETTER, strict=True):
+        last = next(iter(list(pattern.finditer(said))[-1:]), None)
+        if last is not None:
+            letters = set(re.findall(r"[A-J]", next(g for g in last.groups() if g).upper()))
+            rest = normalise(said[last.end() :].lstrip().partition("\n")[0])
+            also = {a for a, option in zip(LETTERS, item.options, strict=False) if rest and normalise(option) == rest}
+            return letters if len(letters) > 1 or letters & also else letters | also
+    for said in (*re.findall(r"(?im)^[\s*]*answer\s*:\s*(.+)$", text)[-1:], own):
         named = [k for k, option in enumerate(item.options) if matches_reference(said, [option])]
         longest = [k for k in named if not any(k != j and _inside(item.options[k], item.options[j]) for j in named)]
         if longest:
