@@ -17,7 +17,8 @@ import jsonschema_rs
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import fisher_exact, genpareto, norm
+from scipy.stats import fisher_exact, genpareto, norm, sem
+from scipy.stats import t as student
 
 from helpers.simulated import simulated_run
 from helpers.small_base import SimulatedTestee, small_base
@@ -591,3 +592,16 @@ def test_a_page_is_one_family_and_calibration_waits_for_the_differences() -> Non
     ours = [c for c in page if c["section"] == "calibration"]
     assert [c["verdict"] for c in ours] == ["undecided", "undecided"]
     assert all(c["interval"] is None and "was not tested: " in c["sentence"] for c in ours)
+
+
+def test_draws_of_an_item_do_not_narrow_a_conditions_rate_against_scipy(tmp_path: Path) -> None:
+    """Twenty equal draws of 50 items are worth 50 items: Student's t over items."""
+    right = np.random.default_rng(1).random(50) < 0.5
+    rows = [f"i{k},a,{draw},{int(value)},{'xy'[k % 2]}" for k, value in enumerate(right) for draw in range(20)]
+    table = tmp_path / "draws.csv"
+    table.write_text("\n".join(["item,model,draw,correct,domain", *rows]))
+    row = measured(table)["conditions"][0]
+    expected = student.interval(0.95, 49, np.mean(~right), sem(~right))
+    assert (row["how_often"]["interval"]["low"], row["how_often"]["interval"]["high"]) == pytest.approx(expected)
+    assert (row["rated"], row["how_often"]["n"]) == (1000, 50)
+    assert {group["group"]: group["n"] for group in row["where"]} == {"x": 25, "y": 25}

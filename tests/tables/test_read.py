@@ -1,5 +1,6 @@
 """Any file into the same tables: what is read is compared with what was written by hand."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -155,3 +156,42 @@ def test_an_unknown_word_is_asked_for_and_the_remedy_works(tmp_path: Path) -> No
     with pytest.raises(InputError, match="--grade 'so so=wrong'"):
         read_tables(path)
     assert outcomes(read_tables(path, options=ReadOptions(grade={"so so": 0.0})), "accuracy").value.tolist() == [1, 0]
+
+
+def test_answers_that_nobody_graded_are_graded_by_their_references_by_hand(tmp_path: Path) -> None:
+    text = "id,model,question,reference,answer\n1,a,Capital?,Paris,Paris.\n2,a,Legs?,8,seven\n1,b,Capital?,Paris,Rome\n"
+    tables = read_tables(write(tmp_path, "answers.csv", text))
+    assert outcomes(tables, "accuracy").value.tolist() == [1, 0, 0]
+    assert tables.basis == "grades from the references"
+    assert any("nobody graded these answers" in note for note in tables.notes)
+    graded = (
+        text.replace("answer\n", "answer,correct\n").replace("Paris.\n", "Paris.,0\n").replace("seven\n", "seven,1\n")
+    )
+    own = read_tables(write(tmp_path, "graded.csv", graded.replace("Rome\n", "Rome,1\n")))
+    assert outcomes(own, "accuracy").value.tolist() == [0, 1, 1]  # grades that are there count
+
+
+def test_a_list_of_answers_is_draws_and_a_list_of_references_alternatives_by_hand(tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "question": "Who?", "right_answer": ["Ada", "Lovelace"], "samples": ["Lovelace", "Ada", "Bob"]},
+        {"id": "2", "question": "Where?", "right_answer": ["Rome"], "samples": ["Rome", "Rome", "Oslo"]},
+    ]
+    path = write(tmp_path, "drawn.json", json.dumps(rows))
+    right = outcomes(read_tables(path), "accuracy")
+    assert right.value.tolist() == [1, 1, 0, 1, 1, 0]
+    assert right.draw is not None
+    assert right.draw.tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_label_of_right_and_wrong_is_a_grade(tmp_path: Path) -> None:
+    text = "question,right_answer,generated_answer,label\nCapital?,Paris,Rome,True\nLegs?,8,8,False\n"
+    assert outcomes(read_tables(write(tmp_path, "l.csv", text)), "accuracy").value.tolist() == [1, 0]
+    text = "id,model,question,label,answer\n1,a,Capital?,Paris,Rome\n2,a,Legs?,8,8\n"
+    assert outcomes(read_tables(write(tmp_path, "m.csv", text)), "accuracy").value.tolist() == [0, 1]
+
+
+def test_columns_of_answers_beside_a_question_and_a_reference_are_conditions_by_hand(tmp_path: Path) -> None:
+    text = "question,expected,gpt_answer,claude_answer\nCapital?,Paris,Paris,London\nLegs?,8,seven,eight\n"
+    tables = read_tables(write(tmp_path, "wide.csv", text))
+    assert tables.conditions == ("gpt", "claude")
+    assert outcomes(tables, "accuracy").value.tolist() == [1, 0, 0, 1]

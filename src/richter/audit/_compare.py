@@ -145,7 +145,10 @@ def compare_tables(
             remedy="Add a second condition, or use `richter floors data` for one.",
         )
     if tables.metric is None:
-        raise InputError(f"{tables.name} has no grades.", remedy="Grade or rate its answers first.")
+        raise InputError(
+            f"{tables.name} has no grades.",
+            remedy="Grade its answers: richter judge RUN --grader auto (by references) or --judges, or richter label.",
+        )
     rng = np.random.default_rng(seed)
     measured = _measured(tables, on)
     lead = measured[0]

@@ -74,9 +74,10 @@ def _alone(row: ConditionResults) -> str:
     if often is None or often.interval is None:
         return f"Nobody graded the answers of {who}: how often it is wrong is not known."
     low, high = 100 * often.interval.low, 100 * often.interval.high
+    answers = f"{often.n:,} answers" if row.rated <= often.n else f"{row.rated:,} answers to {often.n:,} items"
     if often.estimate == 0:
-        return f"No error of {who} was seen in {often.n:,} answers: it is wrong in at most {high:.1f}%."
-    seen = f"{100 * often.estimate:.1f}% of {often.n:,} answers"
+        return f"No error of {who} was seen in {answers}: it is wrong in at most {high:.1f}%."
+    seen = f"{100 * often.estimate:.1f}% of {answers}"
     return f"{who} is wrong in {seen} (between {low:.1f}% and {high:.1f}%)."
 
 

@@ -21,7 +21,7 @@ from richter.errors import InputError
 from richter.records import Interval, Unit
 from richter.stats import clopper_pearson, root, wilson
 
-__all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "tango"]
+__all__ = ["About", "Sample", "as_sample", "difference_evidence", "mean_evidence", "rate_interval", "tango"]
 
 About = Literal["such-items", "these-items", "such-runs"]
 
@@ -145,6 +145,13 @@ def mean_evidence(
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     own = _graded_mean(sample, condition, about=about, exact=exact)
     return _as_people(sample, (sample.place(condition),), own, about=about, exact=exact)
+
+
+def rate_interval(evidence: Evidence, level: float) -> Interval:
+    """The interval of a rate to show. With none seen in independent items: the exact one-sided limit, a bound."""
+    if evidence.estimate == 0 and evidence.units == evidence.n:
+        return clopper_pearson(0, evidence.n, level=level, side="upper")
+    return evidence.interval(level)
 
 
 def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -> Evidence:

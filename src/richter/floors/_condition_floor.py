@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from richter.claims import Evidence, ece_evidence, ece_side
+from richter.claims import Evidence, ece_evidence, ece_side, rate_interval
 from richter.errors import InputError, TooFewErrors
 from richter.floors._rates import passive_floor
 from richter.records import Interval, Shown
-from richter.stats import Floats, Indices, clopper_pearson, ece
+from richter.stats import Floats, Indices, ece
 
 __all__ = ["ConditionSummary", "Lipschitz", "lipschitz", "summarise_condition"]
 
@@ -205,10 +205,8 @@ def summarise_condition(
         return ConditionSummary(
             name=name, n=0, failed=failed, missing=missing, warnings=(f"untestable: {why}", *warnings)
         )
-    n, rate, interval = error.n, error.estimate, error.interval(level)
+    n, rate, interval = error.n, error.estimate, rate_interval(error, level)
     if rate == 0:
-        if error.units == n:
-            interval = clopper_pearson(0, n, level=level, side="upper")
         warnings.append(f"no error in {n}: the rate is at most {interval.high:.2g} ({100 * level:g}%), not 0")
     if rate in (0, 1) and n >= FEW_ITEMS:
         warnings.append(f"{100 * (1 - rate):g}% accuracy on {n} items: check that answers were extracted right")

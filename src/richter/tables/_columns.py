@@ -1,8 +1,10 @@
 """A table's columns by what they are usually called, long or wide, and its cells as numbers."""
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -40,6 +42,9 @@ CHECKS = ("hotw-test", "hotw")
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 MISSING = ("", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
 _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
+_ENDS = re.compile(
+    r"[_ .:/-]+(correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output)$", re.IGNORECASE
+)
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of)\s*(\d+)")
 
 
@@ -51,12 +56,13 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
     notes: list[str] = []
     frame, place = _worded(*_segments(frame, _place(frame, options, what), options), notes, what)
     _named_once(frame, place, options, what)
-    wide = _wide_columns(frame, place, options, what)
+    wide, holds = _wide_columns(frame, place, options, what)
     if wide:
         place = {f: c for f, c in place.items() if c not in wide and f not in ("condition", "score", "severity")}
         others = [c for c in frame.columns if c not in wide]
         frame = _melted(frame, others, wide)
-        place |= {"condition": "condition\0", "score": "value\0"}
+        place |= {"condition": "condition\0", holds: "value\0"}
+    frame, place = _drawn(frame, place)
     if "item" not in place and any(_number(c) is not None for c in frame.columns if c.lower() not in WORDS):
         raise InputError(
             f"{what}: its first line seems to hold data ({_names(frame.columns)}).",
@@ -200,6 +206,10 @@ def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]
                 place["prompt"] = free["question"]
     if "item" not in place and "sample" in lower and place.get("draw") == lower["sample"]:
         place["item"] = place.pop("draw")
+    if "score" not in place and "severity" not in place and "label" in lower:
+        words = {text.strip().lower() for text in frame[lower["label"]].cast(pl.String).drop_nulls().unique().head(5)}
+        if words and words <= {"true", "false", "correct", "incorrect", "right", "wrong"}:  # no reference
+            place = {f: c for f, c in place.items() if c != lower["label"]} | {"score": lower["label"]}
     index = next((free[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in free), None)
     if "item" not in place and index is not None:
         place["item"] = index
@@ -264,13 +274,46 @@ def _worded(
     return frame, place
 
 
-def _wide_columns(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str) -> list[str]:
-    """The columns that are conditions: those named, or all that hold grades where no column names a condition."""
+def _drawn(frame: pl.DataFrame, place: dict[str, str]) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Cells that hold a list of answers as one row an answer: its draws. A list of references is alternatives."""
+    if (column := place.get("reference")) in frame.columns and (lists := _lists(frame[column])) is not None:
+        frame = frame.with_columns(pl.Series(column, ["|".join(texts) for texts in lists]))
+    if (column := place.get("text")) not in frame.columns or (lists := _lists(frame[column])) is None:
+        return frame, place
+    alone = all(len(texts) <= 1 for texts in lists)
+    if not alone and {"score", "severity", "draw"} & place.keys():
+        return frame, place  # graded as a whole
+    frame = frame.with_columns(pl.Series(column, lists, dtype=pl.List(pl.String))).explode(column)
+    return frame, place if alone else {**place, "draw": ORDER}
+
+
+def _lists(column: pl.Series) -> list[list[str]] | None:
+    """Cells that are JSON lists of texts; None where any is something else."""
+    cells = [] if column.dtype != pl.String else column.fill_null("[]").to_list()
+    found: list[list[str]] = []
+    for cell in cells:
+        try:
+            texts = json.loads(cell) if cell.startswith("[") else None
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            return None
+        found.append(texts)
+    return found if any(found) else None
+
+
+def _wide_columns(
+    frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str
+) -> tuple[list[str], Literal["score", "text"]]:
+    """The columns that are conditions, and what they hold: those named, or all that hold grades where no column names a
+    condition, or all that hold other texts beside a question and a reference.
+    """
     if options.wide:
         absent = [c for c in options.wide if c not in frame.columns]
         if absent:
             raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {_names(frame.columns)}.")
-        return list(options.wide)
+        texts = "reference" in place and not any(_holds_grades(frame[c], options.grade) for c in options.wide)
+        return list(options.wide), "text" if texts else "score"
     rest = [c for c in frame.columns if c not in place.values() and c.strip()]
     graded = [c for c in rest if _holds_grades(frame[c], options.grade)]
     if options.wide is not None:
@@ -279,9 +322,14 @@ def _wide_columns(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOp
                 f"{what} has no two columns of grades beside its item; it has {_names(frame.columns)}.",
                 remedy="Name the columns that are conditions: --wide A,B",
             )
-        return graded
+        return graded, "score"
     alone = "item" in place and "condition" not in place and not {"score", "severity", "rater"} & place.keys()
-    return graded if alone and len(graded) > 1 else []
+    if alone and len(graded) > 1:
+        return graded, "score"
+    worded = [c for c in rest if frame[c].dtype == pl.String]
+    if alone and {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
+        return worded, "text"
+    return [], "score"
 
 
 def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[str, float | None]:
@@ -316,8 +364,7 @@ def _holds_grades(column: pl.Series, told: Mapping[str, float | None] | None = N
 
 def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFrame:
     """One row per item and condition. What names the metric too (`old_correct`, `new_correct`) is cut to the rest."""
-    ends = {c: re.sub(r"[_ .:/-]+(correct|is_correct|score|grade|passed|acc|accuracy|exact_match)$", "", c, flags=re.I)
-            for c in wide}  # fmt: skip
+    ends = {c: _ENDS.sub("", c) for c in wide}
     names = ends if len(set(ends.values())) == len(wide) and all(ends.values()) else {c: c for c in wide}
     if any(frame[c].dtype == pl.String for c in wide):
         frame = frame.with_columns(pl.col(c).cast(pl.String) for c in wide)
