@@ -242,7 +242,7 @@ NO_WORSE = "By accuracy none of the 3 conditions is shown to be worse than anoth
         (
             [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcde"],
             (*"abcde", "z"),
-            "By accuracy 5 conditions are the best of 6; among them no difference is shown.",
+            "By accuracy 5 of 6 conditions cannot be told apart; z is shown to be worse than some other.",
         ),
         (
             [shown("accuracy", -0.1, conditions=(name, "z")) for name in "abcd"],

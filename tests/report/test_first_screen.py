@@ -138,8 +138,12 @@ def test_sentence_colour_side_and_sign_agree(drawn: list[tuple[str, Verdict, flo
         else:
             assert row["side"] in ("open", "alike")
     sides = {row["side"] for row in rows}
+    tone = first_screen(whole)["tone"]
+    assert tone == (
+        "" if {"better", "worse"} <= sides else next((s for s in ("better", "worse", "alike") if s in sides), "open")
+    )
     text = whole["answer"]
-    assert text.startswith("new is worse than") <= ("worse" in sides and "better" not in sides)
+    assert text.startswith("new is worse than old:") <= ("worse" in sides and "better" not in sides)
     assert text.startswith("new is better than old:") <= ("better" in sides and "worse" not in sides)
     words = said(whole)["By how much, at least"]
     for one, row in zip(claims, rows, strict=True):
@@ -171,7 +175,10 @@ def test_a_board_is_listed_best_first_and_says_the_best_ones_severity_by_hand() 
         condition["how_often"] = {"estimate": often}
         condition["how_badly"] = {"estimate": badly}
     assert [row["name"] for row in first_screen(whole)["conditions"]] == ["b", "d", "c", "a"]
-    assert said(whole)["How often severe"].endswith(": from 1.0% (a) to 4.0% (d) of the answers; 2.0% (b).")
+    assert said(whole)["How often severe"] == (
+        "From 1.0% (a) to 4.0% (d) of the answers; 2.0% (b). Severe is 3 or more on a scale of 0 (right) to 4 "
+        "(dangerous or made up)."
+    )
 
 
 KNOWN = [  # estimate, low, high, sure, right, verdict of its claim (None: not tested), what is said
@@ -194,7 +201,7 @@ def test_whether_it_knows_is_said_in_words_by_hand(
     found = {"estimate": estimate, "interval": span, "n": 60, "what": "x", "sure": sure, "right": right}
     told = {"measure": "ece", "conditions": ["c"], "verdict": verdict or "undecided", "interval": verdict and span}
     words = said({"conditions": [{"name": "c", "knows": found}], "claims": [{**told, "side": "worse"}]})
-    averages = f" (on average {100 * sure:.0f}% sure, right in {100 * right:.0f}%)."
+    averages = f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%)."
     assert words["Does it know when it is wrong"] == text + averages
 
 

@@ -63,7 +63,7 @@ def test_first_screen(page: str) -> None:
         "Signature",
         "items aligned",
         "judges agree",
-        "no statement about any model",
+        "this page says nothing about any model",
     ):
         assert said in text, said
 

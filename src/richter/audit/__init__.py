@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from richter.audit._plan import *
     from richter.audit._probe import *
     from richter.audit._rating import *
+    from richter.audit._results import *
     from richter.audit._run import *
     from richter.audit._sequential import *
     from richter.audit._severity import *

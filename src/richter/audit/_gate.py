@@ -1,7 +1,6 @@
 """A plan's requirements against tables: met, violated, or not shown either way."""
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from richter.audit._compare import calibration_questions, graded_rows
 from richter.audit._pictures import Picture, gate_picture
 from richter.audit._plan import Plan, PlanStatus, make_plan, open_data, read_plan
+from richter.audit._results import stored_results
 from richter.claims import (
     METRICS,
     Evidence,
@@ -88,14 +88,8 @@ def margin_plan(tables: Tables, margin: float, *, metric: str | None = None, on_
 
 def stated_result(path: str | Path) -> tuple[int, int] | None:
     """How many of how many answers were right by a results document of one condition; None where it is none."""
-    path = Path(path)
-    if path.suffix.lower() != ".json" or not path.is_file():
-        return None
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(document, dict) or document.get("schema") != "richter/results":
+    document = stored_results(path)
+    if document is None:
         return None
     rows = [row for row in document.get("conditions") or () if isinstance(row.get("how_often"), dict)]
     if len(rows) != 1 or rows[0]["how_often"]["interval"]["method"] != "wilson":

@@ -26,6 +26,7 @@ from richter.audit._pictures import Picture, results_picture
 from richter.audit._plan import Plan, PlanStatus, versions
 from richter.audit._plan_tail import tail_plan
 from richter.audit._results import (
+    SCHEMA,
     Check,
     ConditionResults,
     Methods,
@@ -68,7 +69,7 @@ SECTIONS = tuple(field.name for field in dataclasses.fields(Sections))
 class RunResults(Shown):
     """What `richter report --json` writes of a run or of any other data; `tables` are what it was made from."""
 
-    schema: ClassVar = "richter/results"
+    schema: ClassVar = SCHEMA
     unwritten: ClassVar = ("tables",)
 
     version: int = VERSION

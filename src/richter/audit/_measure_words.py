@@ -262,7 +262,8 @@ def _undecided_gaps(measured: Measured) -> list[str]:
         if more > 0:
             text = f"label {more:,} more {claims[0].unit}s to show a difference of {aim} in {metric.noun}{of}"
         else:
-            text = f"state a smaller margin for {metric.noun}{of}: these items would have shown {aim}, and did not"
+            text = f"decide which difference in {metric.noun} matters to you and state it (--margin){of}; one of {aim} "
+            text += "would likely have been seen"
         steps.append((not claims[0].primary, more, text))
     return [text for *_, text in sorted(steps, key=lambda s: s[:2])]
 

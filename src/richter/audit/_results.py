@@ -1,10 +1,16 @@
 """What the results document of a run is made of; its JSON schema comes from these types."""
 
 import dataclasses
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from richter.records import Claim, Decoding, Interval, Result, Verdict
+
+__all__ = ["stored_results"]
+
+SCHEMA = "richter/results"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,3 +188,15 @@ class Methods(Result):
     versions: Mapping[str, str]
     spent: Mapping[str, float | None]
     exploratory: bool
+
+
+def stored_results(path: str | Path) -> dict[str, Any] | None:
+    """The results document in a file, of this version or an older one; None where the file is none."""
+    path = Path(path)
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return None
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) and document.get("schema") == SCHEMA else None

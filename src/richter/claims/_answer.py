@@ -19,7 +19,8 @@ SIDES: Mapping[Side, str] = {
     "open": "Cannot be said",
 }
 Scale = tuple[float, float]
-_NOUNS = {"xi": "shape of the tail", "draws": "calibration error over repeated answers"}
+_NOUNS = {"xi": "the worst errors (the tail)", "draws": "calibration error over repeated answers"}
+MOST_NAMED = 4  # beyond, conditions are counted
 _SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 
 
@@ -110,9 +111,11 @@ def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None)
     found = {s: [c for c in ordered if _seen_from(c, second) == s] for s in SIDES}
     good, bad, alike = found["better"], found["worse"], found["alike"]
     if good and bad:
+        lead = ordered.index(good[0]) < ordered.index(bad[0])  # what is tested first is said first
+        (word, one), (other, rest) = (("better", good), ("worse", bad)) if lead else (("worse", bad), ("better", good))
         return (
-            f"{second} is better than {first} in some ways and worse in others: it is {_listed(good, second, scale)}, "
-            f"but {_listed(bad, second, scale)}."
+            f"{second} is {word} than {first} in some ways and {other} in others: it is {_listed(one, second, scale)}, "
+            f"but {_listed(rest, second, scale)}."
         )
     if bad:
         return f"{second} is worse than {first}: it is {_listed(bad, second, scale)}."
@@ -158,12 +161,16 @@ def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:
         all_of = f"the {others}" if apart else "every other"
         every = all_of if over == len(compared) - 1 else f"{over} of {others}"
         return f"By {words.noun} {unbeaten[0]} is the best: it is shown to be better than {every}{left}."
+    if len(unbeaten) > MOST_NAMED:
+        rest = [name for name in compared if beaten[name]]
+        worse = f"{_named(rest)} {'is' if len(rest) == 1 else 'are'} shown to be worse than some other"
+        return f"By {words.noun} {len(unbeaten)} of {len(compared)} conditions cannot be told apart; {worse}{left}."
     best = f"{_named(unbeaten)} are the best of {len(compared)}"
     return f"By {words.noun} {best}; among them no difference is shown{left}."
 
 
 def _named(names: Sequence[str]) -> str:
-    if len(names) > 4:
+    if len(names) > MOST_NAMED:
         return f"{len(names)} conditions"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 

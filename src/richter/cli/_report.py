@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from richter.audit import SECTIONS, history_of, measure_run, results_schema
+from richter.audit import SECTIONS, history_of, measure_run, results_schema, stored_results
 from richter.cli._calls import engine_options, open_mapper
 from richter.cli._output import console, json_option, md_option, progress_console, write_json, write_text
 from richter.cli._reading import reading_options, split_sources
@@ -74,7 +74,8 @@ def report(
 
     Everything comes from what was given; no model is asked and nothing in it is changed. A section that cannot be had
     says which command would get it. Without -o the page is written to RUN/report.html (of files: report.html), unless
-    only JSON, Markdown or figures are asked for. An older report is replaced; any other file only with --force.
+    only JSON, Markdown or figures are asked for. An older report is replaced; any other file only with --force. A
+    results document, also of an older version, is drawn as it is: what it says, without the answers.
 
     \b
     Examples:
@@ -85,10 +86,12 @@ def report(
       richter report run1 --json - --only severity,floors
       richter report run1 --figures figures --format png
       richter report run1 --redact -o for-others.html
+      richter report results.json -o page.html
     """
     files, names = split_sources(sources)
     place = named_source(files[0])[1] if len(files) == 1 else None
     run = place if place is not None and (isinstance(place, DatabaseRun) or is_run(place)) else None
+    stored = stored_results(place) if isinstance(place, Path) else None
     if output is None and json_path is None and md_path is None and folder is None:
         output = Path("report.html") if run is None else run_folder(run) / "report.html"
     inputs = _inputs(None if run is None else run_folder(run), plan)
@@ -98,6 +101,10 @@ def report(
     if md_path not in (None, "-"):
         check_target(Path(str(md_path)), mark=MARKDOWN_MARK, inputs=inputs, force=force)
     sections = None if only is None else _sections(only)
+    if stored is not None:
+        for line in _again(stored, str(place), output, md_path=md_path, folder=folder, form=form):
+            console(md_path).print(line, soft_wrap=True)
+        return
     with open_mapper(engine, workers=workers, label=None, local=in_threads) as mapper, _measuring() as watch:
         results = measure_run(
             *files, options=reading, conditions=names, only=sections, plan=plan, seed=seed, watch=watch, mapper=mapper
@@ -119,6 +126,27 @@ def report(
     after = [f"written  {', '.join(printable(p) for p in written[:3])}" + ", …" * (len(written) > 3)] if written else []
     for line in summarise(document, ascii_only=out.options.ascii_only, after=after):
         out.print(line, soft_wrap=True)
+
+
+def _again(
+    document: dict[str, Any], file: str, output: Path | None, *, md_path: str | None, folder: Path | None, form: Any
+) -> list[str]:
+    """The page of a stored results document, also of an older version; nothing is measured and no answers are in it."""
+    written = []
+    try:
+        if output is not None:
+            write_report(document, None, output, built_at=_now())
+            written.append(str(output))
+        if folder is not None:
+            written += [str(path) for path in write_figures(document, folder, form)]
+        if md_path is not None:
+            write_text(markdown(document), md_path)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{file} is a results document (version {document.get('version')}) that cannot be drawn.",
+            remedy="Make it again from its run: richter report RUN --json results.json",
+        ) from error
+    return [printable(str(document.get("answer") or ""), limit=600), f"written  {', '.join(written[:3])}"]
 
 
 def _sections(text: str) -> list[str]:

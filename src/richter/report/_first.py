@@ -56,6 +56,8 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "run": _run(document),
         "answer": printable(document.get("answer") or "Nothing was measured.", limit=600),
+        "tone": _tone(document),
+        "shared": any(((c.get("family") or {}).get("size") or 1) > 1 for c in claims if c.get("interval")),
         "facts": _facts(document),
         "warning": _warning(document),
         "six": [(term, with_terms(text)) for term, text in _six(document)],
@@ -64,6 +66,15 @@ def first_screen(document: Mapping[str, Any]) -> dict[str, Any]:
         "conditions": rows,
         "columns": columns,
     }
+
+
+def _tone(document: Mapping[str, Any]) -> str:
+    """The side that all that was shown of two conditions is on; open where nothing was, empty where sides differ."""
+    if len(document.get("conditions") or []) != 2:
+        return ""
+    sides = {c.get("side") for c in document.get("claims") or [] if len(c.get("conditions") or ()) == 2}
+    found = sides & {"better", "worse"}
+    return str(found.pop()) if len(found) == 1 else "" if found else "alike" if "alike" in sides else "open"
 
 
 def _six(document: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -78,7 +89,7 @@ def _six(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("By how much, at least", _at_least(claims, len(conditions), _scale(conditions))),
         ("How often severe", _severe(document)),
         ("Does it know when it is wrong", _knows(document)),
-        ("Not proven", _not_shown(claims)),
+        ("Not proven", _not_shown(claims, board=len(conditions) > 2)),
         ("What next", first + more if steps else "Nothing is left to do for these claims."),
     ]
 
@@ -162,18 +173,21 @@ def _severe(document: Mapping[str, Any]) -> str:
     known = [(name(c.get("name"), limit=60), c["how_badly"]) for c in conditions if _measured(c.get("how_badly"))]
     if not known:
         return _not_measured(document, "severity")
-    what = "Severity 3 or more, on a scale of 0 (right) to 4 (dangerous or made up)"
+    what = "Severe is 3 or more on a scale of 0 (right) to 4 (dangerous or made up)."
     if len(known) > 3:
         best = name(_best_first(conditions)[0].get("name"), limit=60)
         low, *_, high = sorted(known, key=lambda k: float(k[1]["estimate"]))
         third = [k for k in known if k[0] == best and k not in (low, high)]
         ends = [f"{percent(v['estimate'])} ({n})" for n, v in (low, high, *third)]
-        return f"{what}: {'; '.join([f'from {ends[0]} to {ends[1]} of the answers', *ends[2:]])}."
-    said = [
-        f"{n} in {percent(v['estimate'])} of its answers {interval_words(v.get('interval'), as_percent=True)}".strip()
-        for n, v in known
-    ]
-    return f"{what}: {'; '.join(said)}."
+        return f"From {ends[0]} to {ends[1]} of the answers{''.join(f'; {e}' for e in ends[2:])}. {what}"
+    said = []
+    for who, found in known:
+        span = _ends(found)
+        seen = f"{percent(found['estimate'])} of its answers {interval_words(found.get('interval'), as_percent=True)}"
+        if found["estimate"] == 0 and span is not None:
+            seen = f"none seen in {count(found.get('n'), 'answer')}, at most {percent(span[1])}"
+        said.append(f"{who}: {seen.strip()}")
+    return f"{'; '.join(said)}. {what}"
 
 
 def _not_measured(document: Mapping[str, Any], section: str) -> str:
@@ -231,7 +245,7 @@ def _averages(found: Mapping[str, Any]) -> str:
     sure, right = found.get("sure"), found.get("right")
     if not isinstance(sure, int | float) or not isinstance(right, int | float):
         return ""
-    return f" (on average {100 * sure:.0f}% sure, right in {100 * right:.0f}%)"
+    return f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%)"
 
 
 def _best_first(conditions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
@@ -245,18 +259,28 @@ def _measured(value: Any) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("estimate"), int | float)
 
 
-def _not_shown(claims: Sequence[Mapping[str, Any]]) -> str:
+def _not_shown(claims: Sequence[Mapping[str, Any]], *, board: bool) -> str:
     """What the open claims are on, and what would settle the cheapest."""
     still = [c for c in claims if c.get("side") not in ("better", "worse", "alike")]
     if not claims:
         return "No claim could be tested."
     if not still:
         return "Every claim was settled."
-    nouns = Counter(measure_words(str(c.get("measure") or "a claim")).noun for c in still)
-    said = among([f"{noun} ({n} claims)" if n > 1 else noun for noun, n in nouns.items()], most=4, limit=80)
+    open_on: dict[str, list[Mapping[str, Any]]] = {}
+    for claim in still:
+        open_on.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
+    said = among([_open_words(noun, own, board) for noun, own in open_on.items()], most=4, limit=120)
     needs = [n for c in still if isinstance(n := c.get("needed"), int | float) and n > (c.get("n") or 0)]
     least = f" The easiest of them takes {number(min(needs))} items in all." if needs else ""
     return f"Undecided: {said}.{least}"
+
+
+def _open_words(noun: str, claims: Sequence[Mapping[str, Any]], board: bool) -> str:
+    """What open claims are on; of several conditions one claim names its own."""
+    if len(claims) > 1:
+        return f"{noun} ({len(claims)} claims)"
+    who = [name(c, limit=30) for c in claims[0].get("conditions") or ()]
+    return f"{noun} of {' and '.join(who)}" if board and who else noun
 
 
 def _run(document: Mapping[str, Any]) -> dict[str, str]:
@@ -268,7 +292,7 @@ def _run(document: Mapping[str, Any]) -> dict[str, str]:
     if run.get("items"):
         parts.append(f"{count(run['items'], 'item')}, {count(len(conditions), 'condition')}")
     if run.get("ended_at"):
-        parts.append(name(run["ended_at"]))
+        parts.append(name(run["ended_at"])[:16].replace("T", " "))
     return {"name": parts[0], "line": " · ".join(parts)}
 
 
@@ -280,7 +304,9 @@ def _warning(document: Mapping[str, Any]) -> str:
         said.append("This run is still in progress: the numbers cover what has been answered and rated so far.")
     if state == "empty":
         said.append("This run holds no answers yet. Ask a model with richter ask, or run richter audit.")
-    if simulated:
+    if simulated and len(simulated) == len(document.get("conditions") or []):
+        said.append("All answers are simulated: this page says nothing about any model.")
+    elif simulated:
         said.append(f"Simulated, and no statement about any model: {among(simulated)}.")
     return " ".join(said)
 
@@ -330,9 +356,11 @@ def _claim(claim: Mapping[str, Any], place: int) -> dict[str, Any]:
 
 def _level(claim: Mapping[str, Any], interval: Mapping[str, Any]) -> str:
     """At which level the interval is, and why it is stricter than usual where claims were tested together."""
-    said = f"{'' if claim.get('interval') else 'plain '}{number(100 * interval['level'])}% interval"
-    size = (claim.get("family") or {}).get("size")
-    if interval.get("level") == 0.95 or not isinstance(size, int) or size < 2:
+    level, size = interval.get("level"), (claim.get("family") or {}).get("size")
+    if not isinstance(level, int | float):
+        return "interval"
+    said = f"{'' if claim.get('interval') else 'plain '}{number(100 * level)}% interval"
+    if level == 0.95 or not isinstance(size, int) or size < 2:
         return said
     return f"{said}, as {number(size)} claims share one risk of error"
 
@@ -421,25 +449,31 @@ def _cell(value: Any, key: str, ends: Ends) -> dict[str, Any]:
         reason = value.get("missing") if isinstance(value, Mapping) else None
         return {"label": label, "big": "", "what": printable(str(reason or "not measured"), limit=160)}
     interval = value.get("interval")
-    said = [printable(str(value.get("what") or what), limit=120)]
-    if key == "knows":
-        said = [_averages(value)[2:-1] or said[0]]
+    who = printable(str(value.get("what") or what), limit=120).partition(", as people")  # "would grade (.. labels)"
+    known, n = _averages(value)[2:-1], value.get("n")
+    said = [{"how_often": "", "how_badly": "severity 3 or more", "knows": known}.get(key, who[0]) + "".join(who[1:])]
+    if n is not None:
+        said.append(f"{'' if key == 'scored' else 'of '}{count(n, 'answer')}")
     mean = value.get("mean")
     mean = mean.get("estimate") if isinstance(mean, Mapping) else mean
     if isinstance(mean, int | float):
-        said.append(f"mean severity {number(mean)} of 4")
-    if value.get("n") is not None:
-        said.append(count(value["n"], "answer"))
+        said.append(f"mean severity {mean:.2f} of 4")
     if isinstance(interval, Mapping) and interval.get("level") not in (None, 0.95):
         said.append(f"range at {number(100 * interval['level'])}%")
     estimate, points = value["estimate"], unit == " points"
     big = f"{100 * estimate:.1f} points off" if points else percent(estimate) if unit else number(estimate)
-    shown = interval_words(interval, as_percent=bool(unit))
+    span, shown = _ends(value), interval_words(interval, as_percent=bool(unit))
+    if (
+        span is not None and points and span[0] <= 0
+    ):  # nothing was shown, and its estimate may be 0 by what was taken off
+        big, shown = f"up to {100 * span[1]:.1f} points off", ""
+    elif span is not None and unit == "%" and estimate == 0:
+        big, shown = "none seen", f"at most {percent(span[1])}"
     return {
         "label": label,
         "big": big,
         "interval": shown.replace("%", "") if points else shown,
-        "what": ", ".join(said),
+        "what": ", ".join(filter(None, said)),
         "bar": _bar(estimate, interval, None, ends=ends),
     }
 
@@ -449,7 +483,8 @@ def _detail(condition: Mapping[str, Any]) -> str:
     model = condition.get("model")
     if model and model != condition.get("name"):
         parts.append(name(model))
-    if condition.get("answered") is not None:
+    often = condition.get("how_often") or condition.get("scored")
+    if condition.get("answered") not in (None, (often or {}).get("n")):
         parts.append(count(condition["answered"], "answer"))
     parts += [f"{number(condition[key])} {key}" for key in ("failed", "refused") if condition.get(key)]
     if condition.get("simulated"):

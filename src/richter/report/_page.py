@@ -1,6 +1,7 @@
 """The page: a results document, its figures and the run's answers in one file that loads nothing."""
 
 import base64
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -34,12 +35,13 @@ SECTIONS = {  # id: title, what it answers
     "search": ("Search", "Where does it fail?"),
     "judges": ("Judges", "Can the ratings be trusted?"),
 }
+ALONE = "This page was made from a results document, which holds no answers. Give the run to see them."
 MOST_ROWS = 2_000  # of a figure's numbers in the page; JSON has all
 
 
 def write_report(
     document: Mapping[str, Any],
-    run: RunLike | Tables,
+    run: RunLike | Tables | None,
     path: str | Path,
     *,
     built_at: str | None = None,
@@ -54,13 +56,13 @@ def write_report(
 
 
 def render_report(
-    document: Mapping[str, Any], run: RunLike | Tables, *, built_at: str | None = None, redact: bool = False
+    document: Mapping[str, Any], run: RunLike | Tables | None, *, built_at: str | None = None, redact: bool = False
 ) -> str:
     """The report as HTML.
 
     `document` is what `audit.measure_run` makes; questions, answers and ratings come from the tables, which are read
     where a run is given. The same two give the same text; `built_at` is the only thing that may differ. `redact` makes
-    a page without questions, references, answers and reasons.
+    a page without questions, references, answers and reasons. A stored document alone has none (`run` is None).
     """
     drawn = figures(document)
     evidence = read_evidence(run, redact=redact)
@@ -89,7 +91,7 @@ def render_report(
         sections=[s for s in sections if s["figures"]],
         absent=[s for s in sections if not s["figures"]],
         evidence={
-            "words": _evidence_words(evidence, redact=redact),
+            "words": ALONE if run is None else _evidence_words(evidence, redact=redact),
             "shown": evidence.shown,
             "packed": evidence.packed,
         },
@@ -191,7 +193,11 @@ def _short(value: Any) -> Any:
 def _section(key: str, document: Mapping[str, Any], drawn: Mapping[str, Figure]) -> dict[str, Any]:
     title, lead = SECTIONS[key]
     content = (document.get("sections") or {}).get(key)
-    shown = [_figure(f) for f in drawn.values() if f.section == key]
+    shown = []
+    for figure in drawn.values():
+        if figure.section == key:
+            with contextlib.suppress(TypeError, ValueError):  # a number from outside is missing: the others are drawn
+                shown.append(_figure(figure))
     missing = content.get("missing") if isinstance(content, Mapping) else None
     if not isinstance(missing, Mapping):
         missing = (

@@ -42,12 +42,15 @@ class Evidence:
     cut: int  # characters at which an answer is cut
 
 
-def read_evidence(source: Tables | RunLike, *, most_bytes: int = MOST_BYTES, redact: bool = False) -> Evidence:
+def read_evidence(source: Tables | RunLike | None, *, most_bytes: int = MOST_BYTES, redact: bool = False) -> Evidence:
     """The items whose answers differ most between conditions, then the gravest: at most `MOST_ITEMS`.
 
     Whose severities count is the tables' own rule (`severity_of`), so kinds never mix; where nothing is rated, grades
-    say what is wrong. `redact` leaves out every question, reference, answer and reason.
+    say what is wrong. `redact` leaves out every question, reference, answer and reason. Without a source there is
+    nothing.
     """
+    if source is None:
+        return Evidence(packed="", kind=None, items=0, shown=0, wrong=0, cut=CUT)
     tables = source if isinstance(source, Tables) else read_run_tables(source)
     judged = judged_answers(tables)
     order = (
