@@ -43,7 +43,7 @@ def side(claim: Claim) -> Side:
     return "better" if above == (claim.better == "higher") else "worse"
 
 
-def rail(estimate: float, low: float, high: float, *, better: str | None) -> tuple[float, float, float]:
+def rail(estimate: float, low: float, high: float, *, better: str | None) -> tuple[float, ...]:
     """Where the low end, the estimate and the high end of a difference stand, from 0 (worse) over 0.5 to 1 (better).
 
     The one rule by which page, terminal and comment turn a bar: right is better for the reader, whatever the measure.
@@ -51,8 +51,7 @@ def rail(estimate: float, low: float, high: float, *, better: str | None) -> tup
     if better == "lower":
         estimate, low, high = -estimate, -high, -low
     reach = max((abs(v) for v in (estimate, low, high) if math.isfinite(v)), default=0.0) or 1.0
-    first, at, last = (min(max((v / reach + 1) / 2, 0.0), 1.0) for v in (low, estimate, high))
-    return first, at, last
+    return tuple(min(max((v / reach + 1) / 2, 0.0), 1.0) for v in (low, estimate, high))
 
 
 def measure_words(measure: str, scale: Scale | None = None) -> Metric:
