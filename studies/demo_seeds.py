@@ -1,7 +1,7 @@
 """Do the demo's verdicts hold on other questions? Other seeds of its benchmark, each asked under its three prompts.
 
 Of each seed the claims of `richter compare` on right and wrong: examples against plain, expert against examples. It
-goes on where it stopped; what was asked lies in `soak/demo-seeds`. Ten seeds are 24,000 answers, half an hour on two
+goes on where it stopped; what was asked lies in `soak/demo-seeds`. Ten seeds are 9,000 answers, half an hour on two
 cores.
 
 Usage: python studies/demo_seeds.py [SEEDS]
@@ -17,8 +17,8 @@ sys.path[:0] = [str(ROOT / "src")]
 
 import polars as pl  # noqa: E402
 
-from richter.audit import DemoSize, ask_run, compare_tables, demo_prompts  # noqa: E402
-from richter.bench import World, build_facts  # noqa: E402
+from richter.audit import DemoSize, ask_run, compare_tables, demo_facts, demo_prompts  # noqa: E402
+from richter.bench import World  # noqa: E402
 from richter.store import open_ledger  # noqa: E402
 from richter.tables import read_tables  # noqa: E402
 
@@ -29,7 +29,7 @@ def grades(seed: int, size: int, world: World) -> pl.DataFrame:
     """item, condition, correct of one seed's questions, asked now or before."""
     kept = FOLDER / f"{seed}-{size}.csv"
     if not kept.exists():
-        items = build_facts(items=size, seed=seed, world=world).items
+        items = demo_facts(size, seed=seed, world=world).items
         ask_run(FOLDER / f"run-{seed}", items, demo_prompts())
         right = {item.id: item.reference for item in items}
         with open_ledger(FOLDER / f"run-{seed}") as ledger:

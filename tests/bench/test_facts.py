@@ -72,6 +72,14 @@ def test_balanced_to_within_one_item() -> None:
         assert len(Counter((i.domain, i.tier) for i in items[:size])) == 40
 
 
+@pytest.mark.parametrize("some", [("countries", "money", "computing codes"), tuple(DOMAINS)[:5]])
+def test_some_of_the_domains_alone_are_balanced_and_ask_what_all_of_them_ask(some: tuple[str, ...]) -> None:
+    items = build_facts(items=2 * 5 * len(some), seed=0, world=world(), domains=some).items
+    assert set(Counter((item.domain, item.tier) for item in items).values()) == {2}
+    assert {item.domain for item in items} == set(some)
+    assert {item.id for item in items} <= {item.id for item in bench().items}
+
+
 def test_every_cell_carries_ten_thousand_items() -> None:
     for name, own in cells().items():
         prompts: set[str] = set()

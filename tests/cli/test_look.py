@@ -47,7 +47,7 @@ def test_a_command_wins_over_a_path_and_a_typo_is_said(
     assert "60 items x" in run(capsys, "./doctor")[1]
     code, _, err = run(capsys, "comapre")
     assert code == 2
-    assert "No such command" in err
+    assert "No such command 'comapre'. Did you mean compare?" in err
 
 
 def test_a_project_settles_its_defaults_and_results_name_them(

@@ -47,3 +47,26 @@ def test_the_slot_that_was_free_longest_forgets_first() -> None:
     assert slots.take()[1] == at_b
     slots.wait(question("a"))
     assert slots.take()[1] == at_a
+
+
+def test_a_question_that_begins_as_a_free_slots_prompt_goes_there_and_none_waits_for_ever() -> None:
+    slots = _Slots(2)
+    slots.wait(question("You are an expert. Where is A?"))
+    slots.wait(question("B is in"))
+    (_, expert), (_, plain) = slots.take(), slots.take()
+    slots.give_back(plain)
+    slots.give_back(expert)
+    slots.wait(question("You are an expert. Where is C?"))
+    slots.wait(question("B is near"))
+    first, slot = slots.take()  # both slots are free: the longer beginning first
+    assert (first.messages[0]["content"], slot) == ("You are an expert. Where is C?", expert)
+    assert slots.take()[1] == plain
+    slots.give_back(expert)
+    slots.wait(question("Unlike all others"))
+    for turn in range(8):
+        slots.wait(question(f"You are an expert. Where is D{turn}?"))
+        taken, slot = slots.take()
+        if taken.messages[0]["content"] == "Unlike all others":
+            break
+        slots.give_back(slot)
+    assert taken.messages[0]["content"] == "Unlike all others"

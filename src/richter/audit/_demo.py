@@ -5,14 +5,15 @@ import dataclasses
 from richter.audit._ask import name_conditions
 from richter.audit._judging import GAZETTEER_NAME
 from richter.audit._stages import AuditSettings, draw_conditions
-from richter.bench import World, build_facts, pack, read_items, write_bytes, write_items
+from richter.bench import FactsBench, World, build_facts, pack, read_items, write_bytes, write_items
 from richter.llm import BUILT_IN
 from richter.records import Condition, Decoding, Item
 from richter.store import RunLike, run_folder
 
-__all__ = ["DemoSize", "demo_prompts", "demo_settings", "prepare_demo"]
+__all__ = ["DemoSize", "demo_facts", "demo_prompts", "demo_settings", "prepare_demo"]
 
 BENCH = "facts.jsonl"
+DOMAINS = ("countries", "money", "computing codes")  # where solved examples help most: a third of the questions will do
 LONGEST_OPTION = 32  # tokens
 EXPERT = "You are a world-class expert in geography, science and languages. You always answer correctly."
 
@@ -21,14 +22,19 @@ EXPERT = "You are a world-class expert in geography, science and languages. You 
 class DemoSize:
     """How much the demonstration asks."""
 
-    items: int = 800
-    drawn: int = 40
+    items: int = 300
+    drawn: int = 20
     draws: int = 10
 
     @classmethod
     def quick(cls) -> "DemoSize":
         """The three prompts on 50 questions: too little to decide most, and the page says how much would do."""
         return cls(items=50, drawn=0, draws=0)
+
+
+def demo_facts(items: int, *, seed: int = 0, world: World | None = None) -> FactsBench:
+    """The demonstration's questions."""
+    return build_facts(items=items, seed=seed, world=world, domains=DOMAINS)
 
 
 def prepare_demo(run: RunLike, size: DemoSize, *, seed: int = 0) -> list[Item]:
@@ -38,7 +44,7 @@ def prepare_demo(run: RunLike, size: DemoSize, *, seed: int = 0) -> list[Item]:
     found = read_items(bench) if bench.exists() else []
     if len(found) < size.items:  # a smaller benchmark is the beginning of a larger one
         folder.mkdir(parents=True, exist_ok=True)
-        facts = build_facts(items=size.items, seed=seed, world=World())
+        facts = demo_facts(size.items, seed=seed)
         write_bytes(pack(facts.gazetteer), folder / GAZETTEER_NAME)
         write_items(facts.items, bench)  # last: where it lies, the other does
         found = list(facts.items)

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import gc
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -72,31 +72,35 @@ def _uncollected() -> Iterator[None]:
 
 
 @_uncollected()
-def build_facts(*, items: int, seed: int, world: World | None = None) -> FactsBench:
-    """Build the facts benchmark: `items` questions, balanced over 8 domains and 5 tiers to within one.
+def build_facts(
+    *, items: int, seed: int, world: World | None = None, domains: Sequence[str] = tuple(DOMAINS)
+) -> FactsBench:
+    """Build the facts benchmark: `items` questions, balanced over the domains and 5 tiers to within one.
 
-    The items are the first `items` of one sequence that depends on the seed and on the versions of the data
+    The items are the first `items` of one sequence that depends on the seed, the domains and the versions of the data
     packages alone: a smaller benchmark is the beginning of a larger one. Position j belongs to domain j mod 8 and
-    tier j mod 5, which visits all 40 cells before it comes back (8 and 5 have no common divisor).
+    tier j mod 5, which visits all 40 cells before it comes back (8 and 5 have no common divisor, nor has 5 with any
+    number of domains but 5, where the tiers go on after each round of the domains).
     """
     if items < 1:
         raise InputError(f"--items {items} is not a number of items.", remedy="Ask for at least 1.")
     world = world or World()  # one that is already read saves seconds
     versions = world.versions
-    names = list(DOMAINS)
+    names = list(domains)
     streams: dict[tuple[int, int], Iterator[Item]] = {}
-    for d, (name, domain) in enumerate(DOMAINS.items()):
-        cells = domain(world)
+    for d, name in enumerate(names):
+        cells = DOMAINS[name](world)
         prompts: set[str] = set()
         for tier in range(TIERS):
             own = [cell for cell in cells if cell.tier == tier + 1]
             streams[d, tier] = _draw(name, own, seed, prompts)
     found: list[Item] = []
     for j in range(items):
-        item = next(streams[j % len(names), j % TIERS], None)
+        d, tier = j % len(names), (j if len(names) % TIERS else j // len(names)) % TIERS
+        item = next(streams[d, tier], None)
         if item is None:
             raise InputError(
-                f"--items {items}: the facts run out at {j} ({names[j % len(names)]}, tier {j % TIERS + 1}).",
+                f"--items {items}: the facts run out at {j} ({names[d]}, tier {tier + 1}).",
                 remedy=f"Ask for at most {j} items.",
             )
         found.append(item)

@@ -266,7 +266,7 @@ def _price(
 
 @click.command()
 @click.argument("run", type=run_place, default="demo")
-@click.option("--quick", is_flag=True, help="50 questions instead of 800, in about a minute: too few to decide most.")
+@click.option("--quick", is_flag=True, help="50 questions instead of 300, in about a minute: too few to decide most.")
 @click.option(
     "--also", metavar="MODEL", help="A second model, asked as `examples` is: gemma-270m (253 MB, Gemma's terms)."
 )

@@ -1,5 +1,6 @@
 """The root command, what a project settles for all commands, and groups whose commands load when called."""
 
+import difflib
 import io
 import logging
 import signal
@@ -114,6 +115,8 @@ class LazyGroup(click.Group):
         """The command named first; for a path that is none, the command that takes paths."""
         if self.for_paths is not None and args[0] not in self.table and _is_data(args[0]):
             return self.for_paths[1], _load(*self.for_paths), args
+        if args[0] not in self.table and (near := difflib.get_close_matches(args[0], self.table, n=3)):
+            ctx.fail(f"No such command {printable(args[0], limit=40)!r}. Did you mean {', '.join(near)}?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -3,7 +3,9 @@
 import asyncio
 import dataclasses
 import http.client
+import itertools
 import json
+import operator
 import os
 import secrets
 import threading
@@ -49,7 +51,9 @@ class _Slots:
 
     A slot remembers the prompt it has read, and reading is most of the work of a short answer (measured: 0.35 s of CPU
     for a prompt of 51 tokens, 0.04 s where the slot holds it). So a question goes where its prompt is held, and one
-    whose prompt is just being read elsewhere waits for that slot while there are others to ask.
+    whose prompt is just being read elsewhere waits for that slot while there are others to ask. Of the others the one
+    is asked that begins most as a free slot's prompt does: the slot reads only the rest. So that none waits for ever,
+    every eighth is the one that waited longest.
     """
 
     def __init__(self, slots: int) -> None:
@@ -57,6 +61,7 @@ class _Slots:
         self._waiting: list[_Question] = []
         self._free = list(range(slots))  # the one that was free longest first
         self._held: list[list[Message]] = [[]] * slots
+        self._taken = itertools.count()
 
     def wait(self, question: _Question) -> None:
         """A question waits; `take` is called once for each that does."""
@@ -77,13 +82,27 @@ class _Slots:
             for slot in self._free:
                 if self._held[slot] == question.messages:
                     return question, slot
-        fresh = (q for q in self._waiting if q.messages not in self._held)
-        return next(fresh, self._waiting[0]), self._free[0]
+        fresh = [q for q in self._waiting if q.messages not in self._held] or self._waiting
+        some = fresh if next(self._taken) % 8 else fresh[:1]
+        return max(itertools.product(some, self._free), key=lambda pair: _shared(pair[0].messages, self._held[pair[1]]))
 
     def give_back(self, slot: int) -> None:
         """The slot is free again."""
         with self._guard:
             self._free.append(slot)
+
+
+def _shared(messages: list[Message], held: list[Message]) -> int:
+    """How many characters the two have in common from the beginning."""
+    count = 0
+    for one, other in zip(messages, held, strict=False):
+        if one["role"] != other["role"]:
+            break
+        alike = map(operator.eq, one["content"], other["content"])
+        count += sum(1 for _ in itertools.takewhile(bool, alike))
+        if one["content"] != other["content"]:
+            break
+    return count
 
 
 class LocalModel:
