@@ -1,8 +1,9 @@
 """How fast the app is on a large run and on many runs, measured in Chromium.
 
-    python studies/view_scale.py [--items 100000] [--runs 200]
+    python studies/view_scale.py [--items 100000] [--runs 200]   (--items 0: only the list)
 
-The runs are simulated. Needs chromium and chromium-driver; times are wall clock on the machine that runs it.
+The runs are simulated, each with a ledger and a page of its own. Needs chromium and chromium-driver; times are wall
+clock on the machine that runs it.
 """
 
 import argparse
@@ -26,14 +27,31 @@ def main() -> None:
     from helpers.browser import open_browser
     from report.simulated_report import document
     from report.test_view import archive, served
-    from richter.audit import open_rating
+    from richter.audit import label_page
+
+    def app_of(*runs: Path) -> RunsApp:
+        return RunsApp([str(r) for r in runs], measure=lambda *_: document(), rating=label_page, archive=archive)
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        large, few = folder / "large", folder / "few"
+        many = [folder / f"few-{k:03d}" for k in range(asked.runs)]
+        for k, few in enumerate(many):
+            build_run(few, conditions=2, items=20, judged=0, drawn=0, nll=False, seed=k)
+            (few / "report.html").write_text(render_report(document(), few), encoding="utf-8")
+        with open_browser(folder) as browser:
+            app = app_of(*many)
+            with served(app) as base:
+                browser.go(f"{base}/?token={app.guard.token}")
+                for _ in range(5):
+                    browser.go("about:blank")
+                    start = time.perf_counter()
+                    browser.go(f"{base}/")
+                    browser.wait(f"document.querySelectorAll('.card').length === {asked.runs}")
+                    print(f"list of {asked.runs} runs: {time.perf_counter() - start:.2f} s")
+        if not asked.items:
+            return
+        large = folder / "large"
         build_run(large, conditions=2, items=asked.items)
-        build_run(folder / "few", conditions=2, items=20)
-        (few / "report.html").write_text(render_report(document(), few), encoding="utf-8")
         start = time.perf_counter()
         index = EvidenceIndex(large)
         print(f"index of {asked.items:,} items: {time.perf_counter() - start:.1f} s, once a state of the run")
@@ -49,9 +67,6 @@ def main() -> None:
             found = index.find({"limit": "10", **query})
             print(f"  {said}: {1000 * (time.perf_counter() - start):.0f} ms, {found['total']:,} items")
         index.close()
-
-        def app_of(*runs: Path) -> RunsApp:
-            return RunsApp([str(r) for r in runs], measure=lambda *_: document(), rating=open_rating, archive=archive)
 
         with open_browser(folder) as browser:
             app = app_of(large)
@@ -72,12 +87,6 @@ def main() -> None:
                         f"{act}; }})"
                     )
                     print(f"  in Chromium, {said}: {ms:.0f} ms")
-            app = app_of(*[few] * asked.runs)
-            with served(app) as base:
-                start = time.perf_counter()
-                browser.go(f"{base}/?token={app.guard.token}")
-                browser.wait(f"document.querySelectorAll('.card').length === {asked.runs}")
-                print(f"list of {asked.runs} runs: {time.perf_counter() - start:.2f} s")
 
 
 if __name__ == "__main__":

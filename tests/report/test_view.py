@@ -14,12 +14,14 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import aiohttp
+import numpy as np
 import pytest
 from aiohttp import web
 
 from helpers.browser import open_browser
+from judge.test_rating import judged_run
 from report.simulated_report import HOSTILE, NAMES, build_run, document
-from richter.audit import open_rating
+from richter.audit import label_page
 from richter.errors import InputError
 from richter.interop import evidence_of, write_evidence
 from richter.report import RunsApp, find_runs, read_evidence, write_report
@@ -36,7 +38,7 @@ def archive(run: str, path: Path) -> None:
 
 
 def app_of(*runs: Path) -> RunsApp:
-    return RunsApp([str(r) for r in runs], measure=lambda _: document(), rating=open_rating, archive=archive)
+    return RunsApp([str(r) for r in runs], measure=lambda _: document(), rating=label_page, archive=archive)
 
 
 @pytest.fixture(scope="module")
@@ -311,7 +313,7 @@ def test_two_runs_are_compared_in_one_page(run: Path, tmp_path: Path) -> None:
         asked.append(runs)
         return document()
 
-    app = RunsApp([str(run), str(other)], measure=measure, rating=open_rating, archive=archive)
+    app = RunsApp([str(run), str(other)], measure=measure, rating=label_page, archive=archive)
 
     async def act(client: aiohttp.ClientSession, base: str) -> None:
         async with client.get(f"{base}/runs/0/report/1") as reply:
@@ -523,3 +525,55 @@ def test_a_page_under_way_stops_when_its_reader_goes(
             assert await reply.text() == "<p>the next</p>"
 
     ask(app, act)
+
+
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.slow
+def test_keys_record_what_they_say_and_the_interval_narrows(tmp_path: Path) -> None:
+    """A simulated rater labels with the keyboard alone, from the list of runs on: every key is in the ledger as it was
+    pressed, and the interval of the claim narrows on the rail it began on."""
+    run, truth = judged_run(tmp_path / "run", np.random.default_rng(5), gap=0.2)
+    first = ["0", "1", "2", "3", "4", "0.", "1.", "2.", "3.", "2f", "3r", "1s", "2m", "4a", "1t"]
+    names = {
+        "f": "fabrication",
+        "r": "retrieval",
+        "s": "reasoning",
+        "m": "metacognitive",
+        "a": "amplification",
+        "t": "format",
+    }
+    wanted: dict[tuple[str, str], tuple[float, str]] = {}
+    app = app_of(run)
+    with served(app) as base, open_browser(tmp_path) as browser:
+        browser.go(f"{base}/?token={app.guard.token}")
+        browser.wait("document.querySelector('.card a[href$=rate]')")
+        browser.script("document.querySelector('.card a[href$=rate]').click()")
+        browser.wait("document.querySelector('input[name=rater]')")
+        browser.script("document.querySelector('input[name=rater]').value = 'simulated rater'")
+        browser.script("document.querySelector('form').requestSubmit()")
+        for k in range(50):
+            browser.wait(
+                f"document.querySelector('#progress') && document.querySelector('#progress').textContent"
+                f".startsWith('{k} of') && !document.getElementById('task').hidden"
+            )
+            _, item, condition = browser.script("return document.getElementById('answer').textContent").split()
+            item = f"q{item}"
+            keys = first[k] if k < len(first) else f"{truth[item, condition, 0]:.0f}"
+            wanted[item, condition] = (float(keys[0]) + 0.5 * ("." in keys), names.get(keys[-1], ""))
+            browser.press(keys)
+            browser.press(ENTER)
+        browser.wait("document.querySelector('#progress').textContent.startsWith('50 of')")
+        claim = browser.script("return document.getElementById('claim').textContent")
+        drawn = browser.script(
+            "return ['first', 'now'].map((c) => ['x1', 'x2'].map((x) => "
+            "Number(document.querySelector(`#span .${c}`).getAttribute(x))))"
+        )
+        assert browser.barriers() == []
+    assert "new minus old" in claim
+    assert claim.endswith("by 50 labels")
+    (begun, ended) = (b - a for a, b in drawn)
+    assert ended < 0.7 * begun
+    with open_ledger(run) as ledger:
+        found = {(r.item, r.condition): (r.severity, r.mechanism) for r in ledger.ratings(kind="human")}
+    assert found == wanted

@@ -16,9 +16,17 @@ from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.records import Rating, Result
 from richter.store import Ledger, RunLike, open_ledger
-from richter.tables import read_ratings, read_tables
+from richter.tables import read_ratings, read_tables, tables_of
 
-__all__ = ["ImportedRatings", "import_ratings", "open_rating", "serve_rating", "shared_sample", "write_sheet"]
+__all__ = [
+    "ImportedRatings",
+    "import_ratings",
+    "label_page",
+    "open_rating",
+    "serve_rating",
+    "shared_sample",
+    "write_sheet",
+]
 
 MOST_FAULTS = 5  # named of a sheet
 SHEET = ("id", "question", "reference", "answer", "severity", "mechanism")
@@ -77,10 +85,21 @@ def open_rating(
             keep_sample(ledger, larger)
         return larger
 
-    page = judge.RatingPage(
-        ledger, sample, rater, items, answers, claim=lambda: plan.state(labels(page.sample)).sentence, more=more
-    )
+    def claim() -> dict[str, Any]:
+        now, two = plan.state(labels(page.sample)), len(plan.sides) == 2
+        span = None
+        if now.interval is not None:
+            span = {"low": now.interval.low, "estimate": now.estimate, "high": now.interval.high}
+            span["better"] = plan.metric.better if two else None
+        return {"claim": now.sentence, "span": span}
+
+    page = judge.RatingPage(ledger, sample, rater, items, answers, claim=claim, more=more)
     return page
+
+
+def label_page(ledger: Ledger, rater: str) -> judge.RatingPage:
+    """A rater's page as the app opens it: it says where the claim on the run's first two conditions stands."""
+    return open_rating(ledger, rater, labelling=lambda sample: labelling_of(tables_of(ledger), sample))
 
 
 def serve_rating(

@@ -47,7 +47,7 @@ def view(runs: tuple[str, ...], reading: ReadOptions, port: int, no_browser: boo
 
 
 def _serve(found: list[str], *, port: int, browser: bool) -> None:
-    from richter.audit import history_of, measure_run, open_rating
+    from richter.audit import history_of, label_page, measure_run
     from richter.report import RunsApp, serve_runs
 
     def measure(*runs: str) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _serve(found: list[str], *, port: int, browser: bool) -> None:
         if browser:
             webbrowser.open(address)
 
-    serve_runs(RunsApp(found, measure=measure, rating=open_rating, archive=save_evidence), port=port, ready=ready)
+    serve_runs(RunsApp(found, measure=measure, rating=label_page, archive=save_evidence), port=port, ready=ready)
 
 
 def save_evidence(run: RunLike, path: Path) -> None:

@@ -30,7 +30,8 @@ class RatingPage:
     """One rater's session on one sample. Every rating is in the ledger before the next answer is shown.
 
     What the rater sees is blind: neither condition, item id, judge score nor other raters. `claim` says where the
-    labelled claim stands; `more` gives the sample with its next batch once this one is rated, or None to end.
+    labelled claim stands: `claim` in words, `span` with `low`, `estimate`, `high` and which end is `better`. `more` gives
+    the sample with its next batch once this one is rated, or None to end.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class RatingPage:
         items: Mapping[str, Item],
         answers: Mapping[Key, Answer],
         *,
-        claim: Callable[[], str] | None = None,
+        claim: Callable[[], Mapping[str, Any]] | None = None,
         more: Callable[[Sample], Sample | None] | None = None,
     ) -> None:
         if not rater.strip():
@@ -88,8 +89,8 @@ class RatingPage:
                 "severity": before.severity if before else None,
                 "mechanism": before.mechanism if before else "",
             }
-        claim = "" if self._claim is None else self._claim()
-        return {"done": done, "total": len(self.order), "task": task, "claim": claim}
+        claim = {"claim": "", "span": None} if self._claim is None else self._claim()
+        return {"done": done, "total": len(self.order), "task": task, **claim}
 
     def rate(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Store one rating and go on."""

@@ -62,10 +62,24 @@ function draw() {
   at("save").disabled = severity === null;
 }
 
+// the interval on one rail for the whole session, so that it is seen to narrow; better for the reader is right
+let first = null;
+function drawSpan(span) {
+  at("span").hidden = !span;
+  if (!span) return;
+  first = first || span;
+  const sign = span.better === "lower" ? -1 : 1, two = span.better !== null;
+  const reach = Math.max(Math.abs(first.low), Math.abs(first.high), Math.abs(span.low), Math.abs(span.high)) || 1;
+  const place = (v) => (two ? 50 + 50 * sign * v / reach : 100 * v / reach).toFixed(2);
+  const put = (name, from, to) => { const line = document.querySelector(`#span .${name}`); line.setAttribute("x1", place(from)); line.setAttribute("x2", place(to)); };
+  put("zero", 0, 0); put("first", first.low, first.high); put("now", span.low, span.high); put("at", span.estimate, span.estimate);
+  at("worse").textContent = two ? "worse" : "0"; at("better").textContent = two ? "better" : "";
+}
+
 function show(state) {
   task = state.task; at("trouble").textContent = "";
   at("progress").textContent = `${state.done} of ${state.total} rated`;
-  at("claim").textContent = state.claim || "";
+  at("claim").textContent = state.claim || ""; drawSpan(state.span);
   at("task").hidden = !task; at("done").hidden = Boolean(task);
   if (!task) return;
   at("question").textContent = task.question; at("reference").textContent = task.reference;
