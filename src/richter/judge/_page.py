@@ -30,8 +30,8 @@ class RatingPage:
     """One rater's session on one sample. Every rating is in the ledger before the next answer is shown.
 
     What the rater sees is blind: neither condition, item id, judge score nor other raters. `claim` says where the
-    labelled claim stands: `claim` in words, `span` with `low`, `estimate`, `high` and which end is `better`. `more` gives
-    the sample with its next batch once this one is rated, or None to end.
+    labelled claim stands: `claim` in words, `span` with `low`, `estimate`, `high` and which end is `better`. `more`
+    gives the sample with its next batch once this one is rated, or None to end.
     """
 
     def __init__(
