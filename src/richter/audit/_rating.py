@@ -87,11 +87,10 @@ def open_rating(
 
     def claim() -> dict[str, Any]:
         now, two = plan.state(labels(page.sample)), len(plan.sides) == 2
-        span = None
-        if now.interval is not None:
-            span = {"low": now.interval.low, "estimate": now.estimate, "high": now.interval.high}
-            span["better"] = plan.metric.better if two else None
-        return {"claim": now.sentence, "span": span}
+        if now.interval is None:
+            return {"claim": now.sentence, "span": None}
+        ends = {"low": now.interval.low, "estimate": now.estimate, "high": now.interval.high}
+        return {"claim": now.sentence, "span": {**ends, "better": plan.metric.better if two else None}}
 
     page = judge.RatingPage(ledger, sample, rater, items, answers, claim=claim, more=more)
     return page
