@@ -558,7 +558,7 @@ def test_people_decide_what_compare_gate_and_report_say(
     document = measure_run(run, only=["floors"]).to_dict()
     for row in document["conditions"]:
         assert row["how_often"]["estimate"] == pytest.approx(wrong[row["name"]])
-        assert row["how_often"]["what"].startswith("error rate, as people would grade (")
+        assert row["how_often"]["what"].startswith("share of wrong answers, as people would grade (")
         judged = graded[row["name"]]
         assert row["how_often"]["graded"]["estimate"] == pytest.approx(judged)
     plan = tmp_path / "gate.toml"
