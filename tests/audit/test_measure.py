@@ -436,6 +436,8 @@ def test_a_search_beside_the_run(run: Path, tmp_path: Path) -> None:
     assert sum(point["fails"] for point in row["map"]) == found.sources_found
     assert all((point["wrong"] > settings.xi) == point["fails"] for point in row["map"])
     assert all(point["question"] for point in row["map"])
+    assert row["n_failing"] == len(row["failing"]) == found.errors_found
+    assert all(q["question"] and q["answered"] != q["right"] and q["text"] for q in row["failing"])
     assert document["methods"]["spent"]["calls"] == 480 + 400 + found.spent.calls  # asked, drawn, searched
     shutil.rmtree(tmp_path / "kb")
     (row,) = measured(copy, only=["search"])["sections"]["search"]

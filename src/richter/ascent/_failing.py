@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from richter.ascent._outcome import Verdict, grade, last_answers, row_of
 from richter.ascent._summary import search_note, search_outcomes
 from richter.ascent._survey import check_base
-from richter.bench import normalise
+from richter.bench import normalise, read_choice
 from richter.errors import TooFewErrors
 from richter.knowledge import KnowledgeBase
 from richter.llm import TOKENS_NOTE, Direct, Job, messages_for, open_model, resolve
@@ -34,6 +34,11 @@ class FailingQuestion(Result):
     again: float | None = None
     text: str = ""
     place: str = ""
+
+    @property
+    def said(self) -> str:
+        """The option that was chosen, else what was answered."""
+        return read_choice(self.item, self.answer) or self.answer
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

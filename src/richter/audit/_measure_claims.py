@@ -6,7 +6,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from richter.ascent import ErrorCluster, Pattern, SearchSummary, base_of, read_search, search_patterns, survey_errors
+from richter.ascent import (
+    ErrorCluster,
+    Pattern,
+    SearchSummary,
+    base_of,
+    failing_questions,
+    read_search,
+    search_patterns,
+    survey_errors,
+)
 from richter.audit._agreement import AgreementReport
 from richter.audit._calibration import CalibrationReport
 from richter.audit._compare import CompareReport
@@ -17,12 +26,13 @@ from richter.audit._results import ToldClaim
 from richter.audit._severity import SeverityReport
 from richter.audit._tail import TailReport
 from richter.claims import not_tested, side
-from richter.errors import RichterError
+from richter.errors import InputError, RichterError
 from richter.knowledge import open_base
 from richter.records import Claim, Interval, Result, Verdict, printable
 from richter.store import Place, open_ledger
 
-MOST = 100  # characters of a question on the map
+MOST, LONG = 100, 300  # characters of a short and of a long text
+LISTED = 300  # failing questions
 ECE_MARGIN = 0.02  # what labels_needed is for where no margin is stated, as in a comparison
 
 
@@ -138,8 +148,24 @@ class Spot(Result):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Failing(Result):
+    """A question answered wrongly, the share of its other wordings that are too, and the text it was made from."""
+
+    mode: str
+    question: str
+    right: str
+    answered: str
+    reworded: float | None
+    text: str
+    place: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResults(Result):
-    """A search as `richter search show --json` prints it, with its map where the base still lies."""
+    """A search as `richter search show --json` prints it, with its map and texts where the base still lies.
+
+    `failing` are the first of `n_failing` questions, by mode, the modes with the most first.
+    """
 
     flat: ClassVar = ("summary",)
 
@@ -150,6 +176,8 @@ class SearchResults(Result):
     map: tuple[Spot, ...] = ()
     clusters: tuple[ErrorCluster, ...] = ()
     map_missing: str | None = None
+    failing: tuple[Failing, ...] = ()
+    n_failing: int = 0
 
 
 def search_results(run: Place, *, level: float) -> SearchResults:
@@ -159,6 +187,23 @@ def search_results(run: Place, *, level: float) -> SearchResults:
     patterns = search_patterns(run, over="asked", level=level, rng=np.random.default_rng(seed))
     found = SearchResults(summary=summary, name=run.name.rpartition("/")[2], patterns=tuple(patterns))
     base = base_of(run)
+    try:
+        failing = failing_questions(run, None if base is None else open_base(base)).questions
+    except InputError:  # another base lies there now
+        failing = failing_questions(run).questions
+    shown = tuple(
+        Failing(
+            mode=q.mode,
+            question=printable(q.item.prompt, limit=LONG),
+            right=printable(q.item.reference, limit=MOST),
+            answered=printable(q.said, limit=MOST),
+            reworded=q.reworded,
+            text=printable(q.text, limit=LONG),
+            place=printable(q.place, limit=MOST),
+        )
+        for q in failing[:LISTED]
+    )
+    found = dataclasses.replace(found, failing=shown, n_failing=len(failing))
     if base is None:
         return dataclasses.replace(found, map_missing="the knowledge base that was searched does not lie where it was")
     try:

@@ -27,7 +27,6 @@ from richter.ascent import (
     survey_errors,
     write_graphml,
 )
-from richter.bench import read_choice
 from richter.cli._output import cells, console, grid, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, TooFewErrors
@@ -120,7 +119,7 @@ def _print_failing(found: FailingSet, most: int, json_path: str | None) -> None:
                 printable(f"{q.mode} ({modes[q.mode]})", limit=28),
                 printable(q.item.prompt, limit=80),
                 printable(q.item.reference, limit=28),
-                printable(read_choice(q.item, q.answer) or q.answer, limit=36),
+                printable(q.said, limit=36),
                 again,
             )
     out.print(table)

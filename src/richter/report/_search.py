@@ -31,6 +31,7 @@ def search_figures(section: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     """The figures that the searches of a results document allow."""
     searches = {_label(s, section): s for s in section}
     yield from _steps(searches)
+    yield from _failing(searches)
     yield from _patterns(searches)
     yield from _categories(searches)
     yield from _map(searches)
@@ -89,6 +90,45 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
         legend=list(told.values()) if len(told) > 1 else [],
         rows=rows,
         columns="condition: search, step, paragraphs, error: wrong, cumulative: wrong so far, base: wrong in the base",
+        docs="estimators/error-ascent",
+    )
+
+
+def _failing(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
+    rows: list[Row] = [
+        {
+            "condition": label,
+            **{field: name(q.get(field) or "", limit=300) for field in ("mode", "question", "right", "answered")},
+            "reworded": q.get("reworded"),
+            "source": name(" ".join(part for part in (q.get("place"), q.get("text")) if part), limit=300),
+        }
+        for label, search in searches.items()
+        for q in search.get("failing") or []
+    ]
+    if not rows:
+        return
+    total = sum(search.get("n_failing") or 0 for search in searches.values())
+    counts = Counter(r["mode"] for r in rows)
+    commonest = [f"{mode or 'no category'} ({number(n)})" for mode, n in counts.most_common(3)]
+    checks = [search["keys"] for search in searches.values() if search.get("keys")]
+    keys_told = "".join(
+        f" People found {number(c['bad'])} of {number(c['n'])} generated keys bad ({percent(c['share'])} "
+        f"[{percent(c['interval']['low'])}, {percent(c['interval']['high'])}])."
+        for c in checks[:1]
+    )
+    yield figure(
+        "search-failing",
+        title="Failing questions",
+        sentence=(
+            f"{count(total, 'different question')} answered wrongly and not right in other words, in "
+            f"{count(len(counts), 'mode')}: most in {among(commonest)}. For example: {rows[0]['question']} Answered: "
+            f"{rows[0]['answered']}; right: {rows[0]['right']}.{keys_told} "
+            + (f"The first {number(len(rows))} are listed; " if total > len(rows) else "")
+            + "`richter export --failing` writes them as a set."
+        ),
+        panels=[],
+        rows=rows,
+        columns="condition: search, mode, question, right, answered, reworded: wrong in other words, source",
         docs="estimators/error-ascent",
     )
 
