@@ -16,7 +16,7 @@ TABLE = {
     "error-rate": ("_size_floors", "size_error_rate", "Items to measure an error rate, or to bound it."),
     "gap": ("_size_floors", "size_gap", "Items, asked of both, that settle a gap in accuracy."),
     "groups": ("_size_floors", "size_groups", "Labels to verify calibration in every group."),
-    "tail": ("_size_tail", "size_tail", "Items for a claim about tail shape."),
+    "tail": ("_size", "size_tail", "Items for a claim about tail shape."),
 }
 
 

@@ -18,11 +18,9 @@ from richter.tail._gpd import MIN_EXCEEDANCES, GpdFit, fit_gpd, tvar
 from richter.tail._plan import TailPlan
 from richter.tail._transform import Bound, find_bound
 
-__all__ = ["ScanPoint", "StabilityScan", "stability_scan"]
+__all__ = ["ConditionTail", "ScanPoint", "StabilityScan", "condition_tail", "stability_scan"]
 
 GOF_RESAMPLES = 1_999  # a p-value of 0.05 is then known to 0.005
-
-__all__ = ["ConditionTail", "condition_tail"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
