@@ -106,7 +106,8 @@ class PlanStatus(Result):
     `confirmatory` says whether a result on the data at hand may be called so, `reasons` why not, `vouched` what speaks
     for it; `looks` are those at these data that came before the lock, `earlier` the times of former locks, `attempts`
     how many ways this machine knows to have been tried on the data. `uses` counts the sets of data that the plan was
-    used on: what is compared with each other is one set.
+    used on: what is compared with each other is one set. `log_faults` is what is wrong with this machine's
+    log of looks.
     """
 
     kind: str
@@ -121,6 +122,7 @@ class PlanStatus(Result):
     earlier: tuple[str, ...] = ()
     attempts: int | None = None
     uses: int = 0
+    log_faults: tuple[str, ...] = ()
     confirmatory: bool = False
     reasons: tuple[str, ...] = ()
 
@@ -223,11 +225,20 @@ def lock_plan(path: str | Path, *, now: datetime.datetime | None = None) -> Plan
 
 def check_plan(path: str | Path) -> PlanStatus:
     """Where a plan stands, with every deviation from what was locked."""
-    plan, lock = read_plan(path), _read_lock(path)
-    uses = len(_sets(read_log(), plan.hash))
+    return _standing(path, _read_lock(path), read_log())
+
+
+def _standing(path: str | Path, lock: Mapping[str, Any], log: Log) -> PlanStatus:
+    plan = read_plan(path)
+    uses, faults = len(_sets(log, plan.hash)), log.faults or ((log.missing,) if log.missing else ())
     if "hash" not in lock:
         return PlanStatus(
-            kind=plan.kind, hash=plan.hash, state="unlocked", uses=uses, reasons=("the plan is not locked",)
+            kind=plan.kind,
+            hash=plan.hash,
+            state="unlocked",
+            uses=uses,
+            log_faults=faults,
+            reasons=("the plan is not locked",),
         )
     changed = lock["hash"] != plan.hash
     return PlanStatus(
@@ -240,6 +251,7 @@ def check_plan(path: str | Path) -> PlanStatus:
         deviations=tuple(_deviations(lock.get("values", {}), plan.values)) if changed else (),
         earlier=tuple(e["locked_at"] for e in lock.get("earlier", [])),
         uses=uses,
+        log_faults=faults,
         confirmatory=not changed,
         reasons=("the plan was changed after it was locked",) if changed else (),
     )
@@ -263,7 +275,7 @@ def check_receipt(path: str | Path, plan: str | Path | None = None) -> ReceiptCh
         faults.append("the plan is not the one that the receipt was given for")
     if (lock.get("hash"), lock.get("locked_at")) != (receipt["hash"], receipt["locked_at"]):
         faults.append("the lock is not the one that the receipt was given for")
-    known = any(line["~"] == receipt["log"].get("chain") for line in log.lines)
+    known = log.place_of(receipt["log"].get("chain", "")) is not None
     if not known and receipt["log"].get("machine") == log.machine:
         faults.append("the log of looks no longer holds the lock: it was deleted, cut or edited")
     where = "this machine's log of looks has it" if known else "it was locked on another machine"
@@ -290,12 +302,14 @@ def open_data(
     where there is one). A baseline may be known. What came before what is told by the order of this machine's log of
     looks, and by times only for a lock or a look of another machine; without a log nothing is confirmed.
     """
-    status, lock, log = check_plan(path), _read_lock(path), read_log()
+    lock, log = _read_lock(path), read_log()
+    status = _standing(path, lock, log)
     reasons, runs = list(status.reasons), [p for p in tables.places if isinstance(p, DatabaseRun) or is_run(p)]
     vouched, before = "", list[Look]()
     kept = [look for run in runs for look in looks_of(run) if look.get("plan") == status.hash]
+    looks = looks_at(tables, log)
     if status.locked_at is not None:
-        vouched, why, before = _before(lock, log, looks_at(tables, log))
+        vouched, why, before = _before(lock, log, looks)
         reasons += why
         for run in runs:
             with open_ledger(run) as ledger:
@@ -315,14 +329,13 @@ def open_data(
     further = tuple(extra)
     if further:
         reasons.append("options were given against the plan")
-    log_use(status.hash, tables)
-    sets = _sets(read_log(), status.hash) | {look["set"] for look in kept}
+    sets = _sets(log, status.hash) | {log_use(status.hash, tables)} | {look["set"] for look in kept}
     return dataclasses.replace(
         status,
         looks=tuple(str(look) for look in before),
         vouched="" if reasons else vouched,
-        uses=max(len(sets), 1),
-        attempts=attempts(tables),
+        uses=len(sets),
+        attempts=attempts(tables, log=log, looks=looks, plan=status.hash),
         confirmatory=not reasons,
         reasons=tuple(reasons),
         deviations=status.deviations + further,
@@ -335,24 +348,26 @@ def _before(lock: Mapping[str, Any], log: Log, looks: Sequence[Look]) -> tuple[s
         return "", [f"{log.missing}, so nothing shows what was seen before the lock"], []
     if lock.get("log") == {}:
         return "", ["no log of looks was kept when the plan was locked"], []
-    edited = [fault for fault in log.faults if "edited" in fault]
     own = lock.get("log", {})
-    line = next((k for k, x in enumerate(log.lines) if x["~"] == own.get("chain")), None)
+    doubts = [fault for fault in log.faults if "the clock" not in fault]  # order counts
+    line = log.place_of(own.get("chain", ""))
     if own.get("machine") != log.machine:
         early = [look for look in looks if look.at < lock["locked_at"]]
         said = "locked on another machine, of whose looks nothing is known here; on this one none came before"
-        return said, edited, early
-    if line is None and not edited:
-        edited = ["the log of looks no longer holds this lock: it was deleted or cut"]
+        return said, doubts, early
+    if line is not None:  # what was cut off came after it
+        doubts = [fault for fault in doubts if "was cut" not in fault]
+    elif not doubts:
+        doubts = ["the log of looks no longer holds this lock: it was deleted or cut"]
     early = [
         look for look in looks if (look.at < lock["locked_at"] if look.place < 0 or line is None else look.place < line)
     ]
-    return "locked before the first look on this machine", edited, early
+    return "locked before the first look on this machine", doubts, early
 
 
 def _sets(log: Log, plan: str) -> set[str]:
     """The sets of data that a plan was used on."""
-    return {line["set"] for line in log.lines if line["what"] == "use" and line["plan"] == plan}
+    return {line.set for line in log.lines if line.what == "use" and line.plan == plan}
 
 
 def clocks_disagree(ahead_s: float) -> str:

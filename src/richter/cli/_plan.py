@@ -110,6 +110,8 @@ def _show(file: str, status: PlanStatus, json_path: str | None) -> None:
         out.print(f"  deviation   {printable(deviation)}")
     for at in status.earlier:
         out.print(f"  earlier     another plan was locked here on {at}; what was seen since is exploratory")
+    for fault in status.log_faults:
+        out.print(f"  fault       {printable(fault)}")
     if status.uses:
         out.print(f"  used on     {status.uses} sets of data, as far as this machine knows")
     if status.versions:

@@ -20,6 +20,7 @@ _SIZES = np.array([0.5, 0.8, 1.2, 1.7, 2.4, 3.5])  # shifts that evidence is gat
 SHIFTS = np.r_[-_SIZES[::-1], _SIZES]
 CARRIED = np.array([0.0, 0.25, 0.5, 0.75])  # correlation of a day with the one before, where there is a change ..
 BELIEVED = np.array([0.9, 0.05, 0.03, 0.02])  # .. and what each of them weighs
+FAINT = 20.0  # terms that are as far below the sum of all, in log, are dropped: evidence only falls by it
 EXCUSES = np.arange(1, 19) / 20  # correlations that may explain the scores without a change
 
 
@@ -87,34 +88,46 @@ def _weights(n: int) -> Floats:
 
 @numba.njit(cache=True)
 def _mixture(z: Floats, weight: Floats, shifts: Floats, rho: Floats, believed: Floats) -> Floats:
+    """The sum over day, shift and correlation; a term that is e^FAINT below the sum (or 1) is dropped for good."""
     n, n_d, n_r = len(z), len(shifts), len(rho)
     out = np.empty(n)
-    log = np.zeros((n + 1, n_d, n_r))  # log likelihood ratios of a change after day k
-    none = np.zeros(n_r)  # of no change, days correlated
+    none = np.zeros(n_r)  # log likelihood ratios of no change, days correlated
     rest = 1 - rho**2
     half = -0.5 * np.log(rest)
-    before = 0.0
+    room = n * n_d * n_r
+    log, day = np.empty(room), np.empty(room, np.int32)  # of a change after a day, the terms still held
+    of_d, of_r = np.empty(room, np.int8), np.empty(room, np.int8)
+    held, before = 0, 0.0
     for t in range(1, n + 1):
         now, last = z[t - 1], z[t - 2] if t > 1 else 0.0
-        for r in range(n_r if t > 1 else 0):
-            none[r] += half[r] - 0.5 * (now - rho[r] * last) ** 2 / rest[r] + 0.5 * now * now
         total = 0.0
         for r in range(n_r):
-            total += (1 - before) * believed[r] * np.exp(none[r])
-        for k in range(1, t):
+            if t > 1:
+                none[r] += half[r] - 0.5 * (now - rho[r] * last) ** 2 / rest[r] + 0.5 * now * now
+            total += (1 - before) * believed[r] * np.exp(min(none[r], 700.0))
+        for at in range(held):
+            k, r, shift = day[at], of_r[at], shifts[of_d[at]]
             a, a_last = k / t, k / (t - 1)
-            for d in range(n_d):
-                spread = 1 + shifts[d] ** 2 * a * (1 - a)
-                root = np.sqrt(spread)
-                here = now * root - shifts[d] * a
+            spread = 1 + shift * shift * a * (1 - a)
+            gap = now * np.sqrt(spread) - shift * a
+            if r > 0:  # the first correlation is none
                 there = last
                 if k < t - 1:
-                    there = last * np.sqrt(1 + shifts[d] ** 2 * a_last * (1 - a_last)) - shifts[d] * a_last
-                fixed = 0.5 * np.log(spread) + 0.5 * now * now
-                for r in range(n_r):
-                    log[k, d, r] += fixed + half[r] - 0.5 * (here - rho[r] * there) ** 2 / rest[r]
-                    total += weight[k - 1] * believed[r] / n_d * np.exp(min(log[k, d, r], 700.0))
-        log[t] = none
+                    there = last * np.sqrt(1 + shift * shift * a_last * (1 - a_last)) - shift * a_last
+                gap -= rho[r] * there
+            log[at] += 0.5 * np.log(spread) + 0.5 * now * now + half[r] - 0.5 * gap * gap / rest[r]
+            total += weight[k - 1] * believed[r] / n_d * np.exp(min(log[at], 700.0))
+        floor = max(np.log(total), 0.0) - FAINT
+        kept = 0
+        for at in range(held):
+            if log[at] > floor:
+                log[kept], day[kept], of_d[kept], of_r[kept] = log[at], day[at], of_d[at], of_r[at]
+                kept += 1
+        held = kept
+        for r in range(n_r):
+            for d in range(n_d if none[r] > floor else 0):
+                log[held], day[held], of_d[held], of_r[held] = none[r], t, d, r
+                held += 1
         out[t - 1] = total
         before += weight[t - 1]
     return out

@@ -9,9 +9,12 @@ hash of what they hold: looking again at the same outcomes costs a short line. T
 
 The sketch is a bottom-k sample: of the items with the smallest check sums, a keyed hash of the item and one of item and
 outcome. Two tables sample the same items, so that the share of equal outcomes among shared ones can be read off.
+
+Whatever hangs on a lock reads and checks the whole log. Counting attempts reads what came since the index, a file that
+repeats the different lines and the sketches up to some byte of the log and that byte's hash: its cost does not grow
+with the looks. An old line that was edited is then not noticed, and does not change the count.
 """
 
-import base64
 import contextlib
 import dataclasses
 import datetime
@@ -23,7 +26,7 @@ import os
 import secrets
 import sys
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +43,9 @@ __all__ = ["Log", "Look", "attempts", "log_lock", "log_use", "looks_at", "read_l
 
 K = 256  # items of a sketch
 _MARK = b', "~": "'  # before the hash that ends a line
+_AT = slice(8, 40)  # the time of a line, which begins {"at": "..
+_INDEX = 64  # so many lines, or a tenth of all, have the index made anew
+_SKETCH = np.dtype([("items", "<u8", K), ("score", "<u2", K), ("severity", "<u2", K)])  # 0: none, or unknown
 _FILE_PART = 1 << 26  # of a larger file the beginning and the size stand for it
 _CLAIMING = ("look", "compare", "severity", "calibration measure", "tail test")  # commands that make claims
 _QUIET = ("json_path", "md_path", "junit_path", "output", "tried", "sources", "paths", "debug", "engine", "workers")
@@ -63,17 +69,58 @@ class Look:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A condition whose outcomes were shown: its keyed name, and the name of its sketch."""
+
+    name: str
+    sketch: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What a line of the log says, but for its time: a `look`, the `lock` of a plan, or its `use` on a set of data."""
+
+    what: str
+    command: str = ""
+    options: str = ""
+    planned: bool = False
+    files: tuple[str, ...] = ()
+    conditions: tuple[Shown, ...] = ()
+    plan: str = ""
+    set: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
     """The log as it stands: its lines, what is wrong with it, and the name of this machine (a hash of its key).
 
-    `missing` says why there is none.
+    `lines` are the different ones, `places` where each stands among the `rows`, `sketches` those that are as they were
+    written. `missing` says why there is no log.
     """
 
-    lines: tuple[Mapping[str, Any], ...] = ()
+    lines: tuple[Line, ...] = ()
+    places: tuple[tuple[int, ...], ...] = ()
+    rows: tuple[bytes, ...] = dataclasses.field(default=(), repr=False)
+    sketches: Mapping[str, NDArray[np.void]] = dataclasses.field(default_factory=dict, repr=False)
     faults: tuple[str, ...] = ()
     machine: str = ""
     missing: str = ""
     key: bytes = dataclasses.field(default=b"", repr=False)
+
+    def place_of(self, chain: str) -> int | None:
+        """Where the line with this hash stands; None if nowhere."""
+        return next((k for k, row in enumerate(self.rows) if row[-66:-2] == chain.encode()), None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Index:
+    """The log up to byte `end`, where its hash is `head`: how many lines, the different ones, and the sketches."""
+
+    end: int
+    head: str
+    n: int
+    bodies: tuple[str, ...]
+    sketches: tuple[str, ...]
 
 
 # ------------------------------------------------------------------ the file
@@ -144,6 +191,25 @@ def _append(folder: Path, line: dict[str, Any]) -> str:
     return chain.decode()
 
 
+def _sound(rows: Sequence[bytes], before: bytes) -> int:
+    """How many of the rows are as they were written, the hash before them being this one."""
+    for number, row in enumerate(rows):  # by its bytes: what was written is what is hashed
+        chain = row[-66:-2]
+        if row[-74:-66] != _MARK or chain != _chained(before, row[:-74]):
+            return number
+        before = chain
+    return len(rows)
+
+
+def _decoded(bodies: Iterable[bytes]) -> tuple[Line, ...]:
+    return msgspec.json.decode(b"[" + b",".join(b"{" + body + b"}" for body in bodies) + b"]", type=tuple[Line, ...])
+
+
+def _body(row: bytes) -> bytes:
+    """A line without its time and hash."""
+    return row[43:-74]
+
+
 def read_log() -> Log:
     """The whole log, checked from its first line to its last."""
     folder = _folder()
@@ -156,22 +222,87 @@ def read_log() -> Log:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "its key is damaged"
         return Log(missing=f"the log of looks in {folder} cannot be kept ({why})")
-    faults, before, sound = [], b"", 0
-    for row in rows:  # by its bytes: what was written is what is hashed
-        chain = row[-66:-2]
-        if row[-74:-66] != _MARK or chain != _chained(before, row[:-74]):
-            faults.append(f"the log of looks was edited at line {sound + 1}")
-            break
-        before, sound = chain, sound + 1
-    lines = msgspec.json.decode(b"[" + b",".join(rows[:sound]) + b"]")
-    for number, (one, two) in enumerate(itertools.pairwise(lines), 1):
-        if two["at"] < one["at"]:
+    faults = []
+    sound = _sound(rows, b"")
+    places: dict[bytes, list[int]] = {}
+    for place, row in enumerate(rows[:sound]):
+        places.setdefault(_body(row), []).append(place)
+    try:
+        lines = _decoded(places)
+    except msgspec.DecodeError:  # the hashes fit, and it is none of ours
+        lines, places, sound = (), {}, 0
+    if sound < len(rows):
+        faults.append(f"the log of looks was edited at line {sound + 1}")
+    index = _read_index(folder)
+    if index is not None and (sound < index.n or rows[index.n - 1][-66:-2].decode() != index.head) and not faults:
+        faults.append(f"the log of looks was cut: it had {index.n:,} lines or more, and has {sound:,}")
+    for number, (one, two) in enumerate(itertools.pairwise(row[_AT] for row in rows[:sound]), 1):
+        if two < one:
             faults.append(f"the clock went back between lines {number} and {number + 1} of the log; its order counts")
-    held = {c["sketch"] for line in lines if line["what"] == "look" for c in line["conditions"]}
-    gone = len(held.difference(os.listdir(folder / "sketches"))) if (folder / "sketches").is_dir() else len(held)
+    sketches, gone = _sketches(folder, lines, {})
     if gone:
-        faults.append(f"the log of looks has lost {gone} of {len(held)} sketches: what was seen is known by name only")
-    return Log(lines=tuple(lines), faults=tuple(faults), machine=_keyed(key, "machine").hex(), key=key)
+        of = gone + len(sketches)
+        faults.append(f"the log of looks has lost {gone} of {of} sketches: what was seen is known by name only")
+    return Log(
+        lines=lines,
+        places=tuple(map(tuple, places.values())),
+        rows=tuple(rows[:sound]),
+        sketches=sketches,
+        faults=tuple(faults),
+        machine=_keyed(key, "machine").hex(),
+        key=key,
+    )
+
+
+def _read_index(folder: Path) -> _Index | None:
+    with contextlib.suppress(OSError, msgspec.DecodeError), (folder / "looks.index").open("rb") as file:
+        return msgspec.json.decode(file.readline(), type=_Index)
+    return None
+
+
+def _known_log() -> Log | None:
+    """The log's different lines and their sketches, by the index and what came since.
+
+    None where the log does not go on from the index, or there is none: it is then to be read whole.
+    """
+    folder = _folder()
+    if folder is None:
+        return None
+    try:
+        key, index = _key(folder), _read_index(folder) or _Index(end=0, head="", n=0, bodies=(), sketches=())
+        with (folder / "looks.jsonl").open("rb") as file:
+            file.seek(max(index.end - 67, 0))
+            if index.end and file.read(67)[:64] != index.head.encode():
+                return None
+            rows = file.read().split(b"\n")[:-1]
+        if _sound(rows, index.head.encode()) < len(rows):
+            return None
+        bodies = dict.fromkeys([*map(str.encode, index.bodies), *map(_body, rows)])
+        lines = _decoded(bodies)
+        held: dict[str, NDArray[np.void]] = {}
+        if index.sketches:
+            with (folder / "looks.index").open("rb") as file:
+                file.readline()
+                held = dict(zip(index.sketches, np.fromfile(file, _SKETCH), strict=True))
+        sketches, _ = _sketches(folder, lines, held)
+    except (OSError, ValueError):  # also what cannot be decoded
+        return None
+    n = index.n + len(rows)
+    if len(rows) >= max(_INDEX, n // 10):
+        end, head = index.end + sum(map(len, rows)) + len(rows), rows[-1][-66:-2].decode()
+        made = _Index(end=end, head=head, n=n, bodies=tuple(map(bytes.decode, bodies)), sketches=tuple(sketches))
+        stack = b"".join(found.tobytes() for found in sketches.values())
+        with contextlib.suppress(OSError):
+            _write_whole(folder / "looks.index", msgspec.json.encode(made) + b"\n" + stack)
+    return Log(lines=lines, sketches=sketches, key=key)
+
+
+def _write_whole(path: Path, text: bytes) -> None:
+    """Whoever reads it finds all of it, or what was there before."""
+    made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    made.touch(mode=0o600)
+    made.write_bytes(text)
+    made.replace(path)
 
 
 def _add(line: dict[str, Any]) -> str:
@@ -192,10 +323,12 @@ def log_lock(plan: str, at: str) -> dict[str, str]:
     return {"machine": _machine(), "chain": chain} if chain else {}
 
 
-def log_use(plan: str, tables: Tables) -> None:
-    """Log that a plan was used on these data, here and in the runs that they are from."""
-    if _add({"what": "use", "plan": plan, "set": _set_of(tables)}):
-        _in_runs(tables, tables.conditions, {"plan": plan, "set": _set_of(tables)})
+def log_use(plan: str, tables: Tables) -> str:
+    """Log that a plan was used on these data, here and in the runs that they are from; the name of the data."""
+    data = _set_of(tables)
+    if _add({"what": "use", "plan": plan, "set": data}):
+        _in_runs(tables, tables.conditions, {"plan": plan, "set": data})
+    return data
 
 
 def _set_of(tables: Tables) -> str:
@@ -237,48 +370,59 @@ def _outcomes(tables: Tables, shown: Sequence[str], items: pl.DataFrame | None) 
 
 
 def _kept_sketch(folder: Path, key: bytes, rows: pl.DataFrame) -> str:
-    """Keep one condition's sketch and return the name it lies under; whoever comes first writes it whole."""
-    text = json.dumps(_sketch(key, rows), sort_keys=True).encode()
-    name = hashlib.sha256(text).hexdigest()[:32]
-    path = folder / "sketches" / name
+    """Keep one condition's sketch and return the name it lies under: the hash of what it holds."""
+    text = _sketch(key, rows).tobytes()
+    path = folder / "sketches" / hashlib.sha256(text).hexdigest()[:32]
     if not path.exists():
         path.parent.mkdir(exist_ok=True, mode=0o700)
-        made = path.with_name(f"{name}.{os.getpid()}.{secrets.token_hex(4)}")
-        made.touch(mode=0o600)
-        made.write_bytes(text)
-        made.replace(path)
-    return name
+        _write_whole(path, text)
+    return path.name
 
 
-def _read_sketch(folder: Path, name: str) -> Mapping[str, Any] | None:
+def _sketches(
+    folder: Path, lines: Iterable[Line], kept: Mapping[str, NDArray[np.void]]
+) -> tuple[dict[str, NDArray[np.void]], int]:
+    """The sketches that lines name, those at hand (`kept`) not read again, and how many are gone."""
+    named = {c.sketch: None for line in lines for c in line.conditions}
+    found = {name: kept[name] if name in kept else _read_sketch(folder, name) for name in named}
+    held = {name: sketch for name, sketch in found.items() if sketch is not None}
+    return held, len(named) - len(held)
+
+
+def _read_sketch(folder: Path, name: str) -> NDArray[np.void] | None:
     """None where it is gone, or is not what was written."""
     try:
         text = (folder / "sketches" / name).read_bytes()
     except OSError:
         return None
-    return msgspec.json.decode(text) if hashlib.sha256(text).hexdigest()[:32] == name else None
+    if len(text) != _SKETCH.itemsize or hashlib.sha256(text).hexdigest()[:32] != name:
+        return None
+    return np.frombuffer(text, _SKETCH)[0]
 
 
-def _sketch(key: bytes, rows: pl.DataFrame) -> dict[str, Any]:
-    """One condition's sketch; `rows` begin with the items of the smallest check sums."""
-    found: dict[str, Any] = {"n": len(rows)}
+def _sketch(key: bytes, rows: pl.DataFrame) -> NDArray[np.void]:
+    """One condition's sketch, by its items' hashes; `rows` begin with the items of the smallest check sums."""
+    found = np.zeros((), _SKETCH)
     kept = rows.head(K)
-    found["items"] = _packed(_keyed(key, "item", i, str(d)) for i, d in kept.select("item", "draw").iter_rows())
+    n = len(kept)
+    items = np.frombuffer(b"".join(_item_hash(key, *row) for row in kept.select("item", "draw").iter_rows()), "<u8")
+    order = np.argsort(items)
+    found["items"][:n] = items[order]
     for kind in ("score", "severity"):
-        if kept[kind].null_count() < len(kept):
-            found[kind] = _packed(
-                b"\0\0" if v is None else _mark(key, i, d, kind, v)
-                for i, d, v in kept.select("item", "draw", kind).iter_rows()
-            )
+        marks = [
+            b"\0\0" if v is None else _mark(key, i, d, kind, v)
+            for i, d, v in kept.select("item", "draw", kind).iter_rows()
+        ]
+        found[kind][:n] = np.frombuffer(b"".join(marks), "<u2")[order]
     return found
+
+
+def _item_hash(key: bytes, item: str, draw: int) -> bytes:
+    return _keyed(key, "item", item, str(draw))
 
 
 def _mark(key: bytes, item: str, draw: int, kind: str, value: float) -> bytes:
     return _keyed(key, item, str(draw), kind, f"{value + 0.0:.6g}", size=2)
-
-
-def _packed(parts: Iterable[bytes]) -> str:
-    return base64.b64encode(b"".join(parts)).decode()
 
 
 # ------------------------------------------------------------------ looks
@@ -344,42 +488,22 @@ def _file_hash(place: Place) -> str:
         return hashlib.sha256(file.read(_FILE_PART) + str(place.stat().st_size).encode()).hexdigest()
 
 
-def looks_at(tables: Tables, log: Log, *, sample: bool = False) -> list[Look]:
+def looks_at(tables: Tables, log: Log) -> list[Look]:
     """The looks of the log and of the runs at these data, in their order, the present one among them.
 
     Outcomes count as the same where a look has some of the same items, all of them with equal outcomes, and these are
     no matter of course: n (1 - e) >= 3 for n shared items, e being the chance that two of the outcomes here are equal.
     Under the same name a few may have been changed (kappa of 0.95 or more), and outcomes that are all alike count too.
-    A file is known again by its content whatever was read of it. With `sample` only the items of these data's own
-    sketch are looked up, which is quick and may miss a look at a small part.
+    A file is known again by its content whatever was read of it.
     """
     found = []
-    present = _by_condition(tables, tables.conditions, sample=sample)
-    folder = _folder()
-    here = {name: _Here(log.key, part) for name, part in present.items()}
-    names = {_keyed(log.key, "name", name).hex(): name for name in tables.conditions} if log.key else {}
-    files = {_keyed(log.key, digest).hex() for digest in map(_file_hash, tables.places) if digest} if log.key else set()
-
-    @functools.cache  # what was seen before is not compared again
-    def same(named: str, sketch: str) -> frozenset[str]:
-        """Which of the conditions at hand a condition of the log is; by its name alone where its sketch is gone."""
-        name = names.get(named)
-        kept = None if folder is None else _read_sketch(folder, sketch)
-        if kept is None:
-            return frozenset() if name is None else frozenset((name,))
-        return frozenset(n for n in present if _same(kept, here[n], named=n == name))
-
-    for place, line in enumerate(log.lines):
-        if line["what"] != "look":
-            continue
-        shown_then = line["conditions"]
-        seen = frozenset().union(*(same(c["name"], c["sketch"]) for c in shown_then))
-        if files and not files.isdisjoint(line["files"]):
-            alone = next(iter(present)) if len(present) == len(shown_then) == 1 else None
-            seen |= {n for c in shown_then if (n := names.get(c["name"], alone)) is not None}
-        if seen:
-            shown = tuple(n for n in tables.conditions if n in seen)
-            found.append(Look(at=line["at"], command=line["command"], conditions=shown, place=place))
+    seen = _seen(tables, log.lines, log.sketches, log.key)
+    for line, shown, places in zip(log.lines, seen, log.places, strict=True):
+        if shown:
+            found += [
+                Look(at=log.rows[k][_AT].decode(), command=line.command, conditions=shown, place=k) for k in places
+            ]
+    found.sort(key=lambda look: look.place)
     for run in tables.places:
         if isinstance(run, DatabaseRun) or is_run(run):
             for look in looks_of(run):
@@ -389,69 +513,105 @@ def looks_at(tables: Tables, log: Log, *, sample: bool = False) -> list[Look]:
     return found
 
 
+def _seen(
+    tables: Tables, lines: Sequence[Line], sketches: Mapping[str, NDArray[np.void]], key: bytes, *, sample: bool = False
+) -> list[tuple[str, ...]]:
+    """Of each line, which of the conditions at hand it showed.
+
+    With `sample` only the items of these data's own sketch are looked up, which is quick and may miss a look at a small
+    part.
+    """
+    if not lines:
+        return []
+    present = _by_condition(tables, tables.conditions, sample=sample)
+    names = {_keyed(key, "name", name).hex(): name for name in tables.conditions}
+    files = {_keyed(key, digest).hex() for digest in map(_file_hash, tables.places) if digest}
+    stack, named = np.array(list(sketches.values()), dtype=_SKETCH), list(sketches)
+    hashed = functools.cache(functools.partial(_item_hash, key))  # conditions share their items
+    same: dict[str, tuple[set[str], set[str]]] = {}  # of a sketch: what it is under another name, under the same
+    for name, part in present.items():
+        for under, at in np.argwhere(_same(stack, _Here(key, part.head(K) if sample else part, hashed))).tolist():
+            same.setdefault(named[at], (set(), set()))[under].add(name)
+    out = []
+    for line in lines:
+        seen = set[str]()
+        for shown in line.conditions:
+            name = names.get(shown.name)
+            if shown.sketch in same:
+                other, own = same[shown.sketch]
+                seen |= other | (own & {name})
+            elif name is not None and shown.sketch not in sketches:
+                seen.add(name)  # its sketch is gone
+        if files and not files.isdisjoint(line.files):
+            alone = next(iter(present)) if len(present) == len(line.conditions) == 1 else None
+            seen |= {n for c in line.conditions if (n := names.get(c.name, alone)) is not None}
+        out.append(tuple(n for n in tables.conditions if n in seen))
+    return out
+
+
 class _Here:
     """One condition at hand, to be held against sketches: its items' hashes in order, values, and marks when needed."""
 
-    def __init__(self, key: bytes, part: pl.DataFrame) -> None:
+    def __init__(self, key: bytes, part: pl.DataFrame, hashed: Callable[[str, int], bytes]) -> None:
         self.key = key
-        self.rows = part.select("item", "draw").rows()
-        hashes = b"".join(_keyed(key, "item", item, str(draw)) for item, draw in self.rows)
-        found = np.frombuffer(hashes, dtype="<u8")
-        self.order = np.argsort(found)
-        self.items = found[self.order]
-        self.values = {kind: part[kind].cast(pl.Float64).fill_null(np.nan).to_numpy() for kind in ("score", "severity")}
-        self._marks = {kind: np.zeros(len(self.rows), dtype="<u2") for kind in self.values}
-        self._made = {kind: np.zeros(len(self.rows), dtype=bool) for kind in self.values}
+        found = np.frombuffer(b"".join(itertools.starmap(hashed, part.select("item", "draw").iter_rows())), "<u8")
+        order = np.argsort(found)
+        self.items = found[order]
+        self.rows = part.select("item", "draw")[order].rows()
+        self.values = {k: part[k].cast(pl.Float64).fill_null(np.nan).to_numpy()[order] for k in ("score", "severity")}
 
-    def marks(self, kind: str, rows: NDArray[np.intp]) -> NDArray[np.uint16]:
-        marks, made = self._marks[kind], self._made[kind]
-        for row in rows[~made[rows]].tolist():
-            item, draw = self.rows[row]
-            mark = _mark(self.key, item, draw, kind, float(self.values[kind][row]))
+    def marks(self, kind: str, wanted: NDArray[np.bool_]) -> NDArray[np.uint16]:
+        """The marks of the wanted items; 0 elsewhere, and where there is no value."""
+        marks = np.zeros(len(self.rows), dtype="<u2")
+        for row in np.flatnonzero(wanted & ~np.isnan(self.values[kind])).tolist():
+            mark = _mark(self.key, *self.rows[row], kind, float(self.values[kind][row]))
             marks[row] = int.from_bytes(mark, "little")
-        made[rows] = True
-        return marks[rows]
+        return marks
 
 
-def _same(sketch: Mapping[str, Any], here: _Here, *, named: bool) -> bool:
-    items = np.frombuffer(base64.b64decode(sketch["items"]), dtype="<u8")
+def _same(stack: NDArray[np.void], here: _Here) -> NDArray[np.bool_]:
+    """Of each sketch whether it is of these outcomes: first where it has another name, then where it has the same."""
+    found = np.zeros((2, len(stack)), dtype=bool)
     if not len(here.items):
-        return False
-    at = np.minimum(np.searchsorted(here.items, items), len(here.items) - 1)
-    hit, rows = here.items[at] == items, here.order[at]
+        return found
+    at = np.minimum(np.searchsorted(here.items, stack["items"]), len(here.items) - 1)
+    hit = here.items[at] == stack["items"]
+    shared = np.zeros(len(here.items), dtype=bool)
+    shared[at[hit]] = True
     for kind in ("score", "severity"):
-        if kind not in sketch or not hit.any():
+        if np.isnan(here.values[kind]).all():
             continue
-        there = np.frombuffer(base64.b64decode(sketch[kind]), dtype="<u2")
-        both = np.flatnonzero(hit & (there != 0) & ~np.isnan(here.values[kind][rows]))
-        n = len(both)
-        if not n:
-            continue
-        equal = int(np.sum(here.marks(kind, rows[both]) == there[both]))
-        if equal < 0.9 * n:
-            continue
-        _, counts = np.unique(here.values[kind][rows[both]], return_counts=True)
-        apart = 1 - float(np.sum((counts / n) ** 2))  # 1 - e
-        if equal == n and n * apart >= 3:
-            return True
-        if named and n >= min(3, len(here.items)) and n - equal <= 0.05 * apart * n:
-            return True
-    return False
+        there, now = stack[kind], here.marks(kind, shared)[at]
+        both = hit & (there != 0) & (now != 0)
+        n = np.count_nonzero(both, axis=1)
+        equal = np.count_nonzero(both & (there == now), axis=1)
+        for one in np.flatnonzero((n > 0) & (equal >= 0.9 * n)):
+            _, counts = np.unique(here.values[kind][at[one, both[one]]], return_counts=True)
+            apart = 1 - float(np.sum((counts / n[one]) ** 2))  # 1 - e
+            found[:, one] |= equal[one] == n[one] and n[one] * apart >= 3
+            found[1, one] |= n[one] >= min(3, len(here.items)) and n[one] - equal[one] <= 0.05 * apart * n[one]
+    return found
 
 
-def attempts(tables: Tables) -> int | None:
+def attempts(tables: Tables, *, log: Log | None = None, looks: Sequence[Look] = (), plan: str = "") -> int | None:
     """How many ways were tried on these data on this machine: other commands or options, and other plans; at least 1.
 
     A repeated command is one. Only looks that showed at least two of the conditions (the one, if there is one) count.
-    None where no log is kept.
+    A log that was read, the looks at the data that it holds, and a plan that is being used may be given. None where no
+    log is kept.
     """
-    log = read_log()
+    if log is None:
+        log = _known_log() or read_log()
+        seen = _seen(tables, log.lines, log.sketches, log.key, sample=True)
+    else:
+        shown = {look.place: look.conditions for look in looks}
+        seen = [shown.get(places[0], ()) for places in log.places]
     if log.missing:
         return None
-    looks = looks_at(tables, log, sample=True)
-    many = min(2, len(tables.conditions))
-    lines = [log.lines[look.place] for look in looks if look.place >= 0 and len(look.conditions) >= many]
-    tried = {line["options"] for line in lines if not line["planned"] and line["command"] in _CLAIMING}
-    data = _set_of(tables)
-    plans = {line["plan"] for line in log.lines if line["what"] == "use" and line["set"] == data}
+    many, data = min(2, len(tables.conditions)), _set_of(tables)
+    plans = {line.plan for line in log.lines if line.what == "use" and line.set == data} | ({plan} if plan else set())
+    tried = {
+        line.options for line, conditions in zip(log.lines, seen, strict=True)
+        if len(conditions) >= many and not line.planned and line.command in _CLAIMING
+    }  # fmt: skip
     return max(1, len(tried) + len(plans))
