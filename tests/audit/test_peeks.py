@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 import richter
-from richter.audit import check_plan, check_receipt, gate_status, lock_plan, new_plan, write_sheet
+from richter.audit import PlanStatus, check_plan, check_receipt, gate_status, lock_plan, new_plan, write_sheet
 from richter.cli import main
 from richter.errors import PlanError
+from richter.records import Claim, Verdict
 from richter.report._side_by_side import read_run_tables
 from richter.tables import read_tables
 
@@ -390,6 +391,43 @@ def test_a_receipt_is_held_against_plan_lock_and_log(tmp_path: Path, capsys: pyt
     assert desk.do("plan", "check", kept, desk.plan) == 3
     lock_plan(desk.plan)
     assert len(check_receipt(kept, desk.plan).faults) == 2
+
+
+def test_a_claim_of_severity_is_exploratory_by_what_it_is_about(tmp_path: Path) -> None:
+    """Two of three conditions were seen: their pair and their own rates are exploratory, all else is not."""
+    rng = np.random.default_rng(3)
+    rows = frame(names=("a", "b", "c")).drop("correct", "confidence")
+    rows = rows.with_columns(severity=pl.Series(rng.choice([0.0, 0.0, 0.5, 1.0, 2.0, 3.0], len(rows))))
+    path, plan = tmp_path / "s.csv", tmp_path / "plan.toml"
+    rows.write_csv(path)
+    seen = tmp_path / "seen.csv"
+    rows.filter(pl.col("condition") != "c").sample(fraction=1, shuffle=True, seed=1).write_csv(seen)
+    richter.open(seen).severity()
+    plan.write_text(new_plan("severity", {"require": ["severity>=3 below 100 per million"]}))
+    lock_plan(plan)
+    report = richter.open(path).severity(plan=plan)
+    found = {claim.conditions: claim.exploratory for claim in report.claims}
+    assert {names for names, exploratory in found.items() if exploratory} == {("a", "b"), ("a",), ("b",)}
+    assert {("a", "c"), ("b", "c"), ("c",)} <= set(found)
+    assert report.plan is not None
+    assert report.plan.seen == ("a", "b")
+    assert not report.plan.confirmatory
+    plan.write_text(new_plan("severity", {"control": "a", "margin": 0.1}))
+    lock_plan(plan)  # all were seen by now, "c" since the first lock
+    assert all(claim.exploratory for claim in richter.open(path).severity(plan=plan).claims)
+
+
+def test_with_a_control_the_other_of_a_pair_decides_by_hand() -> None:
+    status = PlanStatus(kind="severity", hash="f00", state="locked", barred=False, seen=("a",))
+    claims = [
+        Claim(measure="b", conditions=names, verdict=Verdict.UNDECIDED, sentence="")
+        for names in (("a", "c"), ("b", "a"))
+    ]
+    assert [c.plan for c in status.marked(claims)] == ["f00", "f00"]
+    assert [c.plan for c in status.marked(claims, control="a")] == ["f00", "f00"]  # the control may be known
+    assert [c.plan for c in status.marked(claims, control="c")] == [None, "f00"]
+    barred = PlanStatus(kind="severity", hash="f00", state="locked")
+    assert [c.plan for c in barred.marked(claims)] == [None, None]
 
 
 # ------------------------------------------------------------------ families across looks

@@ -53,7 +53,7 @@ def test_correlated_days_are_excused_by_their_best_likelihood_by_hand() -> None:
     z = np.convolve(np.random.default_rng(6).normal(size=2000), 0.6 ** np.arange(30), mode="valid") * 0.8
     z = z[:400]
     best = max(density(z[:60], 0 * z[:60], 0 * z[:60] + 1, rho) for rho in EXCUSES)
-    assert _excused(z)[59] == pytest.approx(max(1, 0.06 * best / np.prod(stats.norm.pdf(z[:60]))))
+    assert _excused(z)[59] == pytest.approx(max(1, 0.3 * best / np.prod(stats.norm.pdf(z[:60]))))
     assert _excused(z)[-1] > 1e10
 
 

@@ -272,11 +272,14 @@ class _Measuring:
             severity_margin=values.get("severity_margin"),
             tail_plan=tail_plan(self.plan) if self.plan is not None and self.plan.kind == "tail" else None,
             slopes=None if severity is None else severity.study.claims,
-            plan=None if self.plan is None or self.measured.exploratory else self.plan.hash,
             n_resamples=self.n_resamples,
             level=self.level,
             seed=self.seed,
         )
+        if self.status is not None:
+            report = dataclasses.replace(
+                report, claims=self.status.marked(report.claims, control=values.get("control"))
+            )
         self.measured.comparison = report
         return floors_section(report)
 

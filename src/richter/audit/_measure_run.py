@@ -257,7 +257,10 @@ def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None,
         run_file(records.place, f"{PLAN_NAME}.lock")
         path, adopted = own, kept_at(records.place, f"{PLAN_NAME}.lock")
     plan = read_plan(path)
+    control = plan.values.get("control")  # of a severity plan
     candidates = [plan.values["candidate"]] if plan.kind == "gate" else []
+    if control:
+        candidates = [name for name in records.tables.conditions if name != control]
     status = open_data(path, records.tables, candidates=candidates)
     if status.locked_at is not None and records.times is not None and (adopted is None or adopted > records.times[0]):
         why = []
@@ -266,5 +269,5 @@ def run_plan(records: RunRecords, path: str | Path | None) -> tuple[Plan | None,
         if abs(records.clock_ahead_s) > CLOCKS_AGREE_S:
             why.append(clocks_disagree(records.clock_ahead_s))
         if why:
-            status = dataclasses.replace(status, confirmatory=False, reasons=(*why, *status.reasons))
+            status = dataclasses.replace(status, confirmatory=False, barred=True, reasons=(*why, *status.reasons))
     return plan, status

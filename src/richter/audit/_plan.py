@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 
 from richter import __version__
 from richter.errors import PlanError
-from richter.records import Result
+from richter.records import Claim, Result
 from richter.store import DatabaseRun, is_run, looks_of, open_ledger, write_file
 from richter.tables import Log, Look, Tables, attempts, log_lock, log_use, looks_at, read_log
 
@@ -107,7 +107,8 @@ class PlanStatus(Result):
     for it; `looks` are those at these data that came before the lock, `earlier` the times of former locks, `attempts`
     how many ways this machine knows to have been tried on the data. `uses` counts the sets of data that the plan was
     used on: what is compared with each other is one set. `log_faults` is what is wrong with this machine's
-    log of looks.
+    log of looks. `seen` are the conditions whose outcomes were shown before the lock; `barred` says that something else
+    makes every claim exploratory.
     """
 
     kind: str
@@ -125,6 +126,20 @@ class PlanStatus(Result):
     log_faults: tuple[str, ...] = ()
     confirmatory: bool = False
     reasons: tuple[str, ...] = ()
+    barred: bool = True
+    seen: tuple[str, ...] = ()
+
+    def marked(self, claims: Iterable[Claim], *, control: str | None = None) -> tuple[Claim, ...]:
+        """The claims with the plan's hash where they are confirmatory, none where they are exploratory.
+
+        That is where something bars all of them, and where what a claim is about was shown before the lock: the one
+        condition, both of a pair, or, in a pair with the control, the other.
+        """
+        held = set() if self.barred else {*self.seen}
+        return tuple(
+            dataclasses.replace(c, plan=None if self.barred or {*c.conditions} - {control} <= held else self.hash)
+            for c in claims
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +268,7 @@ def _standing(path: str | Path, lock: Mapping[str, Any], log: Log) -> PlanStatus
         uses=uses,
         log_faults=faults,
         confirmatory=not changed,
+        barred=changed,
         reasons=("the plan was changed after it was locked",) if changed else (),
     )
 
@@ -319,16 +335,16 @@ def open_data(
             elif times is not None:
                 first = _stamp(datetime.datetime.fromtimestamp(times[0], datetime.UTC))
                 vouched += f"; its answers came {'after' if first > status.locked_at else 'before'} the lock"
-    seen = [name for name in tables.conditions if any(name in look.conditions for look in before)]
-    if candidates:
-        seen = [name for name in seen if name in candidates]
-    if len(seen) >= (1 if candidates else min(2, len(tables.conditions))):
-        shown = [str(look) for look in before if set(look.conditions) & set(seen)]
-        more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-        reasons.append(f"outcomes were shown before the plan was locked: {'; '.join(shown[:3])}{more}")
     further = tuple(extra)
     if further:
         reasons.append("options were given against the plan")
+    barred = bool(reasons)
+    seen = [name for name in tables.conditions if any(name in look.conditions for look in before)]
+    counted = [name for name in seen if name in candidates] if candidates else seen
+    if len(counted) >= (1 if candidates else min(2, len(tables.conditions))):
+        shown = [str(look) for look in before if set(look.conditions) & set(counted)]
+        more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+        reasons.append(f"outcomes were shown before the plan was locked: {'; '.join(shown[:3])}{more}")
     sets = _sets(log, status.hash) | {log_use(status.hash, tables)} | {look["set"] for look in kept}
     return dataclasses.replace(
         status,
@@ -338,6 +354,8 @@ def open_data(
         attempts=attempts(tables, log=log, looks=looks, plan=status.hash),
         confirmatory=not reasons,
         reasons=tuple(reasons),
+        barred=barred,
+        seen=tuple(seen),
         deviations=status.deviations + further,
     )
 

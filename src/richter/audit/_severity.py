@@ -155,8 +155,7 @@ def weigh_scores(
     tables = _severities(source, keep)
     scores = severity_scores(tables)
     mix = read_traffic(traffic, scores) if traffic is not None else None
-    confirmed = status is not None and status.confirmatory
-    stamp: dict[str, Any] = {"plan": status.hash if status is not None and confirmed else None, "seed": seed}
+    stamp: dict[str, Any] = {"seed": seed}
     rng = np.random.default_rng(seed)
     labels = _labels(human, scores)
     corrected, skipped = _corrected(labels, judge_errors, scores, level, rng)
@@ -168,6 +167,9 @@ def weigh_scores(
         rng=rng, mapper=mapper, **values, **stamp,
     )  # fmt: skip
     rates, checks = _rates_and_checks(study, scores, labels, mix, requirements, level, stamp)
+    if status is not None:
+        study = dataclasses.replace(study, claims=status.marked(study.claims, control=values["control"]))
+        checks = status.marked(checks)
     columns = scores.columns()
     analyses: Mapping[str, Any] = {}
     if everything or pairs:

@@ -28,6 +28,7 @@ __all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "read_series", "w
 Floats = NDArray[np.float64]
 
 FEWEST = 8  # days before which nothing can be told
+CARRIED_MOST = 0.4  # correlation with the day before up to which false alarms were seen to stay under 5%
 _TOLD = 10  # of a series, the newest entries whose looks are logged
 _DATE = re.compile(r"(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?([0-2]\d|3[01])(?:[T_-]?(\d\d)[-_.:]?(\d\d))?")
 _FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
@@ -274,6 +275,7 @@ def watch_series(
     for metric, (at, values) in table.items():
         rising = metric == "mean_score" and days[0].better == "higher"
         evidence = change_evidence(sequential_scores(values, rng=rng), independent=independent)
+        found += _carried(metric, values, independent=independent)
         series.append(_series(metric, [days[k].at for k in at], values, evidence, rising=rising, limit=limit))
     claims = tuple(_claim(s, condition, len(table), level) for s in series)
     alarmed = [s for s in series if s.alarm is not None]
@@ -396,6 +398,21 @@ def _series(
         metric=metric, days=tuple(at), values=tuple(values), low=tuple(low), high=tuple(high),
         evidence=tuple(evidence), limit=limit, **more,
     )  # fmt: skip
+
+
+def _carried(metric: str, values: Floats, *, independent: bool) -> list[str]:
+    """What is to be said of days that depend on the day before: the correlation of what a change does not explain."""
+    n = len(values)
+    if n < 30 or float(np.ptp(values)) == 0:
+        return []
+    cut = change_point(values).day + 1
+    left = np.r_[values[:cut] - values[:cut].mean(), values[cut:] - values[cut:].mean()]
+    rho = float(left[1:] @ left[:-1] / (left @ left)) if left.any() else 0.0
+    most = 0.0 if independent else CARRIED_MOST
+    if rho <= most + 2 / np.sqrt(n):
+        return []
+    held = "the days are said to be independent" if independent else f"false alarms stay under 5% up to {most:g}"
+    return [f"the {_NAMES[metric]} of a day is correlated with that of the day before by {rho:.2f}; {held}"]
 
 
 def _alarm(s: MetricSeries, condition: str) -> str:

@@ -212,6 +212,9 @@ def _small_print(report: SeverityReport) -> list[str]:
     ]
     if report.plan is None or not report.plan.confirmatory:
         lines.append(f"exploratory: {'no plan' if report.plan is None else '; '.join(report.plan.reasons)}")
+        held = sum(not c.exploratory for c in report.claims)
+        if held:
+            lines.append(f"{held} of {len(report.claims)} claims are about what was not seen, and confirmatory.")
     else:
         lines.append(
             f"confirmatory: plan {report.plan.hash[:16]} locked {report.plan.locked_at}, {report.plan.vouched}"

@@ -21,7 +21,8 @@ SHIFTS = np.r_[-_SIZES[::-1], _SIZES]
 CARRIED = np.array([0.0, 0.25, 0.5, 0.75])  # correlation of a day with the one before, where there is a change ..
 BELIEVED = np.array([0.9, 0.05, 0.03, 0.02])  # .. and what each of them weighs
 FAINT = 20.0  # terms that are as far below the sum of all, in log, are dropped: evidence only falls by it
-EXCUSES = np.arange(1, 19) / 20  # correlations that may explain the scores without a change
+EXCUSES = np.arange(1, 19) / 20  # correlations that may explain the scores without a change ..
+EXCUSED = 200  # .. fully so from this day on
 
 
 def sequential_scores(days: ArrayLike, *, rng: np.random.Generator) -> Floats:
@@ -59,8 +60,8 @@ def change_evidence(scores: ArrayLike, *, independent: bool = False) -> Floats:
     1, so P(E ever reaches 1 / alpha) is at most alpha (Ville), however long one looks.
 
     Unless days are `independent`, those that depend on the day before are allowed for: B is averaged over correlations
-    CARRIED too, and E is divided by min(1, t / LIFE) A_t where that is above 1, A_t being the likelihood ratio of the
-    best correlation of EXCUSES against none. The bound holds as before; that E rarely reaches 1 / alpha with correlated
+    CARRIED too, and E is divided by min(1, t / EXCUSED) A_t where that is above 1, A_t being the likelihood ratio of
+    the best correlation of EXCUSES against none. The bound holds as before; that E rarely reaches 1 / alpha with correlated
     days is measured (docs/watch.md), not proved.
     """
     z = np.asarray(scores, dtype=np.float64)
@@ -75,7 +76,7 @@ def _excused(z: Floats) -> Floats:
     rest = 1 - EXCUSES**2
     gain = -0.5 * np.log(rest) - 0.5 * (z[:, None] - before[:, None] * EXCUSES) ** 2 / rest + 0.5 * z[:, None] ** 2
     best = np.cumsum(np.where(np.arange(len(z))[:, None] > 0, gain, 0.0), axis=0).max(axis=1)
-    allowed = np.log(np.minimum(1.0, np.arange(1, len(z) + 1) / LIFE))
+    allowed = np.log(np.minimum(1.0, np.arange(1, len(z) + 1) / EXCUSED))
     return np.asarray(np.exp(np.clip(best + allowed, 0.0, 700.0)))
 
 
