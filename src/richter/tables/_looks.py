@@ -101,7 +101,7 @@ class Log:
     lines: tuple[Line, ...] = ()
     places: tuple[tuple[int, ...], ...] = ()
     rows: tuple[bytes, ...] = dataclasses.field(default=(), repr=False)
-    sketches: Mapping[str, NDArray[np.void]] = dataclasses.field(default_factory=dict, repr=False)
+    sketches: Mapping[str, np.void] = dataclasses.field(default_factory=dict, repr=False)
     faults: tuple[str, ...] = ()
     machine: str = ""
     missing: str = ""
@@ -279,7 +279,7 @@ def _known_log() -> Log | None:
             return None
         bodies = dict.fromkeys([*map(str.encode, index.bodies), *map(_body, rows)])
         lines = _decoded(bodies)
-        held: dict[str, NDArray[np.void]] = {}
+        held: dict[str, np.void] = {}
         if index.sketches:
             with (folder / "looks.index").open("rb") as file:
                 file.readline()
@@ -379,9 +379,7 @@ def _kept_sketch(folder: Path, key: bytes, rows: pl.DataFrame) -> str:
     return path.name
 
 
-def _sketches(
-    folder: Path, lines: Iterable[Line], kept: Mapping[str, NDArray[np.void]]
-) -> tuple[dict[str, NDArray[np.void]], int]:
+def _sketches(folder: Path, lines: Iterable[Line], kept: Mapping[str, np.void]) -> tuple[dict[str, np.void], int]:
     """The sketches that lines name, those at hand (`kept`) not read again, and how many are gone."""
     named = {c.sketch: None for line in lines for c in line.conditions}
     found = {name: kept[name] if name in kept else _read_sketch(folder, name) for name in named}
@@ -389,7 +387,7 @@ def _sketches(
     return held, len(named) - len(held)
 
 
-def _read_sketch(folder: Path, name: str) -> NDArray[np.void] | None:
+def _read_sketch(folder: Path, name: str) -> np.void | None:
     """None where it is gone, or is not what was written."""
     try:
         text = (folder / "sketches" / name).read_bytes()
@@ -397,7 +395,8 @@ def _read_sketch(folder: Path, name: str) -> NDArray[np.void] | None:
         return None
     if len(text) != _SKETCH.itemsize or hashlib.sha256(text).hexdigest()[:32] != name:
         return None
-    return np.frombuffer(text, _SKETCH)[0]
+    found: np.void = np.frombuffer(text, _SKETCH)[0]
+    return found
 
 
 def _sketch(key: bytes, rows: pl.DataFrame) -> NDArray[np.void]:
@@ -514,7 +513,7 @@ def looks_at(tables: Tables, log: Log) -> list[Look]:
 
 
 def _seen(
-    tables: Tables, lines: Sequence[Line], sketches: Mapping[str, NDArray[np.void]], key: bytes, *, sample: bool = False
+    tables: Tables, lines: Sequence[Line], sketches: Mapping[str, np.void], key: bytes, *, sample: bool = False
 ) -> list[tuple[str, ...]]:
     """Of each line, which of the conditions at hand it showed.
 
@@ -530,18 +529,18 @@ def _seen(
     hashed = functools.cache(functools.partial(_item_hash, key))  # conditions share their items
     same: dict[str, tuple[set[str], set[str]]] = {}  # of a sketch: what it is under another name, under the same
     for name, part in present.items():
-        for under, at in np.argwhere(_same(stack, _Here(key, part.head(K) if sample else part, hashed))).tolist():
-            same.setdefault(named[at], (set(), set()))[under].add(name)
+        for side, at in np.argwhere(_same(stack, _Here(key, part.head(K) if sample else part, hashed))).tolist():
+            same.setdefault(named[at], (set(), set()))[side].add(name)
     out = []
     for line in lines:
         seen = set[str]()
         for shown in line.conditions:
-            name = names.get(shown.name)
+            under = {n for n in (names.get(shown.name),) if n is not None}
             if shown.sketch in same:
                 other, own = same[shown.sketch]
-                seen |= other | (own & {name})
-            elif name is not None and shown.sketch not in sketches:
-                seen.add(name)  # its sketch is gone
+                seen |= other | (own & under)
+            elif shown.sketch not in sketches:
+                seen |= under  # its sketch is gone
         if files and not files.isdisjoint(line.files):
             alone = next(iter(present)) if len(present) == len(line.conditions) == 1 else None
             seen |= {n for c in line.conditions if (n := names.get(c.name, alone)) is not None}
@@ -564,8 +563,8 @@ class _Here:
         """The marks of the wanted items; 0 elsewhere, and where there is no value."""
         marks = np.zeros(len(self.rows), dtype="<u2")
         for row in np.flatnonzero(wanted & ~np.isnan(self.values[kind])).tolist():
-            mark = _mark(self.key, *self.rows[row], kind, float(self.values[kind][row]))
-            marks[row] = int.from_bytes(mark, "little")
+            item, draw = self.rows[row]
+            marks[row] = int.from_bytes(_mark(self.key, item, draw, kind, float(self.values[kind][row])), "little")
         return marks
 
 
