@@ -22,7 +22,13 @@ from richter.floors import (
 
 @pytest.mark.parametrize(
     ("delta", "error_rate", "lipschitz", "estimation"),
-    [(0.02, 0.05, 1.0, 6250), (0.05, 0.1, 2.0, 1600), (0.1, 0.1, 1.0, 100), (0.03, 0.1, 1.0, 3704)],
+    [
+        (0.02, 0.05, 1.0, 6250),
+        (0.05, 0.1, 2.0, 1600),
+        (0.1, 0.1, 1.0, 100),
+        (0.03, 0.1, 1.0, 3704),
+        (0.001, 0.05, 1.0, 50_000_000),
+    ],
 )
 def test_labels_needed_by_hand(delta: float, error_rate: float, lipschitz: float, estimation: int) -> None:
     """L e / delta^3, and c1(e)^2 e / delta^2 with the constant of table 8."""
@@ -46,6 +52,9 @@ def test_labels_needed_by_hand(delta: float, error_rate: float, lipschitz: float
         (0.3, 0.2, 0.01, 0.8),
         (0.5, 0.5, 0.05, 0.8),
         (0.02, 0.1, 0.1, 0.5),
+        (0.35, 0.05, 0.05, 0.8),  # a later tooth falls short again
+        (0.2, 0.03, 0.05, 0.6),
+        (0.4, 0.03, 0.05, 0.6),
     ],
 )
 def test_the_exact_test_keeps_its_power_from_here_on_by_enumeration(

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, TypedDict, cast
 
 import numpy as np
 
@@ -10,7 +10,8 @@ from richter import judge
 from richter.audit._judging import NOTE
 from richter.audit._measure_run import RunRecords
 from richter.errors import InputError
-from richter.records import Condition, Result, plain
+from richter.records import Condition, Result
+from richter.stats import JudgeEffect, Share
 from richter.tables import RatingsFile
 
 __all__ = ["AgreementReport", "LoneRater", "measure_agreement"]
@@ -25,6 +26,32 @@ class LoneRater(Result):
 
     raters: tuple[str, ...]
     n_answers: int
+
+
+class ByGroup(TypedDict, total=False):
+    """Agreement within each condition or domain, where asked for."""
+
+    by_condition: Mapping[str, judge.Agreement]
+    by_domain: Mapping[str, judge.Agreement]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class WithinKind(Result):
+    """Agreement within a kind of rating, with that within its groups."""
+
+    flat: ClassVar = ("found", "groups")
+
+    found: judge.Agreement | LoneRater
+    groups: ByGroup
+
+
+class Held(TypedDict, total=False):
+    """Judges and rules against their reference, and as people's labels correct them."""
+
+    judges: judge.JudgeReport
+    rules: judge.JudgeReport
+    corrected_judges: tuple[judge.Correction, ...]
+    corrected_rules: tuple[judge.Correction, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +72,16 @@ class AgreementReport(Result):
     stratified: bool
 
     @property
-    def by_kind(self) -> Mapping[str, Mapping[str, Any]]:
+    def by_kind(self) -> Mapping[str, WithinKind]:
         """Agreement within each kind, with that within each group."""
-        by = {kind: {f"by_{self.by}": groups} for kind, groups in self.groups.items()}
-        return {kind: plain(found) | by.get(kind, {}) for kind, found in self.kinds.items()}
+        by = {kind: cast(ByGroup, {f"by_{self.by}": groups}) for kind, groups in self.groups.items()}
+        return {kind: WithinKind(found=found, groups=by.get(kind, {})) for kind, found in self.kinds.items()}
 
     @property
-    def held(self) -> Mapping[str, Any]:
+    def held(self) -> Held:
         """Judges and rules against their reference, and as people's labels correct them."""
-        held = {f"{kind}s": report for kind, report in self.references.items()}
-        return held | {f"corrected_{kind}s": rows for kind, rows in self.corrected.items()}
+        corrected = {f"corrected_{kind}s": rows for kind, rows in self.corrected.items()}
+        return cast(Held, {f"{kind}s": report for kind, report in self.references.items()} | corrected)
 
 
 def measure_agreement(
@@ -140,8 +167,8 @@ class JudgesSection(Result):
     flat: ClassVar = ("report",)
 
     report: AgreementReport
-    leniency: Mapping[str, Any]
-    overcall: Mapping[str, Any]
+    leniency: Mapping[str, JudgeEffect]
+    overcall: Mapping[str, Share | judge.Undefined]
     self_judging: judge.SelfJudging | None
 
 

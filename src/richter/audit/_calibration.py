@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ from richter.calibration import convergence, draws_needed
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
-from richter.records import Claim, Result, Shown, plain, printable
+from richter.records import Claim, Result, Shown, printable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
 from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
@@ -58,6 +58,13 @@ class Refusals(Result):
     left_out: cal.EceResult | None = None
 
 
+class GradesSaid(TypedDict):
+    """Counts and notes of a condition of a grades table."""
+
+    n: NotRequired[int]
+    notes: list[str]
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class GradesCondition(Result):
     """One condition of a grades table; `study` is None, and `reason` says why, where nothing can be tested."""
@@ -84,10 +91,22 @@ class GradesCondition(Result):
         return None if self.study is None else self.study.result
 
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> GradesSaid:
         """Counts and notes as JSON has them."""
-        own = () if self.study is None else self.study.cannot
-        return ({"n": 0} if self.study is None else {}) | {"notes": [*self.notes, *own]}
+        if self.study is None:
+            return {"n": 0, "notes": [*self.notes]}
+        return {"notes": [*self.notes, *self.study.cannot]}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Grouped(Result):
+    """What one grouping of the answers reports."""
+
+    sem1: float
+    sem2: float | None
+    accuracy: float
+    classes_per_question: float
+    questions: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +117,33 @@ class Corrected(Result):
     answers: int
     questions: int
     deployed: int  # questions whose deployed class has another grade, or other answers
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
+    before: Grouped
+    after: Grouped
+
+
+class Difficulty(TypedDict):
+    """How well the Sem1-Sem2 gap of a question tells wrong answers, and the items with the largest gap."""
+
+    auroc: float | None
+    hardest: Sequence[str]
+
+
+class DrawsSaid(TypedDict):
+    """What of a condition of a draws table is written under other names than its fields have."""
+
+    draws: int | list[int]
+    accuracy: float | None
+    sem1: cal.EceResult | None
+    sem2: cal.EceResult | None
+    verbalised: cal.Verbalised | None
+    regimes: dict[str, int]
+    recalibration: cal.RecalibrationAdvice | None
+    miscalibration: NotRequired[cal.Miscalibration | None]
+    scores: NotRequired[cal.ConfidenceScores]
+    curve: NotRequired[Sequence[cal.CurvePoint]]
+    safe: NotRequired[cal.SafeThreshold]
+    difficulty: Difficulty
+    notes: list[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +175,7 @@ class DrawsCondition(Result):
     refusals: Refusals | None = None
     grader: cal.GraderError | None = None
     floor: float | None = None
-    sensitivity: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    sensitivity: Mapping[str, Grouped] = dataclasses.field(default_factory=dict)
     grouping_quality: PairQuality | None = None  # offline classes against the given ones
     corrected: Corrected | None = None  # by a person, where `human_cluster` says so
     difficulty_auroc: float | None = None  # how well the Sem1-Sem2 gap of a question tells wrong answers
@@ -151,27 +195,25 @@ class DrawsCondition(Result):
         return None if self.study is None else self.study.recalibration
 
     @property
-    def said(self) -> dict[str, Any]:
+    def said(self) -> DrawsSaid:
         """What is written under other names than the fields have."""
-        sem, stated, study = self.sem, self.stated, self.study
+        sem, study = self.sem, self.study
         least, most = self.lengths
-        return {
+        said: DrawsSaid = {
             "draws": least if least == most else [least, most],
             "accuracy": None if sem is None else sem.sem1.accuracy,
             "sem1": None if sem is None else sem.sem1,
             "sem2": None if sem is None else sem.sem2,
-            "verbalised": None if stated is None else _stated_row(stated),
+            "verbalised": self.stated,
             "regimes": {"large": self.margins.large, "low": self.margins.low, "jensen": self.margins.jensen},
             "recalibration": self.recalibration,
-            **({k: getattr(study, k) for k in ("miscalibration", "scores", "curve", "safe")} if study else {}),
             "difficulty": {"auroc": self.difficulty_auroc, "hardest": self.hardest},
             "notes": [*(sem.notes if sem else ()), *(study.cannot if study else ()), *self.notes],
         }
-
-
-def _stated_row(stated: cal.Verbalised) -> dict[str, Any]:
-    more = {"parse_rate": stated.parse_rate, "dropped": stated.dropped, "questions_dropped": stated.questions_dropped}
-    return {**plain(stated.imputed), **more}
+        if study is not None:
+            said |= {"miscalibration": study.miscalibration, "scores": study.scores}
+            said |= {"curve": study.curve, "safe": study.safe}
+        return said
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -643,20 +685,20 @@ def _difficulty(items: Sequence[str], sem: cal.SemEce, usable: Bools) -> dict[st
     }
 
 
-def _sensitivity(pools: Mapping[str, cal.AnswerPool], options: _Options) -> dict[str, Any]:
+def _sensitivity(pools: Mapping[str, cal.AnswerPool], options: _Options) -> dict[str, Grouped]:
     """What each grouping of the same answers reports."""
     out = {}
     for key, pool in pools.items():
         if np.isnan(pool.correct).all():
             continue
         result = cal.sem_ece(pool, rng=np.random.default_rng(0), splits=options.splits, **options.ece)
-        out[key] = {
-            "sem1": result.sem1.ece,
-            "sem2": None if result.sem2 is None else result.sem2.ece,
-            "accuracy": result.sem1.accuracy,
-            "classes_per_question": float(np.mean(pool.classes)),
-            "questions": pool.questions,
-        }
+        out[key] = Grouped(
+            sem1=result.sem1.ece,
+            sem2=None if result.sem2 is None else result.sem2.ece,
+            accuracy=result.sem1.accuracy,
+            classes_per_question=float(np.mean(pool.classes)),
+            questions=pool.questions,
+        )
     return out
 
 

@@ -54,7 +54,7 @@ class SeverityReport(Shown):
     corrected: Mapping[str, sev.TrueSeverity]
     human: Mapping[str, sev.DeploymentTable]
     human_skipped: Mapping[str, str]
-    analyses: Mapping[str, Any]
+    analyses: sev.Analyses
     notes: tuple[str, ...]
     plan: PlanStatus | None
     derived = ("claims", "refused", "counts", "conditions", "recipe")
@@ -171,7 +171,7 @@ def weigh_scores(
         study = dataclasses.replace(study, claims=status.marked(study.claims, control=values["control"]))
         checks = status.marked(checks)
     columns = scores.columns()
-    analyses: Mapping[str, Any] = {}
+    analyses: sev.Analyses = {}
     if everything or pairs:
         overcalls = _overcalls(labels, scores)
         analyses = sev.run_analyses(

@@ -1,7 +1,7 @@
 """Sem-ECE: calibration from how often a model repeats its answer: Sem1, eq. (1), and Sem2, eq. (3), over splits."""
 
 import dataclasses
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numba
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from richter.calibration._pool import AnswerPool, answer_pool
 from richter.errors import InputError
-from richter.records import Shown
+from richter.records import Result, Shown
 from richter.stats import EceResult, Floats, Ints, ece
 from richter.stats._ece import Binning
 
@@ -292,12 +292,14 @@ def sem_ece(
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Verbalised:
+class Verbalised(Result):
     """ECE of stated confidence, averaged over a question's draws.
 
     `imputed` counts a draw that states none as 1.0 (the paper's way); `dropped` leaves such draws out, and the
     questions that state none at all; it is None when nobody stated any.
     """
+
+    flat: ClassVar = ("imputed",)
 
     imputed: EceResult
     dropped: EceResult | None

@@ -451,9 +451,9 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
         yield f"the low-margin gap shrinks as n^{curve.slope:.2f}{span}; theory -0.50."
     if len(condition.sensitivity) > 1:
         yield "Sem2-ECE by grouping: " + ", ".join(
-            f"{key} {row['sem2']:.3f} ({row['classes_per_question']:.1f} classes)"
+            f"{key} {row.sem2:.3f} ({row.classes_per_question:.1f} classes)"
             for key, row in condition.sensitivity.items()
-            if row["sem2"] is not None
+            if row.sem2 is not None
         )
     quality = condition.grouping_quality
     if quality is not None:
@@ -464,9 +464,9 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
     fixed = condition.corrected
     if fixed is not None:
         sems = [
-            f"{name} {fixed.before[key]:.3f} before, {fixed.after[key]:.3f} after"
+            f"{name} {old:.3f} before, {new:.3f} after"
             for key, name in (("sem1", "Sem1-ECE"), ("sem2", "Sem2-ECE"), ("accuracy", "accuracy"))
-            if fixed.before[key] is not None and fixed.after[key] is not None
+            if None not in (old := getattr(fixed.before, key), new := getattr(fixed.after, key))
         ]
         yield (
             f"a person moved {fixed.moved:,} of {fixed.answers:,} answers to another class, in {fixed.questions:,} "

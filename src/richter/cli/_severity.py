@@ -355,8 +355,8 @@ def _tails(result: Any) -> Iterator[str]:
 
 
 def _leniency(result: Any) -> Iterator[str]:
-    harsh = ", ".join(f"{n} {e.estimate:+.2f}" for n, e in zip(result["judges"], result["effects"], strict=True))
-    yield f"effects on the same answers {harsh} (joint p {result['wald_p']:.2g})."
+    harsh = ", ".join(f"{n} {e.estimate:+.2f}" for n, e in zip(result.judges, result.found.effects, strict=True))
+    yield f"effects on the same answers {harsh} (joint p {result.found.wald_p:.2g})."
 
 
 def _without_judges(result: Any) -> Iterator[str]:

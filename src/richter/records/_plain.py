@@ -125,12 +125,16 @@ def _schema(kind: Any, found: dict[str, dict[str, Any]], names: dict[type, str])
     if origin is tuple and inside and inside[-1] is not Ellipsis:
         parts = [_schema(one, found, names) for one in inside]
         return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
+    if origin is abc.Callable:
+        return {"type": "string"}  # its name
     if isinstance(origin, type) and issubclass(origin, abc.Mapping):
         return {"type": "object", "additionalProperties": _schema(inside[1], found, names)}
     if isinstance(origin, type) and issubclass(origin, abc.Sequence | abc.Set):
         return {"type": "array", "items": _schema(inside[0], found, names)}
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return {"enum": [one.value for one in kind]}
+    if typing.is_typeddict(kind):
+        return {"type": "object", **_keys(kind, found, names)}
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         if kind not in names:
             taken = kind.__name__ in names.values()

@@ -3,25 +3,45 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, TypedDict, cast
 
 import numpy as np
 
 from richter.errors import InputError
+from richter.records import Result
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, fit_rows
-from richter.severity._difference import pipeline_pairs
+from richter.severity._difference import PipelinePair, pipeline_pairs
 from richter.severity._discriminate import Unestimated, estimate_all
 from richter.severity._grid import Scores
 from richter.severity._judge_noise import (
+    HierarchicalBootstrap,
     counts_without_judge,
     hierarchical_bootstrap,
     judge_leniency,
     leave_one_judge_out_counts,
     reweight_judges,
 )
-from richter.severity._mechanisms import domain_variation, mechanisms_by_severity, mechanisms_by_size
-from richter.severity._prediction import conditional_information, predict_catastrophes, resolution_bound
+from richter.severity._mechanisms import (
+    Coupling,
+    DomainVariation,
+    domain_variation,
+    mechanisms_by_severity,
+    mechanisms_by_size,
+)
+from richter.severity._prediction import (
+    Information,
+    MicroPrediction,
+    Resolution,
+    conditional_information,
+    predict_catastrophes,
+    resolution_bound,
+)
+from richter.severity._recount import Recount
 from richter.severity._robustness import (
+    Coarsening,
+    MMinSensitivity,
+    Overcalls,
+    Subsampling,
     aggregation_rules,
     coarsen_scale,
     correct_overcalls,
@@ -32,11 +52,11 @@ from richter.severity._robustness import (
     subsample_stability,
     vary_m_min,
 )
-from richter.severity._scaling import correlate_ranks, estimate_scaling
-from richter.severity._tail_summaries import catastrophe_tests, summarise_tails
-from richter.stats import Floats, Mapper
+from richter.severity._scaling import RankCorrelation, Scaling, correlate_ranks, estimate_scaling
+from richter.severity._tail_summaries import CatastropheTests, TailSummaries, catastrophe_tests, summarise_tails
+from richter.stats import Floats, Leniency, Mapper
 
-__all__ = ["Labelled", "Skipped", "run_analyses"]
+__all__ = ["Analyses", "Labelled", "Skipped", "run_analyses"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +75,71 @@ class Labelled:
     condition: Sequence[str]
 
 
+class Swept(TypedDict):
+    """Conditions with at least so many exceedances: the count of disjoint pairs, and the trend with size."""
+
+    count: Recount
+    conditions: tuple[str, ...]
+    scaling: dict[str, float | None] | Skipped
+
+
+class Informed(TypedDict):
+    """What b adds to the error rate, and how small a difference can be resolved."""
+
+    information: Information | Skipped
+    resolution: Resolution
+
+
+class Mechanisms(TypedDict, total=False):
+    """How the kind of error goes with its severity, and with model size."""
+
+    by_severity: Coupling
+    by_size: Coupling
+
+
+class WithoutJudges(TypedDict, total=False):
+    """The count without each judge, and the trend with size (appendix H)."""
+
+    counts: tuple[Recount, ...]
+    scaling: dict[str, RankCorrelation | Skipped]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Lenient(Result):
+    """Judges' effects, and the judges in their order."""
+
+    flat: ClassVar = ("found",)
+
+    judges: tuple[str, ...]
+    found: Leniency
+
+
+class Analyses(TypedDict, total=False):
+    """The paper's analyses: each with its result, or why it was skipped."""
+
+    leave_one_domain_out: tuple[Recount, ...] | Skipped
+    aggregation_rules: tuple[Recount, ...] | Skipped
+    dual_coverage: tuple[Recount, ...] | Skipped
+    exceedance_sweep: dict[int, Swept] | Skipped
+    fixed_m_min: tuple[Recount, ...] | Skipped
+    tail_summaries: TailSummaries | Skipped
+    catastrophes: list[CatastropheTests] | Skipped
+    hierarchical_bootstrap: HierarchicalBootstrap | Skipped
+    judge_leniency: Lenient | Skipped
+    judge_reweighting: Recount | Skipped
+    leave_one_judge_out: WithoutJudges | Skipped
+    scaling: Scaling | Skipped
+    prediction: list[MicroPrediction] | Skipped
+    domain_variation: DomainVariation | Skipped
+    pipeline_pairs: tuple[PipelinePair, ...] | Skipped
+    coarsening: list[Coarsening] | Skipped
+    overcalls: Overcalls | Skipped
+    subsampling: Subsampling | Skipped
+    m_min: MMinSensitivity | Skipped
+    mechanisms: Mechanisms | Skipped
+    information: Informed | Skipped
+
+
 def run_analyses(
     scores: Scores,
     *,
@@ -70,7 +155,7 @@ def run_analyses(
     level: float = 0.95,
     rng: np.random.Generator,
     mapper: Mapper = map,
-) -> dict[str, Any]:
+) -> Analyses:
     """Run every analysis of sections 4.1 to 4.7 and 5 and of the appendices; each is a result or `Skipped`.
 
     With the recipe `PAPER` the scale is collapsed and overcalls are taken back as the paper's released program does,
@@ -134,7 +219,7 @@ def run_analyses(
 
     def leniency() -> Any:
         names, found = judge_leniency(scores)
-        return {"judges": names, **{f.name: getattr(found, f.name) for f in dataclasses.fields(found)}}
+        return Lenient(judges=names, found=found)
 
     table: dict[str, Callable[[], Any]] = {
         "leave_one_domain_out": lambda: leave_one_domain_out(scores, **options),
@@ -167,7 +252,8 @@ def run_analyses(
         "mechanisms": mechanisms,
         "information": information,
     }
-    return {name: _attempt(analysis) for name, analysis in table.items() if only is None or name in only}
+    chosen = {name: _attempt(analysis) for name, analysis in table.items() if only is None or name in only}
+    return cast(Analyses, chosen)
 
 
 def _slopes(counts: Floats, recipe: Recipe) -> Floats:

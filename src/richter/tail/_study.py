@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,25 @@ class AtThreshold:
     failed: tuple[str, ...]
 
 
+class ToleranceRow(TypedDict):
+    """How many pairs are admissible and verified with both tolerances times a factor."""
+
+    factor: float
+    tolerance_mean: float
+    tolerance_tvar: float
+    pairs: int
+    admissible: int
+    verified: int
+
+
+class StepTaken(TypedDict):
+    """A scale and threshold of the plan's decision tree, and which conditions made it be left, by the reason."""
+
+    transform: str
+    q: float
+    left_because: dict[str, list[str]]
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class TailStudy(Shown):
     """A whole study: conditions and pairs at the headline threshold, the pairs over the band, and one verdict.
@@ -53,8 +72,8 @@ class TailStudy(Shown):
     conditions: Mapping[str, ConditionTail]
     claims: tuple[Claim, ...]
     over_band: Mapping[float, tuple[Claim, ...]]
-    sensitivity: tuple[Mapping[str, Any], ...]
-    path: tuple[Mapping[str, Any], ...]
+    sensitivity: tuple[ToleranceRow, ...]
+    path: tuple[StepTaken, ...]
     probe: Claim | None
     claim: Claim
     notes: tuple[str, ...]
@@ -251,10 +270,10 @@ def _possible(raw: Floats, score: Transformed, q: float) -> Floats | None:
 
 def _walk(
     raw: Mapping[str, Floats], plan: TailPlan, rng: np.random.Generator
-) -> tuple[dict[str, Transformed], Step, dict[str, ConditionTail], tuple[Mapping[str, Any], ...]]:
+) -> tuple[dict[str, Transformed], Step, dict[str, ConditionTail], tuple[StepTaken, ...]]:
     """Go through the plan's decision tree until a step is not left."""
     steps = [Step(transform=plan.transform, q=plan.q), *plan.steps]
-    path: list[Mapping[str, Any]] = []
+    path: list[StepTaken] = []
     for here, after in itertools.zip_longest(steps, steps[1:]):
         scores = {
             name: transform_scores(v, here.transform, bounds=plan.bounds, clip=plan.clip) for name, v in raw.items()
@@ -271,9 +290,9 @@ def _walk(
     return scores, here, tails, tuple(path)
 
 
-def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[Mapping[str, Any], ...]:
+def _sensitivity(pairs: Sequence[Claim], plan: TailPlan) -> tuple[ToleranceRow, ...]:
     """Admissible (G1..G4) and verified pairs when both tolerances are halved, kept and doubled (appendix B)."""
-    rows = []
+    rows: list[ToleranceRow] = []
     for factor in (0.5, 1.0, 2.0):
         admissible = verified = 0
         for pair in pairs:
