@@ -12,7 +12,7 @@ import polars as pl
 from richter import calibration as cal
 from richter.audit._draw import DRAWS_NAME
 from richter.audit._pictures import Picture, calibration_picture
-from richter.bench import is_refusal, matches_reference, normalise
+from richter.bench import is_refusal, normalise
 from richter.calibration import convergence, draws_needed
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import lipschitz, passive_floor
@@ -596,8 +596,9 @@ def _pool(part: pl.DataFrame, labels: pl.Series) -> cal.AnswerPool:
 
 def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsCondition:
     part, said = _probabilities(part)
-    part, notes = _graded(_arranged(part))
-    notes = said + notes
+    part, notes = _arranged(part), said
+    if "correct" in part.columns and part["correct"].null_count() == len(part):  # the reader grades by references
+        part, notes = part.drop("correct"), [*said, "There is neither a grade nor a reference."]
     given = _given(part)
     if given is None:
         groupings = _groupings(part)
@@ -718,25 +719,6 @@ def _needed(pool: cal.AnswerPool, part: pl.DataFrame, options: _Options) -> cal.
         return draws_needed(pool, precision=options.precision, rng=options.rng, usd_per_draw=price)
     except TooFewErrors:
         return None
-
-
-def _graded(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Grades as given; where none are, from the reference by rule."""
-    if "correct" in part.columns and part["correct"].null_count() < len(part):
-        return part, []
-    if "reference" not in part.columns:
-        return part.drop("correct", strict=False), ["There is neither a grade nor a reference."]
-    pairs = list(zip(part["answer"].fill_null("").to_list(), part["reference"].to_list(), strict=True))
-    known = {
-        (answer, reference): float(matches_reference(answer, reference.split("|"))) if reference else None
-        for answer, reference in set(pairs)
-    }
-    grades = [known[pair] for pair in pairs]
-    missing = sum(g is None for g in grades)
-    notes = ["Answers are graded by rule: right when they name the reference (aliases split by |)."]
-    if missing:
-        notes.append(f"{missing} of {len(part)} draws have no reference and no grade.")
-    return part.with_columns(pl.Series("correct", grades, dtype=pl.Float64)), notes
 
 
 def _stated(part: pl.DataFrame, pool: cal.AnswerPool, options: _Options) -> cal.Verbalised | None:
