@@ -79,6 +79,7 @@ class PostgresServer:
                 *(self._programs / "postgres", "-D", self._folder / "data", "-p", str(self.port)),
                 *("-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self._folder}"),
                 *("-c", "max_connections=60", "-c", "shared_buffers=32MB"),
+                *("-c", "fsync=off"),  # a server that is killed loses nothing by it, only a machine would
             ],
             stdout=log,
             stderr=log,
