@@ -585,6 +585,14 @@ def test_on_a_page_draws_wait_for_the_confidences() -> None:
         assert found == {"ece": first, "draws": second}
 
 
+def test_how_sure_and_how_often_right_stand_beside_a_calibration_error_by_hand() -> None:
+    """The first screen says over- or under-confident from them."""
+    frame = _too_sure(1)
+    (row,) = measure_run(frame).to_dict()["conditions"]
+    assert row["knows"]["sure"] == pytest.approx(0.95)
+    assert row["knows"]["right"] == pytest.approx(frame["correct"].mean())
+
+
 def test_a_page_is_one_family_and_calibration_waits_for_the_differences() -> None:
     alone = measure_run(_too_sure(1)).to_dict()["claims"]
     assert [c["verdict"] for c in alone if c["measure"] == "ece"] == ["verified"]

@@ -65,7 +65,7 @@ ANSWERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "pair": (
         ("These data do not show whether simulated 02 is better than simulated 01",),
         ("No difference was shown; the accuracy may differ by -8.6 to +7.3 points.",),
-        ("simulated 01: none seen in 150 answers, at most 2.0%",),
+        ("simulated 01: none seen in 150 items, at most 2.0%",),
         ("simulated 01: cannot be said, off by anything up to 35 points (59% sure on average, right in 70%)",),
         ("accuracy", "The easiest of them takes 4,578 items in all."),
         ("Label 4,428 more items to show a difference of 2.0 points in accuracy.",),

@@ -118,8 +118,14 @@ def _knows(report: CalibrationReport | None, what: str, records: RunRecords) -> 
     for condition in () if report is None else report.conditions:
         result = condition.result
         if result is not None and condition.name in records.asked:
-            source = f"ECE, debiased; {what or records.asked[condition.name].confidence}"
-            found[condition.name] = Figure(estimate=result.debiased, interval=result.interval, n=result.n, what=source)
+            found[condition.name] = Figure(
+                estimate=result.debiased,
+                interval=result.interval,
+                n=result.n,
+                what=f"debiased calibration error (ECE); {what or records.asked[condition.name].confidence}",
+                sure=result.mean_confidence,
+                right=result.accuracy,
+            )
     return found
 
 

@@ -185,7 +185,7 @@ def _severe(document: Mapping[str, Any]) -> str:
         span = _ends(found)
         seen = f"{percent(found['estimate'])} of its answers {interval_words(found.get('interval'), as_percent=True)}"
         if found["estimate"] == 0 and span is not None:
-            seen = f"none seen in {count(found.get('n'), 'answer')}, at most {percent(span[1])}"
+            seen = f"none seen in {count(found.get('n'), 'item')}, at most {percent(span[1])}"
         said.append(f"{who}: {seen.strip()}")
     return f"{'; '.join(said)}. {what}"
 
@@ -453,7 +453,7 @@ def _cell(value: Any, key: str, ends: Ends) -> dict[str, Any]:
     known, n = _averages(value)[2:-1], value.get("n")
     said = [{"how_often": "", "how_badly": "severity 3 or more", "knows": known}.get(key, who[0]) + "".join(who[1:])]
     if n is not None:
-        said.append(f"{'' if key == 'scored' else 'of '}{count(n, 'answer')}")
+        said.append(f"{'' if key == 'scored' else 'of '}{count(n, 'answer' if key == 'knows' else 'item')}")
     mean = value.get("mean")
     mean = mean.get("estimate") if isinstance(mean, Mapping) else mean
     if isinstance(mean, int | float):
