@@ -16,7 +16,7 @@ from richter.tables import ReadOptions, Tables, read_tables
 from richter.tail import TailPlan
 
 TOLERANCES = {"tolerance_mean": 0.1, "tolerance_tvar": 0.2}
-KIND = PlanField(type="text", help="")
+KIND = PlanField(type=str, help="")
 DAY = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
 
 

@@ -8,6 +8,7 @@ later change can be listed, the time and the versions, and the lock's line in th
 result is confirmatory when the plan is locked, unchanged since, and no outcomes of its candidate were shown before.
 """
 
+import contextlib
 import dataclasses
 import datetime
 import hashlib
@@ -19,7 +20,9 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
+
+import msgspec
 
 from richter import __version__
 from richter.errors import PlanError
@@ -57,27 +60,26 @@ CLOCKS_AGREE_S = 60.0  # a machine whose clock is further off cannot say what ca
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class PlanField:
-    """One field: its type, range or choices, default, and what it means.
+    """One field: the type that msgspec checks its values by (of a table its fields), what it means, and its default.
 
-    `above`/`below` exclude the end, `low`/`high` include it. `many` makes it a list; `fields` a table (with `many`, an
-    array of tables).
+    `many` makes it a list, or an array of tables.
     """
 
-    type: Literal["number", "whole", "text", "flag", "table"]
+    type: Any
     help: str
     default: Any = MANDATORY
-    low: float | None = None
-    high: float | None = None
-    above: float | None = None
-    below: float | None = None
-    choices: tuple[str, ...] = ()
     many: bool = False
-    fields: Mapping[str, "PlanField"] = dataclasses.field(default_factory=dict)
 
 
-def asks(kind: Any, words: str, default: Any = MANDATORY, **rule: Any) -> PlanField:
-    """A field of a plan: its type, what it means, its default, and its range or choices."""
-    return PlanField(type=kind, help=words, default=default, **rule)
+def asks(
+    kind: Any, words: str, default: Any = MANDATORY, *, many: bool = False, choices: Sequence[str] = (), **limits: float
+) -> PlanField:
+    """A field of a plan: its type, what it means, its default, and its choices or limits (gt, ge, lt, le)."""
+    if choices:
+        kind = Literal[tuple(choices)]
+    elif limits:
+        kind = Annotated[kind, msgspec.Meta(**limits)]  # type: ignore[call-overload]
+    return PlanField(type=kind, help=words, default=default, many=many)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,14 +168,14 @@ def new_plan(kind: str, given: Mapping[str, Any]) -> str:
         raise PlanError(
             f"A {kind} plan has no field {', '.join(unknown)}.", remedy=f"It has {', '.join(sorted(fields))}."
         )
-    faults = [fault for name in given for fault in _faults_of(name, given[name], fields[name])]
+    faults = [fault for name in given for fault in _value(name, given[name], fields[name])[1]]
     if faults:
         raise PlanError(" ".join(faults), remedy="Give values in range.")
     lines = [f"# {about}", "# Lock it before you look at the data: richter plan lock FILE", "", f'kind = "{kind}"']
     tables: list[str] = []
     for name, field in fields.items():
         value = given.get(name, field.default)
-        if field.type == "table":
+        if isinstance(field.type, Mapping):
             tables += _table_lines(name, field, value)
             continue
         rule = _rule(field)
@@ -427,54 +429,43 @@ def _checked(raw: Mapping[str, Any], fields: Mapping[str, PlanField], where: str
             else:
                 values[name] = field.default
             continue
-        faults += [where + fault for fault in _faults_of(name, raw[name], field)]
-        values[name] = _normal(raw[name], field)
+        values[name], found = _value(name, raw[name], field)
+        faults += [where + fault for fault in found]
     return values, faults
 
 
-def _faults_of(name: str, value: Any, field: PlanField) -> list[str]:
+def _value(name: str, value: Any, field: PlanField) -> tuple[Any, list[str]]:
+    """A value as its type has it, so that 1 and 1.0 have one hash, and what is wrong with it."""
     if field.many:
         if not isinstance(value, list | tuple):
-            return [f"{name} = {value!r} is not a list."]
+            return value, [f"{name} = {value!r} is not a list."]
         single = dataclasses.replace(field, many=False)
-        return [fault for i, v in enumerate(value, 1) for fault in _faults_of(f"{name}[{i}]", v, single)]
-    if field.type == "table":
+        parts = [_value(f"{name}[{i}]", v, single) for i, v in enumerate(value, 1)]
+        return [v for v, _ in parts], [fault for _, faults in parts for fault in faults]
+    if isinstance(field.type, Mapping):
         if not isinstance(value, Mapping):
-            return [f"{name} is not a table."]
-        return _checked(value, field.fields, f"{name}.")[1]
-    kinds: dict[str, tuple[type, ...]] = {"number": (int, float), "whole": (int,), "text": (str,), "flag": (bool,)}
-    if not isinstance(value, kinds[field.type]) or (isinstance(value, bool) and field.type != "flag"):
-        return [f"{name} = {value!r} is not a {field.type}{' number' if field.type == 'whole' else ''}."]
-    if field.choices and value not in field.choices:
-        return [f"{name} = {value!r} is not one of {', '.join(field.choices)}."]
-    if isinstance(value, int | float) and field.type in ("number", "whole"):
-        out = (
-            not math.isfinite(value)
-            or (field.low is not None and value < field.low)
-            or (field.high is not None and value > field.high)
-            or (field.above is not None and value <= field.above)
-            or (field.below is not None and value >= field.below)
-        )
-        if out:
-            return [f"{name} = {value} is out of range ({_rule(field) or 'it must be finite'})."]
-    return []
-
-
-def _normal(value: Any, field: PlanField) -> Any:
-    """One spelling per value, so that 1 and 1.0 have one hash."""
-    if field.many:
-        return [_normal(v, dataclasses.replace(field, many=False)) for v in value] if isinstance(value, list) else value
-    if field.type == "table" and isinstance(value, Mapping):
-        return _checked(value, field.fields, "")[0]
-    if field.type == "number" and isinstance(value, int):
-        return float(value)
-    return value
+            return value, [f"{name} is not a table."]
+        return _checked(value, field.type, f"{name}.")
+    words = {float: "number", int: "whole number", str: "text", bool: "flag"}
+    chosen = get_args(field.type) if get_origin(field.type) is Literal else ()
+    kind = str if chosen else next(k for k in words if k in (field.type, *get_args(field.type)))
+    try:
+        typed: Any = msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return value, [f"{name} = {value!r} is not a {words[kind]}."]
+    with contextlib.suppress(msgspec.ValidationError):
+        msgspec.convert(value, field.type)
+        if kind is not float or math.isfinite(typed):
+            return typed, []
+    rule = f"not one of {', '.join(chosen)}" if chosen else f"out of range ({_rule(field) or 'it must be finite'})"
+    return value, [f"{name} = {value!r} is {rule}."]
 
 
 def _rule(field: PlanField) -> str:
-    if field.choices:
-        return ("any of " if field.many else "one of ") + ", ".join(field.choices)
-    words = [("above", field.above), ("at least", field.low), ("below", field.below), ("at most", field.high)]
+    if get_origin(field.type) is Literal:
+        return ("any of " if field.many else "one of ") + ", ".join(get_args(field.type))
+    limits = next((x for x in get_args(field.type) if isinstance(x, msgspec.Meta)), msgspec.Meta())
+    words = [("above", limits.gt), ("at least", limits.ge), ("below", limits.lt), ("at most", limits.le)]
     return ", ".join(f"{word} {bound:g}" for word, bound in words if bound is not None)
 
 
@@ -513,7 +504,7 @@ def _table_lines(name: str, field: PlanField, value: Any) -> list[str]:
         lines.append(f"# {heading}")
         lines += [
             f"# {key} = {'' if sub.default is MANDATORY else _toml(sub.default)}   # {sub.help}"
-            for key, sub in field.fields.items()
+            for key, sub in field.type.items()
         ]
     return lines
 

@@ -17,30 +17,29 @@ MOST = {"mean_severity": 4.0, "mean_score": float("inf"), "tokens": float("inf")
         "money": float("inf")}  # fmt: skip
 
 FIELDS = {
-    "candidate": asks("text", "The condition on trial."),
-    "baseline": asks("text", "The condition it is held against; empty where no rule says no_worse.", ""),
+    "candidate": asks(str, "The condition on trial."),
+    "baseline": asks(str, "The condition it is held against; empty where no rule says no_worse.", ""),
     "on_undecided": asks(
-        "text", "What too little data does: fail (exit 4) or warn (exit 0).", "fail", choices=("fail", "warn")
+        str, "What too little data does: fail (exit 4) or warn (exit 0).", "fail", choices=("fail", "warn")
     ),
-    "level": asks("number", "Each requirement is shown met at this level, one-sided.", 0.95, above=0.5, below=1),
+    "level": asks(float, "Each requirement is shown met at this level, one-sided.", 0.95, gt=0.5, lt=1),
     "tried": asks(
-        "whole",
+        int,
         "Attempts of which this one is to stand: the level is shared. 0: as many as the log of looks knows.",
         OPTIONAL,
-        low=0,
+        ge=0,
     ),
-    "min_shared": asks("number", "Share of items that both must have been graded on.", 0.5, low=0, high=1),
+    "min_shared": asks(float, "Share of items that both must have been graded on.", 0.5, ge=0, le=1),
     "require": asks(
-        "table",
+        {
+            "metric": asks(str, "what is measured", choices=METRICS),
+            "rule": asks(
+                str, "no_worse: than the baseline by more than limit; below, above: the limit itself", choices=RULES
+            ),
+            "limit": asks(float, "0.02 is two points of a rate; severities run to 4", ge=0),
+        },
         "The requirements, one table each.",
         many=True,
-        fields={
-            "metric": asks("text", "what is measured", choices=METRICS),
-            "rule": asks(
-                "text", "no_worse: than the baseline by more than limit; below, above: the limit itself", choices=RULES
-            ),
-            "limit": asks("number", "0.02 is two points of a rate; severities run to 4", low=0),
-        },
     ),
 }
 

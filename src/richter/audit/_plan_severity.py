@@ -10,36 +10,36 @@ from richter.severity import DEFAULT, MEASURES, PLANNED, Recipe, parse_requireme
 HELP = "A severity plan: which claims come first, how slopes are estimated, and which rates are required."
 
 FIELDS = {
-    "conditions": asks("text", "The conditions weighed; empty: all of the file.", [], many=True),
+    "conditions": asks(str, "The conditions weighed; empty: all of the file.", [], many=True),
     "primary": asks(
-        "text",
+        str,
         "The measure whose claims are decided first; the others only if these are all settled.",
         "severity_given_error",
         choices=tuple(MEASURES),
     ),
-    "control": asks("text", "Compare all others with this condition; empty: all pairs.", ""),
-    "margin": asks("number", "Mean severities of errors within this are equivalent; 0: none stated.", 0, low=0),
+    "control": asks(str, "Compare all others with this condition; empty: all pairs.", ""),
+    "margin": asks(float, "Mean severities of errors within this are equivalent; 0: none stated.", 0, ge=0),
     "estimator": asks(
-        "text",
+        str,
         "How b is estimated; aki is the paper's.",
         DEFAULT.estimator,
         choices=("truncated", "censored", "exact", "aki"),
     ),
     "m_min": asks(
-        "text",
+        str,
         "Where the tail starts: a level, or from the top down; ks is the paper's.",
         f"{PLANNED:g}",
         choices=("top", "ks", "clauset", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0", "3.5"),
     ),
-    "min_events": asks("whole", "Errors that a tail must hold.", DEFAULT.min_events, low=2),
-    "min_bins": asks("whole", "Levels from m_min to 4.0.", DEFAULT.min_bins, low=1, high=8),
-    "reselect": asks("flag", "True: m_min is chosen anew in every resample.", True),
-    "max_error_gap": asks("number", "Pairs with error rates closer than this are matched.", 0.05, above=0, high=1),
-    "min_gap": asks("number", "Slopes closer than this are practically equal (equivalence).", 0.15, above=0),
-    "tolerance": asks("number", "How far errors may be from the law.", DEFAULT.tolerance, above=0, below=1),
-    "level": asks("number", "Confidence level of intervals and limits.", 0.95, low=0.5, below=1),
-    "n_resamples": asks("whole", "Resamples.", 2000, low=200),
-    "require": asks("text", 'Requirements, each as "severity>=3 below 100 per million".', [], many=True),
+    "min_events": asks(int, "Errors that a tail must hold.", DEFAULT.min_events, ge=2),
+    "min_bins": asks(int, "Levels from m_min to 4.0.", DEFAULT.min_bins, ge=1, le=8),
+    "reselect": asks(bool, "True: m_min is chosen anew in every resample.", True),
+    "max_error_gap": asks(float, "Pairs with error rates closer than this are matched.", 0.05, gt=0, le=1),
+    "min_gap": asks(float, "Slopes closer than this are practically equal (equivalence).", 0.15, gt=0),
+    "tolerance": asks(float, "How far errors may be from the law.", DEFAULT.tolerance, gt=0, lt=1),
+    "level": asks(float, "Confidence level of intervals and limits.", 0.95, ge=0.5, lt=1),
+    "n_resamples": asks(int, "Resamples.", 2000, ge=200),
+    "require": asks(str, 'Requirements, each as "severity>=3 below 100 per million".', [], many=True),
 }
 
 
