@@ -15,6 +15,7 @@ from richter.report._words import among, count, interval_words, name, number, pe
 Ends = tuple[float, float]
 EACH = 3  # claims of a group that are open; the rest unfold
 _MARKED = (
+    "calibration error",
     "catastrophic",
     "cloze",
     "debiased",
@@ -43,7 +44,7 @@ def with_terms(text: str) -> Markup:
         if word in seen or word not in GLOSSARY:
             return word
         seen.add(word)
-        return f'<button type="button" class="word" popovertarget="term-{word}">{word}</button>'
+        return f'<button type="button" class="word" popovertarget="term-{word.replace(" ", "-")}">{word}</button>'
 
     return Markup(_TERM.sub(button, str(escape(text))))  # noqa: S704 (escaped before)
 
