@@ -48,8 +48,8 @@ GLOSSARY: dict[str, str] = {
     "calibration": "Whether a model that says it is 80% sure is right in 80% of such cases.",
     "ECE": "Expected calibration error: how far stated confidence and the share of right answers lie apart, on "
     "average. 0 is perfect.",
-    "calibration error": "How far stated confidence and the share of right answers lie apart on average, in points; 0 is "
-    "perfect. Also called ECE.",
+    "calibration error": "How far stated confidence and the share of right answers lie apart on average, in points; 0 "
+    "is perfect. Also called ECE.",
     "debiased": "Less the part that chance alone would show.",
     "confidence": "How sure the model says it is of an answer, from 0 to 1.",
     "Sem-ECE": "Calibration read from how often a model gives the same answer when asked many times.",
