@@ -58,7 +58,7 @@ def test_partial_credit_and_scales_by_hand(tmp_path: Path) -> None:
 
 
 def test_conflicting_repeats_are_shown_and_the_remedy_works(tmp_path: Path) -> None:
-    path = write(tmp_path, "r.csv", "item,model,correct\na,x,0\na,x,1\nb,x,1\nb,x,1\n")
+    path = write(tmp_path, "r.csv", "item,model,correct\na,x,0\na,x,1\nb,x,1\nb,x,1\nc,x,1\n")
     with pytest.raises(
         InputError, match=r"'a' occurs more than once under 'x' and differs \(value 0.0 and value"
     ) as said:
@@ -66,7 +66,15 @@ def test_conflicting_repeats_are_shown_and_the_remedy_works(tmp_path: Path) -> N
     assert "--map draw=order" in str(said.value.remedy)
     tables = read_tables(path, options=ReadOptions(map={"draw": "order"}))
     assert outcomes(tables, "accuracy").draw is not None
-    assert tables.answers["draw"].to_list() == [0, 1, 0, 1]
+    assert tables.answers["draw"].to_list() == [0, 1, 0, 1, 0]
+    even = write(tmp_path, "e.csv", "item,model,correct\na,x,0\na,x,1\nb,x,1\nb,x,1\n")  # as many rows of every item
+    assert read_tables(even).answers["draw"].to_list() == [0, 1, 0, 1]
+    metrics = write(tmp_path, "m.csv", "item,model,metric,score\na,x,em,0\na,x,f1,1\nb,x,em,1\nb,x,f1,1\n")
+    with pytest.raises(InputError, match="occurs more than once"):
+        read_tables(metrics)
+    unnamed = write(tmp_path, "u.csv", "item,correct\na,0\na,1\nb,1\nb,1\n")  # two models, perhaps, one below the other
+    with pytest.raises(InputError, match="No column names the model"):
+        read_tables(unnamed)
 
 
 def test_named_files_are_conditions_in_the_order_given(tmp_path: Path) -> None:

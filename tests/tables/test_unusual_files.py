@@ -81,7 +81,7 @@ def test_draws_runs_groups_weights_and_prompts_by_hand(tmp_path: Path) -> None:
         ("id,model,correct\n", "a header and no rows", "at least one row"),
         ("id,model,correct\n1,a,1\n2,a,0,more\n", "line 3 has 4 cells and the header 3", "that line"),
         ("model,correct\na,1\na,0\n", "known as the item", "--map item=order"),
-        ("id,model,wer\n1,a,0.2\n", "known as a score", "--map score=wer"),
+        ("id,model,zeta\n1,a,0.2\n", "known as a score", "--map score=zeta"),
         (
             "id,model,correct\n1,a,maybe\n2,a,1\n",
             "correct is not a number in 1 row .'maybe' in data row 1",
@@ -105,7 +105,9 @@ def test_mistakes_are_one_line_with_what_settles_them(text: str, message: str, r
 def test_suggested_options_work_when_pasted(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("id,model,wer\n1,a,0.2\n2,a,0.5\n")
-    lower = read_tables(path, options=ReadOptions(map={"score": "wer"}, better="lower"))
+    assert outcomes(read_tables(path), "mean_score").metric.better == "lower"  # a rate of errors, by its name
+    path.write_text("id,model,zeta\n1,a,0.2\n2,a,0.5\n")
+    lower = read_tables(path, options=ReadOptions(map={"score": "zeta"}, better="lower"))
     assert outcomes(lower, "mean_score").metric.better == "lower"
     path.write_text("model,correct\na,1\na,0\nb,1\nb,1\n")
     assert read_tables(path, options=ReadOptions(map={"item": "order"})).item_ids == ("1", "2")

@@ -147,7 +147,8 @@ def compare_tables(
     if tables.metric is None:
         raise InputError(
             f"{tables.name} has no grades.",
-            remedy="Grade its answers: richter judge RUN --grader auto (by references) or --judges, or richter label.",
+            remedy="Grade its answers: richter judge RUN --grader auto (by references) or --judges, or richter label. "
+            "A table's column that holds grades is named by --map.",
         )
     rng = np.random.default_rng(seed)
     measured = _measured(tables, on)

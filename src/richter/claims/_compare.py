@@ -14,7 +14,7 @@ from richter.claims._evidence import Evidence
 from richter.claims._outcomes import Floats, Metric, Outcomes
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence
 from richter.errors import InputError
-from richter.records import Claim, Interval, Refused, Verdict
+from richter.records import Claim, Interval, Refused, Verdict, printable
 from richter.stats import Bools
 
 __all__ = [
@@ -229,7 +229,7 @@ def compare_outcomes(
         if frozenset((a, b)) in apart:
             continue
         found = _shared(lead, a, b)
-        reason = _too_few(found, min_shared)
+        reason = too_few_shared(lead, a, b, min_shared=min_shared)
         if reason:
             refusals.append(Refused(conditions=(a, b), reason=reason))
         else:
@@ -315,7 +315,15 @@ def _shared(sample: Sample, a: str, b: str) -> Shared:
 def too_few_shared(sample: Sample | Outcomes, first: str, second: str, *, min_shared: float = 0.5) -> str:
     """Why two conditions share too few items to be compared; empty where they share enough."""
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
-    return _too_few(_shared(sample, first, second), min_shared)
+    shared = _shared(sample, first, second)
+    said = _too_few(shared, min_shared)
+    if said and not shared.both and shared.first_only and shared.second_only:
+        own = [
+            sample.outcomes.items[int(np.flatnonzero(~np.isnan(sample.mean[:, sample.place(name)]))[0])]
+            for name in (first, second)
+        ]
+        said += f" (one has {printable(own[0], limit=40)}, the other {printable(own[1], limit=40)})"
+    return said
 
 
 def _too_few(shared: Shared, min_shared: float) -> str:

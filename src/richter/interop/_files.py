@@ -5,7 +5,7 @@ import io
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
@@ -19,6 +19,7 @@ from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
 
 __all__ = [
     "FIELDS",
+    "LOWER",
     "Frame",
     "Source",
     "as_frame",
@@ -32,38 +33,47 @@ __all__ = [
     "source_name",
 ]
 
+# scores of which less is better
+LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
 # a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
 FIELDS: dict[str, tuple[str, ...]] = {
-    "item": ("item", "item_id", "id", "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
+    "item": ("item", "item_id", "datasource_item_id", "dataset_item_id", "reference_example_id", "id",
+             "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
              "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id",
              "global_seg_id", "seg_id", "segment_id", "frage_id", "aufgabe", "nr", "identifiant", "identificador",
-             "identificativo", "elemento", "numero"),
+             "identificativo", "elemento", "numero", "itemid", "item_no", "question_no", "question_number",
+             "question_nr", "n_question", "numero_question", "num_pregunta", "aufgaben_nr", "aufgabennummer",
+             "frage_nr", "ticket_id", "題号", "题号", "编号", "题目编号", "問題番号", "設問番号", "문항"),
     "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
                   "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
-                  "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema"),
+                  "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema",
+                  "sprachmodell", "sys", "run_name", "experiment_name", "モデル", "模型", "系统", "모델", "модель"),
     "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
               "success", "em", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
               "richtig", "korrekt", "punktzahl", "punkte", "bewertung", "juste", "reussi", "correcto", "correcta",
               "acierto", "puntuacion", "puntaje", "corretto", "giusto", "punteggio", "pontuacao", "correto", "goed",
               "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
-              "context_recall", "mqm_avg_score", "mqm_score", "mqm"),
+              "context_recall", "mqm_avg_score", "mqm_score", "mqm",
+              "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
+              *LOWER),
     "severity": ("severity",),
     "confidence": ("confidence", "prob", "probability", "certainty", "p_correct", "p"),
     "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "replicate", "sample", "k", "iteration"),
     "run": ("run", "run_id", "seed"),
     "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template"),
-    "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark"),
+    "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark",
+               "分野", "类别", "科目"),
     "tier": ("tier", "difficulty", "level"),
     "weight": ("weight", "w"),
     "text": ("answer", "response", "output", "prediction", "completion", "generation", "model_answer", "model_output",
              "pred", "text", "outputs", "generated_answer", "generated_text", "model_response", "samples",
              "generations", "responses", "completions", "predictions", "generated_answers", "antwort", "reponse",
-             "respuesta", "risposta", "resposta"),
+             "respuesta", "risposta", "resposta", "回答", "答え"),
     "reference": ("reference", "target", "gold", "gold_answer", "expected", "expected_output", "ground_truth", "ideal",
                   "reference_answer", "expected_answer", "correct_answer", "right_answer", "answer_key", "solution",
                   "references", "gold_answers", "label", "truth"),
     "prompt": ("prompt", "question", "input", "query", "user_input", "inputs", "frage", "pregunta", "domanda",
-               "pergunta", "vraag"),
+               "pergunta", "vraag", "enonce", "题目", "問題文", "質問"),
     "error": ("error", "error_message", "exception", "failure"),
     "refused": ("refused", "refusal", "is_refusal"),
     "rater": ("rater", "annotator", "judge", "reviewer", "rated_by", "grader", "labeler"),
@@ -87,8 +97,9 @@ _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
 
 def plain_name(column: str) -> str:
     """`Question ID`, `questionId` and `question-id` are one name, `Modèle` and `modele` too."""
-    bare = "".join(c for c in unicodedata.normalize("NFD", column.strip()) if not unicodedata.combining(c))
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", bare)
+    apart = unicodedata.normalize("NFD", column.strip())
+    bare = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", apart))  # accents, and no part of a letter
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"[?#°º*:!]", "", bare).strip())
     return re.sub(r"[\s\-./]+", "_", spaced).lower().strip("_")
 
 
@@ -171,7 +182,7 @@ SPARSE_RATIO = 1  # ... of JSON, where a row may leave out any column
 COLUMNS_LIMIT = 10_000
 HEADER_ROWS = 20  # within which a header may stand
 SHORT_LINE = 1 << 16  # bytes of a line of JSON that polars may read
-_RECORDS = ("results", "data", "rows", "records", "items", "samples", "answers", "scores", "examples")
+_RECORDS = ("cases", "results", "data", "rows", "records", "items", "samples", "answers", "scores", "examples")
 _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
 
@@ -210,6 +221,8 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
         refuse_unsafe(path, head)
         if not head.strip():
             raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
+        if head.startswith(b"version https://git-lfs"):
+            raise InputError(f"{path} is a pointer of Git LFS, not the file itself.", remedy="Fetch it: git lfs pull")
         if head[:4] == b"PAR1":
             return {"": _parquet(path)}
         if head[:4] == b"PK\x03\x04" or head[:8] == _OLD_OFFICE:
@@ -332,14 +345,14 @@ def _json(path: Path) -> pl.DataFrame:
                     return frame
         except pl.exceptions.PolarsError:
             pass  # NaN, a broken line: read one by one below
-        lines = (decode(line) for line in json_lines(path) if line is not None)
+        lines = (_line(line, n) for n, line in enumerate(json_lines(path), 1) if line is not None)
         rows: Any = [flat for row in lines for flat in _rows(row)] if count > 1 else list(lines)
         if len(rows) == 1:
             rows = rows[0]
     else:
         rows = decode(open_bytes(path))
     if isinstance(rows, dict):
-        rows = _split(rows)
+        rows = _by_key(_split(rows))
     if isinstance(rows, dict):
         inner = next((rows[k] for k in _RECORDS if isinstance(rows.get(k), list)), None)
         if inner is None and rows and all(isinstance(v, list) for v in rows.values()):
@@ -353,11 +366,40 @@ def _json(path: Path) -> pl.DataFrame:
     return pl.DataFrame([pl.Series(c, [row.get(c) for row in rows], strict=False) for c in columns])
 
 
+def _line(line: bytes, number: int) -> Any:
+    try:
+        return decode(line)
+    except Unreadable as error:
+        raise Unreadable(f"line {number}: {error}.") from error
+
+
 def _split(document: dict[str, Any]) -> Any:
     """Rows of a table that is written as `columns` and `data`, as pandas and MLflow do; anything else as it is."""
     columns, data = document.get("columns"), document.get("data")
     if isinstance(columns, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
         return [dict(zip(map(str, columns), row, strict=False)) for row in data]
+    return document
+
+
+def _by_key(document: Any) -> Any:
+    """Rows of an object of objects: columns by row (as pandas writes), items by condition, or records by item."""
+    if isinstance(document, dict) and document.keys() >= {"submitted_ids", "resolved_ids"}:  # a report of SWE-bench
+        resolved = set(document["resolved_ids"])
+        return [{"item": name, "correct": name in resolved} for name in document["submitted_ids"]]
+    if not isinstance(document, dict) or len(document) < 2 or not all(isinstance(v, dict) for v in document.values()):
+        return document
+    inner = list(document.values())
+    plain = all(not isinstance(cell, dict | list) for own in inner for cell in own.values())
+    if plain and len(known_fields(document)) > 1:
+        rows = dict.fromkeys(key for own in inner for key in own)
+        return [{column: own.get(row) for column, own in document.items()} for row in rows]
+    if plain and not known_fields(key for own in inner for key in own):
+        return [
+            {"item": item, "condition": condition, "score": value}
+            for condition, own in document.items() for item, value in own.items()
+        ]  # fmt: skip
+    if all(known_fields(own) for own in inner):
+        return [{"item": item, **own} for item, own in document.items()]
     return document
 
 
@@ -372,6 +414,9 @@ def _flat(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
             listed[name] = value
         else:
             flat[name] = value
+        if isinstance(value, dict) and len(value) > 1 and all(_is_graded(v) for v in value.values()):
+            flat = {k: v for k, v in flat.items() if not k.startswith(f"{name}.")}
+            listed[name] = [{"condition": key, **inner} for key, inner in value.items()]  # one entry a condition
     graded = next((n for n, v in listed.items() if known_fields(v[0]) & {"score", "severity"}), None)
     flat |= {name: value for name, value in listed.items() if name != graded}
     if graded is None or "score" in known_fields(flat):
@@ -379,6 +424,10 @@ def _flat(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         return
     for entry in listed[graded]:
         yield flat | {f"{graded}.{k}": v for inner in itertools.islice(_flat(entry), 1) for k, v in inner.items()}
+
+
+def _is_graded(value: Any) -> bool:
+    return isinstance(value, dict) and "score" in known_fields(value) and "condition" not in known_fields(value)
 
 
 def _rows(row: Any) -> Iterator[Any]:
@@ -420,6 +469,9 @@ def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
     if encoding != "utf-8":
         source = path.read_bytes().decode(encoding).encode()
         head = source[: 1 << 16]
+    if (drawn := _drawn_table(head)) or (drawn := _two_headers(head)):
+        source = drawn(path.read_bytes() if isinstance(source, Path) else source)
+        head = source[: 1 << 16]
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     skip = sum(1 for _ in itertools.takewhile(lambda line: line.startswith(("#", "sep=")) or not line.strip(), lines))
     top = lines[skip : skip + HEADER_ROWS]
@@ -440,6 +492,46 @@ def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
         if said is None:
             raise
         raise InputError(f"{path}: {said}.", remedy="Quote cells that hold the separator, or fix that line.") from error
+
+
+def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
+    """What makes CSV of a table that is drawn with bars, as psql prints it and Markdown has it; None for any other."""
+    lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
+    if len(lines) < 3 or "|" not in lines[0] or not re.fullmatch(r"[\s|+:-]*-[\s|+:-]*", lines[1]):
+        return None
+
+    def plain(source: bytes) -> bytes:
+        rows = [line for line in source.decode().splitlines() if "|" in line]
+        out = io.StringIO()
+        csv.writer(out).writerows(
+            [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
+            for row in rows if not re.fullmatch(r"[\s|+:-]*-[\s|+:-]*", row)
+        )  # fmt: skip
+        return out.getvalue().encode()
+
+    return plain
+
+
+def _two_headers(head: bytes) -> Callable[[bytes], bytes] | None:
+    """What joins the header rows of a pivoted pandas frame: the values' names, the conditions', the index's name."""
+    try:
+        top = list(itertools.islice(csv.reader(head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()), 3))
+    except csv.Error:
+        return None
+    if len(top) < 3 or len({len(row) for row in top}) > 1 or len(top[0]) < 3 or top[0][0] or any(top[2][1:]):
+        return None
+    scores = [k for k, name in enumerate(top[0]) if k and "score" in known_fields([name])]
+    if not scores or not top[2][0]:
+        return None
+    header = [top[2][0], *(top[1][k] for k in scores)]
+
+    def plain(source: bytes) -> bytes:
+        out = io.StringIO()
+        rows = itertools.islice(csv.reader(io.StringIO(source.decode("utf-8-sig"))), 3, None)
+        csv.writer(out).writerows([header, *([row[0], *(row[k] for k in scores)] for row in rows if row)])
+        return out.getvalue().encode()
+
+    return plain
 
 
 def _encoding(path: Path, head: bytes) -> str:

@@ -20,6 +20,7 @@ from richter.interop._safe import Unreadable, decode, json_lines
 
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<stamp>\d{4}-\d\d-\d\dT[\d.-]+)$")
 _STAMP_ONLY = re.compile(r"samples_(?P<task>.+)$")
+_OLD = re.compile(r"(?:pretrained__)?(?P<model>.+?__.+?|(?<=pretrained__).+?)_(?P<task>[^_].*)")  # versions to 0.4.2
 _KNOWN = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash"),
     *("prompt_hash", "target_hash", "idx", "is_greedy"),
@@ -64,6 +65,8 @@ def _origin(path: Path) -> tuple[log.Setup, str, Mapping[str, Any]]:
     task = named["task"] if named else path.stem
     stamp = named.groupdict().get("stamp") if named else None
     results = companion(path.with_name(f"results_{stamp}.json"), dict[str, Any]) if stamp else None
+    if results is None and (old := _OLD.fullmatch(path.stem)):
+        return log.Setup(old["model"].replace("__", "/")), old["task"], {}
     if results is None:
         return log.Setup(path.parent.name.replace("__", "/") or "unknown model"), task, {}
     config = log.mapping(results.get("config"))

@@ -303,7 +303,8 @@ def _name_conditions(
                 parts = [labels[setup]] if labels[setup] else []
                 if clash:
                     parts.append(readings[k].path.stem[-60:])
-                names[k, setup] = f"{model} ({', '.join(parts)})" if parts else model
+                own = ", ".join(parts)
+                names[k, setup] = model if not parts else own if model == "unknown model" else f"{model} ({own})"
     return _apart(names, clashing=len(given) == 0)
 
 

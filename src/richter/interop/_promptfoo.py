@@ -29,15 +29,26 @@ class _Results(msgspec.Struct):
     stats: dict[str, Any] = {}
 
 
+class _Place(msgspec.Struct):
+    prompt: float = msgspec.field(name="promptIdx", default=0)
+
+
 class _Document(msgspec.Struct):
     results: _Results
+
+
+def _prompt(row: msgspec.Raw) -> float:
+    try:
+        return decode(row, _Place).prompt
+    except Unreadable:
+        return 0
 
 
 def read_promptfoo(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
     """The rows of a results document."""
     document = decode(open_bytes(path), _Document).results
     reading.counted("pass", log.share(document.stats.get("successes"), document.stats.get("failures")))
-    for raw in document.results:
+    for raw in sorted(document.results, key=_prompt):  # rows come as their calls ended: prompts in their own order
         try:
             yield _sample(decode(raw, dict[str, Any]), reading)
         except Unreadable as error:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import FIELDS, leaf_name, plain_name
+from richter.interop import FIELDS, LOWER, leaf_name, plain_name
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._tables import KEY, RATINGS, ReadOptions
@@ -21,12 +21,15 @@ WORDS = {
     **dict.fromkeys(
         ("true", "t", "yes", "y", "correct", "right", "pass", "passed", "c", "success", "ok", "✓", "✔", "ja", "wahr",
          "richtig", "korrekt", "oui", "vrai", "juste", "sí", "si", "verdadero", "correcto", "correcta", "vero",
-         "corretto", "sim", "verdadeiro", "correto", "waar", "goed"), 1.0
+         "corretto", "sim", "verdadeiro", "correto", "waar", "goed",
+         "✅", "☑", "○", "〇", "◯", "正", "正确", "正解", "对",
+         "是", "はい", "верно", "да"), 1.0
     ),
     **dict.fromkeys(
         ("false", "f", "no", "n", "incorrect", "wrong", "fail", "failed", "i", "failure", "✗", "✘", "x", "nein",
          "falsch", "non", "faux", "falso", "incorrecto", "incorrecta", "errato", "sbagliato", "não", "nao", "nee",
-         "onwaar", "fout"), 0.0
+         "onwaar", "fout",
+         "❌", "☐", "×", "✕", "✖", "誤", "误", "错误", "不正解", "错", "否", "いいえ", "неверно", "нет"), 0.0
     ),
     **dict.fromkeys(("partial", "partially correct", "p", "partly", "teilweise", "partiel", "parcial"), 0.5),
 }  # fmt: skip
@@ -40,7 +43,17 @@ UNREADABLE = ("unparseable", "unparsable", "unparsed", "parse error", "parse_err
 SEVERITIES = {"no-error": 0.0, "neutral": 0.5, "minor": 1.0, "moderate": 2.0, "major": 3.0, "critical": 4.0}
 CHECKS = ("hotw-test", "hotw")
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
-MISSING = ("", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
+# of these it takes a name besides to know that they are grades
+ANY = ("true", "t", "yes", "y", "c", "ja", "oui", "si", "sí", "sim", "是", "はい", "да", "false", "f", "no", "n", "i",
+       "x", "nein", "non", "não", "nao", "nee", "否", "いいえ", "нет", "p")  # fmt: skip
+GRADED = {"score", "rating", "grade", "quality", "points", "mark", "correct", "verdict", "accuracy", "acc", "passed"}
+TOTALS = re.compile(
+    r"(grand )?(total|mean|average|avg|accuracy|sum|overall|summe|durchschnitt|moyenne|media|promedio|合計|平均|总计)"
+    r"\b",
+    re.IGNORECASE,
+)
+_RUN = re.compile(r"(.+?)[ _.:-]*(?:run|seed|trial|try|epoch|draw|sample|rep|attempt|pass)[ _-]?(\d+)", re.IGNORECASE)
+MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
 _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
 _ENDS = re.compile(
     r"[_ .:/-]+(correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output)$", re.IGNORECASE
@@ -55,6 +68,8 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     notes: list[str] = []
     frame, place = _worded(*_segments(frame, _place(frame, options, what), options), notes, what)
+    place = _by_values(frame, place, options, notes)
+    frame = _without_totals(frame, place, notes)
     _named_once(frame, place, options, what)
     wide, holds = _wide_columns(frame, place, options, what)
     if wide:
@@ -62,6 +77,8 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
         others = [c for c in frame.columns if c not in wide]
         frame = _melted(frame, others, wide)
         place |= {"condition": "condition\0", holds: "value\0"}
+        if "draw\0" in frame.columns:
+            place["draw"] = "draw\0"
     frame, place = _drawn(frame, place)
     if "item" not in place and any(_number(c) is not None for c in frame.columns if c.lower() not in WORDS):
         raise InputError(
@@ -74,7 +91,14 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
             remedy=f"Name it: {_unnamed(frame, place)}--map score={_guess(frame, place)}, or {_unnamed(frame, place)}"
             "--wide all if each condition has its own column.",
         )
-    keys = _keys(frame, place, notes, what=what, stem=stem)
+    keys = _one_spelling(_keys(frame, place, notes, what=what, stem=stem), notes)
+    if "score" in place and not options.map and options.scorer is None and not wide:
+        others = [
+            c for c in frame.columns if c not in place.values() and plain_name(c) in FIELDS["score"][: -len(LOWER)]
+        ]
+        if others := [c for c in others if _holds_grades(frame[c])]:
+            shown = ", ".join(f"--map {shlex.quote(f'score={printable(c, limit=40)}')}" for c in others[:3])
+            notes.append(f"there are other grades than {printable(place['score'], limit=40)}: {shown}")
     settled = _settled(frame[place["score"]], options, notes) if "score" in place else {}
     words = frame[place["score"]] if settled else pl.Series(dtype=pl.String)
     if settled:
@@ -113,7 +137,7 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
         rows = rows.with_columns(numbers["severity"].alias("severity"))
     rows = _probable(rows, place, notes)
     ratings = _ratings(frame, rows, place, options, what)
-    rows, repeated = _once(rows, place, what, rated=len(ratings) > 0)
+    rows, repeated = _once(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeated
     if "group" in place and (alone := rows.unique("item", keep="first")["group"].null_count()):
         notes.append(f"{alone} items name no group; each is taken as a group of its own")
@@ -143,6 +167,77 @@ def _without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop(
         [c for c in bare if frame[c].cast(pl.String, strict=False).fill_null("").str.strip_chars().eq("").all()]
     )
+
+
+def _by_values(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]) -> dict[str, str]:
+    """What no name tells, where the cells leave one reading: an answer key, the grade, the item. Each is said."""
+    place = dict(place)
+    column = place.get("score", "")
+    if "reference" not in place and "text" in place and column in frame.columns and column not in options.map.values():
+        cells, texts = (set(_text(frame[c]).drop_nulls().unique()) for c in (column, place["text"]))
+        if cells and all(len(c) > 0 for c in cells) and cells <= texts | {""} and not _holds_grades(frame[column]):
+            place["reference"] = place.pop("score")
+            notes.append(
+                f"column {printable(column, limit=40)} holds what {printable(place['text'], limit=40)} does, so it is "
+                "taken for the answer key, not for grades"
+            )
+            return place
+    rest = [c for c in frame.columns if c not in place.values() and c.strip() and not options.wide]
+    if not {"score", "severity"} & place.keys() and options.wide is None:
+        graded = [c for c in rest if _holds_grades(frame[c], options.grade)]
+        named = [c for c in graded if GRADED & set(plain_name(c).split("_"))]
+        worded = [c for c in graded if frame[c].dtype == pl.String and _sure(frame[c])]
+        found = worded if len(worded) == 1 else named if len(named) == 1 else []
+        if found and ("condition" in place or len(graded) == 1):
+            place["score"] = found[0]
+            rest.remove(found[0])
+            notes.append(
+                f"column {printable(found[0], limit=40)} is taken for the grade (--map score=COLUMN says which)"
+            )
+    unnamed = {plain_name(c): c for c in rest}
+    if "item" not in place and "condition" not in place and "score" in place and "name" in unnamed:
+        place |= {"item": unnamed["name"]} if not frame[unnamed["name"]].is_duplicated().any() else {}
+    if "item" not in place and "condition" in place and "score" in place:
+        own = next((c for c in rest if _identifies(frame, c, place["condition"])), None)
+        if own is not None:
+            place["item"] = own
+            notes.append(
+                f"column {printable(own, limit=40)} is taken for the item: it stands once under each condition"
+            )
+    return place
+
+
+def _sure(column: pl.Series) -> bool:
+    """Words that nobody writes but to grade."""
+    words = {text.strip().lower() for text in column.drop_nulls().unique()} - set(MISSING)
+    return bool(words) and words <= set(WORDS) and not words <= set(ANY)
+
+
+def _identifies(frame: pl.DataFrame, column: str, condition: str) -> bool:
+    """Whether each of a column's short values stands at most once under each condition, and under most of them."""
+    cells, count = frame[column], frame[condition].n_unique()
+    if cells.dtype.is_float() or cells.null_count() or (_text(cells).str.len_chars() > 60).any():
+        return False
+    each = frame.group_by(column, condition).len()
+    return bool(each["len"].max() == 1) and cells.n_unique() * count <= 1.25 * frame.height and count > 1
+
+
+def _without_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
+    """Without rows at the foot that hold totals: no item, or one that is called a total, beside a word for it."""
+    item = place.get("item", "")
+    if item not in frame.columns:
+        return frame
+    texts = [c for c, kind in frame.schema.items() if kind == pl.String and c != item]
+    end = frame.height
+    for row in frame.select(_text(frame[item]).alias(item), *texts).tail(5).rows()[::-1]:
+        if (row[0] or "").strip() and not TOTALS.match(row[0].strip()):
+            break
+        if not any(TOTALS.match((cell or "").strip()) for cell in row):
+            break
+        end -= 1
+    if end < frame.height:
+        notes.append(f"{frame.height - end} rows at the foot are totals and are left out")
+    return frame.head(end)
 
 
 def _named_once(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str) -> None:
@@ -370,7 +465,19 @@ def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFra
         frame = frame.with_columns(pl.col(c).cast(pl.String) for c in wide)
     else:
         frame = frame.with_columns(pl.col(c).cast(pl.Float64) for c in wide)
-    melted = [frame.select(*keep, pl.lit(names[c]).alias("condition\0"), pl.col(c).alias("value\0")) for c in wide]
+    runs = {c: _RUN.fullmatch(name) for c, name in names.items()}
+    parts = {c: (match[1], int(match[2])) for c, match in runs.items() if match}
+    counts = {base: {n for b, n in parts.values() if b == base} for base, _ in parts.values()}
+    drawn = len(set(parts.values())) == len(wide) and len({frozenset(n) for n in counts.values()}) == 1
+    if not drawn or len(next(iter(counts.values()))) < 2:  # several runs of each condition are its draws
+        parts = {}
+    melted = [
+        frame.select(
+            *keep, pl.lit(parts[c][0] if parts else names[c]).alias("condition\0"), pl.col(c).alias("value\0"),
+            *([pl.lit(parts[c][1]).alias("draw\0")] if parts else []),
+        )
+        for c in wide
+    ]  # fmt: skip
     return pl.concat(melted)
 
 
@@ -394,8 +501,8 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
         has = f"; it has {_names(own)}" if own else ": every column was taken for a condition"
         raise InputError(
             f"{what} has no column that is known as the item{has}.",
-            remedy="Name it: --map item=COLUMN (or --map item=order if the rows are the items, in the same order in "
-            "every file).",
+            remedy="Add one that names the question, or name it by --map; where the rows are the items, in the same "
+            "order in every file: --map item=order",
         )
     named = {"condition": _text(frame[place["condition"]])} if "condition" in place else {}
     keys = pl.DataFrame(named) if named else pl.select(pl.repeat(stem, len(frame)).alias("condition"))
@@ -426,6 +533,23 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
         draws = int(keys["draw"].to_numpy().max()) + 1
         run = (runs.rank("dense").cast(pl.Int64) - 1) * draws
         keys = keys.with_columns(runs.alias("run"), (keys["draw"] + run).alias("draw"))
+    return keys
+
+
+def _one_spelling(keys: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Names of conditions that differ only in capitals or spaces and share no item are one, which is said."""
+    names = keys["condition"].unique(maintain_order=True).to_list()
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(" ".join(name.lower().split()), []).append(name)
+    for spelled in (own for own in alike.values() if len(own) > 1):
+        items = keys.filter(pl.col("condition").is_in(spelled)).select("item", "condition").unique()
+        said = " and ".join(repr(printable(name, limit=40)) for name in spelled)
+        if items["item"].is_duplicated().any():
+            notes.append(f"{said} differ in capitals or spaces only: are they the same?")
+            continue
+        notes.append(f"{said} differ in capitals or spaces only and share no item: taken as one, {spelled[0]!r}")
+        keys = keys.with_columns(pl.col("condition").replace(spelled, [spelled[0]] * len(spelled)))
     return keys
 
 
@@ -601,7 +725,25 @@ def _ratings(
     return ratings.unique([*KEY, "rater"], keep="first", maintain_order=True) if len(twice) else ratings
 
 
-def _once(rows: pl.DataFrame, place: Mapping[str, str], what: str, *, rated: bool) -> tuple[pl.DataFrame, list[str]]:
+def _repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str]) -> int:
+    """How many rows every item has under every condition, where they can be repeated draws and nothing else; else 0.
+
+    They cannot where a tenth of the items or less differ (a copy that was corrected), where a column of as many words
+    tells them apart (metrics, perhaps), or where no column names a condition and the rows may be several models'.
+    """
+    each = rows.group_by("item", "condition").agg(pl.len(), pl.col("value").n_unique().alias("values"))
+    count = int(each["len"][0])
+    apart = int((rows["item"] != rows["item"].shift(1)).fill_null(value=True).sum()) == rows["item"].n_unique()
+    words = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
+    told = any(frame[c].n_unique() == count for c in words)
+    few = (each["values"] > 1).sum() <= len(each) // 10
+    named = ("condition" in place or (apart and count > 2)) and rows["item"].n_unique() > 1
+    return count if each["len"].n_unique() == 1 and named and not told and not few else 0
+
+
+def _once(
+    frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str], what: str, *, rated: bool
+) -> tuple[pl.DataFrame, list[str]]:
     """One row an answer. Rows that say the same count once; rows that differ are shown and refused."""
     dropped = [c for c in ("rater", "mechanism", "reason", "inclusion") if c in rows.columns]
     if "rater" in place and rated:
@@ -613,6 +755,9 @@ def _once(rows: pl.DataFrame, place: Mapping[str, str], what: str, *, rated: boo
     again = rows.filter(twice)
     distinct = again.unique(maintain_order=True)
     if distinct.select(pl.struct(KEY).is_duplicated().any()).item():
+        if "draw" not in place and (count := _repeats(frame, rows, place)):
+            rows = rows.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("item", "condition").alias("draw"))
+            return rows.drop(dropped), [f"every item has {count} rows under each condition, taken as repeated draws"]
         item, condition, draw = distinct.filter(pl.struct(KEY).is_duplicated()).select(KEY).row(0)
         own = rows.filter(item=item, condition=condition, draw=draw)
         said = [c for c in own.columns if c not in KEY and own[c].n_unique() > 1]

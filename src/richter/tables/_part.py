@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from richter.errors import InputError
+from richter.interop import LOWER, plain_name
 from richter.records import Better, Item, printable
 from richter.tables._tables import ANSWERS, KEY, KINDS, RATINGS, SCORES, ReadOptions, Tables, counting_kind, severity_of
 
@@ -71,7 +72,11 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     )  # fmt: skip
     answers, by_severity = _graded_by_severity(draft)
     came = answers.filter(~failed)
-    metric, measured = _main_metric(came, options, notes)
+    scored_by = {plain_name(part.score.removeprefix("column ")) for part in parts if part.score}
+    if options.better is None and scored_by and scored_by <= set(LOWER):
+        metric, measured = _main_metric(came, dataclasses.replace(options, better="lower"), notes)
+    else:
+        metric, measured = _main_metric(came, options, notes)
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
         passed = came.with_columns((pl.col("value") >= options.pass_at).cast(pl.Float64).alias("value"))

@@ -137,7 +137,8 @@ def _parts(source: interop.Source, options: ReadOptions, *, stem: str) -> list[P
         if name and len(parts[0].conditions) > 1:
             return [_prefixed(parts[0], name)]
     elif path.is_dir():
-        files = sorted(f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
+        found = (f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
+        files = sorted(found, key=lambda f: (f.stem.lower() not in ("control", "baseline"), f))
         parts, faults = [], []
         for file in files:
             try:
