@@ -5,8 +5,7 @@ from html import escape
 from pathlib import Path
 
 from richter.ascent._summary import search_note, search_outcomes
-from richter.errors import StorageError
-from richter.store import RunLike, open_ledger
+from richter.store import RunLike, open_ledger, write_file
 
 __all__ = ["write_graphml"]
 
@@ -34,10 +33,7 @@ def write_graphml(run: RunLike, path: str | Path) -> int:
         lines.append(f'<node id="p{row}">{_data(data)}</node>')
     lines += [f'<edge source="p{source}" target="p{target}"/>' for source, target in edges]
     lines += ["</graph>", "</graphml>", ""]
-    try:
-        Path(path).write_text("\n".join(lines), encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+    write_file(path, "\n".join(lines))
     return len(picks)
 
 

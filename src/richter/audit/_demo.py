@@ -5,10 +5,10 @@ import dataclasses
 from richter.audit._ask import name_conditions
 from richter.audit._judging import GAZETTEER_NAME
 from richter.audit._stages import AuditSettings, draw_conditions
-from richter.bench import FactsBench, World, build_facts, pack, read_items, write_bytes, write_items
+from richter.bench import FactsBench, World, build_facts, pack, read_items, write_items
 from richter.llm import BUILT_IN
 from richter.records import Condition, Decoding, Item
-from richter.store import RunLike, run_folder
+from richter.store import RunLike, run_folder, write_file
 
 __all__ = ["DemoSize", "demo_facts", "demo_prompts", "demo_settings", "prepare_demo"]
 
@@ -45,7 +45,7 @@ def prepare_demo(run: RunLike, size: DemoSize, *, seed: int = 0) -> list[Item]:
     if len(found) < size.items:  # a smaller benchmark is the beginning of a larger one
         folder.mkdir(parents=True, exist_ok=True)
         facts = demo_facts(size.items, seed=seed)
-        write_bytes(pack(facts.gazetteer), folder / GAZETTEER_NAME)
+        write_file(folder / GAZETTEER_NAME, pack(facts.gazetteer))
         write_items(facts.items, bench)  # last: where it lies, the other does
         found = list(facts.items)
     return found[: size.items]

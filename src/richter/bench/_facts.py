@@ -15,7 +15,7 @@ from richter.bench._countries import countries
 from richter.bench._draft import Cell, finish
 from richter.bench._elements import elements
 from richter.bench._gazetteer import Gazetteer, gather, pack
-from richter.bench._items import write_bytes, write_items
+from richter.bench._items import write_items
 from richter.bench._languages import languages
 from richter.bench._money import money
 from richter.bench._regions import regions
@@ -23,7 +23,7 @@ from richter.bench._text import ordered
 from richter.bench._world import World
 from richter.errors import InputError, StorageError
 from richter.records import Item, Result
-from richter.store import cache_folder
+from richter.store import cache_folder, write_file
 
 __all__ = ["DOMAINS", "FactsBench", "build_facts", "cached_facts"]
 
@@ -146,6 +146,6 @@ def cached_facts(*, items: int, seed: int = 0) -> Path:
             what = f"{target.parent} cannot be made: {error.strerror}."
             raise StorageError(what, remedy="Set RICHTER_CACHE to a folder that can be written.") from error
         built = build_facts(items=items, seed=seed)
-        write_bytes(pack(built.gazetteer), target.with_name(f"{target.stem}.gazetteer.json.gz"))
+        write_file(target.with_name(f"{target.stem}.gazetteer.json.gz"), pack(built.gazetteer))
         write_items(built.items, target)  # last: a file that is there is whole
     return target

@@ -2,16 +2,15 @@
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.records import Item
+from richter.store import write_file
 
-__all__ = ["read_items", "write_bytes", "write_items"]
+__all__ = ["read_items", "write_items"]
 
 REQUIRED = ("id", "prompt", "reference")
 # what people call these columns in tables of their own; without ids the row's number is the id
@@ -173,23 +172,4 @@ def _item(where: str, row: Mapping[str, Any]) -> Item:
 def write_items(items: Iterable[Item], path: str | Path) -> None:
     """Write items as JSONL in one step (nothing half-written); the same items give the same bytes everywhere."""
     lines = [json.dumps(item.to_dict(), ensure_ascii=False, separators=(",", ":")) for item in items]
-    write_bytes("".join(f"{line}\n" for line in lines).encode(), path)
-
-
-def write_bytes(data: bytes, path: str | Path) -> None:
-    """Put a file in place in one step."""
-    path = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}.", remedy="Choose another path or free some space."
-        ) from error
+    write_file(path, "".join(f"{line}\n" for line in lines), remedy="Choose another path or free some space.")

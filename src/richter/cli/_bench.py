@@ -14,6 +14,7 @@ from richter.cli._output import console, json_option, progress_console, write_js
 from richter.errors import StorageError
 from richter.interop._sets import SETS
 from richter.records import Item, printable
+from richter.store import write_file
 
 
 @click.group()
@@ -55,7 +56,7 @@ def build_facts_command(items: int, seed: int, output: Path, json_path: str | No
       richter bench build facts -o facts.jsonl
       richter bench build facts --items 240 --seed 1 -o small.jsonl
     """
-    from richter.bench import BUILD, beside, build_facts, pack, write_bytes, write_items
+    from richter.bench import BUILD, beside, build_facts, pack, write_items
 
     if not output.parent.is_dir():  # said before the work, not after it
         raise StorageError(f"{output.parent} is no folder.", remedy="Make it, or choose another place.")
@@ -63,11 +64,11 @@ def build_facts_command(items: int, seed: int, output: Path, json_path: str | No
         built = build_facts(items=items, seed=seed)
     grader = beside(output)
     write_items(built.items, output)
-    write_bytes(pack(built.gazetteer), grader)
+    write_file(grader, pack(built.gazetteer))
     sha256 = {"sha256": hashlib.sha256(output.read_bytes()).hexdigest()}
     note = {"benchmark": "facts", **built.to_dict(), **sha256}
     stem = output.name.split(".")[0]
-    write_bytes((json.dumps(note, indent=2, sort_keys=True) + "\n").encode(), output.with_name(f"{stem}{BUILD}"))
+    write_file(output.with_name(f"{stem}{BUILD}"), json.dumps(note, indent=2, sort_keys=True) + "\n")
     out = console(json_path)
     out.print(f"{len(built.items):,} items in {output}; {grader.name} beside it grades wrong answers.")
     out.print(f"SHA-256 {sha256['sha256']}")

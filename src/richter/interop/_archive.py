@@ -11,10 +11,10 @@ from pathlib import Path
 
 import polars as pl
 
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.interop._export import EXPORTS, export_table
 from richter.interop._safe import Archive, Unreadable
-from richter.store import RunLike, check_integrity, find_parts, open_ledger, run_file, run_place
+from richter.store import RunLike, check_integrity, find_parts, open_ledger, run_file, run_place, write_file
 
 __all__ = ["evidence_of", "evidence_table", "write_evidence"]
 
@@ -54,7 +54,6 @@ def evidence_of(run: RunLike, *, scratch: Path) -> dict[str, bytes]:
 
 def write_evidence(path: str | Path, files: Mapping[str, bytes]) -> None:
     """Write the files and MANIFEST.sha256 (as `sha256sum -c` reads it) to a zip; the same files give the same bytes."""
-    path = Path(path)
     sums = "".join(f"{hashlib.sha256(body).hexdigest()}  {name}\n" for name, body in sorted(files.items()))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -63,13 +62,7 @@ def write_evidence(path: str | Path, files: Mapping[str, bytes]) -> None:
             member.compress_type = zipfile.ZIP_DEFLATED
             member.external_attr = 0o644 << 16
             archive.writestr(member, body)
-    partial = path.with_name(path.name + ".part")
-    try:
-        partial.write_bytes(buffer.getvalue())
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
+    write_file(path, buffer.getvalue())
 
 
 def evidence_table(path: Path, folder: Path) -> Path | None:

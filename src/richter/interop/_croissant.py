@@ -3,13 +3,12 @@
 import dataclasses
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
+from richter.store import write_folder
 
 __all__ = ["About", "DataFile", "croissant", "hub_header", "hub_size", "write_dataset"]
 
@@ -142,18 +141,5 @@ def write_dataset(folder: str | Path, about: About, files: Sequence[DataFile], r
     if target.exists() and (not target.is_dir() or any(target.iterdir())) and not force:
         raise InputError(f"{target} exists and is not empty.", remedy="Choose another folder, or add --force.")
     text = json.dumps(croissant(about, files), indent=2, ensure_ascii=False) + "\n"
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
-            for path, content in [
-                *((file.path, file.content) for file in files),
-                ("croissant.json", text.encode()),
-                ("README.md", readme.encode()),
-            ]:
-                place = Path(made) / path
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(content)
-            Path(made).chmod(0o755)
-            shutil.copytree(made, target, dirs_exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
+    held: dict[str, str | bytes] = {file.path: file.content for file in files}
+    write_folder(target, held | {"croissant.json": text, "README.md": readme})

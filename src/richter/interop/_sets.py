@@ -2,13 +2,13 @@
 
 import json
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.records import Item
+from richter.store import write_file, write_folder
 
 __all__ = ["SETS", "write_lm_eval_tasks", "write_set"]
 
@@ -90,13 +90,7 @@ def write_set(items: Sequence[Item], path: str | Path, *, to: str, name: str, fo
     taken = [file for file in files if file.exists()]
     if taken and not force:
         raise InputError(f"{taken[0]} exists.", remedy="Choose another name, or add --force.")
-    try:
-        for file, text in files.items():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy="Choose another path.") from error
-    return list(files)
+    return [write_file(file, text, into_new=True) for file, text in files.items()]
 
 
 def _lines(rows: Any) -> str:
@@ -235,15 +229,7 @@ def write_lm_eval_tasks(items: Sequence[Item], folder: str | Path, *, name: str,
             f"aggregate_metric_list:\n  - metric: {metric}\n    weight_by_size: true\nmetadata:\n  version: 1.0\n"
         )
         groups.append(group)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
-            for file, text in files.items():
-                (Path(made) / file).write_text(text, encoding="utf-8")
-            for file in files:
-                (Path(made) / file).replace(target / file)
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
+    write_folder(target, files)
     return groups
 
 

@@ -23,6 +23,7 @@ from richter.knowledge._pipeline import prepared_blocks
 from richter.knowledge._prepare import Prepared, key_of
 from richter.knowledge._stored import StoredQuestion, append_stored, read_stored
 from richter.records import Document, Paragraph, Question, Result
+from richter.store import write_file
 
 __all__ = ["BaseInfo", "KnowledgeBase", "add_documents", "open_base", "write_base"]
 
@@ -282,9 +283,8 @@ def _append(path: Path, blocks: Sequence[NDArray[np.float16]], info: BaseInfo) -
 
 
 def _save(folder: Path, info: BaseInfo) -> None:
-    partial = folder / f"{INFO_NAME}.part"
-    partial.write_text(json.dumps(info.to_dict(), indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    partial.replace(folder / INFO_NAME)
+    text = json.dumps(info.to_dict(), indent=2, sort_keys=True) + "\n"
+    write_file(folder / INFO_NAME, text, remedy="Make room and run the same command again.")
 
 
 def _load(folder: Path) -> BaseInfo:

@@ -25,6 +25,7 @@ from richter.knowledge._retrieve import SPARE, Recall, Retrieval, nearest_of
 from richter.knowledge._topk import top_k
 from richter.records import Interval, Result, printable
 from richter.stats import wilson
+from richter.store import write_file
 
 __all__ = ["DiskIndex", "IndexInfo", "build_index", "open_index", "read_index_info", "usual_retrieval"]
 
@@ -146,9 +147,7 @@ def build_index(
         probes=probes,
         recall=recall,
     )
-    partial = base.folder / f"{INFO_NAME}.part"
-    partial.write_text(json.dumps(info.to_dict(), indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    partial.replace(base.folder / INFO_NAME)
+    write_file(base.folder / INFO_NAME, json.dumps(info.to_dict(), indent=2, sort_keys=True) + "\n")
     return info
 
 

@@ -12,10 +12,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.store._database import Transaction
 from richter.store._ledger import open_ledger
 from richter.store._place import RunLike, run_folder, run_place
+from richter.store._write import write_file
 
 __all__ = ["LOOKS", "add_look", "keep_file", "kept_at", "looks_of", "run_file"]
 
@@ -27,7 +28,7 @@ LOOKS = "looks.jsonl"
 def keep_file(run: RunLike, name: str, content: bytes) -> Path:
     """Write a file of a run, whole or not at all, and into the run's database if that is where it is."""
     place, path = run_place(run), run_folder(run) / name
-    _write(path, content)
+    write_file(path, content, into_new=True, remedy="Choose another folder.")
     if not isinstance(place, Path):
         packed = base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
@@ -47,7 +48,7 @@ def run_file(run: RunLike, name: str) -> Path | None:
     if note is not None:
         content = gzip.decompress(base64.b64decode(note["gzip"]))
         if not path.is_file() or path.read_bytes() != content:
-            _write(path, content)
+            write_file(path, content, into_new=True, remedy="Choose another folder.")
     return path if path.is_file() else None
 
 
@@ -66,16 +67,6 @@ def _kept(run: RunLike, name: str) -> dict[str, Any] | None:
             return ledger.note(f"file {name}")
     except InputError:  # no such run
         return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(content)
-        partial.replace(path)
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.", remedy="Choose another folder.") from error
 
 
 def add_look(run: RunLike, look: dict[str, Any]) -> None:

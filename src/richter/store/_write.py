@@ -1,11 +1,15 @@
 """Files are written whole or not at all."""
 
 import contextlib
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from richter.errors import StorageError
 
-__all__ = ["write_file"]
+__all__ = ["write_file", "write_folder"]
 
 
 def write_file(
@@ -13,7 +17,7 @@ def write_file(
 ) -> Path:
     """Write a file beside its place first, then put it there; `into_new` makes its folder. A fault is one line."""
     target = Path(path)
-    partial = target.with_name(f"{target.name}.part")
+    partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")  # several may write at once
     try:
         if into_new:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -23,4 +27,22 @@ def write_file(
         with contextlib.suppress(OSError):
             partial.unlink()
         raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy=remedy) from error
+    return target
+
+
+def write_folder(folder: str | Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write all files of a folder beside it first, then put them there: what is there is whole. A fault is one line."""
+    target = Path(folder)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
+            for name, content in files.items():
+                place = Path(made) / name
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content.encode() if isinstance(content, str) else content)
+            Path(made).chmod(0o755)
+            shutil.copytree(made, target, dirs_exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or "a file of it cannot be put there"
+        raise StorageError(f"{target} cannot be written: {reason}.", remedy="Choose another folder.") from error
     return target
