@@ -26,7 +26,14 @@ def read_limited(reader: str, kind: str, data: bytes, *, folder: str, seconds: f
         child = _children.get(reader)
         if child is None:
             child = subprocess.Popen(  # noqa: S603  (no shell, our own file; -I: nothing from the folder we are in)
-                [sys.executable, "-I", __file__, reader, folder],
+                [
+                    sys.executable,
+                    "-I",
+                    "-B",
+                    __file__,
+                    reader,
+                    folder,
+                ],  # -B: where a disk is full it would cut code off
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
