@@ -45,7 +45,7 @@ const SVG = "http://www.w3.org/2000/svg";
 function spark(values) {
   const svg = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path"), dot = document.createElementNS(SVG, "circle");
   const top = Math.max(...values, 1e-9), place = (v, k) => [(100 * k) / (values.length - 1), 18 - (16 * v) / top];
-  svg.setAttribute("viewBox", "0 0 100 20"); svg.setAttribute("class", "spark"); svg.setAttribute("role", "img");
+  svg.setAttribute("viewBox", "-2 0 104 20"); svg.setAttribute("class", "spark"); svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", `Share of wrong answers in runs of these questions: ${values.map((v) => (100 * v).toFixed(1) + "%").join(", ")}`);
   path.setAttribute("d", "M" + values.map(place).map((p) => p.map((x) => x.toFixed(1)).join(" ")).join("L"));
   const [x, y] = place(values[values.length - 1], values.length - 1);
@@ -81,7 +81,10 @@ function card(run) {
   const files = { "Evidence (zip)": "evidence.zip", "Answers (CSV)": "answers.csv", "Ratings (CSV)": "ratings.csv", "Results (JSON)": "results.json" };
   text.append(make("p", null, { class: "row small" }, link("Report", `#/run/${run.run}`), link("Answers", `#/run/${run.run}/items`),
     link("Label", `#/run/${run.run}/rate`), ...Object.entries(files).map(([word, file]) => link(word, `/runs/${run.run}/export/${file}`))));
-  if (run.history && run.history.length > 1) node.append(spark(run.history));
+  if (run.history && run.history.length > 1) {
+    const [before, last] = run.history.slice(-2).map((v) => (100 * v).toFixed(1) + "%");
+    node.append(make("div", null, { class: "trend" }, spark(run.history), make("p", `wrong: ${last} (before: ${before})`, { class: "small" })));
+  }
   return node;
 }
 
