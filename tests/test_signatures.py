@@ -4,7 +4,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pytest
 
@@ -45,3 +45,9 @@ def test_a_word_is_given_by_name_and_means_one_thing(word: str) -> None:
 def test_nobody_calls_them_otherwise() -> None:
     names = {p for f in FUNCTIONS.values() for p in inspect.signature(f).parameters}
     assert not names & OTHER_NAMES
+
+
+def test_nobody_returns_a_bare_tuple() -> None:
+    """Several things have names; a tuple of any length is many of one thing."""
+    returned = {name: inspect.signature(function).return_annotation for name, function in FUNCTIONS.items()}
+    assert not [name for name, kind in returned.items() if get_origin(kind) is tuple and get_args(kind)[-1:] != (...,)]

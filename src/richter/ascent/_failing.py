@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from richter.ascent._outcome import Verdict, grade, last_answers, row_of
 from richter.ascent._summary import search_note, search_outcomes
@@ -132,7 +133,14 @@ def keep_stable(found: FailingSet, asked: Iterable[Item], answers: Iterable[Answ
     return dataclasses.replace(found, questions=tuple(kept), left_out=dict(left))
 
 
-def ask_item(model: str, item: Item, *, style: str | None = None, max_tokens: int = 2048) -> tuple[Verdict, str]:
+class AskedItem(NamedTuple):
+    """The verdict on a model's answer, and the answer."""
+
+    verdict: Verdict
+    text: str
+
+
+def ask_item(model: str, item: Item, *, style: str | None = None, max_tokens: int = 2048) -> AskedItem:
     """Ask a model one item, once, and grade what it says: for tests that are made of questions."""
     name = resolve(model).name
     local = resolve(model).backend == "local"
@@ -155,4 +163,4 @@ def ask_item(model: str, item: Item, *, style: str | None = None, max_tokens: in
     answer = asyncio.run(ask())
     if answer.error:
         raise TooFewErrors(f"{name} gave no answer: {answer.error}", n=0, needed=1)
-    return grade(item, answer, condition.style), answer.text
+    return AskedItem(grade(item, answer, condition.style), answer.text)

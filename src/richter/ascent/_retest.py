@@ -1,7 +1,7 @@
 """Ask again what was answered wrongly: openly instead of by options, or with the paragraph in view."""
 
 import dataclasses
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -40,9 +40,14 @@ class Retest(Result):
         return self.right / self.n
 
 
-def prepare_retest(
-    run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int, rng: np.random.Generator
-) -> tuple[list[Item], Condition]:
+class Prepared(NamedTuple):
+    """The items to ask again, and how."""
+
+    items: list[Item]
+    condition: Condition
+
+
+def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int, rng: np.random.Generator) -> Prepared:
     """Up to `limit` wrongly answered items, one of each paragraph drawn at random, as they are to be asked now.
 
     `open` asks the same words without options and grades the text (does the model state something false when left to
@@ -65,12 +70,12 @@ def prepare_retest(
     texts = [paragraph.text for paragraph in base.paragraphs([int(row) for row in rows])]
     again = dataclasses.replace(condition, name=f"{condition.name} ({kind})")
     if kind == "open":
-        return chosen, dataclasses.replace(again, style="chat")
+        return Prepared(chosen, dataclasses.replace(again, style="chat"))
     told = [
         dataclasses.replace(item, prompt=f"{text}\n\n{item.prompt}", shots=(*item.shots, text) if item.shots else ())
         for item, text in zip(chosen, texts, strict=True)
     ]
-    return told, again
+    return Prepared(told, again)
 
 
 def score_retest(run: RunLike, items: list[Item], condition: Condition, *, kind: Kind, level: float = 0.95) -> Retest:

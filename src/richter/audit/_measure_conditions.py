@@ -87,7 +87,7 @@ def _figures(found: Outcomes | None, what: str, level: float) -> dict[str, Figur
         if np.isnan(sample.mean[:, sample.place(name)]).all():
             continue
         evidence = mean_evidence(sample, name)
-        span = rate_interval(evidence, level)
+        span = rate_interval(evidence, level=level)
         figure = Figure(estimate=evidence.estimate, interval=span, n=evidence.n, what=what)
         if evidence.labels:
             own = mean_evidence(plain, name)
@@ -95,7 +95,7 @@ def _figures(found: Outcomes | None, what: str, level: float) -> dict[str, Figur
                 figure,
                 n=own.n,
                 what=f"{what}, as people would grade ({evidence.labels:,} labels)",
-                graded=Estimated(estimate=own.estimate, interval=rate_interval(own, level)),
+                graded=Estimated(estimate=own.estimate, interval=rate_interval(own, level=level)),
             )
         figures[name] = figure
     return figures
@@ -179,7 +179,7 @@ def _where(wrong: Outcomes, attributes: Sequence[_Attribute], level: float) -> d
 
 def _group(name: str, kind: Any, evidence: Evidence, level: float) -> Group:
     return Group(
-        group=name, kind=kind, error_rate=evidence.estimate, interval=rate_interval(evidence, level), n=evidence.n
+        group=name, kind=kind, error_rate=evidence.estimate, interval=rate_interval(evidence, level=level), n=evidence.n
     )
 
 

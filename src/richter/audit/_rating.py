@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -101,6 +101,13 @@ def label_page(ledger: Ledger, rater: str) -> judge.RatingPage:
     return open_rating(ledger, rater, labelling=lambda sample: labelling_of(tables_of(ledger), sample))
 
 
+class Rated(NamedTuple):
+    """How many answers of the sample a rater has rated, and where the claim stands."""
+
+    done: int
+    claim: str
+
+
 def serve_rating(
     run: RunLike,
     *,
@@ -113,7 +120,7 @@ def serve_rating(
     seed: int = 0,
     port: int = 0,
     ready: Callable[[str, int], None],
-) -> tuple[int, str]:
+) -> Rated:
     """Serve the rating page on loopback until interrupted; `ready` gets the address and how many are to be rated.
 
     Returns how many answers of the sample this rater has rated, and where the claim stands.
@@ -138,7 +145,7 @@ def serve_rating(
         with contextlib.suppress(KeyboardInterrupt):  # how a rater stops for today: everything is in the ledger
             asyncio.run(serving)
         state = page.state()
-        return int(state["done"]), str(state["claim"])
+        return Rated(int(state["done"]), str(state["claim"]))
 
 
 def _code(sample: judge.Sample, position: int) -> str:

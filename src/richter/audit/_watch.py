@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -113,9 +113,15 @@ class WatchReport(Result):
 # ------------------------------------------------------------------ reading
 
 
-def read_series(
-    *sources: str | Path, condition: str | None = None, options: ReadOptions | None = None
-) -> tuple[str, list[Day], tuple[str, ...]]:
+class Series(NamedTuple):
+    """The watched condition, the days in their order, and notes."""
+
+    condition: str
+    days: list[Day]
+    notes: tuple[str, ...]
+
+
+def read_series(*sources: str | Path, condition: str | None = None, options: ReadOptions | None = None) -> Series:
     """The watched condition, the days in their order, and notes. Nothing is written.
 
     A source is a folder of runs, of logs or of tables, a database, or single files and runs. A run is dated by its
@@ -154,7 +160,7 @@ def read_series(
         )
     for _, _, tables in read[-_TOLD:]:  # in the log alone: a watch writes nothing into runs
         record_look(dataclasses.replace(tables, places=()), shown=[condition])
-    return condition, days, tuple(notes)
+    return Series(condition, days, tuple(notes))
 
 
 def _entries(place: Place) -> list[Place]:

@@ -147,7 +147,7 @@ def mean_evidence(
     return _as_people(sample, (sample.place(condition),), own, about=about, exact=exact)
 
 
-def rate_interval(evidence: Evidence, level: float) -> Interval:
+def rate_interval(evidence: Evidence, *, level: float) -> Interval:
     """The interval of a rate to show. With none seen in independent items: the exact one-sided limit, a bound."""
     if evidence.estimate == 0 and evidence.units == evidence.n:
         return clopper_pearson(0, evidence.n, level=level, side="upper")

@@ -205,7 +205,7 @@ def summarise_condition(
         return ConditionSummary(
             name=name, n=0, failed=failed, missing=missing, warnings=(f"untestable: {why}", *warnings)
         )
-    n, rate, interval = error.n, error.estimate, rate_interval(error, level)
+    n, rate, interval = error.n, error.estimate, rate_interval(error, level=level)
     if rate == 0:
         warnings.append(f"no error in {n}: the rate is at most {interval.high:.2g} ({100 * level:g}%), not 0")
     if rate in (0, 1) and n >= FEW_ITEMS:

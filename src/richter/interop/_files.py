@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -138,12 +138,19 @@ def source_name(source: Source) -> str:
     return str(run_place(source)) if isinstance(source, str | Path | DatabaseRun) else "The frame"  # no password in it
 
 
-def named_source(source: RunLike) -> tuple[str | None, Place]:
+class NamedSource(NamedTuple):
+    """The name that was given to a source, and where it is."""
+
+    name: str | None
+    place: Place
+
+
+def named_source(source: RunLike) -> NamedSource:
     """`NAME=PATH` in its parts; a path that exists, or a database's address, is one whatever it holds."""
     name, equals, path = str(source).partition("=")
     if equals and name and not is_database(source) and not Path(str(source)).exists():
-        return name, run_place(path)
-    return None, run_place(source)
+        return NamedSource(name, run_place(path))
+    return NamedSource(None, run_place(source))
 
 
 def as_frame(source: pl.DataFrame | Frame) -> pl.DataFrame:

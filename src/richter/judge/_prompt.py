@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from richter.errors import CallFailed
 from richter.judge._rubric import GRID, rubric
@@ -64,7 +64,15 @@ def judge_messages(item: Item, answer: str, *, detail: Detail = "full", system: 
     return [{"role": "system", "content": "\n".join(lines)}, {"role": "user", "content": data}]
 
 
-def read_reply(text: str) -> tuple[float, str, str]:
+class Reply(NamedTuple):
+    """What a judge's reply says."""
+
+    severity: float
+    mechanism: str
+    reason: str
+
+
+def read_reply(text: str) -> Reply:
     """(severity, mechanism, reason) from a judge's reply; `CallFailed` says what is wrong with one that has none.
 
     The last whole verdict in the reply counts, with or without talk or a code fence around it.
@@ -83,4 +91,4 @@ def read_reply(text: str) -> tuple[float, str, str]:
     mechanism = mechanism.strip().lower()
     if mechanism not in rubric().mechanism_names or severity == 0:
         mechanism = ""
-    return float(severity), mechanism, storable(reason)[: REASON_LENGTH["full"]]
+    return Reply(float(severity), mechanism, storable(reason)[: REASON_LENGTH["full"]])

@@ -1,5 +1,7 @@
 """Exact top-k by inner product, in blocks that stay inside a memory bound."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,13 @@ BLOCK_BYTES = 32 * 2**20  # scores and converted rows of one block, at most
 GROUP = 64  # scores that are looked at together
 
 
+class Nearest(NamedTuple):
+    """The rows nearest to each query, and their scores."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
 def top_k(
     queries: NDArray[np.float32],
     matrix: NDArray[np.floating],
@@ -18,7 +27,7 @@ def top_k(
     *,
     exclude: NDArray[np.bool_] | None = None,
     block_bytes: int = BLOCK_BYTES,
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+) -> Nearest:
     """The rows of `matrix` with the k largest products with each query, best first, ties to the lower row.
 
     Returns (rows, scores), each queries x k; where fewer than k rows are left after `exclude`, the rest is -1 and
@@ -47,7 +56,7 @@ def top_k(
         if exclude is not None:
             products[:, exclude[start:stop]] = -np.inf
         _merge(products, start, best, score)
-    return best, score
+    return Nearest(best, score)
 
 
 def _merge(products: NDArray[np.float32], start: int, best: NDArray[np.int64], score: NDArray[np.float32]) -> None:

@@ -1,6 +1,7 @@
 """From an item to the messages that a condition sends."""
 
 import dataclasses
+from typing import NamedTuple
 
 from richter.errors import InputError
 from richter.llm._model import Message
@@ -11,7 +12,14 @@ __all__ = ["messages_for"]
 LETTERS = "ABCDEFGHIJ"
 
 
-def messages_for(item: Item, condition: Condition) -> tuple[list[Message], Decoding]:
+class Asked(NamedTuple):
+    """The messages of one question, and how they are decoded."""
+
+    messages: list[Message]
+    decoding: Decoding
+
+
+def messages_for(item: Item, condition: Condition) -> Asked:
     """The messages and decoding of one question.
 
     `chat` sends the prompt (after the system prompt). `choice` lists the item's options under letters, in the order
@@ -22,7 +30,7 @@ def messages_for(item: Item, condition: Condition) -> tuple[list[Message], Decod
     """
     if condition.style != "cloze":
         system = [{"role": "system", "content": condition.system}] if condition.system else []
-        return [*system, {"role": "user", "content": _asked(item, condition.style)}], condition.decoding
+        return Asked([*system, {"role": "user", "content": _asked(item, condition.style)}], condition.decoding)
     if not (item.stem and item.options):
         raise InputError(
             f"Item {item.id!r} has no cloze stem or no options, which --style cloze needs.",
@@ -33,7 +41,7 @@ def messages_for(item: Item, condition: Condition) -> tuple[list[Message], Decod
     prior = "\n".join([*before, item.bare]) if item.bare else ""
     choices = tuple(f" {option}" for option in item.options)
     decoding = dataclasses.replace(condition.decoding, choices=choices, prior=prior)
-    return [{"role": "text", "content": text}], decoding
+    return Asked([{"role": "text", "content": text}], decoding)
 
 
 def _asked(item: Item, style: str) -> str:

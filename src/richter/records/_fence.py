@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["fence", "json_objects", "last_object", "storable"]
 
@@ -17,8 +17,15 @@ _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def fence(data: Mapping[str, Any]) -> tuple[str, str]:
-    """(the boundary line, the data as one line of JSON that cannot hold the boundary).
+class Fenced(NamedTuple):
+    """The boundary line, and the data as one line of JSON that cannot hold the boundary."""
+
+    boundary: str
+    body: str
+
+
+def fence(data: Mapping[str, Any]) -> Fenced:
+    """Data between boundary lines, as it is put to a model.
 
     The boundary is a hash of the data, so that nobody can write it into an answer beforehand, and the same answer
     gives the same prompt (and the same ledger key) every time. JSON keeps the text on one line with its quotes and
@@ -28,7 +35,7 @@ def fence(data: Mapping[str, Any]) -> tuple[str, str]:
     body = _STRINGS.sub(lambda s: _MARKS.sub(lambda m: f"\\u{ord(m.group()):04x}", s.group()), line)
     # 64 bits: nobody finds an answer that holds its own hash, and hex digits are many tokens to a small model
     boundary = f"DATA-{hashlib.sha256(body.encode()).hexdigest()[:16]}"
-    return boundary, body
+    return Fenced(boundary, body)
 
 
 def _integer(digits: str) -> int | float:

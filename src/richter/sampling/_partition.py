@@ -4,7 +4,7 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from richter.bench import is_refusal, normalise
 from richter.llm import Asker, Job, Message, Model
@@ -55,12 +55,19 @@ class Partition:
     repaired: bool
 
 
-def read_groups(text: str, size: int) -> tuple[list[list[int]], str]:
+class Groups(NamedTuple):
+    """Answers in groups, and what was wrong with the reply."""
+
+    groups: list[list[int]]
+    faults: str
+
+
+def read_groups(text: str, size: int) -> Groups:
     """The groups of a reply (numbers from 0), and what keeps them from being a partition (nothing: empty)."""
     try:
         groups = [_numbers(group) for group in _numbered(text, "groups")]
     except (ValueError, TypeError):
-        return [], 'The reply was not {"groups": [[...], ...]} with numbers.'
+        return Groups([], 'The reply was not {"groups": [[...], ...]} with numbers.')
     named = Counter(n for group in groups for n in group)
     foreign = sorted(n + 1 for n in named if not 0 <= n < size)
     twice = sorted(n + 1 for n, times in named.items() if times > 1)
@@ -70,7 +77,7 @@ def read_groups(text: str, size: int) -> tuple[list[list[int]], str]:
         for what, numbers in (("No such answer", foreign), ("Named twice", twice), ("Left out", missing))
         if numbers
     ]
-    return groups, " ".join(faults)
+    return Groups(groups, " ".join(faults))
 
 
 def _numbered(text: str, key: str) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,17 +53,24 @@ def grouping_quality(classes: Sequence[Sequence[int]], truth: Sequence[Sequence[
     return pair_quality(classes, pairs)
 
 
+class Chosen(NamedTuple):
+    """A threshold, and the quality of the classes it makes."""
+
+    threshold: float
+    quality: PairQuality
+
+
 def choose_threshold(
     answers: Sequence[Sequence[str]],
     questions: Sequence[str] | None,
     pairs: Sequence[Pair],
     *,
     grid: Sequence[float] = tuple(np.arange(0.1, 0.7, 0.025).round(3).tolist()),
-) -> tuple[float, PairQuality]:
+) -> Chosen:
     """The threshold of `cluster_questions` with the best F1 on labelled pairs, and its quality there.
 
     Judge the choice on other questions than those it was made on.
     """
     trees = answer_trees(answers, questions)
-    scored = [(t, pair_quality([tree.cut(t) for tree in trees], pairs)) for t in grid]
-    return max(scored, key=lambda pair: pair[1].f1)
+    scored = [Chosen(t, pair_quality([tree.cut(t) for tree in trees], pairs)) for t in grid]
+    return max(scored, key=lambda pair: pair.quality.f1)

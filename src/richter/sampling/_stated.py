@@ -4,6 +4,7 @@ import collections
 import math
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 __all__ = ["CONFIDENCE_REQUEST", "split_confidence", "token_probability"]
 
@@ -31,7 +32,14 @@ def _last_statement(text: str) -> tuple[re.Match[str], int] | None:
     return last[0], start
 
 
-def split_confidence(text: str) -> tuple[str, float | None]:
+class Stated(NamedTuple):
+    """An answer without its confidence, and the confidence; None where none was stated."""
+
+    answer: str
+    confidence: float | None
+
+
+def split_confidence(text: str) -> Stated:
     """The answer without its confidence line, and the stated confidence in [0, 1] (None where there is none).
 
     Read as stated: "80%", "80 percent", "80/100", "8/10", "8 out of 10"; a bare number is a probability up to 1 and a
@@ -39,7 +47,7 @@ def split_confidence(text: str) -> tuple[str, float | None]:
     """
     stated = _last_statement(text)
     if stated is None:
-        return text.strip(), None
+        return Stated(text.strip(), None)
     match, start = stated
     value = float(match["value"])
     unit = (match["unit"] or "").lower().replace(" ", "")
@@ -48,7 +56,7 @@ def split_confidence(text: str) -> tuple[str, float | None]:
     elif unit or value > 1:
         value /= 100
     rest = (text[:start] + "\n" + text[match.end() :]).strip()
-    return rest, value if 0 <= value <= 1 else None
+    return Stated(rest, value if 0 <= value <= 1 else None)
 
 
 def token_probability(text: str, tokens: Sequence[str], logprobs: Sequence[float]) -> float | None:
