@@ -7,9 +7,9 @@ from richter._lazy import lazy
 if TYPE_CHECKING:
     from richter.judge._guard import *
     from richter.judge._judge_report import *
-    from richter.judge._page import *
     from richter.judge._panel import *
     from richter.judge._prompt import *
+    from richter.judge._rating_page import *
     from richter.judge._rubric import *
     from richter.judge._rules import *
     from richter.judge._sample import *
