@@ -77,6 +77,23 @@ def test_conflicting_repeats_are_shown_and_the_remedy_works(tmp_path: Path) -> N
         read_tables(unnamed)
 
 
+def test_of_an_object_of_objects_the_more_are_the_items_by_hand(tmp_path: Path) -> None:
+    by_item = write(
+        tmp_path, "i.json", '{"q1": {"old": 1, "new": 0}, "q2": {"old": 1, "new": 1}, "q3": {"old": 0, "new": 1}}'
+    )
+    by_model = write(tmp_path, "m.json", '{"old": {"q1": 1, "q2": 1, "q3": 0}, "new": {"q1": 0, "q2": 1, "q3": 1}}')
+    for path in (by_item, by_model):
+        tables = read_tables(path)
+        assert (tables.conditions, len(tables.item_ids)) == (("old", "new"), 3)
+
+
+def test_a_key_of_yes_and_no_is_pointed_out_and_the_option_works(tmp_path: Path) -> None:
+    path = write(tmp_path, "k.csv", "id,answer,correct\n1,yes,yes\n2,no,yes\n3,no,no\n")
+    assert "--map reference=correct compares the two" in " ".join(read_tables(path).notes)
+    keyed = read_tables(path, options=ReadOptions(map={"reference": "correct"}))
+    assert outcomes(keyed, "accuracy").value.tolist() == [1.0, 0.0, 1.0]
+
+
 def test_named_files_are_conditions_in_the_order_given(tmp_path: Path) -> None:
     a, b = write(tmp_path, "a.csv", "id,score\n1,1\n2,0\n"), write(tmp_path, "b.csv", "id,score\n1,0\n2,0\n")
     assert read_tables(f"new={b}", f"old={a}").conditions == ("new", "old")

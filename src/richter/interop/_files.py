@@ -400,10 +400,12 @@ def _by_key(document: Any) -> Any:
     if plain and len(known_fields(document)) > 1:
         rows = dict.fromkeys(key for own in inner for key in own)
         return [{column: own.get(row) for column, own in document.items()} for row in rows]
-    if plain and not known_fields(key for own in inner for key in own):
+    keys = dict.fromkeys(key for own in inner for key in own)
+    if plain and not known_fields(keys):
+        names = ("item", "condition") if len(document) > len(keys) else ("condition", "item")  # items are more
         return [
-            {"item": item, "condition": condition, "score": value}
-            for condition, own in document.items() for item, value in own.items()
+            {names[0]: outer, names[1]: key, "score": value}
+            for outer, own in document.items() for key, value in own.items()
         ]  # fmt: skip
     if all(known_fields(own) for own in inner):
         return [{"item": item, **own} for item, own in document.items()]

@@ -22,14 +22,14 @@ WORDS = {
         ("true", "t", "yes", "y", "correct", "right", "pass", "passed", "c", "success", "ok", "✓", "✔", "ja", "wahr",
          "richtig", "korrekt", "oui", "vrai", "juste", "sí", "si", "verdadero", "correcto", "correcta", "vero",
          "corretto", "sim", "verdadeiro", "correto", "waar", "goed",
-         "✅", "☑", "○", "〇", "◯", "正", "正确", "正解", "对",
+         "✅", "☑", "👍", "○", "〇", "◯", "正", "正确", "正解", "对",
          "是", "はい", "верно", "да"), 1.0
     ),
     **dict.fromkeys(
         ("false", "f", "no", "n", "incorrect", "wrong", "fail", "failed", "i", "failure", "✗", "✘", "x", "nein",
          "falsch", "non", "faux", "falso", "incorrecto", "incorrecta", "errato", "sbagliato", "não", "nao", "nee",
          "onwaar", "fout",
-         "❌", "☐", "×", "✕", "✖", "誤", "误", "错误", "不正解", "错", "否", "いいえ", "неверно", "нет"), 0.0
+         "❌", "☐", "👎", "×", "✕", "✖", "誤", "误", "错误", "不正解", "错", "否", "いいえ", "неверно", "нет"), 0.0
     ),
     **dict.fromkeys(("partial", "partially correct", "p", "partly", "teilweise", "partiel", "parcial"), 0.5),
 }  # fmt: skip
@@ -175,6 +175,11 @@ def _by_values(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions,
     column = place.get("score", "")
     if "reference" not in place and "text" in place and column in frame.columns and column not in options.map.values():
         cells, texts = (set(_text(frame[c]).drop_nulls().unique()) for c in (column, place["text"]))
+        if cells and texts <= cells and all(text.lower() in ANY for text in cells):  # yes and no, asked and graded
+            notes.append(
+                f"column {printable(column, limit=40)} may be the answer key, for it holds the words of "
+                f"{printable(place['text'], limit=40)}: --map {shlex.quote(f'reference={column}')} compares the two"
+            )
         if cells and all(len(c) > 0 for c in cells) and cells <= texts | {""} and not _holds_grades(frame[column]):
             place["reference"] = place.pop("score")
             notes.append(
