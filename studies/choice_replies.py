@@ -2,7 +2,7 @@
 
 `python studies/choice_replies.py squad_wiki48.jsonl facts.kb [--questions 200]` asks the same questions with shuffled
 options (style `choice`) and openly (`chat`), prints what came of them, and writes every reply beside what was read to
-`soak/choice_replies.jsonl`, for reading by hand. Replies that say one letter, one line "Answer: X", or one option's
+`soak/choice/replies.jsonl`, for reading by hand. Replies that say one letter, one line "Answer: X", or one option's
 text and nothing else are counted as plain: what they choose is beyond dispute. The others are to be read by a person.
 """
 
