@@ -1,8 +1,9 @@
+import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm, t
 
 from richter.errors import InputError
-from richter.stats import clopper_pearson, wilson
+from richter.stats import clopper_pearson, unit_rate, wilson
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (3, 10), (10, 10), (1, 1000), (499, 1000)])
@@ -25,3 +26,29 @@ def test_bad_counts_are_refused() -> None:
         wilson(5, 4)
     with pytest.raises(InputError, match="level"):
         wilson(1, 4, level=95)
+
+
+def test_rate_by_unit_by_hand() -> None:
+    """Copies add nothing: 40 groups of 25 equal answers are worth 40 answers, less what Student's t costs."""
+    right = np.arange(40) < 12
+    copied = unit_rate(np.repeat(right, 25), np.repeat(np.arange(40), 25))
+    size = 0.3 * 0.7 / (0.3 * 0.7 / 39) * (norm.ppf(0.975) / t.ppf(0.975, 39)) ** 2
+    by_hand = wilson(0.3 * size, size)
+    assert (copied.low, copied.high) == pytest.approx((by_hand.low, by_hand.high))
+    none = unit_rate(np.zeros(1000), np.repeat(np.arange(40), 25), side="upper")
+    assert none.high == pytest.approx(1 - 0.05 ** (1 / 40))
+    alone = unit_rate(right)
+    assert (alone.low, alone.high, alone.method) == (wilson(12, 40).low, wilson(12, 40).high, "wilson")
+
+
+def test_rate_by_unit_covers_what_is_true_of_crowded_events() -> None:
+    """40 groups of 10, correlation 0.3, rate 0.4: of 600 tables 95% within Monte Carlo error; rows alone cover 0.7."""
+    rng, unit = np.random.default_rng(11), np.repeat(np.arange(40), 10)
+    hits = plain = 0
+    for _ in range(600):
+        event = rng.random(400) < np.repeat(rng.beta(0.4 * 7 / 3, 0.6 * 7 / 3, 40), 10)
+        found, rows = unit_rate(event, unit), unit_rate(event)
+        hits += found.low <= 0.4 <= found.high
+        plain += rows.low <= 0.4 <= rows.high
+    assert hits / 600 >= 0.93
+    assert plain / 600 < 0.85

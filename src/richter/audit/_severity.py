@@ -376,7 +376,7 @@ def _rates_and_checks(
     def table(name: str, at: float) -> sev.DeploymentTable:
         if name in rates and mix is None:
             return by_people(name, at)
-        return sev.deployment_table(scores.severity[:, place[name]], traffic=mix, level=at)
+        return sev.deployment_table(scores.severity[:, place[name]], traffic=mix, groups=scores.groups, level=at)
 
     if requirements and not study.rates:
         raise InputError(

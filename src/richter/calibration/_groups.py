@@ -10,7 +10,7 @@ from scipy.special import betaincinv, betaln, ndtri
 
 from richter.claims import ece_evidence, ece_side
 from richter.records import Interval
-from richter.stats import Floats, wilson
+from richter.stats import Floats, Indices, unit_rate
 
 __all__ = ["GroupRow", "GroupStudy", "by_group"]
 
@@ -45,7 +45,14 @@ class GroupStudy:
 
 
 def by_group(
-    confidence: ArrayLike, correct: ArrayLike, group: ArrayLike, *, bins: int = 10, level: float = 0.95, fewest: int = 5
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    group: ArrayLike,
+    *,
+    unit: ArrayLike | None = None,
+    bins: int = 10,
+    level: float = 0.95,
+    fewest: int = 5,
 ) -> GroupStudy:
     """Error rate and debiased ECE of each group, alone and partially pooled.
 
@@ -53,7 +60,8 @@ def by_group(
     which is "no spread"); pooled rate and limits are those of Beta(k + m s, n - k + (1 - m) s). ECE: debiased values
     with standard errors taken from their own intervals, and a normal spread between groups (DerSimonian and Laird):
     pooled = B mean + (1 - B) own, B = s_g^2 / (s_g^2 + t^2), with the variance of the mean added. Pooled limits answer
-    "which groups stand out" without the winner's curse; a group's own limits are the honest ones for it alone.
+    "which groups stand out" without the winner's curse; a group's own limits are the honest ones for it alone. Where
+    answers vary together (`unit`, one each) a group counts for as many as it has units.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     names = np.asarray([str(g) for g in np.asarray(group, dtype=object)])
@@ -64,8 +72,10 @@ def by_group(
     places = [np.flatnonzero(names == g) for g in kept]
     n = np.array([len(p) for p in places], dtype=np.float64)
     wrong = np.array([float(np.sum(1 - a[p])) for p in places])
-    m, s = _beta_prior(wrong, n)
-    own = [ece_evidence(ece_side(c[p], a[p], bins=bins)) for p in places]
+    of = np.arange(len(c)) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1].astype(np.intp)
+    worth = np.array([len(np.unique(of[p])) for p in places], dtype=np.float64)
+    m, s = _beta_prior(wrong * worth / n, worth)
+    own = [ece_evidence(ece_side(c[p], a[p], np.arange(len(p)), group=_codes(of[p]), bins=bins)) for p in places]
     values = np.array([e.estimate for e in own])
     z = float(ndtri(0.5 + level / 2))
     # the upper distance: the lower one is cut off at 0
@@ -74,7 +84,8 @@ def by_group(
     tail = (1 - level) / 2
     rows = []
     for k, g in enumerate(kept):
-        first, second = wrong[k] + m * s, n[k] - wrong[k] + (1 - m) * s
+        k_worth = wrong[k] * worth[k] / n[k]
+        first, second = k_worth + m * s, worth[k] - k_worth + (1 - m) * s
         shrink = errors[k] ** 2 / (errors[k] ** 2 + spread**2)
         weight = 1 / (errors**2 + spread**2)
         pooled = shrink * middle + (1 - shrink) * values[k]
@@ -84,7 +95,7 @@ def by_group(
                 group=g,
                 n=int(n[k]),
                 error_rate=float(wrong[k] / n[k]),
-                error_interval=wilson(int(wrong[k]), int(n[k]), level=level),
+                error_interval=unit_rate(1 - a[places[k]], of[places[k]], level=level),
                 pooled_error_rate=float(first / (first + second)),
                 pooled_error_interval=Interval(
                     low=float(betaincinv(first, second, tail)),
@@ -106,6 +117,12 @@ def by_group(
     return GroupStudy(
         rows=tuple(rows), spread_error=math.sqrt(m * (1 - m) / (s + 1)), spread_ece=spread, joined=len(small)
     )
+
+
+def _codes(of: Indices) -> Indices | None:
+    """Units as codes from 0; None where every answer is one."""
+    found, codes = np.unique(of, return_inverse=True)
+    return None if len(found) == len(of) else codes.astype(np.intp)
 
 
 def _beta_prior(k: Floats, n: Floats) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression, minimize, minimize_scalar
 from scipy.special import stdtrit
 
-from richter.claims import ece_difference, ece_side
+from richter.claims import ece_difference, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
 from richter.stats import EceResult, Floats, Indices, ece
@@ -169,7 +169,7 @@ def recalibrate(
     the three methods (Bonferroni): a gain whose interval reaches 0 is not advised. Of those that are left the simplest
     within a standard error of the best is advised.
     """
-    before = ece(confidence, correct, bins=bins, level=level)  # checks the input
+    before = ece(confidence, correct, unit=unit, weight=weight, bins=bins, level=level)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     n = len(c)
     of = np.arange(n) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1].astype(np.intp)
@@ -195,13 +195,14 @@ def recalibrate(
         middle = float(np.mean(gain))
         sums = np.bincount(of, weights=gain - w * middle)
         error = math.sqrt(float(np.sum(sums**2)) * units / (units - 1)) / n
-        found = ece_difference(_side(after, a, of, w, bins), given, paired=False)
+        own, told = _side(after, a, of, w, bins), ece(after, a, unit=unit, weight=weight, bins=bins, level=level)
+        found = ece_difference(own, given, paired=False)
         rows.append(
             (
                 error,
                 Recalibration(
                     method=name,
-                    after=ece(after, a, bins=bins, level=level),
+                    after=told if unit is None and weight is None else _told(told, own, level),
                     ece_improvement=found.estimate,
                     interval=dataclasses.replace(found.interval(1 - (1 - level) / 2), level=level),
                     brier_improvement=middle,
@@ -220,7 +221,14 @@ def recalibrate(
     if sure:  # the simplest that is within a standard error of the best: temperature, platt, isotonic
         most, error, _ = max(sure)
         best = next(method for gain, _, method in sure if gain >= most - error)
+    before = before if unit is None and weight is None else _told(before, given, level)
     return RecalibrationAdvice(before=before, methods=tuple(r for _, r in rows), advised=best, n=n)
+
+
+def _told(found: EceResult, side: Any, level: float) -> EceResult:
+    """A result with its ECE by unit and weight."""
+    own = ece_evidence(side)
+    return dataclasses.replace(found, ece=side.plug_in, debiased=own.estimate, interval=own.interval(level))
 
 
 def _side(c: Floats, a: Floats, of: Indices, w: Floats, bins: int) -> Any:

@@ -9,7 +9,7 @@ from scipy.special import betainc, betaincinv
 
 from richter.errors import InputError
 from richter.records import Interval
-from richter.stats import Bools, Floats, Indices, ece, wilson
+from richter.stats import Bools, Floats, Indices, ece, unit_rate
 
 __all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
 
@@ -66,6 +66,7 @@ def risk_coverage(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
+    unit: ArrayLike | None = None,
     weight: ArrayLike | None = None,
     level: float = 0.95,
     points: int = _STEPS,
@@ -73,30 +74,27 @@ def risk_coverage(
     """The risk-coverage curve at up to `points` observed confidences, from the highest down, with Wilson's intervals.
 
     Ties are answered together. The intervals hold point by point, not for a threshold chosen by looking at them; with
-    weights (of each answer) they are those of as many answers of equal weight as these are worth.
+    weights (of each answer) and units (what varies together) they are those of as many independent answers as these
+    are worth.
     """
     ece(confidence, correct)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     w = np.ones(len(c)) if weight is None else np.asarray(weight, dtype=np.float64)
+    of = None if unit is None else np.asarray(unit)
     out = []
     for threshold in _thresholds(c, points):
         kept = c >= threshold
-        error, worth = float(np.average(1 - a[kept], weights=w[kept])), _worth(w[kept])
+        weights = None if weight is None else w[kept]
         out.append(
             CurvePoint(
                 threshold=float(threshold),
                 coverage=float(np.sum(w[kept]) / np.sum(w)),
-                error=error,
-                interval=wilson(round(error * worth), worth, level=level),
+                error=float(np.average(1 - a[kept], weights=w[kept])),
+                interval=unit_rate(1 - a[kept], None if of is None else of[kept], weight=weights, level=level),
                 n=int(np.sum(kept)),
             )
         )
     return tuple(out)
-
-
-def _worth(weight: Floats) -> int:
-    """Answers of equal weight that these are worth (Kish)."""
-    return max(int(float(np.sum(weight)) ** 2 / float(np.sum(weight**2)) + 1e-9), 1)
 
 
 def _thresholds(c: Floats, points: int) -> Floats:
@@ -179,12 +177,12 @@ def safe_threshold(
             wrong=wrong, held_out=held_out, tested=tests, needed=needed, reason=reason,
         )  # fmt: skip
     threshold, n, wrong, error, upper = found
-    share, worth = float(np.sum(w[c >= threshold]) / np.sum(w)), _worth(w)
+    share = float(np.sum(w[c >= threshold]) / np.sum(w))
     return SafeThreshold(
         target=target,
         level=level,
         threshold=threshold,
-        coverage=wilson(round(share * worth), worth, level=level),
+        coverage=unit_rate(c >= threshold, unit, weight=weight, level=level),
         share=share,
         error=error,
         upper=min(upper, target),

@@ -64,7 +64,6 @@ def study_confidence(
     by group; those count every row alike, the curve and the threshold every draw of an item. `target` is the share of
     errors that answering alone may have.
     """
-    result = ece(confidence, correct, bins=bins, binning=binning, level=level)
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     items = None if item is None else np.unique(np.asarray(item), return_inverse=True)[1].astype(np.intp)
     if items is not None and int(items.max()) + 1 == len(c):
@@ -84,6 +83,7 @@ def study_confidence(
     if groups is not None:
         of_item = np.zeros(int(rows.max()) + 1, dtype=np.intp)
         of_item[rows] = groups
+    result = ece(confidence, correct, unit=unit, weight=counted, bins=bins, binning=binning, level=level)
     side = ece_side(c, a, rows, group=of_item, weight=of_weight, bins=bins)
     evidence = ece_evidence(side)
     cannot = list(result.notes) + list(evidence.notes)
@@ -117,10 +117,10 @@ def study_confidence(
         evidence=_tested(evidence, test),
         miscalibration=test,
         scores=scores,
-        curve=risk_coverage(c, a, weight=given, level=level),
+        curve=risk_coverage(c, a, unit=unit, weight=given, level=level),
         safe=safe_threshold(c, a, target=target, rng=rng, unit=unit, weight=given, level=level),
         recalibration=advice,
-        by_group=None if by is None else by_group(c, a, by, bins=bins, level=level),
+        by_group=None if by is None else by_group(c, a, by, unit=unit, bins=bins, level=level),
         cannot=tuple(dict.fromkeys(cannot)),
     )
 

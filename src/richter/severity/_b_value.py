@@ -12,7 +12,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
-from richter.stats import Floats, Ints, root, wilson
+from richter.stats import Floats, Ints, root, unit_rate, wilson
 
 __all__ = [
     "DEFAULT",
@@ -192,9 +192,15 @@ def law_on_grid(log_q: float, start: int, *, code: int, last: int = 7) -> Floats
 
 
 def b_from_counts(
-    counts: Ints, *, recipe: Recipe = DEFAULT, n_resamples: int = 2000, level: float = 0.95, rng: np.random.Generator
+    counts: Ints,
+    *,
+    by_group: Ints | None = None,
+    recipe: Recipe = DEFAULT,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    rng: np.random.Generator,
 ) -> BValue:
-    """`estimate_b` from the counts at the nine levels."""
+    """`estimate_b` from the counts at the nine levels; of groups (rows of `by_group`) whole ones are drawn anew."""
     n, positive = int(counts.sum()), counts[1:].astype(np.float64)
     errors = int(positive.sum())
     _check_enough(counts, recipe)
@@ -203,7 +209,16 @@ def b_from_counts(
         _refuse(counts, recipe)
     start = int(chosen)
     n_above = int(positive[start:].sum())
-    drawn = rng.multinomial(errors, positive / errors, size=n_resamples).astype(np.float64)
+    if by_group is None:
+        drawn = rng.multinomial(errors, positive / errors, size=n_resamples).astype(np.float64)
+    else:
+        even = np.full(len(by_group), 1 / len(by_group))
+        drawn = np.concatenate(
+            [
+                rng.multinomial(len(by_group), even, size=size) @ by_group[:, 1:].astype(np.float64)
+                for size in np.diff([*range(0, n_resamples, 100), n_resamples])
+            ]
+        )
     at_start = fit_fixed(drawn, start, CODES[recipe.estimator])[0]
     values, picks = at_start * PER_STEP, np.full(n_resamples, start)
     if recipe.reselect and isinstance(recipe.m_min, str):
@@ -228,7 +243,7 @@ def b_from_counts(
         n_errors=errors,
         n=n,
         error_rate=errors / n,
-        error_rate_interval=wilson(errors, n, level=level),
+        error_rate_interval=wilson(errors, n, level=level) if by_group is None else _rate(by_group, level),
         b_by_estimator={name: _point(positive, start, code_) for name, code_ in CODES.items()},
         misfit=gap,
         misfit_limit=limit,
@@ -239,6 +254,13 @@ def b_from_counts(
         n_resamples=n_resamples,
         counts=tuple(int(c) for c in counts),
     )
+
+
+def _rate(by_group: Ints, level: float) -> Interval:
+    """The error rate's interval by group, from the groups' counts."""
+    wrong, size = by_group[:, 1:].sum(axis=1), by_group.sum(axis=1)
+    event = np.repeat(np.tile([1.0, 0.0], len(size)), np.column_stack([wrong, size - wrong]).ravel())
+    return unit_rate(event, np.repeat(np.arange(len(size)), size), level=level)
 
 
 def adequate_from(tolerance: float) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from richter.errors import InputError
 from richter.records import Interval, Shown
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
-from richter.stats import Bools, Floats, clopper_pearson, ppi_rate, weighted_rate, wilson
+from richter.stats import Bools, Floats, Indices, ppi_rate, unit_rate, weighted_rate
 
 __all__ = [
     "DeploymentRow",
@@ -82,7 +82,12 @@ def clean_answers_needed(per_million: float, *, level: float = 0.95) -> int:
 
 
 def deployment_table(
-    severity: ArrayLike, *, traffic: Traffic | None = None, level: float = 0.95, basis: str = "as judged"
+    severity: ArrayLike,
+    *,
+    traffic: Traffic | None = None,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    basis: str = "as judged",
 ) -> DeploymentTable:
     """Events per million answers at or above 0.5, 1.0, .. 4.0.
 
@@ -90,7 +95,8 @@ def deployment_table(
     limits, so zero seen is an upper bound of about 3/n. With `traffic` each item is weighted by its stratum's share
     over the stratum's number of items, and the limits are the gamma limits of `stats.weighted_rate`, in which an
     event not seen could have fallen in the thinnest stratum. Strata with a share but no item are `uncovered`; rates
-    are then of the covered traffic only. Valid where answers are independent draws from what will be asked.
+    are then of the covered traffic only. Valid where answers are independent draws from what will be asked; with
+    `groups` (one an answer, what varies together) groups are, and the limits are those of `stats.unit_rate`.
     """
     index = snap(severity).ravel()
     rated = index >= 0
@@ -98,8 +104,8 @@ def deployment_table(
         raise InputError("No answer is rated, so there are no rates.", remedy="Give at least one severity.")
     if traffic is None:
         n = int(rated.sum())
-        counts = np.bincount(index[rated], minlength=9)
-        rows = [_plain_row(k, int(counts[k:].sum()), n, level) for k in range(1, 9)]
+        of = None if groups is None else np.asarray(groups).ravel()[rated]
+        rows = [_plain_row(k, index[rated] >= k, of, level) for k in range(1, 9)]
         return DeploymentTable(
             rows=tuple(rows), n=n, level=level, uncovered=0.0, uncovered_strata=(), weighted=False, basis=basis
         )
@@ -137,16 +143,17 @@ def deployment_table(
     )
 
 
-def _plain_row(k: int, count: int, n: int, level: float) -> DeploymentRow:
-    both = wilson(count, n, level=level)
+def _plain_row(k: int, event: Bools, unit: Indices | None, level: float) -> DeploymentRow:
+    count, n = int(event.sum()), len(event)
+    both = unit_rate(event, unit, level=level)
     return DeploymentRow(
         severity=float(LEVELS[k]),
         count=count,
         n=n,
         per_million=count / n * MILLION if count else None,
         interval=dataclasses.replace(both, low=both.low * MILLION, high=both.high * MILLION),
-        upper=clopper_pearson(count, n, level=level, side="upper").high * MILLION,
-        lower=clopper_pearson(count, n, level=level, side="lower").low * MILLION,
+        upper=unit_rate(event, unit, level=level, side="upper").high * MILLION,
+        lower=unit_rate(event, unit, level=level, side="lower").low * MILLION,
     )
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from richter.claims import METRICS, Evidence, JointTests, Metric, Question, decide, joint_law, p_value, whose
 from richter.errors import InputError, TooFewErrors
@@ -121,6 +121,7 @@ class Discrimination(Shown):
 def estimate_all(
     counts: Mapping[str, Ints],
     *,
+    by_group: Mapping[str, Ints] | None = None,
     recipe: Recipe = DEFAULT,
     n_resamples: int = 2000,
     level: float = 0.95,
@@ -132,8 +133,9 @@ def estimate_all(
     stands, with the levels it speaks of.
     """
     out: dict[str, BValue | Unestimated] = {}
-    options: dict[str, Any] = {"n_resamples": n_resamples, "level": level, "rng": rng}
     for name, levels in counts.items():
+        options: dict[str, Any] = {"n_resamples": n_resamples, "level": level, "rng": rng}
+        options["by_group"] = None if by_group is None else by_group[name]
         try:
             out[name] = found = b_from_counts(levels, recipe=recipe, **options)
         except TooFewErrors as error:
@@ -223,11 +225,12 @@ def discriminate(
         raise InputError(f"There is no condition {control!r}.", remedy=f"There are {', '.join(columns)}.")
     on_grid = all(np.nanmax(x, initial=0.0) <= TOP for x in columns.values())
     fits: dict[str, BValue | Unestimated] = {}
-    paper = None
+    paper, apart = None, None
     if on_grid:
         levels = {name: snap(x) for name, x in columns.items()}
         counts = {name: np.bincount(x[x >= 0], minlength=9) for name, x in levels.items()}
-        fits = estimate_all(counts, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
+        apart = None if groups is None else {name: _by_group(x, groups) for name, x in levels.items()}
+        fits = estimate_all(counts, by_group=apart, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
         table = np.array(list(counts.values()), dtype=np.float64)
         paper = slopes(table, recipe=PAPER, n_resamples=n_resamples, level=level, rng=rng)
     wrong = {name: int(np.sum(x > 0)) for name, x in columns.items()}
@@ -244,7 +247,7 @@ def discriminate(
     named = [(control, name) for name in usable if name != control] if control in usable else []
     if control is None:
         named = list(combinations(usable, 2))
-    gates = _adequacy(fits, named, n_resamples, level, rng)
+    gates = _adequacy(fits, named, apart, n_resamples, level, rng)
     tasks = list(zip(named, rng.spawn(len(named)), strict=True))
     test = partial(_test, columns, groups, fits, gates, recipe, n_resamples, on_grid)
     pairs = list(mapper(test, tasks))
@@ -278,6 +281,16 @@ def _paper(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | N
     }
 
 
+def _by_group(levels: NDArray[np.int8], groups: ArrayLike) -> Ints:
+    """Counts at the nine levels, group by group."""
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    rated = levels >= 0
+    table: Ints = np.zeros((int(codes.max()) + 1, 9), dtype=np.int64)
+    np.add.at(table, (codes[rated], levels[rated]), 1)
+    held: Ints = table[table.sum(axis=1) > 0]
+    return held
+
+
 def _common_start(a: BValue, b: BValue) -> float:
     return max(a.m_min, b.m_min)
 
@@ -285,6 +298,7 @@ def _common_start(a: BValue, b: BValue) -> float:
 def _adequacy(
     fits: Mapping[str, BValue | Unestimated],
     named: Sequence[tuple[str, str]],
+    by_group: Mapping[str, Ints] | None,
     n_resamples: int,
     level: float,
     rng: np.random.Generator,
@@ -304,8 +318,9 @@ def _adequacy(
                 at = dataclasses.replace(fit.recipe, m_min=start)
                 try:
                     found = b_from_counts(
-                        np.array(fit.counts), recipe=at, n_resamples=n_resamples, level=level, rng=rng
-                    )
+                        np.array(fit.counts), by_group=None if by_group is None else by_group[name], recipe=at,
+                        n_resamples=n_resamples, level=level, rng=rng,
+                    )  # fmt: skip
                 except TooFewErrors:
                     found = None
             out[name, start] = found

@@ -280,7 +280,11 @@ def _side(
     mean = float(weight @ of) / mass
     rest = np.bincount(data.unit[wrong], weights=weight * (of - mean), minlength=data.n_units) / mass
     error = np.bincount(data.unit[wrong], weights=weight, minlength=data.n_units).astype(np.float64)
-    n = int(mass**2 / float(np.sum(weight**2)) + 1e-9)  # errors alike in weight that these are worth
+    alike = mass**2 / float(np.sum(weight**2))  # errors alike in weight that these are worth
+    if data.kind != "item":  # and that do not depend on each other
+        rows, units = float(np.sum((weight * (of - mean)) ** 2)) / mass**2, float(rest @ rest)
+        alike = alike * min(rows / units, 1.0) if units > 0 else float(np.count_nonzero(error))
+    n = max(int(alike + 1e-9), 1)
     of_level = np.bincount(np.unique(of, return_inverse=True)[1], weights=weight)
     off = mean if of.dtype == np.bool_ else 1 - float(of_level.max()) / mass
     return mean, mass, error, rest, (round(off * n), n)

@@ -15,7 +15,7 @@ from richter.severity._families import FamilyComparison, families_from_counts
 from richter.severity._given_error import mean_given_error
 from richter.severity._grid import TOP, Scores
 from richter.severity._true_severity import TrueSeverity
-from richter.stats import Floats, Ints, Mapper, in_threads, wilson
+from richter.stats import Floats, Ints, Mapper, in_threads, unit_rate
 
 __all__ = ["ConditionSeverity", "SeverityStudy", "study_severity"]
 
@@ -173,7 +173,9 @@ def _condition(
     level: float,
     rng: np.random.Generator,
 ) -> ConditionSeverity:
-    n, errors = int(np.sum(~np.isnan(severity))), int(np.sum(severity > 0))
+    rated = ~np.isnan(severity)
+    n, errors = int(np.sum(rated)), int(np.sum(severity > 0))
+    of = None if scores.groups is None else scores.groups[rated]
     mean = mean_given_error(severity, groups=scores.groups) if errors else None
     families: FamilyComparison | None = None
     more: dict[str, Any] = {"slope": None, "rates": None}
@@ -182,12 +184,13 @@ def _condition(
             families = families_from_counts(counts, n_resamples=min(n_resamples, 500), rng=rng)
         except TooFewErrors:  # the slope's reason, kept in its `Unestimated`, says the same
             families = None
-        more = {"slope": found.conditions[name], "rates": deployment_table(severity, traffic=traffic, level=level)}
+        rates = deployment_table(severity, traffic=traffic, groups=scores.groups, level=level)
+        more = {"slope": found.conditions[name], "rates": rates}
     return ConditionSeverity(
         n=n,
         errors=errors,
         error_rate=errors / n,
-        error_rate_interval=wilson(errors, n, level=level),
+        error_rate_interval=unit_rate(severity[rated] > 0, of, level=level),
         mean_given_error=None if mean is None else mean.estimate,
         mean_given_error_interval=None if mean is None else mean.interval(level),
         families=families,

@@ -12,7 +12,7 @@ from richter.errors import InputError
 from richter.records import Interval, Result, Shown
 from richter.stats._arrays import Floats, Indices
 from richter.stats._bootstrap import BootstrapResult, stream_seed
-from richter.stats._proportion import average_ranks, wilson
+from richter.stats._proportion import average_ranks, unit_rate
 
 __all__ = [
     "Bin",
@@ -361,7 +361,14 @@ def _auroc(c: Floats, a: Floats) -> float | None:
 
 
 def ece(
-    confidence: ArrayLike, correct: ArrayLike, *, bins: int = 10, binning: Binning = "width", level: float = 0.95
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    unit: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    bins: int = 10,
+    binning: Binning = "width",
+    level: float = 0.95,
 ) -> EceResult:
     """Expected calibration error, ECE = sum over bins of |mean of (a - c) 1{c in bin}|, with an honest interval.
 
@@ -370,14 +377,20 @@ def ece(
     but `null` (exact: each bin's count of correct answers is Poisson-binomial); subtracting it over-corrects a
     miscalibrated model, so `debiased` and `interval` come from `ece_interval`. The interval is for the binned ECE of
     this confidence over the population of items, not for an unbinned one, which no sample bounds without smoothness.
+    The intervals of the bins' accuracies allow for what varies together (`unit`) and for weights; the ECE's own
+    interval by unit is `claims.ece_evidence`.
     """
     gaps = bin_gaps(confidence, correct, bins=bins, binning=binning)
     c, a = _pairs(confidence, correct)
     n = len(c)
     debiased, interval = ece_interval(gaps.gap, gaps.standard_error, level=level)
     count = np.bincount(gaps.index)
-    mean_c = np.bincount(gaps.index, weights=c) / count
-    mean_a = np.bincount(gaps.index, weights=a) / count
+    w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    total = np.bincount(gaps.index, weights=w)
+    mean_c = np.bincount(gaps.index, weights=w * c) / total
+    mean_a = np.bincount(gaps.index, weights=w * a) / total
+    parts = np.split(np.argsort(gaps.index, kind="stable"), np.cumsum(count)[:-1])
+    of = None if unit is None else np.asarray(unit)
     notes = []
     if n > 1 and float(np.ptp(c)) == 0:
         notes.append(
@@ -402,9 +415,11 @@ def ece(
                 n=int(k),
                 confidence=float(x),
                 accuracy=float(y),
-                interval=wilson(round(float(y) * int(k)), int(k), level=level),
+                interval=unit_rate(
+                    a[part], None if of is None else of[part], weight=None if weight is None else w[part], level=level
+                ),
             )
-            for lo, hi, k, x, y in zip(gaps.low, gaps.high, count, mean_c, mean_a, strict=True)
+            for lo, hi, k, x, y, part in zip(gaps.low, gaps.high, count, mean_c, mean_a, parts, strict=True)
         ),
         n_bins=gaps.n_bins,
         binning=binning,

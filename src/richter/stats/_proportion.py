@@ -1,16 +1,17 @@
 """Intervals for a proportion, and small numerics without scipy.optimize, which loads longer than a comparison."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, chdtri, ndtri
+from scipy.special import betaincinv, chdtri, ndtri, stdtrit
 
 from richter.errors import InputError
 from richter.records import Interval
 
-__all__ = ["average_ranks", "clopper_pearson", "root", "weighted_rate", "wilson"]
+__all__ = ["average_ranks", "clopper_pearson", "root", "unit_rate", "weighted_rate", "wilson"]
 
 
 def _check(k: float, n: float, level: float) -> None:
@@ -37,7 +38,7 @@ def wilson(k: float, n: float, *, level: float = 0.95) -> Interval:
     return Interval(low=low, high=high, level=level, method="wilson")
 
 
-def clopper_pearson(k: int, n: int, *, level: float = 0.95, side: str = "both") -> Interval:
+def clopper_pearson(k: float, n: float, *, level: float = 0.95, side: str = "both") -> Interval:
     """The exact (conservative) binomial interval; `side="upper"` or `"lower"` puts all of 1 - level on one side.
 
     With k = 0 the one-sided upper 95% limit is 1 - 0.05^(1/n), about 3/n: zero seen is a bound, never 0.
@@ -49,6 +50,47 @@ def clopper_pearson(k: int, n: int, *, level: float = 0.95, side: str = "both") 
     low = 0.0 if k == 0 or side == "upper" else float(betaincinv(k, n - k + 1, tail))
     high = 1.0 if k == n or side == "lower" else float(betaincinv(k + 1, n - k, 1 - tail))
     return Interval(low=low, high=high, level=level, method=f"clopper-pearson {side}")
+
+
+FEW_EVENTS = 5  # below which the spread between units is not learnt from them: each unit counts once
+
+
+def unit_rate(
+    event: ArrayLike,
+    unit: ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
+    level: float = 0.95,
+    side: str = "both",
+) -> Interval:
+    """The interval of a rate whose answers vary together within units (an item's draws, a passage's items).
+
+    Wilson's (one side: Clopper and Pearson's) at as many independent answers as these are worth: p (1 - p) over the
+    variance of the rate by unit sums, less what Student's t with units - 1 degrees of freedom costs, and at most
+    what the weights leave (Kish). With fewer than five events, or answers without one, each unit is worth one answer.
+    """
+    e = np.asarray(event, dtype=np.float64)
+    if unit is None and weight is None:
+        k, n = float(np.sum(e)), len(e)
+        return wilson(k, n, level=level) if side == "both" else clopper_pearson(k, n, level=level, side=side)
+    w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
+    w = w / np.sum(w)
+    rate, worth = float(np.sum(w * e)), 1 / float(np.sum(w**2))
+    if unit is not None:
+        place = np.unique(np.asarray(unit), return_inverse=True)[1]
+        shares, sums = np.bincount(place, weights=w), np.bincount(place, weights=w * (e - rate))
+        units = len(shares)
+        if units < len(e):
+            variance = float(np.sum(sums**2)) * units / max(units - 1, 1)
+            rare = min(np.sum(e), np.sum(1 - e)) < FEW_EVENTS
+            apart = 1 / float(np.sum(shares**2))
+            tail = 0.5 + level / 2 if side == "both" else level
+            freedom = float((ndtri(tail) / stdtrit(max(units - 1, 1), tail)) ** 2)
+            worth = apart if rare or variance <= 0 else min(worth, rate * (1 - rate) / variance * freedom)
+    worth = max(worth, 1.0)
+    k = min(max(rate, 0.0), 1.0) * worth
+    found = wilson(k, worth, level=level) if side == "both" else clopper_pearson(k, worth, level=level, side=side)
+    return dataclasses.replace(found, method=f"{found.method}, by unit")
 
 
 def weighted_rate(
