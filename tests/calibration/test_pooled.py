@@ -71,13 +71,13 @@ def test_what_a_persons_correction_changes_by_hand(tmp_path: Path) -> None:
     assert found.classes == "corrected by a person"
     fixed = found.corrected
     assert (fixed.moved, fixed.answers, fixed.questions, fixed.deployed) == (1, 8, 1, 1)
-    assert fixed.before["accuracy"] == 0.5  # b leads with two of four
-    assert fixed.after["accuracy"] == 1.0  # a has two as well, and was drawn first
-    assert fixed.after["classes_per_question"] == 2
+    assert fixed.before.accuracy == 0.5  # b leads with two of four
+    assert fixed.after.accuracy == 1.0  # a has two as well, and was drawn first
+    assert fixed.after.classes_per_question == 2
     (plain,) = measure_calibration(draws(tmp_path / "plain.csv"), rng=np.random.default_rng(0)).conditions
     assert plain.corrected is None
-    assert plain.sem.sem1.ece == fixed.before["sem1"]
-    assert found.sem.sem1.ece == fixed.after["sem1"]
+    assert plain.sem.sem1.ece == fixed.before.sem1
+    assert found.sem.sem1.ece == fixed.after.sem1
 
 
 def test_the_text_has_the_boundaries_and_the_correction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
