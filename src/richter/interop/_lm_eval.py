@@ -65,7 +65,7 @@ def _origin(path: Path) -> tuple[log.Setup, str, Mapping[str, Any]]:
     task = named["task"] if named else path.stem
     stamp = named.groupdict().get("stamp") if named else None
     results = companion(path.with_name(f"results_{stamp}.json"), dict[str, Any]) if stamp else None
-    if results is None and (old := _OLD.fullmatch(path.stem)):
+    if named is None and (old := _OLD.fullmatch(path.stem)):
         return log.Setup(old["model"].replace("__", "/")), old["task"], {}
     if results is None:
         return log.Setup(path.parent.name.replace("__", "/") or "unknown model"), task, {}
