@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from richter.audit import read_series, watch_series
 from richter.audit._stages import CANARIES
-from richter.audit._watch import Day
+from richter.audit._watch import Day, drift_reach
 from richter.cli import main
 from richter.errors import InputError
 from richter.records import Answer, Condition, Item, Rating, sparkline
@@ -227,3 +228,14 @@ def test_the_history_stands_in_the_page_and_in_the_comment(tmp_path: Path) -> No
     assert line.startswith("Last 10 runs, error rate: ")
     assert "<b>" not in line
     assert history_section(None) == ""
+
+
+def test_how_far_judges_may_drift_otherwise_on_new_answers_by_hand() -> None:
+    """Four fixed answers, rated on two days before and two after; they moved by 0, 0, 1 and 1."""
+    rated = np.array([[0.0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 3, 4], [0, 1, 3, 4]])
+    late = np.array([False, False, True, True])
+    spread = np.sqrt(4 * 0.25 / 3)
+    assert drift_reach(rated, late, limit=100) == pytest.approx(stats.t.ppf(0.999, 3) * spread / 2)
+    diluted = drift_reach(rated, np.array([False, True, True, True]), limit=100)  # by the judges' own day
+    assert diluted == pytest.approx(drift_reach(rated, late, limit=100))
+    assert drift_reach(rated[:, :1], late, limit=100) == np.inf

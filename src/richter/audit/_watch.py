@@ -37,6 +37,7 @@ _NAMES = {"error_rate": "error rate", "mean_score": "mean score", "mean_severity
           "tokens": "tokens an answer", "judge": "judges' severity of fixed answers"}  # fmt: skip
 _BOUNDS = {"error_rate": (0.0, 1.0), "mean_severity": (0.0, 4.0), "ece": (0.0, 1.0), "refusal_rate": (0.0, 1.0)}
 _JUDGED = ("error_rate", "mean_severity")
+_OF_ALARM = ("alarm", "changed", "changed_between", "before", "after", "worse")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +283,15 @@ def watch_series(
         rising = metric == "mean_score" and days[0].better == "higher"
         evidence = change_evidence(sequential_scores(values, rng=rng), independent=independent)
         found += _carried(metric, values, independent=independent)
-        series.append(_series(metric, [days[k].at for k in at], values, evidence, rising=rising, limit=limit))
+        one = _series(metric, [days[k].at for k in at], values, evidence, rising=rising, limit=limit)
+        reach = _judges_reach(one, days)
+        if one.before is not None and one.after is not None and abs(one.after - one.before) <= reach:
+            found.append(
+                f"the {_NAMES[metric]} moved by {one.after - one.before:+.3g} about {one.changed} beyond the fixed "
+                f"answers; judges who drift otherwise on new ones may explain up to {reach:.2g}, so it is no alarm"
+            )
+            one = dataclasses.replace(one, **dict.fromkeys(_OF_ALARM))
+        series.append(one)
     claims = tuple(_claim(s, condition, len(table), level) for s in series)
     alarmed = [s for s in series if s.alarm is not None]
     judge = next((s for s in alarmed if s.metric == "judge"), None)
@@ -361,6 +370,32 @@ def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[
     if len(known) >= 2:
         found["judge"] = known, np.array([drift["mean_severity"][k] for k in known])
     return found
+
+
+def drift_reach(rated: Floats, late: NDArray[np.bool_], *, limit: float) -> float:
+    """How far the judges' drift on new answers may be from their mean drift on fixed ones, of which these are a sample.
+
+    t s / sqrt(n): s the spread over n fixed answers (columns) of how far each one's rating moved from the days before
+    to the late ones, t the quantile at 1 - 1 / (10 limit). The larger of two: by the late days given, and by those
+    after the fixed answers' own change.
+    """
+    n = rated.shape[1]
+    if n < 2 or len(rated) < 3 or late.all() or not late.any():
+        return float("inf")
+    own = np.arange(len(rated)) > change_point(rated.mean(axis=1)).day
+    moved = [rated[days].mean(axis=0) - rated[~days].mean(axis=0) for days in (late, own)]
+    return float(stats.t.ppf(1 - 0.1 / limit, n - 1) * max(m.std(ddof=1) for m in moved) / np.sqrt(n))
+
+
+def _judges_reach(s: MetricSeries, days: Sequence[Day]) -> float:
+    """Of an alarm of a judged metric from which the judges' drift was taken out; else 0."""
+    rated = [d for d in days if d.judge]
+    if s.metric not in _JUDGED or s.changed is None or not days[0].judged or not rated:
+        return 0.0
+    fixed = sorted(set.intersection(*(set(d.judge) for d in rated)))
+    table = np.array([[d.judge[i] for i in fixed] for d in rated])
+    table = (table > 0).astype(np.float64) if s.metric == "error_rate" else table
+    return drift_reach(table, np.array([d.at >= s.changed for d in rated]), limit=s.limit) if fixed else 0.0
 
 
 def _of(rows: pl.DataFrame, items: set[str] | None) -> pl.DataFrame:

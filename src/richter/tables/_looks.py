@@ -607,8 +607,9 @@ def attempts(tables: Tables, *, log: Log | None = None, looks: Sequence[Look] = 
         seen = [shown.get(places[0], ()) for places in log.places]
     if log.missing:
         return None
-    many, data = min(2, len(tables.conditions)), _set_of(tables)
-    plans = {line.plan for line in log.lines if line.what == "use" and line.set == data} | ({plan} if plan else set())
+    many, used = min(2, len(tables.conditions)), [line for line in log.lines if line.what == "use"]
+    data = _set_of(tables) if used else ""
+    plans = {line.plan for line in used if line.set == data} | ({plan} if plan else set())
     tried = {
         line.options for line, conditions in zip(log.lines, seen, strict=True)
         if len(conditions) >= many and not line.planned and line.command in _CLAIMING
