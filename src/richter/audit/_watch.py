@@ -37,7 +37,6 @@ _NAMES = {"error_rate": "error rate", "mean_score": "mean score", "mean_severity
           "tokens": "tokens an answer", "judge": "judges' severity of fixed answers"}  # fmt: skip
 _BOUNDS = {"error_rate": (0.0, 1.0), "mean_severity": (0.0, 4.0), "ece": (0.0, 1.0), "refusal_rate": (0.0, 1.0)}
 _JUDGED = ("error_rate", "mean_severity")
-_OF_ALARM = ("alarm", "changed", "changed_between", "before", "after", "worse")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +289,9 @@ def watch_series(
                 f"the {_NAMES[metric]} moved by {one.after - one.before:+.3g} about {one.changed} beyond the fixed "
                 f"answers; judges who drift otherwise on new ones may explain up to {reach:.2g}, so it is no alarm"
             )
-            one = dataclasses.replace(one, **dict.fromkeys(_OF_ALARM))
+            one = dataclasses.replace(
+                one, alarm=None, changed=None, changed_between=None, before=None, after=None, worse=None
+            )
         series.append(one)
     claims = tuple(_claim(s, condition, len(table), level) for s in series)
     alarmed = [s for s in series if s.alarm is not None]
