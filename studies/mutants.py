@@ -40,7 +40,9 @@ SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
 # modules that decide verdicts, whole, and the tests that must notice
 CLAIMS = " ".join(f"tests/claims/test_{name}.py" for name in ("decide", "sentences", "compare_outcomes", "require"))
 WHOLE = {
-    "claims/_decide.py": f"{CLAIMS} tests/claims/test_answer.py tests/claims/test_control.py",
+    "claims/_decide.py": " ".join(
+        [CLAIMS, *(f"tests/claims/test_{name}.py" for name in ("answer", "control", "labels"))]
+    ),
     "claims/_require.py": CLAIMS,
     "claims/_answer.py": "tests/claims/test_answer.py",
     "claims/_evidence.py": "tests/claims/test_evidence.py tests/claims/test_decide.py",

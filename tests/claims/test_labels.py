@@ -106,11 +106,12 @@ def test_a_judge_whom_nobody_checked_is_named_in_the_claim_by_hand(rng: np.rando
     assert "undecided, as judged by gpt-judge (nobody checked it): " in level.sentence
     assert "a judge 5.0 points kinder to one side would move it by as much." in level.sentence
     equal = judged(rng, n=3000, labels=0, kinder=0.0)
-    [alike] = compare_outcomes([equal], conditions=("old", "new"), margins={"accuracy": 0.04}).claims
-    assert alike.verdict is Verdict.EQUIVALENT
-    assert alike.interval is not None
-    room = 4 - 100 * max(-alike.interval.low, alike.interval.high)
-    assert f"a judge {room:.1f} points kinder to one side would explain it" in alike.sentence
+    for order in (("old", "new"), ("new", "old")):  # the end that is further from none is the upper one, then the lower
+        [alike] = compare_outcomes([equal], conditions=order, margins={"accuracy": 0.04}).claims
+        assert alike.verdict is Verdict.EQUIVALENT
+        assert alike.interval is not None
+        room = 4 - 100 * max(-alike.interval.low, alike.interval.high)
+        assert f"a judge {room:.1f} points kinder to one side would explain it" in alike.sentence
     [checked] = compare_outcomes([judged(rng, n=400)], conditions=("old", "new")).claims
     assert "kinder" not in checked.sentence
     assert "judged" not in checked.sentence + checked.basis
