@@ -53,7 +53,7 @@ def test_the_near_end_of_what_was_shown_is_said_by_hand() -> None:
     words = said(of(claim("accuracy", Verdict.VERIFIED, -0.07, 0.03, primary=True)))
     assert words["Which is better"].startswith("new is worse than old")
     assert words["By how much, at least"] == "new is less accurate by at least 4.0 points."
-    assert words["Not proven"] == "Every claim was settled."
+    assert words["Not proven"] == "Every claim that was made is settled."
 
 
 def test_what_was_not_shown_is_named_with_its_price_by_hand() -> None:

@@ -207,6 +207,10 @@ def _values(claim: Claim, words: Metric, name: str) -> str:
     own, other = claim.values if claim.conditions[0] == name else claim.values[::-1]
     assert own is not None
     assert other is not None
+    if (
+        words.name == "ece" and min(own, other) <= 0
+    ):  # none was found beyond chance, which does not say that there is none
+        return ""
     if words.read_on:
         words = dataclasses.replace(words, digits=2)
     of = "calibration error " if words.name == "ece" else ""

@@ -90,7 +90,7 @@ def _six(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("By how much, at least", _at_least(claims, len(conditions), _scale(conditions))),
         ("How often severe", _severe(document)),
         ("Does it know when it is wrong", _knows(document)),
-        ("Not proven", _not_shown(claims, board=len(conditions) > 2)),
+        ("Not proven", _not_shown(claims, board=len(conditions) > 2) + _unmeasured(conditions)),
         ("What next", first + more if steps else "Nothing is left to do for these claims."),
     ]
 
@@ -179,7 +179,7 @@ def _severe(document: Mapping[str, Any]) -> str:
         best = name(_best_first(conditions)[0].get("name"), limit=60)
         low, *_, high = sorted(known, key=lambda k: float(k[1]["estimate"]))
         third = [k for k in known if k[0] == best and k not in (low, high)]
-        ends = [f"{percent(v['estimate'])} ({n})" for n, v in (low, high, *third)]
+        ends = [f"{_rate(v)} ({n})" for n, v in (low, high, *third)]
         return f"From {ends[0]} to {ends[1]} of the answers{''.join(f'; {e}' for e in ends[2:])}. {what}"
     said = []
     for who, found in known:
@@ -189,6 +189,13 @@ def _severe(document: Mapping[str, Any]) -> str:
             seen = f"none seen in {count(found.get('n'), 'item')}, at most {percent(span[1])}"
         said.append(f"{who}: {seen.strip()}")
     return f"{'; '.join(said)}. {what}"
+
+
+def _rate(found: Mapping[str, Any]) -> str:
+    """A rate in short; of none seen the most that it may be."""
+    span = _ends(found)
+    none = found["estimate"] == 0 and span is not None
+    return f"none seen, at most {percent(span[1])}" if none and span else percent(found["estimate"])
 
 
 def _not_measured(document: Mapping[str, Any], section: str) -> str:
@@ -209,7 +216,8 @@ def _knows(document: Mapping[str, Any]) -> str:
         return _not_measured(document, "calibration")
     told = [(name(c.get("name"), limit=60), _confident(c, document.get("claims") or []), c["knows"]) for c in rows]
     if len(told) <= 3:
-        return " ".join(f"{who}: {words}{_averages(found)}." for who, words, found in told)
+        every = zip(told, rows, strict=True)
+        return " ".join(f"{who}: {words}{_averages(found, row)}." for (who, words, found), row in every)
     kinds: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for who, words, found in told:
         kinds.setdefault(words.split(" by about ")[0].split(",")[0], []).append((who, found))
@@ -242,11 +250,15 @@ def _confident(condition: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]
     return f"{'' if shown else 'seems '}{word} by about {100 * off:.0f} points{'' if shown else ', not tested'}"
 
 
-def _averages(found: Mapping[str, Any]) -> str:
+def _averages(found: Mapping[str, Any], row: Mapping[str, Any] | None = None) -> str:
+    """How sure it was and how often right, and of how many answers where that is not all that were graded."""
     sure, right = found.get("sure"), found.get("right")
     if not isinstance(sure, int | float) or not isinstance(right, int | float):
         return ""
-    return f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%)"
+    number_of, graded = found.get("n"), ((row or {}).get("how_often") or {}).get("n")
+    part = isinstance(number_of, int) and isinstance(graded, int) and number_of < graded
+    of = f" of the {count(number_of, 'item')} that show it" if part else ""
+    return f" ({100 * sure:.0f}% sure on average, right in {100 * right:.0f}%{of})"
 
 
 def _best_first(conditions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
@@ -266,14 +278,23 @@ def _not_shown(claims: Sequence[Mapping[str, Any]], *, board: bool) -> str:
     if not claims:
         return "No claim could be tested."
     if not still:
-        return "Every claim was settled."
+        return "Every claim that was made is settled."
     open_on: dict[str, list[Mapping[str, Any]]] = {}
     for claim in still:
         open_on.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
-    said = among([_open_words(noun, own, board) for noun, own in open_on.items()], most=4, limit=120)
+    said = among([_open_words(noun, own, board) for noun, own in open_on.items()], most=6, limit=120)
     needs = [n for c in still if isinstance(n := c.get("needed"), int | float) and n > (c.get("n") or 0)]
     least = f" The easiest of them takes {number(min(needs))} items in all." if needs else ""
     return f"Undecided: {said}.{least}"
+
+
+def _unmeasured(conditions: Sequence[Mapping[str, Any]]) -> str:
+    """What nobody measured, which is not proven either."""
+    asked = {"how_badly": "how severe its errors are", "knows": "whether it knows when it is wrong"}
+    missing = [
+        words for key, words in asked.items() if conditions and not any(_measured(c.get(key)) for c in conditions)
+    ]
+    return f" Not measured: {' and '.join(missing)}." if missing else ""
 
 
 def _open_words(noun: str, claims: Sequence[Mapping[str, Any]], board: bool) -> str:

@@ -70,7 +70,8 @@ def unit_rate(
     what the weights leave (Kish). With fewer than five events, or answers without one, each unit is worth one answer.
     """
     e = np.asarray(event, dtype=np.float64)
-    if unit is None and weight is None:
+    alone = unit is None or len(np.unique(np.asarray(unit))) == len(e)
+    if alone and (weight is None or np.ptp(np.asarray(weight, dtype=np.float64)) == 0):
         k, n = float(np.sum(e)), len(e)
         return wilson(k, n, level=level) if side == "both" else clopper_pearson(k, n, level=level, side=side)
     w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
