@@ -24,12 +24,11 @@ $(STAMP): $(LIGHT) requirements-dev.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e ".[local,facts,postgres,png]"
 	touch $(STAMP)
 
-# three at a time on two cores: a third of the time tests wait, for a server or a cluster
 test: $(STAMP)  ## Run all tests
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -q
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 test-fast: $(STAMP)  ## Run the tests that take seconds
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -q -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q -m "not slow"
 
 soak: $(STAMP)  ## Run the long campaigns, going on where they stopped
 	@for script in studies/soak_*.py studies/watch_alarms.py studies/core_size.py studies/core_labels.py studies/search_fields.py studies/search_folder.py studies/reproduction.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -1,5 +1,6 @@
 """The root command, what a project settles for all commands, and groups whose commands load when called."""
 
+import contextlib
 import difflib
 import io
 import logging
@@ -7,7 +8,7 @@ import signal
 import sys
 import threading
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -199,26 +200,40 @@ def _root(ctx: click.Context, debug: bool) -> None:
     ctx.default_map = dict.fromkeys(COMMANDS, inner) if defaults else None
 
 
-def main(args: list[str] | None = None) -> None:
-    """Run the command line; errors become one line on stderr and exit status 1."""
-    argv = sys.argv[1:] if args is None else args
-    ended: list[int] = []
+@contextlib.contextmanager
+def _ending_politely(ended: list[int]) -> Iterator[None]:
+    """Take SIGTERM as Ctrl-C: whatever asks then commits what arrived. Its number goes into `ended`."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    background = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # a job of a script: Ctrl-C is not for it
 
     def end(number: int, _: object) -> None:
         ended.append(number)
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # tasks that are cut short say so at length
-        if background:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        signal.raise_signal(signal.SIGINT)  # whatever asks then commits what arrived, as after Ctrl-C
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.raise_signal(signal.SIGINT)
 
-    background = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # a job of a script: Ctrl-C is not for it
-    if threading.current_thread() is threading.main_thread():
-        if background:  # held back, not ignored: an event loop then ends its tasks where they wait, as after Ctrl-C
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, end)
+    if background:  # held back, not ignored: an event loop then ends its tasks where they wait, as after Ctrl-C
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, end)
     try:
-        code = _root(argv, standalone_mode=False, prog_name="richter")
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if background:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line; errors become one line on stderr and exit status 1."""
+    argv = sys.argv[1:] if args is None else args
+    ended: list[int] = []
+    try:
+        with _ending_politely(ended):
+            code = _root(argv, standalone_mode=False, prog_name="richter")
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:
