@@ -615,3 +615,12 @@ def test_draws_of_an_item_do_not_narrow_a_conditions_rate_against_scipy(tmp_path
     assert (row["how_often"]["interval"]["low"], row["how_often"]["interval"]["high"]) == pytest.approx(expected)
     assert (row["rated"], row["how_often"]["n"]) == (1000, 50)
     assert {group["group"]: group["n"] for group in row["where"]} == {"x": 25, "y": 25}
+
+
+def test_a_mean_severity_of_zero_is_bounded_on_its_scale_by_hand(tmp_path: Path) -> None:
+    """None of 50 is wrong: at most 1 - 0.05^(1/50) are; the mean is at most 4 (1 - 0.025^(1/50))."""
+    table = tmp_path / "right.csv"
+    table.write_text("\n".join(["item,condition,severity", *(f"{k},a,0" for k in range(50))]))
+    badly = measured(table)["conditions"][0]["how_badly"]
+    assert badly["interval"]["high"] == pytest.approx(1 - 0.05 ** (1 / 50))
+    assert badly["mean"]["interval"]["high"] == pytest.approx(4 * (1 - 0.025 ** (1 / 50)))

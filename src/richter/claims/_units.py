@@ -148,10 +148,13 @@ def mean_evidence(
 
 
 def rate_interval(evidence: Evidence, *, level: float) -> Interval:
-    """The interval of a rate to show. With none seen in independent items: the exact one-sided limit, a bound."""
-    if evidence.estimate == 0 and evidence.units == evidence.n:
-        return clopper_pearson(0, evidence.n, level=level, side="upper")
-    return evidence.interval(level)
+    """The interval to show of a rate or mean. Of a count of independent items that is 0: the exact one-sided limit.
+
+    Means, weights, groups, several draws and people's labels have bounds of their own where nothing was seen.
+    """
+    span = evidence.interval(level)
+    none = evidence.estimate == 0 and span.method == "wilson"
+    return clopper_pearson(0, evidence.n, level=level, side="upper") if none else span
 
 
 def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -> Evidence:
