@@ -206,7 +206,7 @@ def test_next_asks_labels_for_the_margin_never_for_the_gap_seen(document: dict[s
     spread = (flips["fixed"] + flips["broken"]) / 240 - gap["delta"] ** 2
     needed = math.ceil((norm.ppf(0.975) + norm.ppf(0.8)) ** 2 * spread / 0.02**2)
     step = next(s for s in document["next"] if "in accuracy" in s)
-    assert step == f"label {needed - 240:,} more items to show a difference of 2.0 points in accuracy"
+    assert step == f"ask and grade {needed - 240:,} more items to show a difference of 2.0 points in accuracy"
 
 
 def test_labels_for_calibration_settle_the_margin_recovers_truth() -> None:

@@ -260,7 +260,8 @@ def _undecided_gaps(measured: Measured) -> list[str]:
         of = "" if len(pairs) == 1 else f" for {len(claims)} of {len(pairs)} pairs"
         more = max((c.needed or 0) - c.units for c in claims)
         if more > 0:
-            text = f"label {more:,} more {claims[0].unit}s to show a difference of {aim} in {metric.noun}{of}"
+            units = "groups of items" if claims[0].unit == "group" else f"{claims[0].unit}s"
+            text = f"ask and grade {more:,} more {units} to show a difference of {aim} in {metric.noun}{of}"
         else:
             text = f"decide which difference in {metric.noun} matters to you and state it (--margin){of}; one of {aim} "
             text += "would likely have been seen"
@@ -270,7 +271,7 @@ def _undecided_gaps(measured: Measured) -> list[str]:
 
 def _undecided_calibration(measured: Measured) -> list[str]:
     steps, claims = [], calibration_claims_of(measured)
-    for measure, ask, what in (("draws", "draw", "questions"), ("ece", "label", "items")):
+    for measure, ask, what in (("draws", "draw", "questions"), ("ece", "ask and grade", "items")):
         own = [c for c in claims if c.measure == measure and c.verdict is Verdict.UNDECIDED and c.needed]
         if not own:
             continue

@@ -259,12 +259,12 @@ def leaderboard_sentence(report: CompareReport) -> str:
     noun = measure_words(report.primary).noun
     text = (
         f"{len(report.conditions)} conditions on {report.n_items:,} items: {apart} of {len(claims)} pairs differ in "
-        f"{noun}, {same} are equivalent, {len(claims) - apart - same} are undecided"
+        f"{noun}, {same} equivalent, {len(claims) - apart - same} undecided"
     )
     number = len(report.conditions)
     refused = number * (number - 1) // 2 - len(claims) if report.groups else len(report.refused)
     if refused:
-        text += f", {refused} are refused"
+        text += f", {refused} refused"
     if not report.groups:
         return text + "."
     return text + ". Sets in which no pair is told apart (they may overlap, and are not ranks):"
@@ -370,13 +370,13 @@ def _board(out: Console, report: CompareReport) -> None:
     waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]
     if waiting:
         least, most = (f(c.could_show or 0.0 for c in waiting) for f in (min, max))
-        text = f"  {len(waiting)} undecided pairs could have shown {scale * least:.{digits}f}"
-        out.print(text + (f" to {scale * most:.{digits}f}" if most > least else "") + " with 80% power")
+        shown = f"{scale * least:.{digits}f}" + (f" to {scale * most:.{digits}f}" if most > least else "")
+        out.print(f"  {len(waiting)} undecided: a difference of {shown} would have been seen 4 times in 5")
         wanted = [c for c in waiting if c.needed is not None]
         if wanted:
             worst = max(wanted, key=lambda c: c.needed or 0)
             aim = scale * (worst.needed_for or 0.0)
-            out.print(f"  up to {worst.needed:,} {worst.unit}s would settle a difference of {aim:g}")
+            out.print(f"  {worst.needed:,} {worst.unit}s at most would settle a difference of {aim:g}")
     for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
         own = report.of(measure)
         if all(c.family is None for c in own):
