@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from richter.ascent import SearchSettings, follow, simulate_search
 from richter.ascent._field import Field
-from richter.ascent._surrogate import _regions, _spread
+from richter.ascent._surrogate import _fitted, _kernel, _mean, _regions, _spread
 from richter.knowledge import find_similar
 
 
@@ -124,3 +124,34 @@ def test_modes_finds_more_kinds_than_bayes_and_no_fewer_errors_than_an_ascent_re
         wrong[strategy], effective[strategy] = counts.sum(), counts.sum() ** 2 / np.square(counts).sum()
     assert effective["modes"] > 1.5 * effective["bayes"]
     assert wrong["modes"] > 0.75 * wrong["sea"]  # for as many questions; it has fewer words to pay for
+
+
+def small_field(size=90):
+    rng = np.random.default_rng(2)
+    vectors = rng.normal(size=(size, 4))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    codes = rng.integers(4, size=size)
+    return Field(vectors=vectors, codes=codes, free=np.ones(size, dtype=bool), find=lambda rows, k, used: rows)
+
+
+def test_the_cheap_mean_is_that_of_the_kernel_by_hand():
+    field, seen = small_field(), np.arange(30)
+    pool, weights = np.arange(30, 90), np.random.default_rng(3).normal(size=30) * 10
+    a, b = field.vectors[pool].astype(float), field.vectors[seen].astype(float)
+    same = field.codes[pool][:, None] == field.codes[seen][None, :]
+    by_hand = 0.1 * (0.7 * np.exp((a @ b.T - 1) / 0.3) + 0.3 * same)
+    assert _kernel(field, pool, seen, 0.3) == pytest.approx(by_hand)
+    assert _mean(field, pool, seen, weights, 0.3) == pytest.approx(by_hand @ weights, abs=1e-4)  # single precision
+
+
+def test_scale_and_noise_depend_on_how_many_were_seen_and_not_on_the_way_there_by_hand():
+    """They are chosen at 1.25^19 = 69.4 (on 69 rows) and again at 1.25^20 = 86.7: in between nothing is computed."""
+    fields = small_field(), small_field()
+    for field in fields:
+        field.errors = {row: float(field.vectors[row, 0] > 0) for row in range(90)}
+    for count in (70, 75, 86):
+        _fitted(fields[0], np.arange(count))
+    assert set(fields[0].fitted) == {69}
+    assert _fitted(fields[1], np.arange(80)) == fields[0].fitted[69]
+    _fitted(fields[0], np.arange(87))
+    assert set(fields[0].fitted) == {69, 86}

@@ -22,6 +22,7 @@ class Field:
     free: NDArray[np.bool_]
     find: Find
     errors: dict[int, float] = dataclasses.field(default_factory=dict)
+    fitted: dict[int, tuple[float, float]] = dataclasses.field(default_factory=dict)  # by how many were seen
     _near: dict[int, NDArray[np.int64]] = dataclasses.field(default_factory=dict)
 
     def neighbours(self, sources: Sequence[int], k: int) -> Mapping[int, NDArray[np.int64]]:

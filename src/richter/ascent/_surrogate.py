@@ -1,18 +1,21 @@
 """A Gaussian-process surrogate of the error over embeddings and categories, searched by Thompson sampling."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from richter.ascent._field import Field
 
-SCALES = (0.1, 0.3, 1.0)  # of (1 - cosine); which one the data bear out is asked anew at every step
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+SCALES = (0.1, 0.3, 1.0)  # of (1 - cosine); which one the data bear out is asked now and then
 NOISES = (0.03, 0.1)
 SPREAD = 0.1  # prior variance of the error over the base
-LEARNT, FITTED = (
-    600,
-    300,
-)  # evaluated paragraphs that it learns from, and that choose its scale: cost grows with the cube
+LEARNT = 600  # evaluated paragraphs that it learns from: cost grows with the cube
+FITTED, GROWTH = 300, 1.25  # those that choose its scale, anew each time that so many times as many were evaluated
 FAR, NEAR_SOURCES, NEAR = 20_000, 200, 50  # free paragraphs looked at: anywhere, and around the worst so far
 FAILS, FLOOR = 0.5, 0.01  # an error that counts as found; the least that is hoped for anywhere
 CANDIDATES = 1000  # of those, the ones compared by joint draws
@@ -26,11 +29,11 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
 
     The error of a paragraph is taken as m + f(x) + noise, with f a Gaussian process of covariance
     SPREAD (0.7 exp(-(1 - cosine) / scale) + 0.3 [same category]) and m the mean error seen; scale and noise are the
-    pair with the highest marginal likelihood on a small grid. Looked at are 20,000 free paragraphs drawn anywhere and
-    the neighbours of the evaluated paragraphs whose posterior error is highest, so that a step costs the same on any
-    base; the 1,000 of the highest posterior mean are drawn jointly `count` times, and each draw gives its highest
-    paragraph that is not taken yet (Thompson sampling: a region is tried in proportion to the chance that it is the
-    worst).
+    pair with the highest marginal likelihood on a small grid, chosen anew whenever a quarter more is known. Looked at
+    are 20,000 free paragraphs drawn anywhere and the neighbours of the evaluated paragraphs whose posterior error is
+    highest, so that a step costs the same on any base; the 1,000 of the highest posterior mean are drawn jointly
+    `count` times, and each draw gives its highest paragraph that is not taken yet (Thompson sampling: a region is tried
+    in proportion to the chance that it is the worst).
 
     With `cover` the aim is many kinds of failure: each place goes to the paragraph of the highest expected error over
     (1 + errors found in its region)^g, the batch's earlier places counting with their own expected errors. g is the
@@ -43,33 +46,29 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
     if not len(seen) or len(free) <= count:
         return [int(row) for row in rng.permutation(free)[:count]]
     failing = np.array([row for row in seen if field.errors[int(row)] > FAILS], dtype=np.int64)
+    scale, noise = _fitted(field, seen)
     if len(seen) > LEARNT:
         seen = rng.choice(seen, LEARNT, replace=False)
-    x, codes = np.asarray(field.vectors[seen], dtype=np.float64), field.codes[seen]
-    y = np.array([field.errors[int(row)] for row in seen])
+    y = _errors(field, seen)
     level = float(y.mean())
-    y -= level
-    cosine, same = x @ x.T, codes[:, None] == codes[None, :]
-    some = rng.choice(len(seen), FITTED, replace=False) if len(seen) > FITTED else np.arange(len(seen))
-    scale, noise = _fit(cosine[np.ix_(some, some)], same[np.ix_(some, some)], y[some])
-    factor = np.linalg.cholesky(_kernel(cosine, same, scale) + noise * np.eye(len(y)))
-    weights = cho_solve((factor, True), y)
+    kernel = _kernel(field, seen, seen, scale)
+    factor = _factor(kernel, noise)
+    weights = cho_solve((factor, True), y - level, check_finite=False)
 
     if cover:
         near = field.neighbours([int(row) for row in rng.permutation(failing)[:NEAR_SOURCES]], NEAR)
         union = np.unique(np.concatenate([*near.values(), free[:0]]))
         pool = np.unique(np.concatenate([union, rng.choice(free, min(FAR, len(free)), replace=False)]))
-        mean = np.clip(_cross(field, pool, x, codes, scale) @ weights + level, FLOOR, 1)
+        mean = np.clip(_mean(field, pool, seen, weights, scale) + level, FLOOR, 1)
         wanted = KEPT * float(mean[np.isin(pool, union)].mean()) if len(union) else 0.0
         return [int(row) for row in pool[_spread(mean, *_regions(field, pool, failing), count, wanted)]]
-    worst = seen[np.argsort(-(_kernel(cosine, same, scale) @ weights), kind="stable")[:NEAR_SOURCES]]
+    worst = seen[np.argsort(-(kernel @ weights), kind="stable")[:NEAR_SOURCES]]
     around = field.neighbours([int(row) for row in worst], NEAR).values()
     pool = np.unique(np.concatenate([*around, rng.choice(free, min(FAR, len(free)), replace=False)]))
-    best = pool[np.argsort(-(_cross(field, pool, x, codes, scale) @ weights), kind="stable")[:CANDIDATES]]
-    cross = _cross(field, best, x, codes, scale)
+    best = pool[np.argsort(-_mean(field, pool, seen, weights, scale), kind="stable")[:CANDIDATES]]
+    cross, own = (_kernel(field, best, some, scale) for some in (seen, best))
     half = solve_triangular(factor, cross.T, lower=True)
-    own = _cross(field, best, np.asarray(field.vectors[best], dtype=np.float64), field.codes[best], scale)
-    spread = np.linalg.cholesky(own - half.T @ half + 1e-6 * np.eye(len(best)))
+    spread = _factor(own - half.T @ half, 1e-6)
     draws = (cross @ weights)[:, None] + spread @ rng.standard_normal((len(best), count))
     chosen: dict[int, None] = {}
     for draw in draws.T:
@@ -79,12 +78,12 @@ def propose_bayes(field: Field, count: int, rng: np.random.Generator, *, cover: 
 
 
 def _spread(
-    mean: NDArray[np.float64],
-    region: NDArray[np.int64],
-    found: NDArray[np.float64],
+    mean: Floats,
+    region: Rows,
+    found: Floats,
     count: int,
     wanted: float,
-) -> NDArray[np.int64]:
+) -> Rows:
     """Places of rows with expected errors and regions, as spread over regions as `wanted` errors a row allow."""
     for power in POWERS:
         errors, taken, gain = found.copy(), np.empty(min(count, len(mean)), dtype=np.int64), mean / (
@@ -101,9 +100,7 @@ def _spread(
     return taken
 
 
-def _regions(
-    field: Field, rows: NDArray[np.int64], failing: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _regions(field: Field, rows: Rows, failing: Rows) -> tuple[Rows, Floats]:
     """The region of each row and the errors found in each region: categories, or cells of the vectors if few."""
     region, errors = field.codes[rows], field.codes[failing]
     if len(np.unique(region)) < REGIONS:
@@ -117,25 +114,56 @@ def _regions(
     return region, np.bincount(errors, minlength=size).astype(np.float64)
 
 
-def _kernel(cosine: NDArray[np.float64], same: NDArray[np.bool_], scale: float) -> NDArray[np.float64]:
-    return np.asarray(SPREAD * (0.7 * np.exp((cosine - 1) / scale) + 0.3 * same))
+def _errors(field: Field, rows: Rows) -> Floats:
+    return np.array([field.errors[int(row)] for row in rows])
 
 
-def _cross(
-    field: Field, rows: NDArray[np.int64], x: NDArray[np.float64], codes: NDArray[np.int64], scale: float
-) -> NDArray[np.float64]:
-    """Covariances between paragraphs and vectors x with their categories."""
-    cosine = np.asarray(field.vectors[rows], dtype=np.float64) @ x.T
-    return _kernel(cosine, field.codes[rows][:, None] == codes[None, :], scale)
+def _near(field: Field, rows: Rows, others: Rows, scale: float, kind: type[np.floating]) -> NDArray[np.floating]:
+    """exp((cosine - 1) / scale) of paragraphs, in single or double precision."""
+    near = np.asarray(field.vectors[rows], dtype=kind) @ np.asarray(field.vectors[others], dtype=kind).T
+    near -= 1
+    near /= scale
+    return np.asarray(np.exp(near, out=near))
 
 
-def _fit(cosine: NDArray[np.float64], same: NDArray[np.bool_], y: NDArray[np.float64]) -> tuple[float, float]:
-    """The scale and the noise of the highest marginal likelihood."""
-    found = []
-    for scale in SCALES:
-        kernel = _kernel(cosine, same, scale)
-        for noise in NOISES:
-            factor = np.linalg.cholesky(kernel + noise * np.eye(len(y)))
-            misfit = float(np.square(solve_triangular(factor, y, lower=True)).sum()) / 2
-            found.append((-misfit - float(np.log(np.diag(factor)).sum()), scale, noise))
-    return max(found)[1:]
+def _kernel(field: Field, rows: Rows, others: Rows, scale: float) -> Floats:
+    """Covariances between the errors of paragraphs."""
+    same = field.codes[rows][:, None] == field.codes[others][None, :]
+    return np.asarray(SPREAD * (0.7 * _near(field, rows, others, scale, np.float64) + 0.3 * same), dtype=np.float64)
+
+
+def _mean(field: Field, rows: Rows, seen: Rows, weights: Floats, scale: float) -> Floats:
+    """`_kernel(rows, seen) @ weights`, cheaply: single precision, and a category's share summed once, not per pair."""
+    size = int(field.codes.max()) + 1
+    alike = np.bincount(field.codes[seen], weights=weights, minlength=size)[field.codes[rows]]
+    near = _near(field, rows, seen, scale, np.float32) @ weights.astype(np.float32)
+    return np.asarray(SPREAD * (0.7 * near + 0.3 * alike), dtype=np.float64)
+
+
+def _factor(kernel: Floats, noise: float) -> Floats:
+    """The lower Cholesky factor of a kernel with noise on its diagonal."""
+    noisy = kernel.T.copy(order="F")
+    noisy[np.diag_indices(len(noisy))] += noise
+    return np.asarray(cholesky(noisy, lower=True, overwrite_a=True, check_finite=False))
+
+
+def _fitted(field: Field, seen: Rows) -> tuple[float, float]:
+    """The scale and the noise of the highest marginal likelihood, on what was seen when it last had grown by a quarter.
+
+    They move little from step to step, and the choice is most of a step's cost; which rows it is made on depends on
+    their number alone, so that a search that goes on later chooses the same.
+    """
+    size = math.floor(GROWTH ** math.floor(math.log(len(seen), GROWTH) + 1e-9))
+    if size not in field.fitted:
+        some = seen[:size]
+        some = np.random.default_rng(size).choice(some, FITTED, replace=False) if size > FITTED else some
+        y = _errors(field, some)
+        found = []
+        for scale in SCALES:
+            kernel = _kernel(field, some, some, scale)
+            for noise in NOISES:
+                factor = _factor(kernel, noise)
+                misfit = float(np.square(solve_triangular(factor, y - y.mean(), lower=True)).sum()) / 2
+                found.append((-misfit - float(np.log(np.diag(factor)).sum()), scale, noise))
+        field.fitted[size] = max(found)[1:]
+    return field.fitted[size]
