@@ -10,9 +10,10 @@ from scipy import stats
 
 from richter.audit import read_series, watch_series
 from richter.audit._stages import CANARIES
-from richter.audit._watch import Day, drift_reach
+from richter.audit._watch import Day
 from richter.cli import main
 from richter.errors import InputError
+from richter.floors import drift_reach
 from richter.records import Answer, Condition, Item, Rating, sparkline
 from richter.report import history_section
 from richter.store import Call, open_ledger, run_part
@@ -235,7 +236,7 @@ def test_how_far_judges_may_drift_otherwise_on_new_answers_by_hand() -> None:
     rated = np.array([[0.0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 3, 4], [0, 1, 3, 4]])
     late = np.array([False, False, True, True])
     spread = np.sqrt(4 * 0.25 / 3)
-    assert drift_reach(rated, late, limit=100) == pytest.approx(stats.t.ppf(0.999, 3) * spread / 2)
+    assert drift_reach(rated, late, limit=100) == pytest.approx(stats.t.ppf(0.9999, 3) * spread / 2)
     diluted = drift_reach(rated, np.array([False, True, True, True]), limit=100)  # by the judges' own day
     assert diluted == pytest.approx(drift_reach(rated, late, limit=100))
     assert drift_reach(rated[:, :1], late, limit=100) == np.inf

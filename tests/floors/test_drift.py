@@ -53,7 +53,7 @@ def test_correlated_days_are_excused_by_their_best_likelihood_by_hand() -> None:
     z = np.convolve(np.random.default_rng(6).normal(size=2000), 0.6 ** np.arange(30), mode="valid") * 0.8
     z = z[:400]
     best = max(density(z[:60], 0 * z[:60], 0 * z[:60] + 1, rho) for rho in EXCUSES)
-    assert _excused(z)[59] == pytest.approx(max(1, 0.3 * best / np.prod(stats.norm.pdf(z[:60]))))
+    assert _excused(z)[59] == pytest.approx(max(1, 0.3**2 * best / np.prod(stats.norm.pdf(z[:60]))))
     assert _excused(z)[-1] > 1e10
 
 
@@ -66,14 +66,14 @@ def test_false_alarms_stay_under_five_percent_recovers_truth() -> None:
 
 
 def test_days_that_depend_on_the_day_before_raise_few_alarms_recovers_truth() -> None:
-    """Correlated by 0.4 they do by the score of independent days, and do not by the default."""
+    """Correlated by 0.3 they do by the score of independent days, and do not by the default."""
     rng = np.random.default_rng(5)
     rang = {True: 0, False: 0}
     for _ in range(60):
         e = rng.normal(size=300)
         x = [e[0]]
         for step in e[1:]:
-            x.append(0.4 * x[-1] + step)
+            x.append(0.3 * x[-1] + step)
         z = sequential_scores(x, rng=rng)
         for independent in rang:
             rang[independent] += change_evidence(z, independent=independent).max() >= 20

@@ -16,7 +16,14 @@ from scipy import stats
 from richter.audit._stages import CANARIES
 from richter.claims import METRICS
 from richter.errors import InputError
-from richter.floors import change_evidence, change_point, half_life, mean_sequence, sequential_scores
+from richter.floors import (
+    change_evidence,
+    change_point,
+    drift_reach,
+    half_life,
+    mean_sequence,
+    sequential_scores,
+)
 from richter.interop import log_files
 from richter.records import Better, Claim, Family, Hypothesis, Interval, Result, Verdict, plain, printable
 from richter.stats import bin_gaps
@@ -28,7 +35,7 @@ __all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "read_series", "w
 Floats = NDArray[np.float64]
 
 FEWEST = 8  # days before which nothing can be told
-CARRIED_MOST = 0.4  # correlation with the day before up to which false alarms were seen to stay under 5%
+CARRIED_MOST = 0.3  # correlation with the day before up to which false alarms were seen to stay under 5%
 _TOLD = 10  # of a series, the newest entries whose looks are logged
 _DATE = re.compile(r"(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?([0-2]\d|3[01])(?:[T_-]?(\d\d)[-_.:]?(\d\d))?")
 _FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
@@ -371,21 +378,6 @@ def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[
     if len(known) >= 2:
         found["judge"] = known, np.array([drift["mean_severity"][k] for k in known])
     return found
-
-
-def drift_reach(rated: Floats, late: NDArray[np.bool_], *, limit: float) -> float:
-    """How far the judges' drift on new answers may be from their mean drift on fixed ones, of which these are a sample.
-
-    t s / sqrt(n): s the spread over n fixed answers (columns) of how far each one's rating moved from the days before
-    to the late ones, t the quantile at 1 - 1 / (10 limit). The larger of two: by the late days given, and by those
-    after the fixed answers' own change.
-    """
-    n = rated.shape[1]
-    if n < 2 or len(rated) < 3 or late.all() or not late.any():
-        return float("inf")
-    own = np.arange(len(rated)) > change_point(rated.mean(axis=1)).day
-    moved = [rated[days].mean(axis=0) - rated[~days].mean(axis=0) for days in (late, own)]
-    return float(stats.t.ppf(1 - 0.1 / limit, n - 1) * max(m.std(ddof=1) for m in moved) / np.sqrt(n))
 
 
 def _judges_reach(s: MetricSeries, days: Sequence[Day]) -> float:

@@ -5,16 +5,17 @@ import dataclasses
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from richter.errors import InputError
 from richter.floors._check import check_level
 
-__all__ = ["ChangePoint", "change_evidence", "change_point", "sequential_scores"]
+__all__ = ["ChangePoint", "change_evidence", "change_point", "drift_reach", "sequential_scores"]
 
 Floats = NDArray[np.float64]
 
-LIFE = 1000  # half of the weight goes evenly to changes within as many days, the rest to any day
+LIFE = 1000  # half of the weight goes evenly to changes within as many days, the rest to any day ..
+FIRST = 20  # .. falling off from about this day on: a change within the first days cannot be told
 SHIFT = 1.0  # the spread of shifts in the search of the day, in standard deviations of a day
 _SIZES = np.array([0.5, 0.8, 1.2, 1.7, 2.4, 3.5])  # shifts that evidence is gathered for, in the same unit
 SHIFTS = np.r_[-_SIZES[::-1], _SIZES]
@@ -60,7 +61,7 @@ def change_evidence(scores: ArrayLike, *, independent: bool = False) -> Floats:
     1, so P(E ever reaches 1 / alpha) is at most alpha (Ville), however long one looks.
 
     Unless days are `independent`, those that depend on the day before are allowed for: B is averaged over correlations
-    CARRIED too, and E is divided by min(1, t / EXCUSED) A_t where that is above 1, A_t being the likelihood ratio of
+    CARRIED too, and E is divided by min(1, t / EXCUSED)^2 A_t where that is above 1, A_t being the likelihood ratio of
     the best correlation of EXCUSES against none. The bound holds as before; that E rarely reaches 1 / alpha with
     correlated days is measured (docs/watch.md), not proved.
     """
@@ -76,14 +77,17 @@ def _excused(z: Floats) -> Floats:
     rest = 1 - EXCUSES**2
     gain = -0.5 * np.log(rest) - 0.5 * (z[:, None] - before[:, None] * EXCUSES) ** 2 / rest + 0.5 * z[:, None] ** 2
     best = np.cumsum(np.where(np.arange(len(z))[:, None] > 0, gain, 0.0), axis=0).max(axis=1)
-    allowed = np.log(np.minimum(1.0, np.arange(1, len(z) + 1) / EXCUSED))
+    allowed = 2 * np.log(np.minimum(1.0, np.arange(1, len(z) + 1) / EXCUSED))
     return np.asarray(np.exp(np.clip(best + allowed, 0.0, 700.0)))
 
 
 def _weights(n: int) -> Floats:
-    """Of a change after day 1, 2, .. n: half evenly over LIFE days, half as ln 2 / (m ln(m)^2), m = k + 2; sum <= 1."""
+    """Of a change after day 1, 2, .. n: half evenly over LIFE days, half as ln(F) / (m ln(m)^2), m = k + F; sum <= 1.
+
+    F is FIRST, and the sum of the second half is below the integral of ln(F) / (m ln(m)^2) from F on, which is 1.
+    """
     k = np.arange(1, n + 1)
-    long = np.log(2) / ((k + 2) * np.log(k + 2) ** 2)
+    long = np.log(FIRST) / ((k + FIRST) * np.log(k + FIRST) ** 2)
     return np.asarray(0.5 * long + 0.5 * np.where(k <= LIFE, 1 / LIFE, 0.0))
 
 
@@ -175,3 +179,18 @@ def change_point(days: ArrayLike, *, level: float = 0.95) -> ChangePoint:
         day=best, low=int(kept.min()), high=int(kept.max()), before=float(first[best]), after=float(second[best]),
         level=level,
     )  # fmt: skip
+
+
+def drift_reach(rated: Floats, late: NDArray[np.bool_], *, limit: float) -> float:
+    """How far the judges' drift on new answers may be from their mean drift on fixed ones, of which these are a sample.
+
+    t s / sqrt(n): s the spread over n fixed answers (columns) of how far each one's rating moved from the days before
+    to the late ones, t the quantile at 1 - 1 / (100 limit). The larger of two: by the late days given, and by those
+    after the fixed answers' own change.
+    """
+    n = rated.shape[1]
+    if n < 2 or len(rated) < 3 or late.all() or not late.any():
+        return float("inf")
+    own = np.arange(len(rated)) > change_point(rated.mean(axis=1)).day
+    moved = [rated[days].mean(axis=0) - rated[~days].mean(axis=0) for days in (late, own)]
+    return float(stdtrit(n - 1, 1 - 0.01 / limit) * max(m.std(ddof=1) for m in moved) / np.sqrt(n))
