@@ -19,8 +19,11 @@ from pathlib import Path
 import numpy as np
 from aiohttp import web
 
-from richter.ascent import SearchSettings, failing_questions, generate_questions, keep_stable, run_search
+from richter.ascent import SearchSettings, failing_questions, generate_questions, grade, run_search
 from richter.audit import ask_run
+from richter.bench import read_items
+from richter.cli._calls import Calls
+from richter.cli._export import export_failing
 from richter.knowledge import open_base, read_documents, write_base
 from richter.llm import parse_budget
 from richter.records import Condition, Decoding
@@ -127,17 +130,13 @@ def chances(kind, base, seed):
     return np.full(len(base), 0.25)
 
 
-def fails_again(folder, failing, condition, suffix):
-    """What is answered wrongly again with the options in another order, which the items' ids fix."""
+def fails_again(folder, items, condition):
+    """How many of a set's items are answered wrongly again with the options in another order, which their ids fix."""
     shutil.rmtree(folder, ignore_errors=True)
-    if not failing.questions:
-        return failing
-    asked = [
-        dataclasses.replace(q, item=dataclasses.replace(q.item, id=f"{q.item.id}{suffix}")) for q in failing.questions
-    ]
-    ask_run(folder, [q.item for q in asked], [condition], prices={})
+    ask_run(folder, items, [condition], prices={})
     with open_ledger(folder) as ledger:
-        return keep_stable(dataclasses.replace(failing, questions=tuple(asked)), ledger.items(), ledger.answers("t"))
+        shown = {item.id: item for item in ledger.items()}
+        return sum(grade(shown[a.item], a, condition.style) == "wrong" for a in ledger.answers(condition.name))
 
 
 def main():
@@ -147,6 +146,7 @@ def main():
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--paragraphs", type=int, default=800)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--ways", nargs="+", default=list(WAYS))
     options = parser.parse_args()
     options.keep.mkdir(parents=True, exist_ok=True)
     table = options.keep / "results.jsonl"
@@ -183,7 +183,7 @@ def main():
         for seed in range(options.seeds):
             for kind in FIELDS:
                 server.field, server.chance = f"{kind}{seed}", chances(kind, base, seed)
-                for way, settings in WAYS.items():
+                for way in options.ways:
                     if any((row["field"], row["way"], row["seed"]) == (kind, way, seed) for row in done):
                         continue
                     run = options.keep / f"{kind}-{way}-{seed}".replace(" ", "_")
@@ -194,16 +194,17 @@ def main():
                         run,
                         base,
                         condition,
-                        SearchSettings(seed=seed, **settings),
+                        SearchSettings(seed=seed, **WAYS[way]),
                         budget=parse_budget(f"{options.calls}calls"),
                         prices={},
                     )
-                    failing = failing_questions(run, base)
-                    again = run.with_name(f"{run.name}.again")
-                    shutil.rmtree(again, ignore_errors=True)
-                    kept, stable = fails_again(again, failing, condition, ""), None
-                    if way == "modes (default)":  # exported with --again 1, then asked in one more order
-                        stable = len(fails_again(again.with_name(f"{again.name}2"), kept, condition, "/2").questions)
+                    sets = {}
+                    for again in (0, None):  # as the search leaves it, and the default
+                        out = run.with_name(f"{run.name}.{again}.jsonl")
+                        shutil.rmtree(out.with_name(f"{out.name}.again"), ignore_errors=True)
+                        export_failing(run, out, to="items", again=again, calls=Calls(), base_path=kb, force=True)
+                        items = read_items(out)
+                        sets[again] = len(items), fails_again(run.with_name(f"{run.name}.then"), items, condition)
                     row = {
                         "field": kind,
                         "way": way,
@@ -211,21 +212,21 @@ def main():
                         "calls": found.spent.calls,
                         "wrong": found.errors_found,
                         "effective": found.effective_categories,
-                        "exported": len(failing.questions),
-                        "fails_again": len(kept.questions),
-                        "stable": stable,
+                        "exported": sets[None],
+                        "as_it_is": sets[0],
+                        "expected": failing_questions(run).expected_again,
                     }
                     done.append(row)
                     with table.open("a") as file:
                         file.write(json.dumps(row) + "\n")
     for row in done:
         each = row["calls"] / row["wrong"] if row["wrong"] else float("nan")
-        share = row["fails_again"] / row["exported"] if row["exported"] else float("nan")
+        shares = [f"{again / n:.0%} of {n}" for n, again in (row["exported"], row["as_it_is"])]
         effective = (row["effective"] or 0) * 1000 / row["calls"]
         print(
             f"{row['field']:10} {row['way']:18} {row['seed']}: {row['wrong']:4} wrong in {row['calls']} calls "
-            f"({each:.1f} each), effective {effective:.1f}, fails again {share:.0%} of {row['exported']}"
-            + (f", and {row['stable'] / row['fails_again']:.0%} of those" if row.get("stable") else "")
+            f"({each:.1f} each), effective {effective:.1f}, fails again {shares[0]}; with --again 0 {shares[1]}, "
+            f"expected {row['expected'] or float('nan'):.0%}"
         )
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import runpy
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from helpers.server import FakeApi
 from helpers.small_base import small_base
 from richter.ascent import (
+    FailingQuestion,
+    FailingSet,
     KeyCheck,
     category_rates,
     confirm_questions,
@@ -23,7 +26,7 @@ from richter.bench import read_items
 from richter.cli import main
 from richter.knowledge import open_base
 from richter.llm import parse_budget
-from richter.records import Answer, Rating
+from richter.records import Answer, Condition, Decoding, Item, Rating
 from richter.store import open_ledger
 
 
@@ -73,7 +76,7 @@ def test_a_question_that_says_the_same_is_left_out_and_an_unstable_one_too(searc
     two = dataclasses.replace(found, questions=(first, second))
     kept = keep_stable(two, [first.item, second.item], answers)
     assert [q.item.id for q in kept.questions] == [first.item.id]
-    assert kept.left_out["right when asked again"] == 1
+    assert kept.left_out["not wrong when asked again"] == 1
 
 
 @pytest.mark.parametrize("to", ["items", "promptfoo", "inspect", "pytest"])
@@ -103,6 +106,88 @@ def test_each_form_holds_every_failing_question_by_hand(searched, tmp_path, to):
     else:
         made = runpy.run_path(str(out / "test_set.py"))
         assert {item.id for item in made["ITEMS"]} == set(wanted)
+
+
+def test_what_wavers_is_asked_once_more_unless_told_and_the_cost_is_said_before(tmp_path, capsys):
+    """Document 2 fails each time, document 3 twice and then not: by default it is asked a third time and left out."""
+    small_base(tmp_path / "kb", questions=1)
+    asked = Counter()
+
+    def wavers(prompt):
+        options = {line[3:]: line[0] for line in prompt.splitlines() if line[1:3] == ". "}
+        _, document, place, *_ = prompt.replace("?", " ").split()
+        asked[document, place] += 1
+        wrong = document == "D2" or (document == "D3" and asked[document, place] < 3)
+        return "Answer: " + next(at for text, at in options.items() if text.startswith("wrong") == wrong)
+
+    with FakeApi(reply=wavers) as api:
+        arguments = ("--model", api.model, "--kb", tmp_path / "kb", "--budget", "400calls", "--phrasings", "2")
+        assert call("search", "run", tmp_path / "run", *arguments) == 0
+        calls = len(api.bodies)
+        assert call("export", tmp_path / "run", "--failing", "-o", tmp_path / "as-is.jsonl", "--again", 0) == 0
+        assert call("export", tmp_path / "run", "--failing", "-o", tmp_path / "set.jsonl", "--dry-run") == 0
+        assert len(api.bodies) == calls
+        assert not (tmp_path / "set.jsonl").exists()
+        as_is = read_items(tmp_path / "as-is.jsonl")
+        assert {item.prompt.split()[1] for item in as_is} == {"D2", "D3"}
+        capsys.readouterr()
+        assert call("export", tmp_path / "run", "--failing", "-o", tmp_path / "set.jsonl", "--price", "1,2") == 0
+        told = " ".join(capsys.readouterr().out.split())
+        again = [body for body in api.bodies[calls:] if "Q0 D" in str(body)]
+        assert len(again) == len(as_is)
+        assert f"Asks {len(as_is)} failing questions again before they are written: {len(as_is)} calls" in told
+        assert "at most $" in told
+    assert {item.prompt.split()[1] for item in read_items(tmp_path / "set.jsonl")} == {"D2"}
+    gone = ("export", tmp_path / "run", "--failing", "-o")
+    assert call(*gone, tmp_path / "gone.jsonl") == 0  # the server is gone: written as it is, and that is said
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Not asked again: " in told
+    assert "% of them are expected to fail when asked again" in told
+    assert len(read_items(tmp_path / "gone.jsonl")) == len(as_is)
+    assert call(*gone, tmp_path / "told.jsonl", "--again", 1) != 0  # told to ask: a fault
+
+
+def failing_set(a, c, wordings, shares, again=0):
+    item = Item(id="1.0", prompt="?", reference="r")
+    questions = tuple(
+        FailingQuestion(item=item, answer="x", mode="m", reworded=share, asked_again=again) for share in shares
+    )
+    condition = Condition(name="t", model="m", decoding=Decoding(), style="choice")
+    return FailingSet(
+        condition=condition,
+        questions=questions,
+        left_out={},
+        wrong_share=a,
+        reworded_share=c,
+        other_wordings=wordings,
+    )
+
+
+def test_the_share_that_is_expected_to_fail_again_by_hand():
+    """Of two wrong answers to one question 1 - a (1 - c) / c is expected: with e 0.1 and 20% not known a is 0.26."""
+    a, twice = 0.2 * 0.9 + 0.8 * 0.1, 0.2 * 0.81 + 0.8 * 0.01
+    found = failing_set(a, twice / a, 1, [1.0])
+    assert found.expected_again == pytest.approx((0.2 * 0.729 + 0.8 * 0.001) / twice)
+    assert found.expected_again == pytest.approx(1 - a * (1 - twice / a) / (twice / a))
+    assert failing_set(a, twice / a, 1, [None]).expected_again == pytest.approx(twice / a)
+    assert failing_set(a, None, 1, [None]).expected_again is None
+    assert failing_set(0.3, 1.0, 1, [1.0]).expected_again == 1
+
+
+def test_the_share_that_is_expected_to_fail_again_recovers_truth():
+    """Of 100,000 questions, 30% not known, each answer the other way in 8%: asked five times each."""
+    rng = np.random.default_rng(3)
+    unknown = rng.random(100_000) < 0.3
+    wrong = unknown[:, None] ^ (rng.random((100_000, 5)) < 0.08)
+    first = wrong[wrong[:, 0]]
+    half = first[first[:, 1:3].mean(axis=1) >= 0.5]
+    a, c = wrong[:, 0].mean(), first[:, 1:3].mean()
+    # of three answers two or three wrong, then a fourth; the standard error of a share of 25,000 is below 0.002
+    found = failing_set(a, c, 2, half[:, 1:3].mean(axis=1).tolist())
+    assert found.expected_again == pytest.approx(half[:, 3].mean(), abs=0.006)
+    kept = half[half[:, 3]]
+    more = failing_set(a, c, 2, kept[:, 1:3].mean(axis=1).tolist(), again=1)
+    assert more.expected_again == pytest.approx(kept[:, 4].mean(), abs=0.006)
 
 
 def test_show_lists_failing_questions_by_mode(searched, capsys):

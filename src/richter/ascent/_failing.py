@@ -24,8 +24,8 @@ class FailingQuestion(Result):
     """A question answered wrongly: as asked, what was answered, and what speaks for it.
 
     `mode` is the category it stands in; `reworded` the share of its other wordings answered wrongly (None: none was
-    asked), `again` of how often it was asked again in the same words (None: not asked); `text` and `place` are the
-    paragraph behind it and where that stands.
+    asked), `again` of the times that it was asked again, `asked_again`, in the same words (None: not asked); `text`
+    and `place` are the paragraph behind it and where that stands.
     """
 
     item: Item
@@ -33,6 +33,7 @@ class FailingQuestion(Result):
     mode: str
     reworded: float | None
     again: float | None = None
+    asked_again: int = 0
     text: str = ""
     place: str = ""
 
@@ -44,11 +45,42 @@ class FailingQuestion(Result):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FailingSet(Result):
-    """Failing questions, the modes with the most first, and how many were left out, by reason."""
+    """Failing questions, the modes with the most first, and how many were left out, by reason.
+
+    `wrong_share` is the share of questions answered wrongly as first worded, `reworded_share` that of the other
+    wordings of those (None: none was asked), `other_wordings` how many of each were.
+    """
 
     condition: Condition
     questions: tuple[FailingQuestion, ...]
     left_out: Mapping[str, int]
+    wrong_share: float = 1.0
+    reworded_share: float | None = None
+    other_wordings: int = 1
+
+    @property
+    def expected_again(self) -> float | None:
+        """The share of the questions that one more asking, in words of its own, is expected to find wrong.
+
+        A model either knows a question or does not, and answers the other way with a chance e: its chance t of a wrong
+        answer is e or 1 - e. Then t^2 = t - e (1 - e), so that e (1 - e) = a (1 - c), where a is the share wrong as
+        first worded and c that of the other wordings of those; each question's t follows from its answers by Bayes'
+        rule. None where nothing was asked twice.
+        """
+        if self.reworded_share is None or not self.questions:
+            return None
+        a = self.wrong_share
+        e = (1 - max(0.0, 1 - 4 * a * (1 - self.reworded_share)) ** 0.5) / 2
+        weak = min(1.0, max(0.0, (a - e) / (1 - 2 * e))) if e < 0.5 else 0.5
+        shares = []
+        for q in self.questions:
+            others = self.other_wordings if q.reworded is not None else 0
+            wrong = 1 + others * (q.reworded or 0) + q.asked_again
+            right = others * (1 - (q.reworded or 0))
+            unknown, known = weak * (1 - e) ** wrong * e**right, (1 - weak) * e**wrong * (1 - e) ** right
+            total = unknown + known
+            shares.append((unknown * (1 - e) + known * e) / total if total else 1.0)
+        return sum(shares) / len(shares)
 
     def items(self) -> list[Item]:
         """As items of a set of their own: the paragraph and the wrong answer go along."""
@@ -70,7 +102,7 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
     same as another (the same words, or the same answer to nearly the same words). With the base come the paragraphs.
     """
     with open_ledger(run) as ledger:
-        _, condition, note = search_note(ledger)
+        settings, condition, note = search_note(ledger)
         _, found = search_outcomes(ledger, condition)
         items = {item.id: item for item in ledger.items()}
         given = last_answers(ledger.answers(condition.name))
@@ -108,7 +140,15 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
             )
     sizes = Counter(q.mode for q in kept)
     kept.sort(key=lambda q: (-sizes[q.mode], q.mode, row_of(q.item.id)))
-    return FailingSet(condition=condition, questions=tuple(kept), left_out=dict(+left))
+    others = [share for _, _, share in wrong if share is not None]
+    return FailingSet(
+        condition=condition,
+        questions=tuple(kept),
+        left_out=dict(+left),
+        wrong_share=len(wrong) / max(1, sum(o.questions for o in found.values())),
+        reworded_share=sum(others) / len(others) if others else None,
+        other_wordings=max(1, settings.phrasings - 1),
+    )
 
 
 def keep_stable(found: FailingSet, asked: Iterable[Item], answers: Iterable[Answer]) -> FailingSet:
@@ -127,9 +167,9 @@ def keep_stable(found: FailingSet, asked: Iterable[Item], answers: Iterable[Answ
         verdicts = [grade(shown[q.item.id], answer, found.condition.style) for answer in again]
         share = verdicts.count("wrong") / len(verdicts) if verdicts else None
         if share == 1:
-            kept.append(dataclasses.replace(q, again=share))
+            kept.append(dataclasses.replace(q, again=share, asked_again=len(verdicts)))
         else:
-            left["not asked again" if share is None else "right when asked again"] += 1
+            left["not asked again" if share is None else "not wrong when asked again"] += 1
     return dataclasses.replace(found, questions=tuple(kept), left_out=dict(left))
 
 

@@ -87,7 +87,7 @@ class AuditSettings:
     base: str | None = None
     search_calls: int = 600
     canaries: store.Place | None = None
-    search: SearchSettings = dataclasses.field(default_factory=lambda: SearchSettings(questions=1, phrasings=3))
+    search: SearchSettings = dataclasses.field(default_factory=SearchSettings)
     seed: int = 0
     concurrency: int = 64
     slots: int = 16
