@@ -5,6 +5,9 @@ BIN = $(VENV)/bin
 LIGHT = $(VENV)/.light
 STAMP = $(VENV)/.ready
 
+# where bytecode may not be written, every process that a test starts compiles all of Richter anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-fast soak mutants check bench bench-truth bench-truth-fast docs prices clean
 

@@ -92,7 +92,6 @@ SAME = {
     ("floors/_sizing.py", "condition", "if detection_power(middle"): "the look ahead ends at the same size",
     ("floors/_sizing.py", "constant 1", "low, high = errors, errors + 1"): "where a search begins",
     ("floors/_sizing.py", "constant 20000", "ahead ="): "one more size where the look is cut short",
-    ("floors/_sizing.py", "constant 1", "ahead ="): "a look further than needed",
     ("floors/_sizing.py", "constant 2", "ahead ="): "a look further than needed",
     ("floors/_sizing.py", "comparison Gt", "binom.cdf(errors, "): "a level that is met to the last digit",
     ("floors/_sizing.py", "constant 2", "low, high = high, 2 * high"): "how fast a search widens",

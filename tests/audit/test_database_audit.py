@@ -46,6 +46,7 @@ from richter.store import (
     run_place,
 )
 from richter.store import _postgres as driver
+from richter.store import _shared as shared
 from richter.tables import read_tables
 
 RULE = {"metric": "error_rate", "rule": "below", "limit": 0.5}
@@ -134,7 +135,9 @@ def test_an_audit_stays_alone_when_the_server_comes_back(
         pass
 
 
-def test_what_a_killed_process_had_in_flight_counts_in_every_stage(url: str) -> None:
+def test_what_a_killed_process_had_in_flight_counts_in_every_stage(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "LEASE_S", 2.0)
+    monkeypatch.setattr(shared, "BEAT_S", 0.2)
     dead = open_ledger(run_part(url, "draws"), mode="write")
     held(dead, 30)
     dead._database.close()

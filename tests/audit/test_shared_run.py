@@ -16,13 +16,23 @@ from helpers.server import FakeApi, answer_for
 from richter.store import being_written, open_ledger
 
 SOURCE = Path(__file__).parents[2] / "src"
-ITEMS, PROCESSES, AT_ONCE = 5000, 8, 8
+ITEMS, PROCESSES, AT_ONCE = 3000, 8, 8
+# A process whose clock is `hours` off and whose lease runs for `lease` seconds.
+COMMAND = """
+import sys, time
+right, hours, lease = time.time, float(sys.argv[1]), float(sys.argv[2])
+time.time = lambda: right() + 3600 * hours
+from richter.store import _shared
+_shared.LEASE_S, _shared.BEAT_S = lease, lease / 5
+from richter.cli import main
+main(sys.argv[3:])
+"""
 
 
 def start(url: str, bench: Path, model: str, budget: int) -> subprocess.Popen:
     return subprocess.Popen(
         [
-            *(sys.executable, "-m", "richter", "ask", url, "--bench", str(bench), "--model", model),
+            *(sys.executable, "-c", COMMAND, "0", "10", "ask", url, "--bench", str(bench), "--model", model),
             *("--budget", f"{budget}calls", "--concurrency", str(AT_ONCE), "--timeout", "2"),
         ],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
@@ -39,13 +49,13 @@ def test_eight_processes_one_killed_and_the_server_restarted(tmp_path: Path, pos
     rows = ({"id": f"i{n}", "prompt": f"question {n}", "reference": "x"} for n in range(ITEMS))
     bench.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with FakeApi(fault_share=0.05, delay_s=0.15, slow_s=0.3) as api:
-        first = 4500
+        first = 2700
         processes = [start(url, bench, api.model, first) for _ in range(PROCESSES)]
-        while api.requests.total() < 1000:
+        while api.requests.total() < 600:
             assert all(p.poll() is None for p in processes), [p.communicate()[0] for p in processes if p.poll()]
             time.sleep(0.05)
         processes[0].send_signal(signal.SIGKILL)
-        while api.requests.total() < 2500:
+        while api.requests.total() < 1500:
             time.sleep(0.05)
         postgres.stop(at_once=True)  # as a crash: nothing is flushed that was not promised
         time.sleep(1.5)
@@ -57,7 +67,7 @@ def test_eight_processes_one_killed_and_the_server_restarted(tmp_path: Path, pos
         assert first - 2 * AT_ONCE <= api.requests.total() <= first
         with open_ledger(url) as ledger:
             held = {a.item: api.requests[f"question {a.item[1:]}"] for a in ledger.answers() if not a.error}
-        processes = [start(url, bench, api.model, 8000) for _ in range(2)]  # two go on, with more to spend
+        processes = [start(url, bench, api.model, 5000) for _ in range(2)]  # two go on, with more to spend
         outputs += [p.communicate(timeout=240)[0] for p in processes]
         assert [p.returncode for p in processes] == [0, 0], outputs
         assert {item: api.requests[f"question {item[1:]}"] for item in held} == held  # nothing held was asked again
@@ -75,33 +85,21 @@ def test_eight_processes_one_killed_and_the_server_restarted(tmp_path: Path, pos
     assert not any(secret in text for text in outputs for secret in (PASSWORD, QUOTED))
 
 
-# A process whose clock is `hours` off. Leases are short: one by the wrong clock would have run out before the slow API
-# has answered.
-SKEWED = """
-import sys, time
-right, hours = time.time, float(sys.argv[1])
-time.time = lambda: right() + 3600 * hours
-from richter.store import _shared
-_shared.LEASE_S, _shared.BEAT_S = 1.0, 0.2
-from richter.cli import main
-main(sys.argv[2:])
-"""
-
-
 @pytest.mark.slow
 def test_writers_whose_clocks_are_hours_apart(postgres: PostgresServer, tmp_path: Path) -> None:
+    """Leases are short: one by the wrong clock would have run out before the slow API has answered."""
     url = postgres.url(f"clocks-{uuid.uuid4().hex[:8]}")
     bench = tmp_path / "bench.jsonl"
     rows = [{"id": f"i{n}", "prompt": f"question {n}", "reference": "r"} for n in range(30)]
     bench.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with FakeApi(delay_s=1.3) as api:
         asking = ["ask", url, "--bench", str(bench), "--model", api.model, "--concurrency", "5", "--max-tokens", "8"]
-        command = [sys.executable, "-c", SKEWED]
+        command = [sys.executable, "-c", COMMAND]
         env = os.environ | {"PYTHONPATH": str(SOURCE)}
         before = time.time()
         processes = [
             subprocess.Popen(
-                [*command, hours, *asking, "--budget", "25calls"], env=env, stderr=subprocess.PIPE, text=True
+                [*command, hours, "1", *asking, "--budget", "25calls"], env=env, stderr=subprocess.PIPE, text=True
             )
             for hours in ("-7", "0", "9000")
         ]
@@ -109,7 +107,7 @@ def test_writers_whose_clocks_are_hours_apart(postgres: PostgresServer, tmp_path
         assert api.requests.total() == 25  # over all of them, and all of it
         assert all("used up" in text for text in said), said
         assert max(api.requests.values()) == 1  # nobody took a call for abandoned
-        again = subprocess.run([*command, "-7", *asking], env=env, capture_output=True, text=True, timeout=120)
+        again = subprocess.run([*command, "-7", "1", *asking], env=env, capture_output=True, text=True, timeout=120)
         assert again.returncode == 0, again.stderr
         assert api.requests.total() == 30
     with open_ledger(url) as ledger:

@@ -82,9 +82,9 @@ def _exact_test_labels(error_rate: float, delta: float, *, alpha: float, power: 
             low = middle
         else:
             high = middle
-    # Power is a saw-tooth in n: it drops where the critical count steps up, every 1 / p labels or so, and what a step
-    # costs is gained back in 1 / delta. Go on until it holds over all of that.
-    ahead = np.arange(min(math.ceil(1 / p) + math.ceil(2 / delta), 20_000))
+    # Power is a saw-tooth in n: it drops where the critical count steps up by one. Two more expected events, 2 / delta
+    # labels, make up for a step, so that a step beyond them costs nothing. Go on until power holds over all of that.
+    ahead = np.arange(min(math.ceil(2 / delta), 20_000))
     while (short := np.flatnonzero(detection_power(high + ahead, p, delta, alpha=alpha) < power)).size:
         high += int(short[-1]) + 1
     return high
