@@ -48,9 +48,11 @@ def test_a_written_question_is_asked_as_it_stands(phrasings):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("facts")
 def test_the_facts_base_says_what_its_sources_say():
     """Places of the first divisions: their questions against the tables they came from, read anew."""
-    from richter.bench import World, fact_documents
+    from helpers.facts_world import world
+    from richter.bench import fact_documents
     from richter.bench._world import _geonames
 
     cities, lands = _geonames("cities500.json"), _geonames("countries.json")
@@ -58,7 +60,7 @@ def test_the_facts_base_says_what_its_sources_say():
     for row in cities.values():
         by_name.setdefault(row["name"], []).append(row)
     seen = 0
-    for document in islice(fact_documents(World()), 120):
+    for document in islice(fact_documents(world()), 120):
         for paragraph in document.paragraphs:
             texts = [q.answer for q in paragraph.questions]
             assert len(paragraph.questions) <= 5

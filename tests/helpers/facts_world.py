@@ -1,0 +1,21 @@
+"""The sources of the facts benchmark, read once for all tests that one process runs."""
+
+from functools import cache
+
+import pytest
+
+from richter.bench import World
+from richter.errors import MissingPart
+
+__all__ = ["world"]
+
+
+@cache
+def world() -> World:
+    try:
+        made = World()
+        assert made.versions
+        assert made.elements
+    except MissingPart as error:
+        pytest.skip(str(error))
+    return made
