@@ -7,7 +7,10 @@ from aiohttp import web
 
 from helpers.server import FakeApi
 from helpers.small_base import small_base
-from richter.ascent import SearchSettings, failing_questions, grade, run_search
+from richter.ascent import SearchSettings, failing_questions, grade, read_search, run_search
+from richter.ascent._search import _calls_a_paragraph
+from richter.cli import main
+from richter.errors import InputError
 from richter.llm import parse_budget
 from richter.records import Answer, Condition, Decoding, Item
 from richter.store import open_ledger
@@ -120,3 +123,56 @@ def test_what_is_right_once_corrected_for_the_options_prior_is_no_error_by_hand(
     kept = failing_questions(tmp_path / "run")
     assert {q.item.prompt.split()[1] for q in kept.questions} == {"D2"}
     assert kept.left_out["picked for its name"] == 10
+
+
+def answers_openly(prompt):
+    """Document 1 is answered in other words, document 2 wrongly, the others in the reference's words; and the judge."""
+    if '"reference"' in prompt:
+        shown = json.loads(next(line for line in prompt.splitlines() if line.startswith("{")))
+        return json.dumps({"right": [1] if shown["answers"]["1"].startswith("the one of") else []})
+    words = prompt.replace("?", " ").split()
+    document, place = words[1][1:], words[2][1:]
+    said = {"1": f"the one of {place}", "2": "something else"}
+    return said.get(document, f"right {document} {place} 0")
+
+
+def judged_search(folder, api, budget):
+    style = ("--style", "chat", "--judge", f"{api.url}#judge", "--batch", "20", "--steps", "3")
+    arguments = ("--model", api.model, "--kb", folder / "kb", "--budget", budget, *style)
+    with pytest.raises(SystemExit) as stop:
+        main(["search", "run", *map(str, (folder / "run", *arguments))])
+    assert stop.value.code == 0
+    return read_search(folder / "run")
+
+
+def test_a_judge_calls_right_what_says_the_same_in_other_words_within_the_budget_and_resumes_over_http(tmp_path):
+    small_base(tmp_path / "kb", questions=1)
+    with FakeApi(reply=answers_openly) as api:
+        first = judged_search(tmp_path, api, "60calls")
+        assert len(api.bodies) <= 60
+        assert first.spent.calls <= 60
+        found = judged_search(tmp_path, api, "1000calls")
+        asked = [body["messages"][-1]["content"] for body in api.bodies]
+        judged = [prompt for prompt in asked if '"reference"' in prompt]
+        assert len(set(asked)) == len(asked)  # nothing is paid for twice
+        again = judged_search(tmp_path, api, "1000calls")
+        assert len(api.bodies) == len(asked)
+    other, wrong = ([p for p in judged if said in p] for said in ("the one of", "something else"))
+    assert len(judged) == len(other) + len(wrong) == found.judged
+    assert (found.judged_right, again.judged_right) == (len(other), len(other))
+    failing = failing_questions(tmp_path / "run", confirmed=False)
+    assert {q.item.prompt.split()[1] for q in failing.questions} == {"D2"}  # and nothing of document 1
+    assert found.errors_found == len(failing.questions)
+    assert found.confirmed == found.reworded == found.errors_found
+    assert {row.role: row.calls for row in found.costs} == {"tested": len(asked) - len(judged), "judge": len(judged)}
+    per = _calls_a_paragraph(SearchSettings(), "chat", generated=False, judged=True)
+    assert per == 4  # two wordings, and a judge of each
+
+
+def test_a_judge_of_itself_or_of_a_cloze_is_refused(tmp_path):
+    base = small_base(tmp_path / "kb", questions=1)
+    for style, judge in (("chat", "http://127.0.0.1:9/v1#m"), ("cloze", "http://127.0.0.1:9/v1#other")):
+        condition = Condition(name="t", model="http://127.0.0.1:9/v1#m", decoding=Decoding(), style=style)
+        with pytest.raises(InputError, match="judge"):
+            run_search(tmp_path / "run", base, condition, SearchSettings(), budget=parse_budget("9calls"), judge=judge)
+    assert not (tmp_path / "run").exists()

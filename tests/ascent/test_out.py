@@ -27,7 +27,7 @@ from richter.cli import main
 from richter.knowledge import open_base
 from richter.llm import parse_budget
 from richter.records import Answer, Condition, Decoding, Item, Rating
-from richter.store import open_ledger
+from richter.store import Call, open_ledger
 
 
 def call(*arguments):
@@ -64,7 +64,7 @@ def test_failing_questions_are_those_that_fail_in_other_words_too(searched):
     assert found.left_out == {"right in other words": len(every.questions) - len(found.questions)}
 
 
-def test_a_question_that_says_the_same_is_left_out_and_an_unstable_one_too(searched):
+def test_a_question_that_says_the_same_is_left_out_and_an_unstable_one_too(searched, tmp_path):
     found = failing_questions(searched / "run")
     first, second = found.questions[:2]
     answers = [
@@ -73,8 +73,12 @@ def test_a_question_that_says_the_same_is_left_out_and_an_unstable_one_too(searc
         Answer(text=second.answer, item=second.item.id, draw=0),
         Answer(text=second.item.reference, item=second.item.id, draw=1),
     ]
-    two = dataclasses.replace(found, questions=(first, second))
-    kept = keep_stable(two, [first.item, second.item], answers)
+    with open_ledger(tmp_path / "again", mode="write") as ledger:
+        ledger.add_items([first.item, second.item])
+        ledger.add_conditions([found.condition])
+        named = [dataclasses.replace(a, condition=found.condition.name) for a in answers]
+        ledger.add_calls([Call(key=str(i), model="m", request="", answer=a) for i, a in enumerate(named)])
+    kept = keep_stable(dataclasses.replace(found, questions=(first, second)), tmp_path / "again")
     assert [q.item.id for q in kept.questions] == [first.item.id]
     assert kept.left_out["not wrong when asked again"] == 1
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from richter.ascent._field import *
     from richter.ascent._graph import *
     from richter.ascent._graphml import *
+    from richter.ascent._judged import *
     from richter.ascent._map import *
     from richter.ascent._outcome import *
     from richter.ascent._patterns import *

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from richter.ascent._outcome import grade, is_first, last_answers, row_of
+from richter.ascent._outcome import is_first, last_answers, row_of
 from richter.ascent._summary import search_note, search_outcomes
 from richter.ascent._survey import check_base
 from richter.errors import InputError, TooFewErrors
@@ -99,7 +99,7 @@ def wrong_answers(run: RunLike, *, limit: int, rng: np.random.Generator) -> dict
     chosen: dict[int, dict[str, WrongAnswer]] = {int(row): {} for row in rng.permutation(failing)[:limit]}
     for answer in given:
         row, question = row_of(answer.item), answer.item.rsplit(".", 1)[0]
-        if row in chosen and grade(items[answer.item], answer, condition.style) == "wrong":
+        if row in chosen and question in found[row].failing:
             chosen[row].setdefault(question, WrongAnswer(item=items[answer.item], answer=answer.text))
     return {row: list(wrong.values()) for row, wrong in chosen.items()}
 

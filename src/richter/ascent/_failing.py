@@ -3,9 +3,10 @@
 import asyncio
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from richter.ascent._judged import read_judged
 from richter.ascent._outcome import Verdict, grade, last_answers, row_of
 from richter.ascent._summary import search_note, search_outcomes
 from richter.ascent._survey import check_base
@@ -57,6 +58,7 @@ class FailingSet(Result):
     wrong_share: float = 1.0
     reworded_share: float | None = None
     other_wordings: int = 1
+    judge: str | None = None  # who was asked about free-form answers
 
     @property
     def expected_again(self) -> float | None:
@@ -148,23 +150,25 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
         wrong_share=len(wrong) / max(1, sum(o.questions for o in found.values())),
         reworded_share=sum(others) / len(others) if others else None,
         other_wordings=max(1, settings.phrasings - 1),
+        judge=note.get("judge"),
     )
 
 
-def keep_stable(found: FailingSet, asked: Iterable[Item], answers: Iterable[Answer]) -> FailingSet:
+def keep_stable(found: FailingSet, again: RunLike) -> FailingSet:
     """Only the questions that were answered wrongly every time they were asked again in the same words.
 
-    `asked` are the items as they were asked again: their options may stand in another order.
+    `again` is the run that they were asked in again; their options may stand in another order there.
     """
-    shown = {item.id: item for item in asked}
-    by_item: dict[str, list[Answer]] = {}
-    for answer in answers:
-        if not answer.error:
-            by_item.setdefault(answer.item, []).append(answer)
+    name, by_item = found.condition.name, dict[str, list[Answer]]()
+    with open_ledger(again) as ledger:
+        shown, judged = {item.id: item for item in ledger.items()}, read_judged(ledger, name)
+        for answer in ledger.answers(name):
+            if not answer.error:
+                by_item.setdefault(answer.item, []).append(answer)
     kept, left = [], Counter(found.left_out)
     for q in found.questions:
-        again = by_item.get(q.item.id, ())
-        verdicts = [grade(shown[q.item.id], answer, found.condition.style) for answer in again]
+        given = by_item.get(q.item.id, ())
+        verdicts = [grade(shown[q.item.id], answer, found.condition.style, judged) for answer in given]
         share = verdicts.count("wrong") / len(verdicts) if verdicts else None
         if share == 1:
             kept.append(dataclasses.replace(q, again=share, asked_again=len(verdicts)))

@@ -12,6 +12,7 @@ from richter.records import Answer, Condition, Item, Paragraph
 __all__ = ["Outcome", "Verdict", "grade", "last_answers", "outcomes", "paragraph_items"]
 
 Verdict = Literal["right", "wrong", "refused", "truncated", "empty"]
+_UNJUDGED: Mapping[tuple[str, int], bool] = {}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +77,12 @@ def is_prior(item: str) -> bool:
     return item.endswith(".p")
 
 
-def grade(item: Item, answer: Answer, style: str) -> Verdict:
+def grade(item: Item, answer: Answer, style: str, judged: Mapping[tuple[str, int], bool] = _UNJUDGED) -> Verdict:
     """What an answer is: an option held to (cloze) or chosen (choice), or a text by the grader of its reference.
 
     An answer that was cut off counts as such unless it is right; one without a word is empty; one that declines, or
-    chooses none of the options it was shown, is refused.
+    chooses none of the options it was shown, is refused. A wrong text is right where a judge called it so (`judged`,
+    by item and draw).
     """
     text = answer.text
     if style == "cloze":
@@ -94,7 +96,9 @@ def grade(item: Item, answer: Answer, style: str) -> Verdict:
     if answer.truncated and not (shown and read_choice(item, text)):
         return "truncated"
     declined = read_choice(item, text) is None if shown else is_refusal(text)
-    return "refused" if declined else "wrong"
+    if declined:
+        return "refused"
+    return "right" if judged.get((answer.item, answer.draw)) else "wrong"
 
 
 def last_answers(answers: Iterable[Answer]) -> dict[str, Answer]:
@@ -108,17 +112,25 @@ def last_answers(answers: Iterable[Answer]) -> dict[str, Answer]:
 
 
 def outcomes(
-    items: Iterable[Item], given: Mapping[str, Answer], condition: Condition, settings: SearchSettings
+    items: Iterable[Item],
+    given: Mapping[str, Answer],
+    condition: Condition,
+    settings: SearchSettings,
+    judged: Mapping[tuple[str, int], bool] = _UNJUDGED,
 ) -> dict[int, Outcome]:
-    """The outcome of every paragraph that has items, from each item's answer."""
+    """The outcome of every paragraph that has items, from each item's answer and what a judge said of those."""
     by_row: dict[int, list[Item]] = defaultdict(list)
     for item in items:
         by_row[row_of(item.id)].append(item)
-    return {row: _outcome(own, given, condition, settings) for row, own in by_row.items()}
+    return {row: _outcome(own, given, condition, settings, judged) for row, own in by_row.items()}
 
 
 def _outcome(
-    items: Sequence[Item], given: Mapping[str, Answer], condition: Condition, settings: SearchSettings
+    items: Sequence[Item],
+    given: Mapping[str, Answer],
+    condition: Condition,
+    settings: SearchSettings,
+    judged: Mapping[tuple[str, int], bool],
 ) -> Outcome:
     counts: Counter[str] = Counter()
     verdicts: dict[str, dict[str, bool]] = defaultdict(dict)  # of a question: which of its wordings are wrong
@@ -131,7 +143,7 @@ def _outcome(
             counts["missing" if answer is None else "failed"] += 1
             waiting = waiting or (answer is None and (is_first(item.id) or settings.wordings == "all"))
             continue
-        verdict = grade(item, answer, condition.style)
+        verdict = grade(item, answer, condition.style, judged)
         counts[verdict] += 1
         if verdict in ("right", "wrong"):
             verdicts[question_of(item.id)][item.id] = verdict == "wrong"

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from richter.ascent._judged import read_judged
 from richter.ascent._outcome import grade, last_answers, row_of
 from richter.ascent._summary import search_note
 from richter.ascent._survey import check_base
@@ -58,10 +59,11 @@ def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int,
         _, condition, note = search_note(ledger)
         items = {item.id: item for item in ledger.items()}
         answers = [a for a in last_answers(ledger.answers(condition.name)).values() if not a.error]
+        judged = read_judged(ledger, condition.name)
     check_base(note, base, run)
     by_row: dict[int, list[Item]] = {}
     for answer in answers:
-        if grade(items[answer.item], answer, condition.style) == "wrong":
+        if grade(items[answer.item], answer, condition.style, judged) == "wrong":
             by_row.setdefault(row_of(answer.item), []).append(items[answer.item])
     if not by_row:
         raise TooFewErrors(f"{run} has no wrong answer to ask again.", n=0, needed=1)
@@ -84,7 +86,8 @@ def score_retest(run: RunLike, items: list[Item], condition: Condition, *, kind:
     with open_ledger(run) as ledger:
         answers = last_answers(ledger.answers(condition.name)).values()
         given = [a for a in answers if not a.error and a.item in wanted]
+        judged = read_judged(ledger, condition.name)
     if not given:
         raise TooFewErrors(f"{run} has no answer to these questions.", n=0, needed=1)
-    right = sum(grade(wanted[a.item], a, condition.style) == "right" for a in given)
+    right = sum(grade(wanted[a.item], a, condition.style, judged) == "right" for a in given)
     return Retest(kind=kind, n=len(given), right=right, interval=wilson(right, len(given), level=level))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from richter.ascent._field import Field, Find
 from richter.ascent._generate import GENERATION, REPHRASING, read_rephrasings, rephrasing_messages
 from richter.ascent._graph import Trails
+from richter.ascent._judged import Judged, check_judge, judge_wrong, read_judged
 from richter.ascent._outcome import (
     Outcome,
     grade,
@@ -72,6 +73,7 @@ __all__ = ["SearchEstimate", "estimate_search", "run_search"]
 
 NOTE = "search"
 CHARACTERS_A_TOKEN = 4  # for estimates only
+JUDGED_TOKENS = 250  # of a judge's instructions
 
 
 def make_find(base: KnowledgeBase, settings: SearchSettings) -> Find:
@@ -105,6 +107,7 @@ def run_search(
     steps: int | None = None,
     model: Model | None = None,
     generator: Model | str | None = None,
+    judge: str | None = None,
     embedder: Embedder | None = None,
     watch: Callable[[StepSummary], None] | None = None,
     progress: Callable[[int, int, int], None] | None = None,
@@ -118,6 +121,7 @@ def run_search(
     is one that is already open; otherwise it is opened by the condition's name. A `generator` (a name, or one already
     open) writes questions for paragraphs that have none (into the base, for every other search of it), rewords those
     that were answered wrongly, and proposes the tasks of the strategy of that name; its calls count like all others.
+    A `judge` is asked about free-form answers that are not the reference's words, and may call them right.
     `embedder` turns those tasks into vectors (WordLlama unless given). `watch` is told each step, `progress`
     the step, the answers so far and how many are asked for within it.
     """
@@ -133,19 +137,22 @@ def run_search(
         if generator is None:
             raise InputError("The strategy tasks needs a model that proposes them.", remedy="Give --generator.")
         embedder = embedder_of(base.info.embedding, embedder)
-    per_paragraph = _calls_a_paragraph(settings, condition.style, generated=generator is not None)
+    if judge is not None:
+        check_judge(judge, condition)
+    roles = {"generated": generator is not None, "judged": judge is not None}
+    per_paragraph = _calls_a_paragraph(settings, condition.style, **roles)
     if budget.left_calls is not None and budget.left_calls < per_paragraph:
         raise InputError(
             f"A budget of {budget} cannot pay for one paragraph of {per_paragraph} calls.",
             remedy="Raise --budget, or lower --questions or --phrasings.",
         )
-    named = [name for name, given in ((condition.model, model), (generator, None)) if given is None]
+    named = [name for name, given in ((condition.model, model), (generator, None), (judge, None)) if given is None]
     to_open = [name for name in named if isinstance(name, str)]
     check_models(to_open, calls)
     index = open_index(base).info if settings.retrieval == "index" else None  # refused before anything is written
     with open_ledger(run, mode="write", alone=True) as ledger:
         writer = generator if generator is None or isinstance(generator, str) else generator.name
-        base = _agree(ledger, base, condition, settings, writer)
+        base = _agree(ledger, base, condition, settings, writer, judge)
         ledger.add_conditions([condition])
         ledger.set_note("search budget", {"text": str(budget)})
         ledger.set_note(BASE_NOTE, {"path": str(base.folder.resolve())})
@@ -163,11 +170,13 @@ def run_search(
                 asker=asker,
                 model=tested,
                 generator=writes,
+                judge=None if judge is None else opened[judge],
                 embedder=embedder,
                 progress=progress,
                 items={},
                 waiting={},
                 given=last_answers(ledger.answers(condition.name)),
+                judged=read_judged(ledger, condition.name),
                 batches=_batches(ledger.picks()),
             )
             _take(now, ledger.items())
@@ -178,7 +187,12 @@ def run_search(
 
 
 def _agree(
-    ledger: Ledger, base: KnowledgeBase, condition: Condition, settings: SearchSettings, writer: str | None
+    ledger: Ledger,
+    base: KnowledgeBase,
+    condition: Condition,
+    settings: SearchSettings,
+    writer: str | None,
+    judge: str | None,
 ) -> KnowledgeBase:
     """Keep what defines the search, or check that a resumed one is the same.
 
@@ -193,6 +207,7 @@ def _agree(
         "settings": settings.to_dict(),
         "condition": condition.name,
         "generator": writer,
+        "judge": judge,
         "questions": base.lines,
         "base": {k: v for k, v in base.info.to_dict().items() if k in ("name", "embedding", "paragraphs", "askable")},
         "categories": {name: int(count) for name, count in zip(names, counts, strict=True) if count},
@@ -204,9 +219,9 @@ def _agree(
             )
         ledger.set_note(NOTE, wanted)
         return base
-    for part in ("settings", "condition", "generator", "base"):
-        if found[part] != wanted[part]:
-            before, now = _difference(found[part], wanted[part])
+    for part in ("settings", "condition", "generator", "judge", "base"):
+        if found.get(part) != wanted[part]:
+            before, now = _difference(found.get(part), wanted[part])
             raise InputError(
                 f"{ledger.name} was begun with another {part}: {before}, not {now}.",
                 remedy="Resume with the same, or search into another folder.",
@@ -260,6 +275,7 @@ def estimate_search(
     budget: Budget,
     prices: Mapping[str, Price] | None = None,
     generator: str | None = None,
+    judge: str | None = None,
 ) -> SearchEstimate:
     """Price a search before it is made, from 50 paragraphs of the base. Asks nothing."""
     prices = read_prices() if prices is None else prices
@@ -269,7 +285,8 @@ def estimate_search(
             f"{base.folder} has no paragraph with a question to ask.",
             remedy="Write some with `richter kb questions`, or give a generator model.",
         )
-    high = _calls_a_paragraph(settings, condition.style, generated=generator is not None)
+    roles = {"generated": generator is not None, "judged": judge is not None}
+    high = _calls_a_paragraph(settings, condition.style, **roles)
     low = settings.questions * (settings.phrasings if settings.wordings == "all" else 1)
     low += 1 + settings.questions if generator else 0
     calls = len(rows) * high if budget.calls is None else min(budget.calls, len(rows) * high)
@@ -279,15 +296,16 @@ def estimate_search(
         messages_for(item, condition)[0][-1]["content"] for item in items if condition.style != "cloze" or item.options
     ]
     asked = np.mean([len(text) for text in texts or [p.text for p in some]]) / CHARACTERS_A_TOKEN
-    price, writes = price_of(condition.model, prices), price_of(generator, prices) if generator else None
-    money = None
-    if price is not None and (generator is None or writes is not None):
-        money = price.cost(int(asked), condition.decoding.max_tokens) * settings.questions * settings.phrasings
+    price, writes, rates = (price_of(name, prices) if name else None for name in (condition.model, generator, judge))
+    money, worded = None, settings.questions * settings.phrasings
+    if price is not None and (generator is None or writes is not None) and (judge is None or rates is not None):
+        money = price.cost(int(asked), condition.decoding.max_tokens) * worded
+        if rates is not None:
+            money += rates.cost(int(asked) + condition.decoding.max_tokens + JUDGED_TOKENS, 38) * worded
         if writes is not None:
             length = int(np.mean([len(p.text) for p in some]) / CHARACTERS_A_TOKEN) + 300
-            money += writes.cost(length, GENERATION.max_tokens) + (
-                high - 1 - settings.questions * settings.phrasings
-            ) * (writes.cost(length, REPHRASING.max_tokens))
+            rest = _calls_a_paragraph(settings, condition.style, generated=True) - 1 - worded
+            money += writes.cost(length, GENERATION.max_tokens) + rest * writes.cost(length, REPHRASING.max_tokens)
         money *= calls / high
         if budget.money_usd is not None:
             money = min(money, budget.money_usd)
@@ -312,11 +330,13 @@ class _Ascent:
     asker: Asker
     model: Model
     generator: Model | None
+    judge: Model | None
     embedder: Embedder | None
     progress: Callable[[int, int, int], None] | None
     items: dict[int, list[Item]]  # by paragraph
     waiting: dict[str, Item]  # to be asked, as far as is known
     given: dict[str, Answer]
+    judged: Judged
     batches: list[list[int]]
     found: dict[int, Outcome] = dataclasses.field(default_factory=dict)
     tried: set[str] = dataclasses.field(default_factory=set)
@@ -324,7 +344,7 @@ class _Ascent:
     def learn(self, rows: Iterable[int]) -> None:
         """Take in what came of some paragraphs."""
         own = [item for row in rows for item in self.items.get(row, ())]
-        self.found.update(outcomes(own, self.given, self.condition, self.settings))
+        self.found.update(outcomes(own, self.given, self.condition, self.settings, self.judged))
 
     def errors(self) -> dict[int, float]:
         """The error of every paragraph that was asked about; nan where it has none."""
@@ -339,7 +359,8 @@ async def _ascend(now: _Ascent, steps: int | None, watch: Callable[[StepSummary]
     vectors = base.mapped if settings.retrieval == "index" else base.vectors
     field = Field(vectors=vectors, codes=codes, free=askable, find=make_find(base, settings))
     field.take([row for batch in now.batches for row in batch])
-    per_paragraph = _calls_a_paragraph(settings, now.condition.style, generated=now.generator is not None)
+    roles = {"generated": now.generator is not None, "judged": now.judge is not None}
+    per_paragraph = _calls_a_paragraph(settings, now.condition.style, **roles)
     trails, summaries = Trails(xi=settings.xi, gamma=settings.gamma), Steps()
     edges = ledger.retrievals()
     sampled = len(ledger.sample())
@@ -420,10 +441,10 @@ async def _new_tasks(
     return Proposed(texts=tuple(fresh), vectors=vectors, dropped=dropped + len(texts) - len(fresh))
 
 
-def _calls_a_paragraph(settings: SearchSettings, style: str, *, generated: bool) -> int:
-    """The most calls that one paragraph takes: its questions in all wordings, and writing, checking, rewording them."""
+def _calls_a_paragraph(settings: SearchSettings, style: str, *, generated: bool, judged: bool = False) -> int:
+    """The most calls of a paragraph: its questions in all wordings, judging, and writing, checking, rewording them."""
     prior = style == "cloze" and settings.wordings == "wrong" and settings.phrasings > 1
-    asked = settings.questions * (settings.phrasings + prior)
+    asked = settings.questions * (settings.phrasings * (1 + judged) + prior)
     return asked + (1 + settings.questions * (1 + (settings.phrasings > 1)) if generated else 0)
 
 
@@ -520,6 +541,9 @@ async def _ask(now: _Ascent) -> None:
             )
             now.tried.add(item.id)
     await now.asker.ask_all(jobs, _keeper(now, len(jobs)))
+    if now.judge is not None:
+        given = [now.given[name] for name in now.waiting if name in now.given]
+        await judge_wrong(now.asker, now.judge, now.waiting.values(), given, now.condition, now.judged)
     now.waiting.clear()
 
 

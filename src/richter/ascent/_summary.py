@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from richter.ascent._graph import Trail, follow
+from richter.ascent._judged import read_judged
 from richter.ascent._outcome import Outcome, last_answers, outcomes, row_of
 from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
@@ -85,6 +86,8 @@ class SearchSummary(Result):
     errors_found: int
     reworded: int
     confirmed: int
+    judged: int  # answers that are not the reference's words, which a judge was asked about
+    judged_right: int  # and called right
     preferred: int  # right once corrected for how likely each option is without the subject (cloze)
     refused: int
     truncated: int
@@ -142,7 +145,8 @@ def search_outcomes(ledger: Ledger, condition: Condition) -> tuple[dict[int, lis
     without items, and without a note of what was dropped, is still to be written.
     """
     settings = search_note(ledger)[0]
-    found = outcomes(ledger.items(), last_answers(ledger.answers(condition.name)), condition, settings)
+    given, judged = last_answers(ledger.answers(condition.name)), read_judged(ledger, condition.name)
+    found = outcomes(ledger.items(), given, condition, settings, judged)
     batches: dict[int, list[int]] = defaultdict(list)
     for row, step, _ in ledger.picks():
         batches[step].append(row)
@@ -167,6 +171,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
     failing = Counter(o.category for o in found.values() for _ in o.failing)
     again = [share for o in found.values() for share in o.failing.values() if share is not None]
     path = ledger.note(BASE_NOTE)
+    judged = read_judged(ledger, condition.name)
     sources = [row for row, error in errors.items() if error > settings.xi]
     population, by_category = _population(ledger.sample(), found, note["categories"], level)
     return SearchSummary(
@@ -176,13 +181,15 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         base=note["base"] | ({"index": index} if (index := ledger.note(INDEX_NOTE)) else {}),
         budget=(ledger.note("search budget") or {"text": "unlimited"})["text"],
         spent=ledger.spent(),
-        costs=_costs(ledger, condition.model, note["generator"]),
+        costs=_costs(ledger, condition.model, note),
         steps=tuple(steps),
         asked=tuple(asked),
         answers=progress.answers,
         errors_found=progress.wrong,
         reworded=len(again),
         confirmed=sum(share >= 0.5 for share in again),
+        judged=len(judged),
+        judged_right=sum(judged.values()),
         preferred=sum(len(o.preferred) for o in found.values()),
         truncated=sum(o.truncated for o in found.values()),
         empty=sum(o.empty for o in found.values()),
@@ -200,11 +207,12 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
     )
 
 
-def _costs(ledger: Ledger, tested: str, generator: str | None) -> tuple[CostRow, ...]:
-    """Generation and inference apart, as the paper's table 1 has them."""
+def _costs(ledger: Ledger, tested: str, note: Mapping[str, Any]) -> tuple[CostRow, ...]:
+    """Generation, inference and judging apart, as the paper's table 1 has them."""
     roles = {tested: "tested"}
-    if generator is not None:
-        roles[generator] = "tested and generator" if generator == tested else "generator"
+    for role in ("generator", "judge"):
+        if name := note.get(role):
+            roles[name] = f"{roles[name]} and {role}" if name in roles else role
     return tuple(
         CostRow(
             model=row.model,

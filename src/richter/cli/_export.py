@@ -180,7 +180,7 @@ def export_failing(
 
 def _asked_again(found: "FailingSet", beside: Path, times: int, calls: Calls) -> "FailingSet":
     """What of a set fails each of so many times that it is asked again, into a run beside it; says the cost first."""
-    from richter.ascent import keep_stable
+    from richter.ascent import judge_answers, keep_stable
     from richter.audit import ask_run, estimate_run
 
     items, condition, say = [q.item for q in found.questions], found.condition, console().print
@@ -195,8 +195,9 @@ def _asked_again(found: "FailingSet", beside: Path, times: int, calls: Calls) ->
         return found
     with calls.opened() as asked:
         ask_run(beside, items, [condition], draws=times, most_tokens=condition.decoding.max_tokens, **asked)
-    with open_ledger(beside) as ledger:
-        kept = keep_stable(found, ledger.items(), ledger.answers(condition.name))
+        if found.judge is not None:
+            judge_answers(beside, items, condition, found.judge, **asked)
+    kept = keep_stable(found, beside)
     if not kept.questions and kept.left_out.get("not asked again") == len(items):
         raise ModelError(f"{row.model} answered none of them.", remedy="See that it can be asked, or give --again 0.")
     return kept

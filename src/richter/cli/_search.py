@@ -86,6 +86,7 @@ def search() -> None:
 @click.option("--steps", type=click.IntRange(1), default=None, help="Stop after this many steps.")
 @click.option("--max-tokens", type=click.IntRange(1), default=256, help="Of an answer, at first: see --most-tokens.")
 @click.option("--generator", help="A model that writes questions where the base has none, and tasks; its calls count.")
+@click.option("--judge", help="A model that may call a free-form answer right whose words are others; its calls count.")
 @click.option(
     "--embedding",
     "embedding_path",
@@ -106,6 +107,7 @@ def run_command(
     steps: int | None,
     max_tokens: int,
     generator: str | None,
+    judge: str | None,
     embedding_path: Path | None,
     json_path: str | None,
     **settled: Any,
@@ -120,14 +122,16 @@ def run_command(
     base = open_base(base_path)
     settled["gamma"] = None if no_prune else settled["gamma"]
     settings = SearchSettings.from_dict(settled | {"retrieval": retrieval or usual_retrieval(base)})
-    writer = resolve(generator).name if generator else None
+    writer, judge = (resolve(name).name if name else None for name in (generator, judge))
     style = style or ("cloze" if resolve(model).backend == "local" else "choice")
     decoding = Decoding(max_tokens=max_tokens)
     (condition,) = name_conditions([model], temperatures=[temperature], decoding=decoding, style=style)
     out = console(json_path)
     if calls.dry_run:
         budget = calls.budget
-        plan = estimate_search(base, condition, settings, budget=budget, prices=calls.prices, generator=writer)
+        plan = estimate_search(
+            base, condition, settings, budget=budget, prices=calls.prices, generator=writer, judge=judge
+        )
         out.print(str(plan), soft_wrap=True)
         calls.say_prices(out)
         write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)
@@ -149,8 +153,9 @@ def run_command(
             settings,
             steps=steps,
             generator=writer,
+            judge=judge,
             embedder=open_embedder(embedding_path) if embedding_path else None,
-            context_tokens=4096 if generator else 1024,
+            context_tokens=4096 if generator or judge else 1024,
             watch=watch,
             progress=within,
             **asked,

@@ -12,6 +12,7 @@ from richter.ascent import (
     base_of,
     cross_matrix,
     explain_errors,
+    judge_answers,
     merge_items,
     plan_pilot,
     prepare_retest,
@@ -39,6 +40,7 @@ KB_HELP = "The base that was searched, if it lies elsewhere now."
 @click.option("--kb", "base_path", type=click.Path(path_type=Path), help=KB_HELP)
 @click.option("--kind", type=click.Choice(["open", "context"]), required=True, help="No options, or the text in view.")
 @click.option("--limit", type=click.IntRange(1), default=200, help="Questions at most.")
+@click.option("--judge", help="A model that may call a free-form answer right whose words are others.")
 @click.option("--seed", type=click.IntRange(0), default=0)
 @call_options("Over all that OUT asks.", required=True)
 @json_option
@@ -48,6 +50,7 @@ def retest(
     base_path: Path | None,
     kind: Literal["open", "context"],
     limit: int,
+    judge: str | None,
     seed: int,
     calls: Calls,
     json_path: str | None,
@@ -71,6 +74,8 @@ def retest(
         return
     with calls.opened() as asked:
         ask_run(out_run, items, [condition], **asked)
+        if judge is not None:
+            judge_answers(out_run, items, condition, resolve(judge).name, **asked)
     found = score_retest(out_run, items, condition, kind=kind)
     limits = f"{found.interval.low:.0%} to {found.interval.high:.0%}"
     what = {"open": "asked without options", "context": "shown the paragraph"}[kind]

@@ -250,6 +250,11 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
         out.print(
             f"{s.confirmed:,} of {s.reworded:,} that were asked in other words fail in at least half of them too."
         )
+    if s.judged:
+        out.print(
+            f"A judge called {s.judged_right:,} of {s.judged:,} answers right that are not the reference's words.",
+            soft_wrap=True,
+        )
     if s.preferred:
         out.print(
             f"{s.preferred:,} answers are right once corrected for how likely each option is without the subject: as "
