@@ -46,7 +46,10 @@ def test_holm_levels_and_their_intervals_by_hand() -> None:
     levels = [c.interval.level for c in claims if c.interval]
     assert levels == pytest.approx([1 - 0.05 / 3, 1 - 0.05 / 4, 1 - 0.05 / 3, 1 - 0.05 / 3])
     assert [c.plain_interval.level for c in claims if c.plain_interval] == [0.95] * 4
-    assert claims[1].p_adjusted == pytest.approx(4 * 2 * ndtr(-2.5))
+    p = [2 * ndtr(-z) for z in (2.5, 2.3, 2.2, 1.0)]
+    adjusted = [4 * p[0], 3 * p[1], 3 * p[1], p[3]]  # 2.2 comes after 2.3, and twice its p is less
+    assert [claims[k].p_adjusted for k in (1, 3, 0, 2)] == pytest.approx(adjusted)
+    assert [c.p_adjusted for c in decide([ask(0.1), ask(0.2)])] == [1.0, 1.0]
     assert {c.family.size for c in claims if c.family} == {4}
 
 

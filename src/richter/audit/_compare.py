@@ -222,7 +222,7 @@ def compare_tables(
     for found_in in subgroups:
         who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
         notes.append(who + found_in.sentence)
-    if len(kept) == 1 and lead.metric.kind != "real":
+    if len(kept) == 1 and lead.metric.kind != "real" and (lead.outcomes.group is not None or lead.draws.max() > 1):
         with contextlib.suppress(InputError):  # two items say nothing of it
             shares = variance_shares(lead, *kept[0])
             if shares.draws is not None or shares.groups is not None:

@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
 from scipy.special import ndtri
 
 from richter.claims._control import JointTests
@@ -14,7 +13,6 @@ from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
-from richter.stats import holm
 
 __all__ = ["Question", "claimed", "decide", "not_tested"]
 
@@ -142,13 +140,14 @@ def _holm_list(
             tests.append(_Test(k, True, p))
     states = {k: _State() for k in places}
     order = sorted(tests, key=lambda t: t.p)
-    adjusted = np.sort(holm([t.p for t in tests]))
     going, stop, worst = True, len(order), 0.0
     for number, test in enumerate(order):
         question, state = questions[test.place], states[test.place]
         left = order[min(number, stop) :]
         level = alpha / len(left)
-        if joint is not None:
+        if joint is None:
+            worst = max(worst, min(test.p * (len(order) - number), 1.0))
+        else:
             keys = [None if t.within else _key(questions[t.place]) for t in order]
             known, rest = ([key for key in keys[k:] if key in joint.keys] for k in (min(number, stop), number))
             level = joint.alpha(known, alpha, more=len(left) - len(known))
@@ -161,7 +160,7 @@ def _holm_list(
             state.within = going and low < inside.low and inside.high < high
             going = state.within
         else:
-            state.alpha, state.p_adjusted = level, float(adjusted[number]) if joint is None else worst
+            state.alpha, state.p_adjusted = level, worst
             found = question.evidence.interval(1 - level)
             state.differs = going and not found.low <= question.value <= found.high
             going = state.differs

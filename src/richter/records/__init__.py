@@ -12,6 +12,5 @@ if TYPE_CHECKING:
     from richter.records._knowledge import *
     from richter.records._picture import *
     from richter.records._plain import *
-    from richter.records._printable import *
 
 lazy(__name__)

@@ -7,8 +7,7 @@ from html import escape
 from importlib import import_module
 from typing import Any, Protocol
 
-from richter.records._plain import Result
-from richter.records._printable import printable
+from richter.records._plain import Result, printable
 
 __all__ = ["Mark", "Shown", "picture"]
 
