@@ -30,7 +30,7 @@ def test_match_includes_and_choice_against_inspect(tmp_path: Path) -> None:
     folder = write("inspect", tmp_path / "logs")
     for scorer, grader in (("match", "ends"), ("includes", "includes"), ("choice", "choice")):
         found = reproduced(folder / scorer, grader, tmp_path / scorer)
-        assert found == {scorer: (400, 400)}
+        assert found == {scorer: (200, 200)}
 
 
 @pytest.mark.slow

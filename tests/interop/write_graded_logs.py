@@ -63,11 +63,11 @@ def inspect(folder):
             max_samples=1,
         )  # fmt: skip
 
-    plain = list(cases())
+    plain = list(cases(200))  # each of 19 shapes ten times
     samples = [Sample(id=i, input=q, target=r) for i, q, r, _ in plain]
     for name, scorer in (("match", match()), ("includes", includes())):
         run(name, samples, [t for *_, t in plain], [generate()], scorer)
-    picked = list(choices())
+    picked = list(choices(200))
     samples = [Sample(id=i, input=q, choices=names, target=r) for i, q, names, r, _ in picked]
     run("choice", samples, [t for *_, t in picked], [multiple_choice()], choice())
 

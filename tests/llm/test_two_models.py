@@ -20,17 +20,17 @@ def test_two_models_are_asked_compared_and_crossed(tmp_path: Path) -> None:
     """One claim on the items of both, counted anew by hand; of one's errors so many are the other's too."""
     pytest.importorskip("xllamacpp")
     _, small, _, other = demo_prompts(also="gemma-270m")
-    items = build_facts(items=20, seed=5, domains=("countries", "money", "computing codes")).items  # quickly read
+    items = build_facts(items=12, seed=5, domains=("countries", "money", "computing codes")).items  # quickly read
     ask_run(tmp_path / "run", items, [small, other])
     grade_run(tmp_path / "run")
     right = {item.id: item.reference for item in items}
     with open_ledger(tmp_path / "run") as ledger:
         correct = {(a.item, a.condition): a.text.strip() == right[a.item] for a in ledger.answers()}
-    assert len(correct) == 40
+    assert len(correct) == 24
     found = compare_tables(read_tables(tmp_path / "run"))
     [claim] = [c for c in found.claims if c.measure == "accuracy"]
     assert claim.conditions == ("examples", "gemma-270m examples")
-    rates = [sum(correct[i, c] for i in right) / 20 for c in claim.conditions]
+    rates = [sum(correct[i, c] for i in right) / 12 for c in claim.conditions]
     assert claim.values == pytest.approx(rates)
     crossed = [
         [sum(not correct[i, a] and not correct[i, b] for i in right) for b in claim.conditions]
