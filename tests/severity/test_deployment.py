@@ -273,11 +273,11 @@ TENTH_UNSEEN = Traffic(shares={"asked": 0.9, "never": 0.1}, strata=["asked"] * 3
             "severity>=3 below 100500 per million",
             answers(3000, 0, TENTH_UNSEEN),
             (
-                "Undecided: whether m has severity>=3 below 100,500 per million is not shown: 5,391 answers "
+                "Undecided: whether m has severity>=3 below 100,500 per million is not shown: 5,393 answers "
                 "without such an "
                 "event would show it (0 in 3,000 answers, as judged)."
             ),
-            5391,
+            5393,  # -ln(0.05) over 500 / 0.9 per million is 5,392.3
         ),
     ],
 )

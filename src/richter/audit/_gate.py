@@ -92,7 +92,7 @@ def stated_result(path: str | Path) -> tuple[int, int] | None:
     if document is None:
         return None
     rows = [row for row in document.get("conditions") or () if isinstance(row.get("how_often"), dict)]
-    if len(rows) != 1 or rows[0]["how_often"]["interval"]["method"] != "wilson":
+    if len(rows) != 1 or rows[0]["how_often"]["interval"]["method"] not in ("wilson", "clopper-pearson upper"):
         raise InputError(
             f"{path} states no single rate of independent answers ({len(rows)} graded conditions, groups or draws).",
             remedy="Give the evidence instead: richter export RUN --evidence evidence.zip",
@@ -217,34 +217,33 @@ def _report(
 
 def _rule(rule: Mapping[str, Any], tables: Tables, blocked: str, plan: str | None) -> Question | Claim:
     """A requirement as a question on evidence, or as a claim that says why there is none."""
-    metric, limit = METRICS[rule["metric"]], float(rule["limit"])
-    paired = rule["rule"] == "no_worse"
+    metric, limit, paired = METRICS[rule["metric"]], float(rule["limit"]), rule["rule"] == "no_worse"
+    names, why, gate = tables.conditions if paired else tables.conditions[-1:], "", None
+    found: Outcomes | None = None
+    evidence: Evidence | None = None
+    try:
+        if metric.name != "ece":
+            found = _outcomes(tables, metric)
+            metric = found.metric  # a score's own range, and which end of it is good
+        if paired and blocked:
+            why, gate = blocked, "items"
+        else:
+            evidence = _ece(tables, names) if found is None else _mean(found, names)
+    except InputError as fault:
+        why = f"the data hold nothing to measure it by: {fault.what.rstrip('.')}"
     relation: Literal["above", "below"] = (
         rule["rule"] if not paired else "above" if metric.better == "higher" else "below"
     )
     value = -limit if paired and relation == "above" else limit
-    names = tables.conditions if paired else tables.conditions[-1:]
-    if paired and blocked:
-        return unjudged(metric, names, relation, value, why=blocked, blocked_by="items", plan=plan)
-    try:
-        evidence = _ece(tables, names) if metric.name == "ece" else _mean(tables, metric, names)
-    except InputError as fault:
-        return unjudged(
-            metric,
-            names,
-            relation,
-            value,
-            why=f"the data hold nothing to measure it by: {fault.what.rstrip('.')}",
-            plan=plan,
-        )
+    if evidence is None:
+        return unjudged(metric, names, relation, value, why=why, blocked_by=gate, plan=plan)
     return Question(
         metric=metric, conditions=names, evidence=evidence, relation=relation, value=value, basis=tables.basis
     )
 
 
-def _mean(tables: Tables, metric: Metric, names: tuple[str, ...]) -> Evidence:
+def _mean(found: Outcomes, names: tuple[str, ...]) -> Evidence:
     """The evidence on a mean of one condition or on a difference, with limits that never fall short."""
-    found = _outcomes(tables, metric)
     if len(names) == 2:
         return difference_evidence(found, names[0], names[1], exact=True)
     return mean_evidence(found, names[0], exact=True)

@@ -30,13 +30,17 @@ def measure_conditions(
     Rates and means are those of the claims: draws of an item are averaged, groups and weights allowed for.
     """
     knows = _knows(grades, "", records) | _knows(draws, "how often repeated answers agree", records)
-    wrong = _outcomes(records, "accuracy")
+    wrong = condition_outcomes(records, "accuracy")
     wrong = None if wrong is None else as_errors(wrong)
     often = _figures(wrong, "share of wrong answers", level)
     severe = _figures(
-        _outcomes(records, "catastrophic_rate"), f"share of answers of severity {CATASTROPHIC:g} or more", level
+        condition_outcomes(records, "catastrophic_rate"),
+        f"share of answers of severity {CATASTROPHIC:g} or more",
+        level,
     )
-    mean = _figures(_outcomes(records, "mean_severity"), "mean severity of all answers, 0 where correct", level)
+    mean = _figures(
+        condition_outcomes(records, "mean_severity"), "mean severity of all answers, 0 where correct", level
+    )
     where = {} if wrong is None else _where(wrong, _attributes(records, wrong.items), level)
     scored = _scored(records, level)
     rated = dict(records.rows.filter(pl.col("correct").is_not_null())["condition"].value_counts().iter_rows())
@@ -68,7 +72,8 @@ def measure_conditions(
     return tuple(found)
 
 
-def _outcomes(records: RunRecords, metric: str) -> Outcomes | None:
+def condition_outcomes(records: RunRecords, metric: str) -> Outcomes | None:
+    """One metric of a run's answers; None where none has it."""
     try:
         return outcomes(records.tables, metric)
     except InputError:

@@ -1,23 +1,25 @@
 """The results in words: the question, the checks made, what to do next, and what a signatory can sign."""
 
+import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from richter.audit._agreement import self_judging
 from richter.audit._floors import gap_claims
 from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
-from richter.audit._measure_conditions import SIMULATED
+from richter.audit._measure_conditions import SIMULATED, condition_outcomes
 from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan import Plan, PlanStatus
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
-from richter.claims import METRICS, answer
+from richter.claims import METRICS, answer, as_sample, counted, mean_evidence
 from richter.errors import InputError
 from richter.judge import Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, printable
 from richter.severity import BValue, required
-from richter.stats import clopper_pearson
 from richter.tables import CATASTROPHIC
 
 MILLION = 1_000_000
@@ -76,7 +78,7 @@ def _alone(row: ConditionResults) -> str:
     low, high = 100 * often.interval.low, 100 * often.interval.high
     answers = f"{often.n:,} answers" if row.rated <= often.n else f"{row.rated:,} answers to {often.n:,} items"
     if often.estimate == 0:
-        return f"No error of {who} was seen in {answers}: it is wrong in at most {high:.1f}%."
+        return f"No error of {who} was seen in {answers}: it is wrong in at most {_rounded_up(high)}%."
     seen = f"{100 * often.estimate:.1f}% of {answers}"
     return f"{who} is wrong in {seen} (between {low:.1f}% and {high:.1f}%)."
 
@@ -330,20 +332,25 @@ def signature_of(
     """What can be signed.
 
     The bound is the exact one-sided upper limit on the rate of catastrophic answers, whatever was required: zero seen
-    in n is not zero. Where people's labels suffice it is the limit as people would rate.
+    in n is not zero. Draws, groups and weights are allowed for as in claims; where people's labels suffice it is the
+    limit as people would rate.
     """
     checks = [] if measured.severity is None else list(measured.severity.requirements)
-    bounds = []
-    by = "nobody" if records.basis is None else BASES[records.basis]
+    bounds, by = [], "nobody" if records.basis is None else BASES[records.basis]
+    rated = condition_outcomes(records, "catastrophic_rate")
+    sample = None if rated is None else as_sample(dataclasses.replace(rated, label=None))
     for row in conditions:
-        if row.how_badly is None:
+        if row.how_badly is None or sample is None:
             continue
-        n = row.how_badly.n
-        seen = round((row.how_badly.graded or row.how_badly).estimate * n)
-        upper, basis = clopper_pearson(seen, n, level=level, side="upper").high, f"as rated by {by}"
+        evidence = mean_evidence(sample, row.name, exact=True)
+        own = sample.outcomes.value[sample.outcomes.condition == sample.place(row.name)]
+        seen, n = int(np.sum(own > 0)), len(own)
+        upper, basis = evidence.interval(2 * level - 1).high, f"as rated by {by}"
+        within = "" if evidence.unit == "item" and evidence.units == n else counted(evidence.units, evidence.unit)
         corrected = None if measured.severity is None else measured.severity.human.get(row.name)
         if corrected is not None:
             upper, basis = corrected.at(CATASTROPHIC).upper / MILLION, corrected.basis
+        basis += f", by {within}" if within else ""
         what = row.how_badly.what
         bounds.append(Bound(condition=row.name, what=what, seen=seen, n=n, upper=upper, level=level, basis=basis))
     worst = max(bounds, key=lambda b: b.upper, default=None)

@@ -194,7 +194,9 @@ def weigh_scores(
         seed=seed,
         basis=basis,
         requirements=checks,
-        losses={n: sev.expected_loss(columns[n], costs, traffic=mix, level=level) for n in study.rates}
+        losses={
+            n: sev.expected_loss(columns[n], costs, traffic=mix, groups=scores.groups, level=level) for n in study.rates
+        }
         if costs
         else {},
         corrected=corrected,
@@ -363,7 +365,9 @@ def _rates_and_checks(
         assert labels.severity is not None
         j = place[name]
         strata = None if labels.strata is None else labels.strata[:, j]
-        return sev.human_corrected_table(scores.severity[:, j], labels.severity[:, j], strata=strata, level=at)
+        return sev.human_corrected_table(
+            scores.severity[:, j], labels.severity[:, j], strata=strata, groups=scores.groups, level=at
+        )
 
     rates: dict[str, sev.DeploymentTable] = {}
     if labels.severity is not None:

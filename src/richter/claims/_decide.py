@@ -14,7 +14,7 @@ from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
 
-__all__ = ["Question", "claimed", "decide", "not_tested"]
+__all__ = ["Question", "claimed", "counted", "decide", "not_tested"]
 
 POWER = 0.8
 UNTESTED = "not tested: a claim that comes before it on this page is not settled"

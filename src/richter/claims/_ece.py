@@ -71,7 +71,8 @@ def ece_side(
     w = (share / np.maximum(draws, 1))[rows]
     w = w / np.sum(w)
     of_row = rows if group is None else np.asarray(group, dtype=np.intp)[rows]
-    alone = group is None and int(draws.max()) == 1
+    apart = group is None or len(np.unique(of_row)) == int(np.sum(held))  # every item a unit of its own
+    alone = apart and int(draws.max()) == 1
     if these and (draws == 1).any():
         raise one_draw(int(np.sum(draws == 1)), int(np.sum(held)))
     gaps = bin_gaps(
@@ -114,7 +115,7 @@ def ece_side(
         freedom=freedom,
         n=int(np.sum(held)),
         units=units,
-        unit="draw" if these else "run" if run is not None else "item" if group is None else "group",
+        unit="draw" if these else "run" if run is not None else "item" if apart else "group",
     )
 
 

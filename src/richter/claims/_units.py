@@ -317,11 +317,12 @@ def _by_units(d: Floats, weight: Floats | None, group: Codes | None, frame: _Fra
     units, estimate = len(sums), min(max(float(np.sum(sums)), frame.low), frame.high)
     away = sums - frame.base * shares
     rare = np.abs(away) > 1e-12 / units
-    if np.ptp(d) <= 1e-12 * max(1.0, abs(d[0])) or not rare.any():
+    own = d if units == 1 else sums / shares  # units' means; one unit alone cannot be like others
+    if np.ptp(own) <= 1e-12 * max(1.0, abs(own[0])) or not rare.any():
         worth = 1 / float(np.sum(shares**2))  # units of equal share that these are worth
         return _constant(estimate, worth, frame, n=n, units=units, unit=unit)
     if int(np.sum(rare)) < FEW and 2 * int(np.sum(rare)) < units:
-        return _sparse(away[rare], frame, n=n, units=units, unit=unit)
+        return _sparse(away[rare], float(np.max(shares)), frame, n=n, units=units, unit=unit)
     residual = sums - estimate * shares
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
     freedom = _freedom(shares) if weight is not None or group is not None else units - 1.0
@@ -330,7 +331,7 @@ def _by_units(d: Floats, weight: Floats | None, group: Codes | None, frame: _Fra
     near = float(np.sum(away**2)) < 1.5 * square  # departures are what varies
     skew = abs(float(np.sum(residual**3))) / square**1.5 if square > 0 else 0.0  # of the mean
     if frame.exact and near and freedom >= LEAST_FREEDOM and skew > SKEWED:
-        return _wider(found, _sparse(away[rare], frame, n=n, units=units, unit=unit))
+        return _wider(found, _sparse(away[rare], float(np.max(shares)), frame, n=n, units=units, unit=unit))
     return found
 
 
@@ -430,14 +431,19 @@ def _constant(value: float, worth: float, frame: _Frame, *, n: int, units: int, 
     )  # fmt: skip
 
 
-def _sparse(away: Floats, frame: _Frame, *, n: int, units: int, unit: Unit) -> Evidence:
+def _sparse(away: Floats, share: float, frame: _Frame, *, n: int, units: int, unit: Unit) -> Evidence:
     """Few units depart from `base`: gamma limits of the sums above and below it, joined by MOVER.
 
     `away` are the departures' contributions to the mean. One side's x with y = sum x, v = sum x^2 are like a weighted
     Poisson count: v / y times the quantiles of a gamma of shape y^2 / v (Fay and Feuer 1997), with half a departure of
-    the largest size added to y and v (Jeffreys); `exact`: none below, a whole one above (Clopper-Pearson).
+    the largest size added to y and v (Jeffreys); `exact`: none below, a whole one above (Clopper-Pearson), as large as
+    a unit of the largest `share` could have: several draws, or items of a group, that all depart may not be among
+    these, and a limit must not fall when smaller departures are seen.
     """
     largest = float(np.max(np.abs(away)))
+    most = share * max(frame.high - frame.base, frame.base - frame.low)
+    if frame.exact and math.isfinite(most):
+        largest = max(largest, most)
     estimate = min(max(frame.base + float(np.sum(away)), frame.low), frame.high)
 
     def limit(y: float, v: float, extra: float, share: float) -> float:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from richter.errors import InputError
+from richter.claims import METRICS, Evidence, Outcomes, mean_evidence
+from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
-from richter.stats import Bools, Floats, Indices, ppi_rate, unit_rate, weighted_rate
+from richter.stats import Bools, Floats, Indices, unit_rate, weighted_rate
 
 __all__ = [
     "DeploymentRow",
@@ -96,7 +97,8 @@ def deployment_table(
     over the stratum's number of items, and the limits are the gamma limits of `stats.weighted_rate`, in which an
     event not seen could have fallen in the thinnest stratum. Strata with a share but no item are `uncovered`; rates
     are then of the covered traffic only. Valid where answers are independent draws from what will be asked; with
-    `groups` (one an answer, what varies together) groups are, and the limits are those of `stats.unit_rate`.
+    `groups` (one an answer, what varies together) groups are, and the limits are those of `stats.unit_rate` (with
+    `traffic` where they are the wider).
     """
     index = snap(severity).ravel()
     rated = index >= 0
@@ -111,15 +113,19 @@ def deployment_table(
         )
     weights, uncovered, missing = traffic_weights(traffic, rated)
     used = weights > 0
+    unit = None if groups is None else np.asarray(groups).ravel()[used]
     rows = []
     for k in range(1, 9):
         event = used & (index >= k)
-        limits = {
-            side: weighted_rate(
+        limits = {}
+        for side in ("both", "upper", "lower"):
+            found = weighted_rate(
                 np.ones(int(event.sum())), weights[event], largest_weight=float(weights.max()), level=level, side=side
             )
-            for side in ("both", "upper", "lower")
-        }
+            if unit is not None:
+                own = unit_rate(event[used], unit, weight=weights[used], level=level, side=side)
+                found = dataclasses.replace(found, low=min(found.low, own.low), high=max(found.high, own.high))
+            limits[side] = found
         both = limits["both"]
         rows.append(
             DeploymentRow(
@@ -194,13 +200,19 @@ class ExpectedLoss(Shown):
 
 
 def expected_loss(
-    severity: ArrayLike, costs: Mapping[float, float], *, traffic: Traffic | None = None, level: float = 0.95
+    severity: ArrayLike,
+    costs: Mapping[float, float],
+    *,
+    traffic: Traffic | None = None,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> ExpectedLoss:
     """The expected cost of one answer: the sum over levels of cost times share.
 
     A level that is not named costs what the nearest named one below it costs, and nothing below the lowest. The
     limits are those of a weighted sum of counts (`stats.weighted_rate`) whose largest weight is the dearest level's,
-    so that a costly level never seen still widens the upper limit.
+    so that a costly level never seen still widens the upper limit. With `groups` (one an answer, what varies
+    together) they are no narrower than `claims.mean_evidence`'s by group.
     """
     if not costs or any(not math.isfinite(c) or c < 0 for c in costs.values()) or max(costs.values()) == 0:
         raise InputError("Costs must be numbers of 0 or more, one above 0.", remedy="Give a cost per severity level.")
@@ -217,6 +229,9 @@ def expected_loss(
     limits = weighted_rate(
         np.ones(int(events.sum())), cost[events], largest_weight=float(weights.max() * price.max()), level=level
     )
+    if groups is not None:
+        own = _by_group(price[np.maximum(index, 0)], weights, groups, float(price.max())).interval(level)
+        limits = dataclasses.replace(limits, low=min(limits.low, own.low), high=max(limits.high, own.high))
     return ExpectedLoss(
         per_answer=float(cost.sum()),
         interval=limits,
@@ -225,15 +240,32 @@ def expected_loss(
     )
 
 
+def _by_group(value: Floats, weights: Floats, groups: ArrayLike, most: float) -> Evidence:
+    """The weighted mean of values from 0 to `most`, by group."""
+    used = weights > 0
+    n, unit = int(used.sum()), np.unique(np.asarray(groups).ravel()[used], return_inverse=True)[1].astype(np.intp)
+    answers = Outcomes(
+        metric=dataclasses.replace(METRICS["mean_score"], low=0.0, high=most), items=("",) * n, conditions=("",),
+        item=np.arange(n), condition=np.zeros(n, dtype=np.intp), value=value[used], group=unit, weight=weights[used],
+    )  # fmt: skip
+    return mean_evidence(answers, "")
+
+
 def human_corrected_table(
-    severity: ArrayLike, human: ArrayLike, *, strata: ArrayLike | None = None, level: float = 0.95
+    severity: ArrayLike,
+    human: ArrayLike,
+    *,
+    strata: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> DeploymentTable:
     """`deployment_table` for human severity: `severity` as judged, `human` the label or NaN, answer by answer.
 
     At every severity the rate is `stats.ppi_rate`'s: labels weighed by the strata in which they were drawn, Jeffreys'
     limits for both sides together and Clopper and Pearson's for one alone. What judges miss and what they overcall
     both reach the limits. `strata` names the stratum that each answer's label was drawn from; without it labels are
-    taken as a simple random sample.
+    taken as a simple random sample. With `groups` (one an answer, what varies together) the limits allow for them, as
+    those of claims do (`claims.mean_evidence`).
     """
     judged, labels = np.asarray(severity, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if judged.shape != labels.shape:
@@ -242,32 +274,32 @@ def human_corrected_table(
     judge_level = LEVELS[snap(judged[rated])]
     label_index = snap(labels[rated], name="human")
     label_level = np.where(label_index < 0, np.nan, LEVELS[label_index])
-    groups = None if strata is None else np.asarray(strata)[rated]
+    labelled, n = int(np.sum(~np.isnan(label_level))), len(judge_level)
+    if labelled < 2:
+        raise TooFewErrors(f"{labelled} answers have a human label.", n=labelled, needed=2)
+    layer = None if strata is None else np.unique(np.asarray(strata)[rated], return_inverse=True)[1].astype(np.intp)
+    unit = None if groups is None else np.unique(np.asarray(groups)[rated], return_inverse=True)[1].astype(np.intp)
     rows = []
     for k in range(1, 9):
         threshold = float(LEVELS[k])
-        both = ppi_rate(label_level, judge_level, threshold, strata=groups, level=level)
-        top, bottom = (
-            ppi_rate(label_level, judge_level, threshold, strata=groups, level=level, side=side).interval
-            for side in ("upper", "lower")
-        )
+        answers = Outcomes(
+            metric=METRICS["catastrophic_rate"], items=("",) * n, conditions=("",), item=np.arange(n),
+            condition=np.zeros(n, dtype=np.intp), value=(judge_level >= threshold).astype(np.float64), group=unit,
+            label=np.where(np.isnan(label_level), np.nan, label_level >= threshold), layer=layer,
+        )  # fmt: skip
+        found = mean_evidence(answers, "")
+        both, alone = found.interval(level), mean_evidence(answers, "", exact=True).interval(2 * level - 1)
         rows.append(
             DeploymentRow(
                 severity=threshold,
                 count=int(np.sum(label_level >= threshold)),
-                n=both.n_labelled,
-                per_million=both.estimate * MILLION if both.estimate > 0 else None,
-                interval=Interval(
-                    low=both.interval.low * MILLION,
-                    high=both.interval.high * MILLION,
-                    level=level,
-                    method=both.interval.method,
-                ),
-                upper=top.high * MILLION,
-                lower=bottom.low * MILLION,
+                n=labelled,
+                per_million=found.estimate * MILLION if found.estimate > 0 else None,
+                interval=dataclasses.replace(both, low=both.low * MILLION, high=both.high * MILLION),
+                upper=alone.high * MILLION,
+                lower=alone.low * MILLION,
             )
         )
-    labelled = int(np.sum(~np.isnan(label_level)))
     # rates fall with severity but each row is estimated alone: make the limits agree by widening, never narrowing
     upper = np.maximum.accumulate([r.upper for r in rows][::-1])[::-1]
     lower = np.minimum.accumulate([r.lower for r in rows])

@@ -1,12 +1,13 @@
 """A requirement on a rate, such as "severity>=3 below 100 per million", and whether the data show it."""
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Sequence
 
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict, printable
-from richter.severity._deployment import MILLION, DeploymentTable, clean_answers_needed
+from richter.severity._deployment import MILLION, DeploymentRow, DeploymentTable, clean_answers_needed
 from richter.severity._grid import level_index
 
 __all__ = ["Requirement", "check_requirements", "parse_requirement", "required"]
@@ -88,6 +89,18 @@ def check_requirements(
     )
 
 
+def _clean_needed(row: DeploymentRow, per_million: float, level: float, *, weighted: bool) -> int:
+    """Answers of this kind without an event that would show the rate, where none was seen.
+
+    The limit tells what these are worth: n' independent ones with 1 - (1 - level)^(1/n') the limit. In groups they are
+    worth fewer than n, and as many times more are needed. With weights the limit itself falls as 1 / n.
+    """
+    if weighted:
+        return math.ceil(row.n * row.upper / per_million)
+    worth = math.log1p(-level) / math.log1p(-min(row.upper / MILLION, 1 - 1e-12))
+    return math.ceil(clean_answers_needed(per_million, level=level) * row.n / worth - 1e-6)
+
+
 def _claim(
     rule: Requirement,
     name: str,
@@ -116,7 +129,7 @@ def _claim(
         if room < 1e-6:
             reason = f"{table.uncovered:.1%} of the traffic is covered by no item"
         elif row.count == 0:
-            needed = clean_answers_needed(room / covered, level=table.level)
+            needed = _clean_needed(row, room / covered, table.level, weighted=table.weighted)
             reason = f"{needed:,} answers without such an event would show it"
         else:
             reason = f"the rate may lie between {lower:,.0f} and {upper:,.0f} per million"

@@ -155,7 +155,7 @@ def _rows(tables: Tables, metric: str) -> tuple[pl.DataFrame, Any]:
         return rows, METRICS.get(metric, METRICS["mean_score"])
     known = METRICS.get(metric) or dataclasses.replace(METRICS["mean_score"], name=metric, noun=metric)
     if metric == "accuracy":
-        return rows, dataclasses.replace(known, better=rows["better"][0])
+        return rows, known
     kind, low, high, better = rows.select("kind", "low", "high", "better").row(0)
     return rows, dataclasses.replace(known, kind=kind, low=low, high=high, better=better)
 

@@ -64,6 +64,12 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     if graded_failures:
         notes.append(f"{graded_failures} rows marked as failed calls carried a grade; it is not used")
         answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
+    scored_by = {plain_name(part.score.removeprefix("column ")) for part in parts if part.score}
+    lower = options.better == "lower" or (options.better is None and bool(scored_by) and scored_by <= set(LOWER))
+    given = answers["value"].drop_nulls()
+    if lower and options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():
+        notes.append("Less is better and every score is 0 or 1: 1 counts as wrong, 0 as right.")
+        answers, lower = answers.with_columns((1 - pl.col("value")).alias("value")), False
     counting = counting_kind(ratings, options.ratings, what)
     draft = Tables(
         name=what, answers=answers, scores=pl.DataFrame(schema=SCORES), ratings=ratings, conditions=conditions,
@@ -72,14 +78,11 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     )  # fmt: skip
     answers, by_severity = _graded_by_severity(draft)
     came = answers.filter(~failed)
-    scored_by = {plain_name(part.score.removeprefix("column ")) for part in parts if part.score}
-    if options.better is None and scored_by and scored_by <= set(LOWER):
-        metric, measured = _main_metric(came, dataclasses.replace(options, better="lower"), notes)
-    else:
-        metric, measured = _main_metric(came, options, notes)
+    metric, measured = _main_metric(came, dataclasses.replace(options, better="lower" if lower else "higher"), notes)
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
-        passed = came.with_columns((pl.col("value") >= options.pass_at).cast(pl.Float64).alias("value"))
+        enough = pl.col("value") <= options.pass_at if lower else pl.col("value") >= options.pass_at
+        passed = came.with_columns(enough.cast(pl.Float64).alias("value"))
         scores.insert(0, _scores(passed, "accuracy", ("binary", 0.0, 1.0, "higher")))
     for (name,), rows in others.filter(pl.col("value").is_not_null()).group_by("metric", maintain_order=True):
         scores.append(_scores(rows, str(name), _measured(rows["value"], ReadOptions())))
