@@ -176,3 +176,56 @@ def test_a_judge_of_itself_or_of_a_cloze_is_refused(tmp_path):
         with pytest.raises(InputError, match="judge"):
             run_search(tmp_path / "run", base, condition, SearchSettings(), budget=parse_budget("9calls"), judge=judge)
     assert not (tmp_path / "run").exists()
+
+
+class Likely(FakeApi):
+    """A server as vLLM's: it is held to given texts, and says how likely echoed ones are.
+
+    It likes "wrong 1" by 5 more than anything else whatever is asked. The right answer gains 2 in documents 0 and 1,
+    where it is picked once the liking is taken away, and loses 1 in the others.
+    """
+
+    echoes = True
+
+    def likelihood(self, text):
+        stem, _, choice = text.rpartition("Answer:")
+        asked = stem.splitlines()[-1].split()
+        gain = 2 if asked[2:3] in (["D0"], ["D1"]) else -1 if len(asked) > 2 else 0
+        return -10.0 + 5 * (choice == " wrong 1") + gain * choice.startswith(" right") if choice else -100.0
+
+    async def _answer(self, request):
+        body = await request.json()
+        self.bodies.append(body)
+        usage = {"prompt_tokens": 9, "completion_tokens": 2}
+        if not body.get("echo"):
+            stem, texts = body.get("prompt", ""), (body.get("structured_outputs") or {}).get("choice", ["x"])
+            choices = [
+                {"index": 0, "text": max(texts, key=lambda c: self.likelihood(stem + c)), "finish_reason": "stop"}
+            ]
+        elif not self.echoes:
+            return web.json_response({"error": {"message": "Only no echo is supported"}}, status=400)
+        else:
+            shares = [self.likelihood(text) for text in body["prompt"]]
+            blocks = [{"tokens": ["<s>", "a", "b"], "token_logprobs": [None, p - 1, 1]} for p in shares]
+            choices = [{"index": i, "text": "", "logprobs": block} for i, block in enumerate(blocks)][::-1]
+        return web.json_response({"choices": choices, "usage": usage})
+
+
+@pytest.mark.parametrize("echoes", [True, False])
+def test_a_cloze_over_http_is_corrected_by_the_servers_likelihoods_by_hand(tmp_path, monkeypatch, echoes):
+    base = small_base(tmp_path / "kb", documents=4, paragraphs=5, questions=1)
+    with Likely() as api:
+        api.echoes = echoes
+        monkeypatch.setenv("VLLM_BASE_URL", api.url)
+        condition = Condition(name="c", model="vllm/m", decoding=Decoding(max_tokens=8), style="cloze")
+        found = run_search(
+            tmp_path / "run", base, condition, SearchSettings(), budget=parse_budget("500calls"), prices={}
+        )
+        asked = [body for body in api.bodies if body.get("echo")]
+    assert found.answers == 20
+    assert len(asked) == 20 * 4  # every first answer is the name it likes; each option is a call
+    assert len(asked[0]["prompt"]) == 4
+    assert (found.preferred, found.errors_found, found.uncorrected) == ((10, 10, 0) if echoes else (0, 20, 20))
+    assert found.spent.calls == len(api.bodies)
+    per = _calls_a_paragraph(SearchSettings(), "cloze", generated=False, remote=True)
+    assert per == 6  # two wordings and four options

@@ -1,13 +1,15 @@
 """The built-in model, really run."""
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from helpers.local_model import need_smollm2
-from richter.llm import Asker, Job, messages_for, open_model
-from richter.records import Condition, Decoding, Item
+from richter.llm import Asker, Job, messages_for, open_model, resolve
+from richter.llm._http import HttpModel
+from richter.records import Answer, Condition, Decoding, Item
 from richter.store import open_ledger
 
 pytestmark = [pytest.mark.local_model, pytest.mark.slow, pytest.mark.xdist_group("local_model")]
@@ -108,3 +110,31 @@ def test_a_choice_is_corrected_by_what_is_likely_anyway_by_hand(tmp_path: Path) 
     assert corrected.logprobs == pytest.approx(gains, abs=0.05)  # what a slot has read before changes the last digits
     assert corrected.tokens == (" Ghana", " Ivory Coast", " Peru")
     assert corrected.text == corrected.tokens[gains.index(max(gains))]
+
+
+def test_a_choice_is_corrected_over_http_as_in_process_against_llama_cpp(tmp_path: Path) -> None:
+    """The server of the same library on loopback: each option alone, as a search asks it over HTTP."""
+    shots = ("Osaka is a city in the country of Japan.", "Lyon is a city in the country of France.")
+    stem, bare = "Abidjan is a city in the country of", "X is a city in the country of"
+    options = ("Ghana", "Ivory Coast", "Peru")
+    item = Item(id="a", prompt="?", reference="Peru", options=options, shots=shots, stem=stem, bare=bare)
+    condition = Condition(name="c", model="smollm2", decoding=Decoding(max_tokens=12), style="cloze")
+
+    async def both() -> tuple[Answer, list[Answer]]:
+        local = open_model("smollm2", slots=2, context_tokens=256)
+        try:
+            whole = await local.ask(*messages_for(item, condition), 0)
+            spec = resolve(f"{local._server.listening_address}/v1#smollm2")
+            over = HttpModel(spec, price=None, timeout_s=60.0)
+            over._endpoint = dataclasses.replace(over._endpoint, key=local._key)
+            alone = [dataclasses.replace(item, options=(option,)) for option in options]
+            each = [await over.ask(*messages_for(one, condition), 0) for one in alone]
+            await over.aclose()
+            return whole, each
+        finally:
+            await local.aclose()
+
+    whole, each = asyncio.run(both())
+    assert [answer.text for answer in each] == [" Ghana", " Ivory Coast", " Peru"]
+    # what a slot has read before changes the last digits
+    assert [answer.logprobs[0] for answer in each] == pytest.approx(list(whole.logprobs), abs=0.05)

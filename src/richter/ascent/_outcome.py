@@ -25,7 +25,8 @@ class Outcome:
     a cut-off answer and an empty one are neither right nor wrong and are counted apart. `failing` are the questions
     that were answered wrongly, with the share of their other wordings that were (None: none was asked). `preferred` are
     cloze questions whose wrong option was picked for its name alone: with each option's likelihood taken against that
-    after the sentence without its subject, the right one is picked. They count as right.
+    after the sentence without its subject, the right one is picked. They count as right; `uncorrected` are wrong ones
+    of which the server would not say how likely the options are.
     """
 
     category: str = ""
@@ -40,6 +41,7 @@ class Outcome:
     missing: int = 0
     failing: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     preferred: tuple[str, ...] = ()
+    uncorrected: int = 0
 
 
 def paragraph_items(row: int, paragraph: Paragraph, settings: SearchSettings) -> list[Item]:
@@ -73,8 +75,17 @@ def is_first(item: str) -> bool:
 
 
 def is_prior(item: str) -> bool:
-    """Whether an item is its question corrected for the options' prior."""
-    return item.endswith(".p")
+    """Whether an item is its question, or one option of it, corrected for the options' prior."""
+    return item.rpartition(".")[2].startswith("p")
+
+
+def _corrected(question: str, given: Mapping[str, Answer], options: int) -> str | None:
+    """The option that gains most over its prior: as a model in process says, or by the gain of each over HTTP."""
+    whole = given.get(f"{question}.p")
+    if whole is not None:
+        return None if whole.error else whole.text.strip()
+    each = [a for k in range(options) if (a := given.get(f"{question}.p{k}")) is not None and a.logprobs]
+    return max(each, key=lambda a: sum(a.logprobs)).text.strip() if options and len(each) == options else None
 
 
 def grade(item: Item, answer: Answer, style: str, judged: Mapping[tuple[str, int], bool] = _UNJUDGED) -> Verdict:
@@ -147,15 +158,15 @@ def _outcome(
         counts[verdict] += 1
         if verdict in ("right", "wrong"):
             verdicts[question_of(item.id)][item.id] = verdict == "wrong"
-    references = {question_of(item.id): item.reference for item in items}
+    firsts = {question_of(item.id): item for item in items if is_first(item.id)}
     preferred = tuple(
         question
         for question, own in verdicts.items()
         if own.get(f"{question}.0")
-        and (corrected := given.get(f"{question}.p")) is not None
-        and not corrected.error
-        and corrected.text.strip() == references[question]
+        and _corrected(question, given, len(firsts[question].options)) == firsts[question].reference
     )
+    priors = [item.id for item in items if is_prior(item.id) and not item.id.endswith(".p")]
+    uncorrected = {question_of(name) for name in priors if name in given and not given[name].logprobs}
     for question in preferred:
         verdicts[question][f"{question}.0"] = False
     if settings.wordings == "all":
@@ -180,4 +191,5 @@ def _outcome(
         missing=counts["missing"],
         failing=failing,
         preferred=preferred,
+        uncorrected=len(uncorrected),
     )

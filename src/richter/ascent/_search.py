@@ -64,6 +64,7 @@ from richter.llm import (
     price_of,
     read_prices,
     replies,
+    resolve,
     with_models,
 )
 from richter.records import Answer, Condition, Item, Result
@@ -73,6 +74,7 @@ __all__ = ["SearchEstimate", "estimate_search", "run_search"]
 
 NOTE = "search"
 CHARACTERS_A_TOKEN = 4  # for estimates only
+OPTIONS = 4  # of a question
 JUDGED_TOKENS = 250  # of a judge's instructions
 
 
@@ -139,8 +141,10 @@ def run_search(
         embedder = embedder_of(base.info.embedding, embedder)
     if judge is not None:
         check_judge(judge, condition)
-    roles = {"generated": generator is not None, "judged": judge is not None}
-    per_paragraph = _calls_a_paragraph(settings, condition.style, **roles)
+    remote = resolve(condition.model).backend != "local" if model is None else getattr(model, "remote", False)
+    per_paragraph = _calls_a_paragraph(
+        settings, condition.style, generated=generator is not None, judged=judge is not None, remote=remote
+    )
     if budget.left_calls is not None and budget.left_calls < per_paragraph:
         raise InputError(
             f"A budget of {budget} cannot pay for one paragraph of {per_paragraph} calls.",
@@ -177,6 +181,7 @@ def run_search(
                 waiting={},
                 given=last_answers(ledger.answers(condition.name)),
                 judged=read_judged(ledger, condition.name),
+                per_paragraph=per_paragraph,
                 batches=_batches(ledger.picks()),
             )
             _take(now, ledger.items())
@@ -285,8 +290,13 @@ def estimate_search(
             f"{base.folder} has no paragraph with a question to ask.",
             remedy="Write some with `richter kb questions`, or give a generator model.",
         )
-    roles = {"generated": generator is not None, "judged": judge is not None}
-    high = _calls_a_paragraph(settings, condition.style, **roles)
+    high = _calls_a_paragraph(
+        settings,
+        condition.style,
+        generated=generator is not None,
+        judged=judge is not None,
+        remote=resolve(condition.model).backend != "local",
+    )
     low = settings.questions * (settings.phrasings if settings.wordings == "all" else 1)
     low += 1 + settings.questions if generator else 0
     calls = len(rows) * high if budget.calls is None else min(budget.calls, len(rows) * high)
@@ -337,6 +347,7 @@ class _Ascent:
     waiting: dict[str, Item]  # to be asked, as far as is known
     given: dict[str, Answer]
     judged: Judged
+    per_paragraph: int  # calls, at most
     batches: list[list[int]]
     found: dict[int, Outcome] = dataclasses.field(default_factory=dict)
     tried: set[str] = dataclasses.field(default_factory=set)
@@ -359,8 +370,6 @@ async def _ascend(now: _Ascent, steps: int | None, watch: Callable[[StepSummary]
     vectors = base.mapped if settings.retrieval == "index" else base.vectors
     field = Field(vectors=vectors, codes=codes, free=askable, find=make_find(base, settings))
     field.take([row for batch in now.batches for row in batch])
-    roles = {"generated": now.generator is not None, "judged": now.judge is not None}
-    per_paragraph = _calls_a_paragraph(settings, now.condition.style, **roles)
     trails, summaries = Trails(xi=settings.xi, gamma=settings.gamma), Steps()
     edges = ledger.retrievals()
     sampled = len(ledger.sample())
@@ -380,7 +389,7 @@ async def _ascend(now: _Ascent, steps: int | None, watch: Callable[[StepSummary]
         size = settings.batch
         left = now.asker.budget.left_calls
         if left is not None:  # no paragraph is begun that the calls left cannot finish
-            size = min(size, (left - (settings.strategy == "tasks" and bool(now.batches))) // per_paragraph)
+            size = min(size, (left - (settings.strategy == "tasks" and bool(now.batches))) // now.per_paragraph)
         if size < 1:
             if not now.batches:
                 raise BudgetExhausted(f"The budget ({now.asker.budget}) has no calls left.", remedy="Raise --budget.")
@@ -441,10 +450,12 @@ async def _new_tasks(
     return Proposed(texts=tuple(fresh), vectors=vectors, dropped=dropped + len(texts) - len(fresh))
 
 
-def _calls_a_paragraph(settings: SearchSettings, style: str, *, generated: bool, judged: bool = False) -> int:
+def _calls_a_paragraph(
+    settings: SearchSettings, style: str, *, generated: bool, judged: bool = False, remote: bool = False
+) -> int:
     """The most calls of a paragraph: its questions in all wordings, judging, and writing, checking, rewording them."""
     prior = style == "cloze" and settings.wordings == "wrong" and settings.phrasings > 1
-    asked = settings.questions * (settings.phrasings * (1 + judged) + prior)
+    asked = settings.questions * (settings.phrasings * (1 + judged) + prior * (OPTIONS if remote else 1))
     return asked + (1 + settings.questions * (1 + (settings.phrasings > 1)) if generated else 0)
 
 
@@ -491,7 +502,8 @@ def _take(now: _Ascent, items: Iterable[Item]) -> None:
 async def _write_rewordings(now: _Ascent) -> None:
     """Make the other wordings of the last step's questions that were answered wrongly: the base's, or a generator's.
 
-    A cloze of a model in process is also asked corrected for the options' prior, the sentence without its subject.
+    A cloze is also asked corrected for the options' prior, the sentence without its subject; over HTTP each option is
+    a call.
     """
     settings, number = now.settings, len(now.batches)
     noted = f"{REWORDED_NOTE} {number}"
@@ -512,12 +524,14 @@ async def _write_rewordings(now: _Ascent) -> None:
             paragraphs[row] = dataclasses.replace(paragraphs[row], questions=tuple(own))
     items = [item for row, paragraph in paragraphs.items() for item in paragraph_items(row, paragraph, settings)]
     items = [item for item in items if question_of(item.id) in failing]
-    if now.condition.style == "cloze" and not getattr(now.model, "remote", False):
+    if now.condition.style == "cloze":
         firsts = [item for item in items if is_first(item.id) and item.options]
         for item in firsts:
             name = question_of(item.id)
             asked = paragraphs[failing[name]].questions[int(name.rsplit(".", 1)[1])]
-            items.append(without_subject(asked, item, identity=f"{name}.p"))
+            whole = without_subject(asked, item, identity=f"{name}.p")
+            each = [dataclasses.replace(whole, id=f"{name}.p{k}", options=(o,)) for k, o in enumerate(item.options)]
+            items += each if getattr(now.model, "remote", False) else [whole]
     _add(now, [item for item in items if not is_first(item.id)])
     now.ledger.set_note(noted, dict(dropped))
 

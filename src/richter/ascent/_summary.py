@@ -88,6 +88,7 @@ class SearchSummary(Result):
     confirmed: int
     judged: int  # answers that are not the reference's words, which a judge was asked about
     judged_right: int  # and called right
+    uncorrected: int  # wrong clozes of which the server would not say how likely the options are
     preferred: int  # right once corrected for how likely each option is without the subject (cloze)
     refused: int
     truncated: int
@@ -190,6 +191,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         confirmed=sum(share >= 0.5 for share in again),
         judged=len(judged),
         judged_right=sum(judged.values()),
+        uncorrected=sum(o.uncorrected for o in found.values()),
         preferred=sum(len(o.preferred) for o in found.values()),
         truncated=sum(o.truncated for o in found.values()),
         empty=sum(o.empty for o in found.values()),

@@ -255,6 +255,12 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
             f"A judge called {s.judged_right:,} of {s.judged:,} answers right that are not the reference's words.",
             soft_wrap=True,
         )
+    if s.uncorrected:
+        out.print(
+            f"{s.uncorrected:,} wrong answers are not corrected for how likely each option is anyway: the server does "
+            "not say how likely given texts are.",
+            soft_wrap=True,
+        )
     if s.preferred:
         out.print(
             f"{s.preferred:,} answers are right once corrected for how likely each option is without the subject: as "

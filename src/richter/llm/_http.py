@@ -4,6 +4,7 @@ A connection carries one question: whatever a server sends on it besides its ans
 """
 
 import asyncio
+import dataclasses
 import hashlib
 import json
 import os
@@ -15,11 +16,19 @@ from typing import Any
 import aiohttp
 
 from richter.errors import ModelError, UnknownModel, Unreachable, WrongKey
-from richter.llm._grammar import choices_grammar
+from richter.llm._grammar import choices_grammar, tokens_grammar
 from richter.llm._model import Message, Refused, TryAgain, draw_seed
 from richter.llm._prices import Price
 from richter.llm._providers import Endpoint, ModelSpec, endpoint
-from richter.llm._reply import LONGEST_ASIDE, error_message, read_answer, refused_parameter, retry_after_s
+from richter.llm._reply import (
+    LONGEST_ASIDE,
+    error_message,
+    read_answer,
+    read_likelihoods,
+    read_pieces,
+    refused_parameter,
+    retry_after_s,
+)
 from richter.records import Answer, Decoding, printable
 
 RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
@@ -80,11 +89,53 @@ class HttpModel:
 
     async def ask(self, messages: Sequence[Message], decoding: Decoding, draw: int) -> Answer:
         """One attempt. See `Model`."""
-        raw = messages[0]["role"] == "text"
-        url = f"{self._endpoint.url}/{'completions' if raw else 'chat/completions'}"
-        sent = self._payload(messages, decoding, draw, raw=raw)
-        body = json.dumps(sent).encode()
-        started = time.perf_counter()
+        if decoding.prior:
+            return await self._gain(messages[0]["content"], decoding)
+        raw, started = messages[0]["role"] == "text", time.perf_counter()
+        content = await self._post(
+            "completions" if raw else "chat/completions", self._payload(messages, decoding, draw, raw=raw)
+        )
+        answer = read_answer(content, raw=raw, price=self._price, latency_s=time.perf_counter() - started)
+        if decoding.choices and answer.text.strip() not in {choice.strip() for choice in decoding.choices}:
+            raise Refused(
+                f"{self.name} answered {printable(answer.text, limit=40)!r}, none of the texts it was held to: "
+                "the server ignores grammars; use --style chat with it",
+                maybe_billed=True,
+            )
+        return answer
+
+    async def _gain(self, text: str, decoding: Decoding) -> Answer:
+        """log P(choice | text) - log P(choice | prior) of one choice, as the answer's one log-probability.
+
+        A vLLM server gives the likelihood of whole texts (echo): with the choice, less without it. A llama.cpp server
+        is held to the tokens of the choice after each of the two texts. Either way it is one request. The answer of a
+        server that can do neither is empty.
+        """
+        (choice,), started = decoding.choices, time.perf_counter()
+        before, sent = [text, decoding.prior], {"model": self._endpoint.model, "temperature": 0.0, "logprobs": 1}
+        try:
+            if self._endpoint.provider.choices == "vllm":
+                prompts = [prompt for one in before for prompt in (one + choice, one)]
+                content = await self._post("completions", sent | {"prompt": prompts, "echo": True, "max_tokens": 0})
+                whole = read_likelihoods(content, len(prompts))
+                likely = [whole[0] - whole[1], whole[2] - whole[3]]
+            else:
+                wanted = {"content": choice, "add_special": False, "parse_special": False, "with_pieces": True}
+                root = self._endpoint.url.removesuffix("/v1")
+                pieces = read_pieces(await self._post("tokenize", wanted, root=root))
+                held = {"prompt": before, "grammar": tokens_grammar(pieces), "max_tokens": len(pieces) + 1}
+                content = await self._post("completions", sent | held)
+                likely = read_likelihoods(content, len(before), choice)
+        except (Refused, TryAgain) as error:
+            if isinstance(error, TryAgain) and not error.changed:
+                raise
+            return Answer(text="", latency_s=time.perf_counter() - started)
+        answer = read_answer(content, raw=True, price=self._price, latency_s=time.perf_counter() - started)
+        return dataclasses.replace(answer, text=choice, tokens=(choice,), logprobs=(likely[0] - likely[1],))
+
+    async def _post(self, path: str, sent: dict[str, Any], *, root: str = "") -> bytes:
+        """What the server sends with status 200; anything else is raised as what it means."""
+        url, body = f"{root or self._endpoint.url}/{path}", json.dumps(sent).encode()
         try:
             async with self._open().post(url, data=body, allow_redirects=False) as response:
                 content = self._without_key(await self._read(response))
@@ -103,14 +154,7 @@ class HttpModel:
             self._adapt(status, content, sent)
             self._refuse(status, headers, content)
         self._check_id(content)
-        answer = read_answer(content, raw=raw, price=self._price, latency_s=time.perf_counter() - started)
-        if decoding.choices and answer.text.strip() not in {choice.strip() for choice in decoding.choices}:
-            raise Refused(
-                f"{self.name} answered {printable(answer.text, limit=40)!r}, none of the texts it was held to: "
-                "the server ignores grammars; use --style chat with it",
-                maybe_billed=True,
-            )
-        return answer
+        return content
 
     def _check_id(self, content: bytes) -> None:
         """Refuse a reply that came before, word for word, where the server gives each one an id of its own."""

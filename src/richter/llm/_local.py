@@ -18,7 +18,8 @@ from typing import Any
 
 from richter.errors import CallFailed, InputError, MissingPart, ModelError
 from richter.llm._grammar import choices_grammar, tokens_grammar
-from richter.llm._model import Message, draw_seed
+from richter.llm._model import AttemptFailed, Message, draw_seed
+from richter.llm._reply import read_pieces
 from richter.records import Answer, Decoding
 
 # llama.cpp's threads spin while they wait unless told not to, and starve each other on a busy machine; OpenMP reads
@@ -213,13 +214,11 @@ class LocalModel:
             headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
             body = json.dumps({"content": text, "add_special": False, "parse_special": False, "with_pieces": True})
             connection.request("POST", "/tokenize", body, headers)
-            found = json.loads(connection.getresponse().read())
-        except (OSError, http.client.HTTPException, ValueError) as error:
+            return read_pieces(connection.getresponse().read())
+        except (OSError, http.client.HTTPException, AttemptFailed) as error:
             raise CallFailed(f"{self.name}: its tokenizer did not answer ({error}).") from error
         finally:
             connection.close()
-        pieces = [(token["id"], token["piece"]) for token in found["tokens"]]
-        return [(number, piece.encode() if isinstance(piece, str) else bytes(piece)) for number, piece in pieces]
 
     async def aclose(self) -> None:
         """Stop what is running, join the threads, then free the server: in that order, else the process crashes."""

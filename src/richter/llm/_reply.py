@@ -57,6 +57,28 @@ def read_answer(content: bytes, *, raw: bool, price: Price | None, latency_s: fl
         ) from error
 
 
+def read_likelihoods(content: bytes, count: int, choice: str = "") -> list[float]:
+    """The log-likelihood of each of so many texts in one reply: all of it, or of a choice that it was held to."""
+    try:
+        rows = sorted(json.loads(content)["choices"], key=lambda row: row["index"])
+        found = [_logprobs(row["logprobs"]) for row in rows]
+        said = ["".join(tokens) for tokens, _ in found]
+        if len(found) != count or not all(scores for _, scores in found) or (choice and set(said) != {choice}):
+            raise ValueError(said)
+        return [math.fsum(p for token, p in zip(*one, strict=True) if token) for one in found]  # not of a text's end
+    except _BROKEN as error:
+        raise Refused("the server does not say how likely given texts are", maybe_billed=True) from error
+
+
+def read_pieces(content: bytes) -> list[tuple[int, bytes]]:
+    """The tokens of a text, each with its id and bytes, as llama.cpp's `/tokenize` gives them."""
+    try:
+        pieces = [(token["id"], token["piece"]) for token in json.loads(content)["tokens"]]
+        return [(int(number), piece.encode() if isinstance(piece, str) else bytes(piece)) for number, piece in pieces]
+    except _BROKEN as error:
+        raise Refused("the server does not say which tokens a text has") from error
+
+
 def _text(message: Mapping[str, Any], aside: bytes) -> str:
     """A message's text: a string, a list of parts, or a refusal. What it thought before is no part of the answer."""
     content = message.get("content")

@@ -53,7 +53,7 @@ class Decoding(Result):
     """How a model is made to answer. `choices` restricts the answer to one of these texts (option scoring).
 
     With `prior`, a text in place of the prompt, the answer is the choice of the highest log P(choice | prompt) - log
-    P(choice | prior); `tokens` and `logprobs` of the answer are the choices and those differences (models in process).
+    P(choice | prior); `tokens` and `logprobs` of the answer are the choices and those differences.
     """
 
     always: ClassVar = ("temperature", "max_tokens")
