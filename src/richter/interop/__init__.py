@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from richter.interop._archive import *
     from richter.interop._croissant import *
     from richter.interop._export import *
+    from richter.interop._fields import *
     from richter.interop._files import *
     from richter.interop._import import *
     from richter.interop._logs import *

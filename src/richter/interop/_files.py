@@ -1,11 +1,11 @@
-"""A file or frame of rows as a frame: CSV and its kin in any usual encoding, JSON, Parquet, Excel; fields by name."""
+"""A file or frame of rows as a frame: CSV and its kin in any usual encoding, JSON, Parquet, Excel."""
 
 import csv
 import io
 import itertools
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
@@ -14,103 +14,21 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError, MissingPart
+from richter.interop._fields import known_fields
+from richter.interop._nested import flat_rows
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
 
 __all__ = [
-    "FIELDS",
-    "LOWER",
     "Frame",
     "Source",
     "as_frame",
     "is_frame",
-    "known_fields",
-    "leaf_name",
     "named_source",
-    "plain_name",
     "read_frame",
     "read_sheets",
     "source_name",
 ]
-
-# scores of which less is better
-LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
-# a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
-FIELDS: dict[str, tuple[str, ...]] = {
-    "item": ("item", "item_id", "datasource_item_id", "dataset_item_id", "reference_example_id", "id",
-             "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
-             "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id",
-             "global_seg_id", "seg_id", "segment_id", "frage_id", "aufgabe", "nr", "identifiant", "identificador",
-             "identificativo", "elemento", "numero", "itemid", "item_no", "question_no", "question_number",
-             "question_nr", "n_question", "numero_question", "num_pregunta", "aufgaben_nr", "aufgabennummer",
-             "frage_nr", "ticket_id", "題号", "题号", "编号", "题目编号", "問題番号", "設問番号", "문항"),
-    "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
-                  "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
-                  "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema",
-                  "sprachmodell", "sys", "run_name", "experiment_name", "モデル", "模型", "系统", "모델", "модель"),
-    "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
-              "success", "em", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
-              "richtig", "korrekt", "punktzahl", "punkte", "bewertung", "juste", "reussi", "correcto", "correcta",
-              "acierto", "puntuacion", "puntaje", "corretto", "giusto", "punteggio", "pontuacao", "correto", "goed",
-              "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
-              "context_recall", "mqm_avg_score", "mqm_score", "mqm",
-              "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
-              *LOWER),
-    "severity": ("severity",),
-    "confidence": ("confidence", "prob", "probability", "certainty", "p_correct", "p"),
-    "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "replicate", "sample", "k", "iteration"),
-    "run": ("run", "run_id", "seed"),
-    "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template"),
-    "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark",
-               "分野", "类别", "科目"),
-    "tier": ("tier", "difficulty", "level"),
-    "weight": ("weight", "w"),
-    "text": ("answer", "response", "output", "prediction", "completion", "generation", "model_answer", "model_output",
-             "pred", "text", "outputs", "generated_answer", "generated_text", "model_response", "samples",
-             "generations", "responses", "completions", "predictions", "generated_answers", "antwort", "reponse",
-             "respuesta", "risposta", "resposta", "回答", "答え"),
-    "reference": ("reference", "target", "gold", "gold_answer", "expected", "expected_output", "ground_truth", "ideal",
-                  "reference_answer", "expected_answer", "correct_answer", "right_answer", "answer_key", "solution",
-                  "references", "gold_answers", "label", "truth"),
-    "prompt": ("prompt", "question", "input", "query", "user_input", "inputs", "frage", "pregunta", "domanda",
-               "pergunta", "vraag", "enonce", "题目", "問題文", "質問"),
-    "error": ("error", "error_message", "exception", "failure"),
-    "refused": ("refused", "refusal", "is_refusal"),
-    "rater": ("rater", "annotator", "judge", "reviewer", "rated_by", "grader", "labeler"),
-    "kind": ("kind", "rater_kind"),
-    "mechanism": ("mechanism",),
-    "reason": ("reason", "rationale"),
-    "inclusion": ("inclusion", "inclusion_probability"),
-    "layer": ("stratum", "layer"),
-    "tokens_in": ("tokens_in", "prompt_tokens", "input_tokens"),
-    "tokens_out": ("tokens_out", "completion_tokens", "output_tokens", "length"),
-    "money_usd": ("money_usd", "cost", "cost_usd", "total_cost", "price"),
-    "latency_s": ("latency_s", "latency", "duration", "duration_s", "time_s", "seconds"),
-    "finish": ("finish", "finish_reason", "stop_reason"),
-    "clustered_by": ("clustered_by",),
-    "human_cluster": ("human_cluster", "corrected_cluster", "cluster_corrected"),
-    "token_probability": ("token_probability",),
-    "human": ("human", "human_correct", "human_grade"),
-}  # fmt: skip
-_FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
-
-
-def plain_name(column: str) -> str:
-    """`Question ID`, `questionId` and `question-id` are one name, `Modèle` and `modele` too."""
-    apart = unicodedata.normalize("NFD", column.strip())
-    bare = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", apart))  # accents, and no part of a letter
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"[?#°º*:!]", "", bare).strip())
-    return re.sub(r"[\s\-./]+", "_", spaced).lower().strip("_")
-
-
-def leaf_name(column: str) -> str:
-    """The last part of a name that others nest: `metrics.acc` and `exact_match/score` end in `acc` and `score`."""
-    return plain_name(re.split(r"[./]", column.strip().rstrip("./"))[-1])
-
-
-def known_fields(columns: Iterable[str]) -> set[str]:
-    """The fields that these columns are known as."""
-    return {field for c in columns for n in (plain_name(c), leaf_name(c)) if (field := _FIELD_OF.get(n)) is not None}
 
 
 @runtime_checkable
@@ -189,7 +107,6 @@ SPARSE_RATIO = 1  # ... of JSON, where a row may leave out any column
 COLUMNS_LIMIT = 10_000
 HEADER_ROWS = 20  # within which a header may stand
 SHORT_LINE = 1 << 16  # bytes of a line of JSON that polars may read
-_RECORDS = ("cases", "results", "data", "rows", "records", "items", "samples", "answers", "scores", "examples")
 _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
 
@@ -310,23 +227,73 @@ def _workbook(path: Path) -> dict[str, pl.DataFrame]:
 
 
 def _sheet(book: Any, name: str) -> pl.DataFrame:
-    """A sheet, its header being the first row whose names are known where the top one is a title."""
-    sheet: pl.DataFrame = book.load_sheet(name).to_polars()
-    if len(known_fields(sheet.columns)) > 1:
-        return sheet
+    """A sheet below its header."""
     top = book.load_sheet(name, header_row=None, n_rows=HEADER_ROWS).to_polars()
-    found = _header_row([[c for c in row if isinstance(c, str)] for row in top.iter_rows()])
-    return book.load_sheet(name, header_row=found).to_polars() if found else sheet
+    found = _heading([["" if c is None else str(c) for c in row] for row in top.iter_rows()])
+    sheet: pl.DataFrame = book.load_sheet(name, header_row=found.last).to_polars()
+    return _renamed(sheet, found)
 
 
-def _header_row(rows: list[list[str]]) -> int:
-    """Where the header stands: the first row with two known names, or below a title the first full row with one."""
-    known = [len(known_fields(row)) for row in rows]
+class Heading(NamedTuple):
+    """Where a table's header ends, its names where it takes several rows, and how many rows below name the index."""
+
+    last: int = 0
+    names: tuple[str, ...] = ()
+    index_rows: int = 0
+
+
+def _renamed(frame: pl.DataFrame, heading: Heading) -> pl.DataFrame:
+    if len(heading.names) == frame.width:
+        frame.columns = list(heading.names)
+    return frame.slice(heading.index_rows)
+
+
+def _heading(rows: list[list[str]]) -> Heading:
+    """Where the header stands: the first row with two known names, or below a title the first full row.
+
+    Where names in it repeat, a row above or below tells them apart: conditions over their measures, each name over its
+    columns or once (merged cells), or measures over the conditions, as pandas writes them.
+    """
+    if not rows:
+        return Heading()
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
-    sure = next((k for k, n in enumerate(known) if n > 1), None)
-    if sure is not None or not rows or filled[0] == max(filled):
-        return sure or 0
-    return next((k for k, n in enumerate(known) if n and filled[k] == max(filled)), 0)
+    known = [len(known_fields(row)) for row in rows]
+    full = max(filled)
+    last = next((k for k, n in enumerate(known) if n > 1 and filled[k] > full // 2), None)
+    if last is None:
+        last = next((k for k, n in enumerate(filled) if n >= max(0.75 * full, min(full, 2))), 0)
+        if last and not any(map(_worded, rows[last])):
+            last = max(last - 1, 0)
+    names = [cell.strip() for cell in rows[last]]
+    given = [name for name in names if name]
+    if len(set(given)) == len(given):
+        return Heading(last)
+    for k in (last - 1, last + 1):
+        if not 0 <= k < len(rows) or filled[k] < 2 or len(rows[k]) != len(names) or not _worded(*rows[k]):
+            continue
+        above, below = (rows[k], names) if k < last else (names, rows[k])
+        both = _joined(above, below)
+        end = max(k, last)
+        if len(set(both)) == len([b for b in both if b]):
+            alone = end + 1 < len(rows) and filled[end + 1] == 1 and rows[end + 1][0].strip()
+            if alone:
+                both[0] = rows[end + 1][0].strip()
+            return Heading(end, tuple(both), 1 if alone else 0)
+    return Heading(last)
+
+
+def _joined(above: list[str], below: list[str]) -> list[str]:
+    """Names of two rows, the upper one holding until the next."""
+    names, held = [], ""
+    for top, own in zip(above, below, strict=True):
+        held = top.strip() or held
+        names.append(" / ".join(part for part in (held, own.strip()) if part))
+    return names
+
+
+def _worded(*cells: str) -> bool:
+    """Whether none of the cells is a number."""
+    return not any(re.fullmatch(r"[-+]?[\d.,]+\s*%?", cell.strip()) for cell in cells if cell.strip())
 
 
 def _json(path: Path) -> pl.DataFrame:
@@ -353,21 +320,13 @@ def _json(path: Path) -> pl.DataFrame:
         except pl.exceptions.PolarsError:
             pass  # NaN, a broken line: read one by one below
         lines = (_line(line, n) for n, line in enumerate(json_lines(path), 1) if line is not None)
-        rows: Any = [flat for row in lines for flat in _rows(row)] if count > 1 else list(lines)
-        if len(rows) == 1:
-            rows = rows[0]
+        rows = _below_heads([flat_rows(line) for line in lines]) if count > 1 else flat_rows(next(lines))
     else:
-        rows = decode(open_bytes(path))
-    if isinstance(rows, dict):
-        rows = _by_key(_split(rows))
-    if isinstance(rows, dict):
-        inner = next((rows[k] for k in _RECORDS if isinstance(rows.get(k), list)), None)
-        if inner is None and rows and all(isinstance(v, list) for v in rows.values()):
-            return pl.DataFrame(rows, strict=False)
-        rows = [rows] if inner is None else inner
-    if not rows or not all(isinstance(row, dict) for row in rows):
+        document = _resolved(decode(open_bytes(path)))
+        one = isinstance(document, list) and all(isinstance(row, dict) for row in document)
+        rows = _below_heads([flat_rows(row) for row in document]) if one else flat_rows(document)
+    if not rows:
         raise InputError(f"{path} holds no objects of JSON.", remedy='Each row is an object: {"item": ..., ...}')
-    rows = [flat for row in rows for flat in _rows(row)]
     columns = dict.fromkeys(key for row in rows for key in row)
     _check_cells(path, len(rows), len(columns), SPARSE_RATIO)
     return pl.DataFrame([pl.Series(c, [row.get(c) for row in rows], strict=False) for c in columns])
@@ -380,81 +339,22 @@ def _line(line: bytes, number: int) -> Any:
         raise Unreadable(f"line {number}: {error}.") from error
 
 
-def _split(document: dict[str, Any]) -> Any:
-    """Rows of a table that is written as `columns` and `data`, as pandas and MLflow do; anything else as it is."""
-    columns, data = document.get("columns"), document.get("data")
-    if isinstance(columns, list) and isinstance(data, list) and all(isinstance(row, list) for row in data):
-        return [dict(zip(map(str, columns), row, strict=False)) for row in data]
-    return document
-
-
-def _by_key(document: Any) -> Any:
-    """Rows of an object of objects: columns by row (as pandas writes), items by condition, or records by item."""
-    if isinstance(document, dict) and document.keys() >= {"submitted_ids", "resolved_ids"}:  # a report of SWE-bench
+def _resolved(document: Any) -> Any:
+    """A report of SWE-bench, which lists the items by their end, as rows; anything else as it is."""
+    if isinstance(document, dict) and document.keys() >= {"submitted_ids", "resolved_ids"}:
         resolved = set(document["resolved_ids"])
         return [{"item": name, "correct": name in resolved} for name in document["submitted_ids"]]
-    if not isinstance(document, dict) or len(document) < 2 or not all(isinstance(v, dict) for v in document.values()):
-        return document
-    inner = list(document.values())
-    plain = all(not isinstance(cell, dict | list) for own in inner for cell in own.values())
-    if plain and len(known_fields(document)) > 1:
-        rows = dict.fromkeys(key for own in inner for key in own)
-        return [{column: own.get(row) for column, own in document.items()} for row in rows]
-    keys = dict.fromkeys(key for own in inner for key in own)
-    if plain and not known_fields(keys):
-        names = ("item", "condition") if len(document) > len(keys) else ("condition", "item")  # items are more
-        return [
-            {names[0]: outer, names[1]: key, "score": value}
-            for outer, own in document.items() for key, value in own.items()
-        ]  # fmt: skip
-    if all(known_fields(own) for own in inner):
-        return [{"item": item, **own} for item, own in document.items()]
     return document
 
 
-def _flat(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A record with its inner objects as `outer.inner`; a list of objects that hold grades is a row each."""
-    flat: dict[str, Any] = {}
-    listed: dict[str, list[dict[str, Any]]] = {}
-    for name, value in row.items():
-        if isinstance(value, dict):
-            flat |= {f"{name}.{k}": v for inner in itertools.islice(_flat(value), 1) for k, v in inner.items()}
-        elif isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
-            listed[name] = value
-        else:
-            flat[name] = value
-        if isinstance(value, dict) and len(value) > 1 and all(_is_graded(v) for v in value.values()):
-            flat = {k: v for k, v in flat.items() if not k.startswith(f"{name}.")}
-            listed[name] = [{"condition": key, **inner} for key, inner in value.items()]  # one entry a condition
-    graded = next((n for n, v in listed.items() if known_fields(v[0]) & {"score", "severity"}), None)
-    flat |= {name: value for name, value in listed.items() if name != graded}
-    if graded is None or "score" in known_fields(flat):
-        yield flat if graded is None else {**flat, graded: listed[graded]}
-        return
-    for entry in listed[graded]:
-        yield flat | {f"{graded}.{k}": v for inner in itertools.islice(_flat(entry), 1) for k, v in inner.items()}
-
-
-def _is_graded(value: Any) -> bool:
-    return isinstance(value, dict) and "score" in known_fields(value) and "condition" not in known_fields(value)
-
-
-def _rows(row: Any) -> Iterator[Any]:
-    """The flat rows of a record, with what is still nested as text, so that no more than one record's is ever built."""
-    if not isinstance(row, dict):
-        yield row
-        return
-    try:
-        for flat in _flat(row):
-            yield {name: _cell(value) for name, value in flat.items()}
-    except RecursionError as error:
-        raise Unreadable("JSON nested too deeply") from error
-
-
-def _cell(value: Any) -> Any:
-    return (
-        value if value is None or isinstance(value, str | bool | int | float) else msgspec.json.encode(value).decode()
-    )
+def _below_heads(records: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of all records; a first one that is unlike all others is a head, whose values hold for each of them."""
+    rows = [row for record in records for row in record]
+    if len(records) > 2 and len(records[0]) == 1:
+        head, others = records[0][0], {key for record in records[1:] for row in record for key in row}
+        if len(head.keys() & others) <= len(head) // 3:
+            return [{**{k: v for k, v in head.items() if k not in row}, **row} for row in rows[1:]]
+    return rows
 
 
 def _whole(line: bytes) -> bool:
@@ -478,24 +378,26 @@ def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
     if encoding != "utf-8":
         source = path.read_bytes().decode(encoding).encode()
         head = source[: 1 << 16]
-    if (drawn := _drawn_table(head)) or (drawn := _two_headers(head)):
+    if drawn := _drawn_table(head):
         source = drawn(path.read_bytes() if isinstance(source, Path) else source)
         head = source[: 1 << 16]
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     skip = sum(1 for _ in itertools.takewhile(lambda line: line.startswith(("#", "sep=")) or not line.strip(), lines))
     top = lines[skip : skip + HEADER_ROWS]
-    skip += _header_row([next(csv.reader([line], delimiter=_separator(top[k:])), []) for k, line in enumerate(top)])
+    cells = [next(csv.reader([line], delimiter=_separator(top[k:])), []) for k, line in enumerate(top)]
+    heading = _heading(cells)
+    skip += heading.last
     separator = _separator(lines[skip : skip + 20])
     if any(line.count(separator) >= COLUMNS_LIMIT for line in lines[skip : skip + 20]):
         _check_cells(path, 1, lines[skip].count(separator) + COLUMNS_LIMIT, 1)
     options: dict[str, Any] = {"separator": separator, "skip_lines": skip}
     try:
         if text:
-            return pl.read_csv(source, infer_schema=False, **options)
+            return _renamed(pl.read_csv(source, infer_schema=False, **options), heading)
         try:
-            return pl.read_csv(source, **options)  # a look at the first rows tells most columns
+            return _renamed(pl.read_csv(source, **options), heading)  # a look at the first rows tells most columns
         except pl.exceptions.ComputeError:
-            return pl.read_csv(source, infer_schema_length=None, **options)
+            return _renamed(pl.read_csv(source, infer_schema_length=None, **options), heading)
     except pl.exceptions.PolarsError as error:
         said = _uneven(source, separator, skip)
         if said is None:
@@ -505,6 +407,8 @@ def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
 
 def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
     """What makes CSV of a table that is drawn with bars, as psql prints it and Markdown has it; None for any other."""
+    if head.lstrip()[:1] == b"<" and b"<tr" in head.lower():
+        return _page_table
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     if len(lines) < 3 or "|" not in lines[0] or not re.fullmatch(r"[\s|+:-]*-[\s|+:-]*", lines[1]):
         return None
@@ -521,26 +425,40 @@ def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
     return plain
 
 
-def _two_headers(head: bytes) -> Callable[[bytes], bytes] | None:
-    """What joins the header rows of a pivoted pandas frame: the values' names, the conditions', the index's name."""
-    try:
-        top = list(itertools.islice(csv.reader(head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()), 3))
-    except csv.Error:
-        return None
-    if len(top) < 3 or len({len(row) for row in top}) > 1 or len(top[0]) < 3 or top[0][0] or any(top[2][1:]):
-        return None
-    scores = [k for k, name in enumerate(top[0]) if k and "score" in known_fields([name])]
-    if not scores or not top[2][0]:
-        return None
-    header = [top[2][0], *(top[1][k] for k in scores)]
+class _Page(HTMLParser):
+    """The tables of a page as rows of cells."""
 
-    def plain(source: bytes) -> bytes:
-        out = io.StringIO()
-        rows = itertools.islice(csv.reader(io.StringIO(source.decode("utf-8-sig"))), 3, None)
-        csv.writer(out).writerows([header, *([row[0], *(row[k] for k in scores)] for row in rows if row)])
-        return out.getvalue().encode()
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables: list[list[list[str]]] = [[]]
+        self.inside = False
 
-    return plain
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th") and self.tables[-1]:
+            self.tables[-1][-1].append("")
+            self.inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = self.inside and tag not in ("td", "th", "tr", "table")
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.tables[-1][-1][-1] += data
+
+
+def _page_table(source: bytes) -> bytes:
+    """The largest table of a web page as CSV: so old systems export sheets, some of them as `.xls`."""
+    page = _Page()
+    page.feed(source.decode("utf-8-sig", "replace"))
+    rows = [[" ".join(cell.split()) for cell in row] for row in max(page.tables, key=len)]
+    width = max(map(len, rows))
+    out = io.StringIO()
+    csv.writer(out).writerows([*row, *[""] * (width - len(row))] for row in rows)
+    return out.getvalue().encode()
 
 
 def _encoding(path: Path, head: bytes) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from richter.errors import InputError
 from richter.interop._autobencher import read_acd, read_autobencher
 from richter.interop._deepeval import read_deepeval
-from richter.interop._files import known_fields
+from richter.interop._fields import known_fields
 from richter.interop._helm import read_helm, read_helm_stats
 from richter.interop._inspect import is_inspect_archive, read_inspect_archive, read_inspect_json
 from richter.interop._lighteval import read_lighteval

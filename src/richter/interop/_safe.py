@@ -195,8 +195,8 @@ def refuse_unsafe(path: Path, head: bytes) -> None:
         (what for start, what in _NO_DATA.items() if head.lower().lstrip(b"\xef\xbb\xbf \r\n\t").startswith(start)),
         None,
     )
-    if kind is not None:
-        page = "web page" in kind
+    page = kind is not None and "web page" in kind
+    if kind is not None and not (page and b"<tr" in head.lower()):  # a page that shows a table is one
         raise InputError(
             f"{path} is {kind}, not a table or a log.",
             remedy="Download it again: a log-in or error page may have been saved."

@@ -1,6 +1,5 @@
 """A table's columns by what they are usually called, long or wide, and its cells as numbers."""
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -10,81 +9,97 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import FIELDS, LOWER, leaf_name, plain_name
+from richter.interop import FIELDS, LOWER, hinted_fields, leaf_name, plain_name
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
+from richter.tables._roles import counts_rows, find_roles
+from richter.tables._shapes import CONDITION, VALUE, long_form
 from richter.tables._tables import KEY, RATINGS, ReadOptions
+from richter.tables._words import (
+    ANY,
+    DECLINED,
+    MISSING,
+    TOTALS,
+    UNREADABLE,
+    WORDS,
+    holds_grades,
+    listed,
+    number_of,
+    ordered_words,
+    text_of,
+)  # fmt: skip
 
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
+_SCORED = "correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output"
+_ENDS, _STARTS = rf"[_ .:/-]+({_SCORED})$", rf"^({_SCORED})[_ .:/-]+"
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
-WORDS = {
-    **dict.fromkeys(
-        ("true", "t", "yes", "y", "correct", "right", "pass", "passed", "c", "success", "ok", "✓", "✔", "ja", "wahr",
-         "richtig", "korrekt", "oui", "vrai", "juste", "sí", "si", "verdadero", "correcto", "correcta", "vero",
-         "corretto", "sim", "verdadeiro", "correto", "waar", "goed",
-         "✅", "☑", "👍", "○", "〇", "◯", "正", "正确", "正解", "对",
-         "是", "はい", "верно", "да"), 1.0
-    ),
-    **dict.fromkeys(
-        ("false", "f", "no", "n", "incorrect", "wrong", "fail", "failed", "i", "failure", "✗", "✘", "x", "nein",
-         "falsch", "non", "faux", "falso", "incorrecto", "incorrecta", "errato", "sbagliato", "não", "nao", "nee",
-         "onwaar", "fout",
-         "❌", "☐", "👎", "×", "✕", "✖", "誤", "误", "错误", "不正解", "错", "否", "いいえ", "неверно", "нет"), 0.0
-    ),
-    **dict.fromkeys(("partial", "partially correct", "p", "partly", "teilweise", "partiel", "parcial"), 0.5),
-}  # fmt: skip
-# grades of answers that gave none: not right, unless --grade says otherwise; the first are of a model that declined
-DECLINED = (
-    "not attempted", "not-attempted", "not_attempted", "refused", "refusal", "abstained", "abstain", "abstention",
-    "declined", "no answer", "no-answer", "no_answer", "noanswer", "idk", "don't know", "unanswered"
-)  # fmt: skip
-UNREADABLE = ("unparseable", "unparsable", "unparsed", "parse error", "parse_error", "invalid", "malformed")
 # severities that annotators write as words, in order; an attention check ("HOTW") is no rating
 SEVERITIES = {"no-error": 0.0, "neutral": 0.5, "minor": 1.0, "moderate": 2.0, "major": 3.0, "critical": 4.0}
 CHECKS = ("hotw-test", "hotw")
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
-# of these it takes a name besides to know that they are grades
-ANY = ("true", "t", "yes", "y", "c", "ja", "oui", "si", "sí", "sim", "是", "はい", "да", "false", "f", "no", "n", "i",
-       "x", "nein", "non", "não", "nao", "nee", "否", "いいえ", "нет", "p")  # fmt: skip
-GRADED = {"score", "rating", "grade", "quality", "points", "mark", "correct", "verdict", "accuracy", "acc", "passed"}
-TOTALS = re.compile(
-    r"(grand )?(total|mean|average|avg|accuracy|sum|overall|summe|durchschnitt|moyenne|media|promedio|合計|平均|总计)"
-    r"\b",
-    re.IGNORECASE,
-)
-_RUN = re.compile(r"(.+?)[ _.:-]*(?:run|seed|trial|try|epoch|draw|sample|rep|attempt|pass)[ _-]?(\d+)", re.IGNORECASE)
-MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
-_PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
-_ENDS = re.compile(
-    r"[_ .:/-]+(correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output)$", re.IGNORECASE
-)
-_OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of)\s*(\d+)")
 
 
-def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem: str) -> Part:
-    """Rows of a table; without a column for it the condition is the file's name (`stem`)."""
+def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions) -> dict[str, str]:
+    """What is the item and what the grade in tables of one form, one a condition: an item is what they share."""
+    first = next(iter(frames.values()))
+    columns = set(first.columns)
+    if (
+        len(frames) < 2
+        or options.map
+        or options.wide is not None
+        or any(set(f.columns) != columns for f in frames.values())
+    ):
+        return {}
+    joint = pl.concat(
+        _without_blanks(frame).select(pl.col(c).cast(pl.String, strict=False) for c in first.columns)
+        .with_columns(pl.lit(name).alias(CONDITION))
+        for name, frame in frames.items()
+    )  # fmt: skip
+    if joint.is_empty() or long_form(joint.drop(CONDITION), [])[1]:
+        return {}
+    place = _place(joint, options, "", {})
+    if {"item", "score"} <= place.keys() or "condition" in place:
+        return {}
+    _, place = find_roles(joint, {**place, "condition": CONDITION}, [CONDITION], options.grade, [])
+    return {field: place[field] for field in ("item", "score") if place.get(field) in columns}
+
+
+def part_of_frame(
+    frame: pl.DataFrame, options: ReadOptions, *, what: str, stem: str, common: Mapping[str, str] | None = None
+) -> Part:
+    """Rows of a table; without a column for it the condition is the file's name (`stem`).
+
+    `common` are the columns that tables beside it have shown to be the item and the grade.
+    """
     frame = _without_blanks(frame)
     if frame.is_empty():
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     notes: list[str] = []
-    frame, place = _worded(*_segments(frame, _place(frame, options, what), options), notes, what)
-    place = _by_values(frame, place, options, notes)
-    frame = _without_totals(frame, place, notes)
-    _named_once(frame, place, options, what)
-    wide, holds = _wide_columns(frame, place, options, what)
-    if wide:
-        place = {f: c for f, c in place.items() if c not in wide and f not in ("condition", "score", "severity")}
-        others = [c for c in frame.columns if c not in wide]
-        frame = _melted(frame, others, wide)
-        place |= {"condition": "condition\0", holds: "value\0"}
-        if "draw\0" in frame.columns:
-            place["draw"] = "draw\0"
-    frame, place = _drawn(frame, place)
-    if "item" not in place and any(_number(c) is not None for c in frame.columns if c.lower() not in WORDS):
+    frame = _without_totals(frame, {}, notes)
+    settled_by_user = bool(options.map) or options.wide is not None
+    frame, made = (frame, {}) if settled_by_user else long_form(frame, notes)
+    made = {**(common or {}), **made}
+    frame, place = _worded(*_segments(frame, _place(frame, options, what, made), options), notes, what)
+    if not place and any(number_of(c) is not None for c in frame.columns if c.lower() not in WORDS):
         raise InputError(
             f"{what}: its first line seems to hold data ({_names(frame.columns)}).",
             remedy="Add a line of names at the top, as item,model,correct",
         )
+    place = _answer_key(frame, place, options, notes)
+    _named_once(frame, place, options, what)
+    fixed = [*options.map.values(), *made.values(), *([options.scorer] if options.scorer else [])]
+    if options.wide is None:
+        frame, place = find_roles(frame, place, fixed, options.grade, notes)
+    frame = _without_totals(frame, place, notes)
+    wide, holds = _wide_columns(frame, place, options, what)
+    if wide:
+        place = {f: c for f, c in place.items() if c not in wide and f not in ("condition", "score", "severity")}
+        frame = _melted(frame, [c for c in frame.columns if c not in wide], wide)
+        place |= {"condition": CONDITION, holds: VALUE}
+        if "item" not in place and options.wide is None:
+            place["item"] = ORDER
+            notes.append("no column names the items: each row is taken for one")
+    frame, place = _answers(frame, place)
     if "score" not in place and "severity" not in place and "text" not in place and "confidence" not in place:
         raise InputError(
             f"{what} has no column that is known as a score; it has {_names(frame.columns)}.",
@@ -96,7 +111,7 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
         others = [
             c for c in frame.columns if c not in place.values() and plain_name(c) in FIELDS["score"][: -len(LOWER)]
         ]
-        if others := [c for c in others if _holds_grades(frame[c])]:
+        if others := [c for c in others if holds_grades(frame[c])]:
             shown = ", ".join(f"--map {shlex.quote(f'score={printable(c, limit=40)}')}" for c in others[:3])
             notes.append(f"there are other grades than {printable(place['score'], limit=40)}: {shown}")
     settled = _settled(frame[place["score"]], options, notes) if "score" in place else {}
@@ -122,7 +137,7 @@ def part_of_frame(frame: pl.DataFrame, options: ReadOptions, *, what: str, stem:
     texts = [f for f in ("group", "domain", "tier", "text", "error", "finish", "rater", "mechanism", "reason",
                          "cluster", "clustered_by", "human_cluster", "layer")
              if f in place]  # fmt: skip
-    rows = rows.with_columns(_text(frame[place[f]]).alias(f) for f in texts)
+    rows = rows.with_columns(text_of(frame[place[f]]).alias(f) for f in texts)
     if "error" in place:
         rows = rows.with_columns(
             pl.when(pl.col("error").str.to_lowercase().is_in(["", "false", "0", "none", "null", "nan", "no"]))
@@ -169,72 +184,48 @@ def _without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _by_values(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]) -> dict[str, str]:
-    """What no name tells, where the cells leave one reading: an answer key, the grade, the item. Each is said."""
+def _answer_key(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]) -> dict[str, str]:
+    """A column named as a grade that holds what the answers do is the answer key, which is said."""
     place = dict(place)
     column = place.get("score", "")
     if "reference" not in place and "text" in place and column in frame.columns and column not in options.map.values():
-        cells, texts = (set(_text(frame[c]).drop_nulls().unique()) for c in (column, place["text"]))
+        cells, texts = (set(text_of(frame[c]).drop_nulls().unique()) for c in (column, place["text"]))
         if cells and texts <= cells and all(text.lower() in ANY for text in cells):  # yes and no, asked and graded
             notes.append(
                 f"column {printable(column, limit=40)} may be the answer key, for it holds the words of "
                 f"{printable(place['text'], limit=40)}: --map {shlex.quote(f'reference={column}')} compares the two"
             )
-        if cells and all(len(c) > 0 for c in cells) and cells <= texts | {""} and not _holds_grades(frame[column]):
+        if cells and all(len(c) > 0 for c in cells) and cells <= texts | {""} and not holds_grades(frame[column]):
             place["reference"] = place.pop("score")
             notes.append(
                 f"column {printable(column, limit=40)} holds what {printable(place['text'], limit=40)} does, so it is "
                 "taken for the answer key, not for grades"
             )
-            return place
-    rest = [c for c in frame.columns if c not in place.values() and c.strip() and not options.wide]
-    if not {"score", "severity"} & place.keys() and options.wide is None:
-        graded = [c for c in rest if _holds_grades(frame[c], options.grade)]
-        named = [c for c in graded if GRADED & set(plain_name(c).split("_"))]
-        worded = [c for c in graded if frame[c].dtype == pl.String and _sure(frame[c])]
-        found = worded if len(worded) == 1 else named if len(named) == 1 else []
-        if found and ("condition" in place or len(graded) == 1):
-            place["score"] = found[0]
-            rest.remove(found[0])
-            notes.append(
-                f"column {printable(found[0], limit=40)} is taken for the grade (--map score=COLUMN says which)"
-            )
-    unnamed = {plain_name(c): c for c in rest}
-    if "item" not in place and "condition" not in place and "score" in place and "name" in unnamed:
-        place |= {"item": unnamed["name"]} if not frame[unnamed["name"]].is_duplicated().any() else {}
-    if "item" not in place and "condition" in place and "score" in place:
-        own = next((c for c in rest if _identifies(frame, c, place["condition"])), None)
-        if own is not None:
-            place["item"] = own
-            notes.append(
-                f"column {printable(own, limit=40)} is taken for the item: it stands once under each condition"
-            )
     return place
 
 
-def _sure(column: pl.Series) -> bool:
-    """Words that nobody writes but to grade."""
-    words = {text.strip().lower() for text in column.drop_nulls().unique()} - set(MISSING)
-    return bool(words) and words <= set(WORDS) and not words <= set(ANY)
-
-
-def _identifies(frame: pl.DataFrame, column: str, condition: str) -> bool:
-    """Whether each of a column's short values stands at most once under each condition, and under most of them."""
-    cells, count = frame[column], frame[condition].n_unique()
-    if cells.dtype.is_float() or cells.null_count() or (_text(cells).str.len_chars() > 60).any():
-        return False
-    each = frame.group_by(column, condition).len()
-    return bool(each["len"].max() == 1) and cells.n_unique() * count <= 1.25 * frame.height and count > 1
+def _answers(frame: pl.DataFrame, place: dict[str, str]) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Cells that hold a list of answers as one row an answer: its draws. A list of references is alternatives."""
+    if (column := place.get("reference")) in frame.columns and (lists := listed(frame[column])) is not None:
+        frame = frame.with_columns(pl.Series(column, ["|".join(map(str, texts)) for texts in lists]))
+    if (column := place.get("text")) not in frame.columns or (lists := listed(frame[column])) is None:
+        return frame, place
+    alone = all(len(texts) <= 1 for texts in lists)
+    if not alone and {"score", "severity", "draw"} & place.keys():
+        return frame, place  # graded as a whole
+    texts = [[str(text) for text in own] for own in lists]
+    frame = frame.with_columns(pl.Series(column, texts, dtype=pl.List(pl.String))).explode(column)
+    return frame, place if alone else {**place, "draw": ORDER}
 
 
 def _without_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
     """Without rows at the foot that hold totals: no item, or one that is called a total, beside a word for it."""
-    item = place.get("item", "")
-    if item not in frame.columns:
-        return frame
-    texts = [c for c, kind in frame.schema.items() if kind == pl.String and c != item]
+    names = [c for c, kind in frame.schema.items() if kind == pl.String or c == place.get("item")]
+    item = place["item"] if place.get("item") in names else next(iter(frame.columns))
     end = frame.height
-    for row in frame.select(_text(frame[item]).alias(item), *texts).tail(5).rows()[::-1]:
+    for row in (
+        frame.select(text_of(frame[item]).alias("item\0"), *(c for c in names if c != item)).tail(5).rows()[::-1]
+    ):
         if (row[0] or "").strip() and not TOTALS.match(row[0].strip()):
             break
         if not any(TOTALS.match((cell or "").strip()) for cell in row):
@@ -264,8 +255,8 @@ def _count(rows: pl.Series) -> str:
     return f"{len(rows):,} row{'s' * (len(rows) != 1)}"
 
 
-def _place(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[str, str]:
-    """Which column is which field: as mapped, else by its name."""
+def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[str, str]) -> dict[str, str]:
+    """Which column is which field: as mapped or made, else by its name."""
     mapped = {SAME.get(field, field): column for field, column in options.map.items()}
     unknown = [f for f in mapped if f not in FIELDS]
     if unknown:
@@ -282,7 +273,7 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[str, st
     for name in (plain_name, leaf_name):
         for column in frame.columns:
             lower.setdefault(name(column), column)
-    taken, place = set(mapped.values()), dict(mapped)
+    taken, place = {*mapped.values(), *made.values()}, {**made, **mapped}
     if options.scorer is not None and options.scorer in frame.columns and "score" not in place:
         place["score"] = options.scorer
         taken.add(options.scorer)
@@ -296,25 +287,9 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str) -> dict[str, st
 
 def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]) -> dict[str, str]:
     """Names that mean different things in different tables: `prompt`, `sample`, `cluster`, an index without a name."""
-    free = {name: column for name, column in lower.items() if column not in place.values()}
-    if "condition" not in place and "item" in place and "prompt" in place:
-        column = place["prompt"]  # a few prompts, each asked of many items, are what is compared
-        prompts, items = frame[column].n_unique(), frame[place["item"]].n_unique()
-        if 1 < prompts <= 50 and items > prompts and frame.height >= 0.5 * items * prompts:
-            place["condition"] = place.pop("prompt")
-            if "question" in free:
-                place["prompt"] = free["question"]
-    if "item" not in place and "sample" in lower and place.get("draw") == lower["sample"]:
-        place["item"] = place.pop("draw")
-    if "score" not in place and "severity" not in place and "label" in lower:
-        words = {text.strip().lower() for text in frame[lower["label"]].cast(pl.String).drop_nulls().unique().head(5)}
-        if words and words <= {"true", "false", "correct", "incorrect", "right", "wrong"}:  # no reference
-            place = {f: c for f, c in place.items() if c != lower["label"]} | {"score": lower["label"]}
-    index = next((free[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in free), None)
-    if "item" not in place and index is not None:
-        place["item"] = index
-    if "item" not in place and "prompt" in place:
-        place["item"] = place["prompt"]  # a question is its own name
+    blank = next((lower[n] for n in ("", "unnamed:_0", "unnamed_0", "column_1") if n in lower), None)
+    if "item" not in place and blank is not None and blank not in place.values():
+        place["item"] = blank
     if "draw" in place and "text" in place and place.get("group") == lower.get("cluster", ""):
         place["cluster"] = place.pop("group")  # a table of draws: its clusters are of answers that mean the same
     if "rater" in place and "severity" not in place and "score" in place and "kind" in place:
@@ -332,7 +307,7 @@ def _segments(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions) 
     place = {**place, "group": place.get("group", of)}
     if place.get("item", of) not in (of, number):  # numbered throughout
         return frame, place
-    both = pl.concat_str(_text(frame[of]), _text(frame[number]), separator=" ")
+    both = pl.concat_str(text_of(frame[of]), text_of(frame[number]), separator=" ")
     return frame.with_columns(both.alias("item\0")), {**place, "item": "item\0"}
 
 
@@ -374,34 +349,6 @@ def _worded(
     return frame, place
 
 
-def _drawn(frame: pl.DataFrame, place: dict[str, str]) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Cells that hold a list of answers as one row an answer: its draws. A list of references is alternatives."""
-    if (column := place.get("reference")) in frame.columns and (lists := _lists(frame[column])) is not None:
-        frame = frame.with_columns(pl.Series(column, ["|".join(texts) for texts in lists]))
-    if (column := place.get("text")) not in frame.columns or (lists := _lists(frame[column])) is None:
-        return frame, place
-    alone = all(len(texts) <= 1 for texts in lists)
-    if not alone and {"score", "severity", "draw"} & place.keys():
-        return frame, place  # graded as a whole
-    frame = frame.with_columns(pl.Series(column, lists, dtype=pl.List(pl.String))).explode(column)
-    return frame, place if alone else {**place, "draw": ORDER}
-
-
-def _lists(column: pl.Series) -> list[list[str]] | None:
-    """Cells that are JSON lists of texts; None where any is something else."""
-    cells = [] if column.dtype != pl.String else column.fill_null("[]").to_list()
-    found: list[list[str]] = []
-    for cell in cells:
-        try:
-            texts = json.loads(cell) if cell.startswith("[") else None
-        except (ValueError, RecursionError):
-            return None
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            return None
-        found.append(texts)
-    return found if any(found) else None
-
-
 def _wide_columns(
     frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str
 ) -> tuple[list[str], Literal["score", "text"]]:
@@ -412,10 +359,10 @@ def _wide_columns(
         absent = [c for c in options.wide if c not in frame.columns]
         if absent:
             raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {_names(frame.columns)}.")
-        texts = "reference" in place and not any(_holds_grades(frame[c], options.grade) for c in options.wide)
+        texts = "reference" in place and not any(holds_grades(frame[c], options.grade) for c in options.wide)
         return list(options.wide), "text" if texts else "score"
     rest = [c for c in frame.columns if c not in place.values() and c.strip()]
-    graded = [c for c in rest if _holds_grades(frame[c], options.grade)]
+    graded = [c for c in rest if holds_grades(frame[c], options.grade)]
     if options.wide is not None:
         if len(graded) < 2:
             raise InputError(
@@ -423,8 +370,9 @@ def _wide_columns(
                 remedy="Name the columns that are conditions: --wide A,B",
             )
         return graded, "score"
-    alone = "item" in place and "condition" not in place and not {"score", "severity", "rater"} & place.keys()
-    if alone and len(graded) > 1:
+    alone = "condition" not in place and not {"score", "severity", "rater"} & place.keys()
+    graded = [c for c in graded if not hinted_fields(c) & {"other"} and not counts_rows(frame[c])] or graded
+    if alone and len(graded) > 1 and ("item" in place or frame.height > len(graded)):
         return graded, "score"
     worded = [c for c in rest if frame[c].dtype == pl.String]
     if alone and {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
@@ -439,7 +387,7 @@ def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[
     cells = {cell: cell.strip().lower() for cell in column.drop_nulls().unique(maintain_order=True)}
     told = {word.strip().lower(): value for word, value in options.grade.items()}
     known = {cell: told[word] for cell, word in cells.items() if word in told}
-    if any(_number(cell) is not None for cell in cells):  # else these are texts
+    if any(number_of(cell) is not None for cell in cells):  # else these are texts
         for cell in [c for c, word in cells.items() if word in (*DECLINED, *UNREADABLE) and word not in told]:
             known[cell], word = 0.0, printable(cell.strip(), limit=40)
             notes.append(
@@ -449,48 +397,30 @@ def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[
     return known
 
 
-def _holds_grades(column: pl.Series, told: Mapping[str, float | None] | None = None) -> bool:
-    if column.dtype == pl.Boolean:
-        return True
-    if column.dtype.is_numeric():
-        return True
-    if column.dtype != pl.String:
-        return False
-    some = column.drop_nulls().unique().head(50)
-    empty = {*MISSING, *DECLINED, *UNREADABLE, *(word.strip().lower() for word in told or {})}
-    rest = [text for text in some if text.strip().lower() not in empty]
-    return len(some) > 0 and all(_number(text) is not None for text in rest)
-
-
 def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFrame:
-    """One row per item and condition. What names the metric too (`old_correct`, `new_correct`) is cut to the rest."""
-    ends = {c: _ENDS.sub("", c) for c in wide}
-    names = ends if len(set(ends.values())) == len(wide) and all(ends.values()) else {c: c for c in wide}
-    if any(frame[c].dtype == pl.String for c in wide):
-        frame = frame.with_columns(pl.col(c).cast(pl.String) for c in wide)
-    else:
-        frame = frame.with_columns(pl.col(c).cast(pl.Float64) for c in wide)
-    runs = {c: _RUN.fullmatch(name) for c, name in names.items()}
-    parts = {c: (match[1], int(match[2])) for c, match in runs.items() if match}
-    counts = {base: {n for b, n in parts.values() if b == base} for base, _ in parts.values()}
-    drawn = len(set(parts.values())) == len(wide) and len({frozenset(n) for n in counts.values()}) == 1
-    if not drawn or len(next(iter(counts.values()))) < 2:  # several runs of each condition are its draws
-        parts = {}
-    melted = [
-        frame.select(
-            *keep, pl.lit(parts[c][0] if parts else names[c]).alias("condition\0"), pl.col(c).alias("value\0"),
-            *([pl.lit(parts[c][1]).alias("draw\0")] if parts else []),
-        )
-        for c in wide
-    ]  # fmt: skip
-    return pl.concat(melted)
+    """One row per item and condition. What all names begin or end with (`old_correct`, `new_correct`) is left out."""
+    names = {c: leaf_of(c, wide) for c in wide}
+    texts = any(frame[c].dtype == pl.String for c in wide)
+    frame = frame.with_columns(pl.col(c).cast(pl.String if texts else pl.Float64) for c in wide)
+    return pl.concat([frame.select(*keep, pl.lit(names[c]).alias(CONDITION), pl.col(c).alias(VALUE)) for c in wide])
+
+
+def leaf_of(column: str, wide: Sequence[str]) -> str:
+    """A condition's name: without the word for the score that all end or begin with, or the object they were in."""
+    for cut in (r"^[^.]+\.", _ENDS, _STARTS):
+        short = {c: re.sub(cut, "", c, flags=re.IGNORECASE).strip() for c in wide}
+        if len(set(short.values())) == len(wide) and all(short[c] and short[c] != c for c in wide):
+            heads = {c[: len(c) - len(short[c])] for c in wide}
+            if cut != r"^[^.]+\." or len(heads) == 1:
+                return short[column]
+    return column
 
 
 def _guess(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """A column that a remedy can name: the first that holds numbers and is nothing else."""
     rest = [c for c in frame.columns if c not in place.values()]
     rest = rest if "item" in place else rest[1:] or rest  # the first is taken for the item
-    return next((c for c in rest if _holds_grades(frame[c])), "COLUMN")
+    return next((c for c in rest if holds_grades(frame[c])), "COLUMN")
 
 
 def _unnamed(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
@@ -509,12 +439,12 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
             remedy="Add one that names the question, or name it by --map; where the rows are the items, in the same "
             "order in every file: --map item=order",
         )
-    named = {"condition": _text(frame[place["condition"]])} if "condition" in place else {}
+    named = {"condition": text_of(frame[place["condition"]])} if "condition" in place else {}
     keys = pl.DataFrame(named) if named else pl.select(pl.repeat(stem, len(frame)).alias("condition"))
     if place["item"] == ORDER and ORDER not in frame.columns:
         keys = keys.with_columns((pl.int_range(pl.len()).over("condition") + 1).cast(pl.String).alias("item"))
     else:
-        keys = keys.with_columns(_ids(_text(frame[place["item"]]), keys["condition"], notes).alias("item"))
+        keys = keys.with_columns(_ids(text_of(frame[place["item"]]), keys["condition"], notes).alias("item"))
     for name in ("item", "condition"):
         empty = keys[name].is_null() | (keys[name] == "")
         if empty.any():
@@ -525,16 +455,16 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
             )
     keys = keys.select("item", "condition", pl.lit(0, dtype=pl.Int64).alias("draw"))
     if place.get("draw") == ORDER and ORDER not in frame.columns:
-        rater = pl.lit(_text(frame[place["rater"]])) if "rater" in place else pl.lit("")
+        rater = pl.lit(text_of(frame[place["rater"]])) if "rater" in place else pl.lit("")
         over = keys.with_columns(rater.alias("rater"))
         keys = keys.with_columns(over.select(pl.int_range(pl.len()).over("item", "condition", "rater").alias("draw")))
     elif "draw" in place:
         column = frame[place["draw"]]
-        whole = _text(column).cast(pl.Int64, strict=False)
-        draw = whole if whole.null_count() == 0 else _text(column).fill_null("").rank("dense").cast(pl.Int64)
+        whole = text_of(column).cast(pl.Int64, strict=False)
+        draw = whole if whole.null_count() == 0 else text_of(column).fill_null("").rank("dense").cast(pl.Int64)
         keys = keys.with_columns((draw - int(draw.to_numpy().min())).alias("draw"))  # draws count from 0
     if "run" in place:
-        runs = _text(frame[place["run"]]).fill_null("")
+        runs = text_of(frame[place["run"]]).fill_null("")
         draws = int(keys["draw"].to_numpy().max()) + 1
         run = (runs.rank("dense").cast(pl.Int64) - 1) * draws
         keys = keys.with_columns(runs.alias("run"), (keys["draw"] + run).alias("draw"))
@@ -570,27 +500,6 @@ def _ids(ids: pl.Series, conditions: pl.Series, notes: list[str]) -> pl.Series:
     return bare
 
 
-def _text(column: pl.Series) -> pl.Series:
-    if column.dtype == pl.String:
-        return column.str.strip_chars()
-    if column.dtype.is_float() and (column.drop_nulls() == column.drop_nulls().round()).all():
-        column = column.cast(pl.Int64, strict=False)  # 7.0 as another program wrote 7
-    return column.cast(pl.String, strict=False)
-
-
-def _number(text: str) -> float | None:
-    """A cell as a number: words for right and wrong, percentages, a decimal comma, `4/5`; None if it is none."""
-    plain = text.strip().lower()
-    if plain in WORDS:
-        return WORDS[plain]
-    if _PLAIN.fullmatch(plain):
-        value = float(plain.rstrip("% ").replace(",", "."))
-        return value / 100 if plain.endswith("%") else value
-    if (match := _OUT_OF.fullmatch(plain)) and float(match[2]):
-        return float(match[1].replace(",", ".")) / float(match[2])
-    return None
-
-
 def _to_numbers(
     frame: pl.DataFrame, column: str, field: str, what: str, place: Mapping[str, str], notes: list[str]
 ) -> pl.Series:
@@ -607,7 +516,11 @@ def _to_numbers(
     if not odd.any():
         return values
     cells = series.filter(odd).unique()
-    known = {cell: None if cell.strip().lower() in MISSING else _number(cell) for cell in cells}
+    known = {cell: None if cell.strip().lower() in MISSING else number_of(cell) for cell in cells}
+    if (ranks := ordered_words(cells)) and len(cells) == series.n_unique() - (series.null_count() > 0):
+        known |= ranks
+        order = sorted(ranks.items(), key=lambda pair: pair[1])
+        notes.append(f"{column}: " + ", ".join(f"{printable(word, limit=30)} {value:g}" for word, value in order))
     bad = [cell for cell, value in known.items() if value is None and cell.strip().lower() not in MISSING]
     if bad:
         rows = series.is_in(bad).arg_true()
@@ -625,7 +538,7 @@ def _other_column(
     frame: pl.DataFrame, place: Mapping[str, str], field: str, other: str, odd: str, *, all_text: bool
 ) -> str:
     """What to do about a column that should hold numbers and holds texts."""
-    if all_text and field == "score" and place.get("item") in frame.columns and _holds_grades(frame[place["item"]]):
+    if all_text and field == "score" and place.get("item") in frame.columns and holds_grades(frame[place["item"]]):
         mapped = (f"item={place['score']}", f"score={place['item']}")
         return f"Item and grade seem to have changed places: {' '.join(f'--map {shlex.quote(m)}' for m in mapped)}"
     if field == "score" and not all_text and len(odd) <= 40:
@@ -692,7 +605,7 @@ def _ratings(
             severities(rows, "severity", options.as_severity, what, any_scale=options.any_scale)
         )
         if "rater" in place:
-            kind = _text(frame[place["kind"]]).str.to_lowercase() if "kind" in place else pl.lit("human")
+            kind = text_of(frame[place["kind"]]).str.to_lowercase() if "kind" in place else pl.lit("human")
             checked = checked.with_columns(kind.alias("kind"))
             wrong = checked.filter(~pl.col("kind").is_in(["human", "judge", "rule"]) | pl.col("kind").is_null())
             if len(wrong):
@@ -707,7 +620,7 @@ def _ratings(
     judges = [c for c in frame.columns if re.fullmatch(r"judge_\d+", c)]
     for column in judges:
         own = f"{column}_name"
-        named = _text(frame[own]) if own in frame.columns else pl.lit(column)
+        named = text_of(frame[own]) if own in frame.columns else pl.lit(column)
         values = rows.with_columns(
             _to_numbers(frame, column, "severity", what, place, []).alias("severity"), named.alias("rater")
         )
@@ -736,11 +649,14 @@ def _repeats(frame: pl.DataFrame, rows: pl.DataFrame, place: Mapping[str, str]) 
     They cannot where a tenth of the items or less differ (a copy that was corrected), where a column of as many words
     tells them apart (metrics, perhaps), or where no column names a condition and the rows may be several models'.
     """
+    if "value" not in rows.columns:
+        return 0
     each = rows.group_by("item", "condition").agg(pl.len(), pl.col("value").n_unique().alias("values"))
     count = int(each["len"][0])
     apart = int((rows["item"] != rows["item"].shift(1)).fill_null(value=True).sum()) == rows["item"].n_unique()
     words = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
-    told = any(frame[c].n_unique() == count for c in words)
+    words = [c for c in words if frame[c].n_unique() == count]
+    told = any(pl.DataFrame([rows["item"], rows["condition"], frame[c]]).n_unique() == len(rows) for c in words)
     few = (each["values"] > 1).sum() <= len(each) // 10
     named = ("condition" in place or (apart and count > 2)) and rows["item"].n_unique() > 1
     return count if each["len"].n_unique() == 1 and named and not told and not few else 0
@@ -788,10 +704,10 @@ def _items(frame: pl.DataFrame, ids: pl.Series, place: Mapping[str, str]) -> dic
     fields = [f for f in ("prompt", "reference") if f in place]
     if not fields:
         return {}
-    texts = {f: _text(frame[place[f]]).fill_null("") for f in fields}
+    texts = {f: text_of(frame[place[f]]).fill_null("") for f in fields}
     first = pl.DataFrame({"item": ids, **texts}).unique("item", keep="first", maintain_order=True)
     blank = pl.Series("", [""]).new_from_index(0, len(first))
-    domains = dict(zip(ids, _text(frame[place["domain"]]).fill_null(""), strict=True)) if "domain" in place else {}
+    domains = dict(zip(ids, text_of(frame[place["domain"]]).fill_null(""), strict=True)) if "domain" in place else {}
     return {
         name: Item(
             id=name, prompt=prompt, reference=(parts := reference.split("|"))[0], aliases=tuple(parts[1:]),

@@ -3,6 +3,7 @@
 import dataclasses
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from richter import interop
 from richter.errors import InputError
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
-from richter.tables._columns import part_of_frame
+from richter.tables._columns import common_roles, part_of_frame
 from richter.tables._logs import part_of_logs
 from richter.tables._looks import record_look
 from richter.tables._part import Part, assemble
@@ -139,14 +140,23 @@ def _parts(source: interop.Source, options: ReadOptions, *, stem: str) -> list[P
     elif path.is_dir():
         found = (f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
         files = sorted(found, key=lambda f: (f.stem.lower() not in ("control", "baseline"), f))
-        parts, faults = [], []
+        frames: dict[Path, pl.DataFrame] = {}
+        faults = []
         for file in files:
             try:
-                parts.append(
-                    part_of_frame(interop.read_frame(file, text=True), options, what=str(file), stem=file.stem)
-                )
+                frames[file] = interop.read_frame(file, text=True)
             except InputError:
                 if file.suffix.lower() not in NOTES:  # a damaged table must not go missing unseen
+                    raise
+                faults.append(f"{printable(file.name, limit=60)} is not read: it is no table")
+        parts = []
+        stems = _stems(list(frames), path)
+        common = common_roles({stems[f]: frame for f, frame in frames.items()}, options) if frames else {}
+        for file, frame in frames.items():
+            try:
+                parts.append(part_of_frame(frame, options, what=str(file), stem=stems[file], common=common))
+            except InputError:
+                if file.suffix.lower() not in NOTES:
                     raise
                 faults.append(f"{printable(file.name, limit=60)} is not read: it is no table")
         if not parts:
@@ -155,6 +165,18 @@ def _parts(source: interop.Source, options: ReadOptions, *, stem: str) -> list[P
     else:
         parts = _sheets(path, options)
     return parts if name is None else [_renamed(part, name) for part in parts]
+
+
+def _stems(files: Sequence[Path], folder: Path) -> dict[Path, str]:
+    """A name for each file's condition: the file's own, else the parts of its path in which it differs from others."""
+    plain = {f: f.stem for f in files}
+    if len(set(plain.values())) == len(files):
+        return plain
+    parts = {f: [*f.relative_to(folder).parent.parts, f.stem] for f in files}
+    deep = max(map(len, parts.values()))
+    padded = {f: [""] * (deep - len(own)) + own for f, own in parts.items()}
+    differ = [k for k in range(deep) if len({own[k] for own in padded.values()}) > 1]
+    return {f: "/".join(own[k] for k in differ if own[k]) for f, own in padded.items()}
 
 
 def _no_tables(path: Path) -> InputError:
@@ -179,9 +201,13 @@ def _sheets(path: Path, options: ReadOptions) -> list[Part]:
         return [part]
     parts: list[Part] = []
     faults: dict[str, InputError] = {}
+    usual = Counter(tuple(frame.columns) for frame in sheets.values()).most_common(1)[0][0]
+    common = common_roles({name: frame for name, frame in sheets.items() if tuple(frame.columns) == usual}, options)
     for name, frame in sheets.items():
         try:
-            parts.append(part_of_frame(frame, options, what=f"{path}, sheet {printable(name, limit=40)}", stem=name))
+            own = common if tuple(frame.columns) == usual else {}
+            what = f"{path}, sheet {printable(name, limit=40)}"
+            parts.append(part_of_frame(frame, options, what=what, stem=name, common=own))
         except InputError as fault:
             faults[name] = fault
     if not parts:

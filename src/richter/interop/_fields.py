@@ -1,0 +1,140 @@
+"""The fields of a table, and what people call them."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+__all__ = ["FIELDS", "LOWER", "hinted_fields", "known_fields", "leaf_name", "plain_name"]
+
+# scores of which less is better
+LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
+# a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
+FIELDS: dict[str, tuple[str, ...]] = {
+    "item": ("item", "item_id", "datasource_item_id", "dataset_item_id", "reference_example_id", "id",
+             "question_id", "doc_id", "qid", "sample_id", "example_id", "task_id", "case_id",
+             "test_id", "prompt_id", "instance_id", "problem_id", "query_id", "uid", "idx", "index", "case", "row_id",
+             "global_seg_id", "seg_id", "segment_id", "frage_id", "aufgabe", "nr", "identifiant", "identificador",
+             "identificativo", "elemento", "numero", "itemid", "item_no", "question_no", "question_number",
+             "question_nr", "n_question", "numero_question", "num_pregunta", "aufgaben_nr", "aufgabennummer",
+             "frage_nr", "ticket_id", "題号", "题号", "编号", "题目编号", "問題番号", "設問番号", "문항"),
+    "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
+                  "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
+                  "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema",
+                  "sprachmodell", "sys", "run_name", "experiment_name", "モデル", "模型", "系统", "모델", "модель"),
+    "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
+              "success", "em", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
+              "richtig", "korrekt", "punktzahl", "punkte", "bewertung", "juste", "reussi", "correcto", "correcta",
+              "acierto", "puntuacion", "puntaje", "corretto", "giusto", "punteggio", "pontuacao", "correto", "goed",
+              "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
+              "context_recall", "mqm_avg_score", "mqm_score", "mqm",
+              "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
+              *LOWER),
+    "severity": ("severity",),
+    "confidence": ("confidence", "prob", "probability", "certainty", "p_correct", "p"),
+    "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "replicate", "sample", "k", "iteration"),
+    "run": ("run", "run_id", "seed"),
+    "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template"),
+    "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark",
+               "分野", "类别", "科目"),
+    "tier": ("tier", "difficulty", "level"),
+    "weight": ("weight", "w"),
+    "text": ("answer", "response", "output", "prediction", "completion", "generation", "model_answer", "model_output",
+             "pred", "text", "outputs", "generated_answer", "generated_text", "model_response", "samples",
+             "generations", "responses", "completions", "predictions", "generated_answers", "antwort", "reponse",
+             "respuesta", "risposta", "resposta", "回答", "答え"),
+    "reference": ("reference", "target", "gold", "gold_answer", "expected", "expected_output", "ground_truth", "ideal",
+                  "reference_answer", "expected_answer", "correct_answer", "right_answer", "answer_key", "solution",
+                  "references", "gold_answers", "label", "truth"),
+    "prompt": ("prompt", "question", "input", "query", "user_input", "inputs", "frage", "pregunta", "domanda",
+               "pergunta", "vraag", "enonce", "题目", "問題文", "質問"),
+    "error": ("error", "error_message", "exception", "failure"),
+    "refused": ("refused", "refusal", "is_refusal"),
+    "rater": ("rater", "annotator", "judge", "reviewer", "rated_by", "grader", "labeler"),
+    "kind": ("kind", "rater_kind"),
+    "mechanism": ("mechanism",),
+    "reason": ("reason", "rationale"),
+    "inclusion": ("inclusion", "inclusion_probability"),
+    "layer": ("stratum", "layer"),
+    "tokens_in": ("tokens_in", "prompt_tokens", "input_tokens"),
+    "tokens_out": ("tokens_out", "completion_tokens", "output_tokens", "length"),
+    "money_usd": ("money_usd", "cost", "cost_usd", "total_cost", "price"),
+    "latency_s": ("latency_s", "latency", "duration", "duration_s", "time_s", "seconds"),
+    "finish": ("finish", "finish_reason", "stop_reason"),
+    "clustered_by": ("clustered_by",),
+    "human_cluster": ("human_cluster", "corrected_cluster", "cluster_corrected"),
+    "token_probability": ("token_probability",),
+    "human": ("human", "human_correct", "human_grade"),
+}  # fmt: skip
+_FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
+
+
+def plain_name(column: str) -> str:
+    """`Question ID`, `questionId` and `question-id` are one name, `Modèle` and `modele` too."""
+    apart = unicodedata.normalize("NFD", column.strip())
+    bare = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", apart))  # accents, and no part of a letter
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"[?#°º*:!]", "", bare).strip())
+    return re.sub(r"[\s\-./]+", "_", spaced).lower().strip("_")
+
+
+def leaf_name(column: str) -> str:
+    """The last part of a name that others nest: `metrics.acc` and `exact_match/score` end in `acc` and `score`."""
+    return plain_name(re.split(r"[./]", column.strip().rstrip("./"))[-1])
+
+
+def known_fields(columns: Iterable[str]) -> set[str]:
+    """The fields that these columns are known as."""
+    return {field for c in columns for n in (plain_name(c), leaf_name(c)) if (field := _FIELD_OF.get(n)) is not None}
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# words that a name holds where it is none of the above: they settle what the cells leave open, and no more
+HINTS: dict[str, frozenset[str]] = {
+    "item": _set(
+        "id item question example case task ticket sample prompt instance problem query uid uuid key"
+        " number no nr num frage aufgabe fall testfall cas caso codigo pregunta domanda pergunta vraag"
+        " vraagnummer casus identifiant numero pytania pytanie zadanie soru 题 编号 番号 問題 設問 样本 질문 문항"
+        " вопрос задание"
+    ),
+    "condition": _set(
+        "model system bot assistant variant version candidate llm configuration config setup agent"
+        " engine provider arm prompt experiment modell sprachmodell variante modele systeme moteur modelo"
+        " sistema modello systeem sistem 模型 系统 モデル システム 모델 시스템 модель система"
+    ),
+    "score": _set(
+        "score grade rating verdict result correct right acceptable accepted pass passed success label"
+        " quality mark points outcome correctness accuracy acc judgement judgment evaluation graded"
+        " richtig korrekt bewertung punkte ergebnis note urteil resultat reussi juste correcto correcta"
+        " resultado acierto valoracion puntuacion nota corretto esito punteggio voto correto pontuacao"
+        " goed beoordeling resultaat poprawne wynik ocena dogru sonuc puan 正确 正誤 正误 得分 评分 分数 结果"
+        " 評価 スコア 判定 得点 정답 점수 평가 верно оценка результат"
+    ),
+    # numbers beside a grade that are none
+    "other": _set(
+        "latency token cost time timestamp date duration second seconds sec ms length len char word"
+        " price usd seed temperature page elapsed year lead count rank vote index created updated started"
+        " ended finished confidence probability prob logprob perplexity size step turn age n total"
+        " created_at completed"
+    ),
+    # measures of which a table has several for one answer
+    "metric": _set(
+        "fluency relevance coherence helpfulness clarity safety groundedness faithfulness toxicity bleu"
+        " rouge bertscore similarity f1 em precision recall completeness conciseness style tone"
+        " harmlessness honesty consistency informativeness readability adequacy accuracy correctness"
+        " factuality bias politeness empathy usefulness depth creativity verbosity hallucination"
+        " instruction quality overall score rating"
+    ),
+}
+
+
+def hinted_fields(column: str) -> set[str]:
+    """The roles that a word of the name speaks for: item, condition, score, metric, or another number."""
+    leaf = re.split(r"\.(?=\S)", column.strip())[-1]  # of a nested name the last part
+    plain = plain_name(re.sub(r"[()\[\]{},;|]", " ", leaf))
+    words = {w for word in plain.split("_") for w in (word, word.removesuffix("s"))}
+    return {
+        role for role, known in HINTS.items()
+        if words & known or any(not word.isascii() and word in plain for word in known)
+    }  # fmt: skip

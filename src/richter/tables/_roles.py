@@ -1,0 +1,383 @@
+"""What each column of a long or wide table is, by what it holds; its name settles what the cells leave open.
+
+With n_i values in the column of items, n_c in that of conditions and p different pairs of them in R rows: items and
+conditions cross, p >= 0.8 n_i n_c, and each pair stands once (p = R) or equally often (draws, or measures). What is
+nested in items (a domain, a reviewer) has p = n_i and crosses nothing; a number of the row has n_i = R.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from richter.interop import FIELDS, hinted_fields, known_fields, leaf_name, plain_name
+from richter.records import printable
+from richter.tables._words import holds_grades, sure_grades, text_of
+
+CROSSED = 0.8  # share of the pairs of items and conditions that are there
+MOST = 50  # conditions that a table may have
+LONG = 80  # characters of a condition's name
+BOTH = "both\0"  # two columns that name the item, or the condition, only together
+# what a column that bears one of these names may be instead, if the table has no other for it
+WEAK = ("prompt", "group", "domain", "tier", "reference", "text", "kind", "layer")
+_METRIC = (
+    "metric",
+    "measure",
+    "scorer",
+    "criterion",
+    "criteria",
+    "evaluator",
+    "metric_name",
+    "kennzahl",
+    "metrik",
+    "指标",
+)
+
+
+class Table:
+    """A frame with what was already worked out about its columns."""
+
+    def __init__(self, frame: pl.DataFrame, told: Mapping[str, float | None]) -> None:
+        self.frame, self.told = frame, told
+        self._texts: dict[str, pl.Series] = {}
+        self._n: dict[tuple[str, ...], int] = {}
+        self._graded: dict[str, bool] = {}
+
+    def text(self, column: str) -> pl.Series:
+        if column not in self._texts:
+            self._texts[column] = text_of(self.frame[column])
+        return self._texts[column]
+
+    def n(self, *columns: str) -> int:
+        """How many different values, or pairs of them, there are."""
+        if columns not in self._n:
+            found = [self.text(c).alias(str(k)) for k, c in enumerate(columns)]
+            self._n[columns] = found[0].n_unique() if len(found) == 1 else pl.DataFrame(found).n_unique()
+        return self._n[columns]
+
+    def evenly(self, *columns: str) -> bool:
+        """Whether every value, or pair of them, stands about equally often."""
+        found = pl.DataFrame([self.text(c).alias(str(k)) for k, c in enumerate(columns)])
+        counts = found.group_by(pl.all()).len()["len"]
+        return bool(counts.min() >= CROSSED * counts.max())  # type: ignore[operator]
+
+    def graded(self, column: str) -> bool:
+        if column not in self._graded:
+            self._graded[column] = holds_grades(self.frame[column], self.told)
+        return self._graded[column]
+
+    def names(self, column: str) -> bool:
+        """Whether every cell may be a name: none is empty, none a broken number."""
+        kind = self.frame[column].dtype
+        blank = kind == pl.String and (self.text(column) == "").any()
+        return (
+            not (kind.is_float() and not _whole(self.frame[column]))
+            and not self.frame[column].null_count()
+            and not blank
+        )
+
+
+def _whole(column: pl.Series) -> bool:
+    return bool((column.drop_nulls() == column.drop_nulls().round()).all())
+
+
+def find_roles(
+    frame: pl.DataFrame, place: dict[str, str], fixed: Sequence[str], told: Mapping[str, float | None], notes: list[str]
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The table and its places with item, condition, score and draw found as far as the cells tell.
+
+    `fixed` are the columns that the user named; they stay what they are.
+    """
+    table, place = Table(frame, told), dict(place)
+    _no_grades_for_names(table, place, fixed)
+    _score(table, place, fixed, notes)
+    _keys(table, place, fixed, notes)
+    frame = _apart(table, place, fixed, notes)
+    return frame, place
+
+
+def _free(table: Table, place: Mapping[str, str], fixed: Sequence[str], *, weak: Sequence[str] = ()) -> list[str]:
+    """Columns that are nothing yet, and after them those that are one of these things by name alone."""
+    taken = set(place.values())
+    free = [c for c in table.frame.columns if c not in taken and c.strip()]
+    return free + [place[f] for f in weak if f in place and place[f] not in fixed and place[f] in table.frame.columns]
+
+
+def _no_grades_for_names(table: Table, place: dict[str, str], fixed: Sequence[str]) -> None:
+    """A column of grades that happens to be called `candidate` or `baseline` is a condition's own, beside others."""
+    column = place.get("condition", "")
+    if column in fixed or "\0" in column or column not in table.frame.columns or {"score", "severity"} & place.keys():
+        return
+    alike = [c for c in _free(table, place, fixed) if table.graded(c) and not hinted_fields(c) & {"other"}]
+    if table.graded(column) and alike:
+        del place["condition"]
+
+
+def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
+    """The one column of grades: words that only grade, a name that says so, right or wrong, else the only one."""
+    named = place.get("score")
+    if "severity" in place or named in fixed or (named is not None and ("\0" in named or table.graded(named))):
+        return
+    place.pop("score", None)
+    graded = [
+        c for c in _free(table, place, fixed) if c != named and table.graded(c) and not counts_rows(table.frame[c])
+    ]
+    graded = [c for c in graded if not hinted_fields(c) & {"other"}]
+    free = [c for c in graded if table.n(c) > 1 or "score" in hinted_fields(c)]
+    weak = [place[f] for f in ("reference", "text", "kind") if f in place and place[f] not in fixed]
+    weak = [c for c in weak if c in table.frame.columns and sure_grades(table.frame[c]) and table.n(c) <= 3]
+    key = place.get("reference", "\0")
+    if not weak and key in table.frame.columns and key not in fixed and table.graded(key) and _no_key(table, place):
+        weak = [key] if table.n(key) > 1 else []
+    ranks = (
+        [c for c in free if sure_grades(table.frame[c])],
+        [c for c in free if "score" in hinted_fields(c)],
+        weak,
+        [c for c in free if table.frame[c].dtype == pl.Boolean or not _numbers(table, c)],
+        free,
+    )
+    found = next((own for own in ranks if own), [])
+    if len(found) > 1:
+        found = [c for c in found if not _is_item(table, place, c, graded)] or found
+    two_valued = [c for c in found if table.n(c) <= 3]
+    if len(found) > 1 and len(two_valued) == 1 and "condition" in place:
+        found = two_valued
+    wide = "condition" not in place and len(graded) > 1 and not _has_condition(table, place, graded)
+    if len(found) != 1 or (wide and found[0] not in weak and not _only_measure(graded, found[0])):
+        if named is not None:
+            place["score"] = named  # what is wrong with it is said where it is read
+        return
+    for own in [f for f, c in place.items() if c == found[0]]:
+        del place[own]
+    place["score"] = found[0]
+    notes.append(f"column {printable(found[0], limit=40)} is taken for the grade (--map score=COLUMN says which)")
+
+
+def _is_item(table: Table, place: Mapping[str, str], column: str, graded: Sequence[str]) -> bool:
+    """Whether a column of numbers names items: each stands once, or equally often, under every condition."""
+    names = [c for c in _free(table, place, (), weak=WEAK) if c not in graded and table.names(c)]
+    named = [place["condition"]] if place.get("condition") in table.frame.columns else names
+    return any(_crosses(table, column, c) for c in named if c != column)
+
+
+def _no_key(table: Table, place: Mapping[str, str]) -> bool:
+    """Whether the reference can be no answer key: it differs within an item, or no answer has a word of it."""
+    answers, item = place.get("text", "\0"), place.get("item", "\0")
+    if answers not in table.frame.columns or (
+        item in table.frame.columns and table.n(item, place["reference"]) > 1.2 * table.n(item)
+    ):
+        return True
+    words = table.text(place["reference"]).drop_nulls().unique().head(20).str.to_lowercase()
+    texts = table.text(answers).drop_nulls().unique().head(200).str.to_lowercase().to_list()
+    return len(words) <= 3 and not any(word in text for word in words for text in texts)
+
+
+def _numbers(table: Table, column: str) -> bool:
+    return bool(table.text(column).drop_nulls().str.contains(r"^[-+]?[\d.,]*$").all())
+
+
+def _only_measure(graded: Sequence[str], chosen: str) -> bool:
+    """Whether the chosen one alone is named as a score, among columns of grades whose names are measures."""
+    return all("metric" in hinted_fields(c) or c == chosen for c in graded)
+
+
+def _has_condition(table: Table, place: Mapping[str, str], graded: Sequence[str]) -> bool:
+    """Whether a column of names repeats every item: then the table is long."""
+    names = [c for c in _free(table, place, (), weak=WEAK) if c not in graded and table.names(c)]
+    items = [place["item"]] if "item" in place else [c for c in table.frame.columns if table.names(c)]
+    return any(_crosses(table, i, c) for c in names for i in items if i != c and i in table.frame.columns)
+
+
+def counts_rows(values: pl.Series) -> bool:
+    """Whether a column only counts its rows, or holds numbers too large for a grade (a time, an id)."""
+    if values.dtype == pl.String:
+        if values.str.contains("[^0-9]").any():
+            return False
+        values = values.cast(pl.Int64, strict=False)
+    if not values.dtype.is_numeric() or not _whole(values):
+        return False
+    steps = values.drop_nulls().sort().diff().drop_nulls()
+    return bool((len(values) > 5 and (steps == 1).all()) or (values.max() or 0) > 1000)  # type: ignore[operator]
+
+
+def _crosses(table: Table, item: str, condition: str) -> bool:
+    """Whether most items stand under most conditions, each pair once or equally often."""
+    n_i, n_c, rows = table.n(item), table.n(condition), table.frame.height
+    if (
+        n_c < 2
+        or n_c > min(MOST, n_i, rows // 2)
+        or n_i < 2
+        or CROSSED * n_i * n_c > rows
+        or not table.names(condition)
+    ):
+        return False
+    if (table.text(condition).str.len_chars().max() or 0) > LONG or not table.names(item):  # type: ignore[operator]
+        return False
+    pairs = table.n(item, condition)
+    return pairs >= CROSSED * n_i * n_c and (pairs == rows or table.evenly(item, condition))
+
+
+def _rank(table: Table, place: Mapping[str, str], item: str, condition: str) -> tuple[float, ...]:
+    """What is likelier: more pairs, names that say so, columns that are nothing else by name, further left."""
+    columns = table.frame.columns
+    hints = ("item" in hinted_fields(item)) + 1.5 * ("condition" in hinted_fields(condition))
+    hints -= ("condition" in hinted_fields(item)) * 0.5 + ("other" in hinted_fields(condition)) * 2
+    weak = sum(c in place.values() for c in (item, condition))
+    words = table.graded(condition) and not hinted_fields(condition) & {"condition"}
+    return (table.n(item, condition), -2.0 * words, hints - weak, -columns.index(item), -columns.index(condition))
+
+
+def _keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
+    """Item and condition: as named where that can be, else the pair of columns that cross."""
+    frame, score = table.frame, place.get("score", "")
+    known_item = place.get("item", "")
+    fixed_item = known_item in fixed or "\0" in known_item or (bool(known_item) and known_item not in frame.columns)
+    condition = place.get("condition", "")
+    if condition and condition not in fixed and "\0" not in condition and table.n(condition) == frame.height > 3:
+        condition = ""  # a name of its own for every row
+    numbers_row = bool(known_item) and not fixed_item and table.n(known_item) == frame.height
+    given = bool(condition) and (table.n(condition) > 1 or condition in fixed)
+    if known_item and given and (not numbers_row or table.n(condition) == 1):
+        return
+    free = [c for c in _free(table, place, fixed, weak=WEAK) if c != score]
+    free = [c for c in free if table.names(c) and (c not in place.values() or c != place.get("rater"))]
+    items = [known_item] if known_item and (fixed_item or not numbers_row) else [c for c in free if c != condition]
+    if known_item and numbers_row:
+        items = [known_item, *items]
+    conditions = [condition] if given else [c for c in free if not _measure_names(c) and not _says_right(table, c)]
+    pairs = [
+        (i, c) for c in conditions for i in items
+        if i != c and i in frame.columns and c in frame.columns and _crosses(table, i, c)
+    ]  # fmt: skip
+    best = max(pairs, key=lambda pair: _rank(table, place, *pair), default=None)
+    if best is not None and _graded_by(table, place, best):
+        _take(place, "item", best[0], known_item, notes, "it stands once under each condition")
+        _take(place, "condition", best[1], place.get("condition", ""), notes, "each of its values has every item")
+        return
+    if not known_item:
+        _alone(table, place, free, notes)
+
+
+def _graded_by(table: Table, place: Mapping[str, str], pair: tuple[str, str]) -> bool:
+    """Whether taking this pair leaves something that is measured."""
+    held = {"score", "severity", "text", "confidence"} & place.keys()
+    return bool(held) or any(table.graded(c) for c in table.frame.columns if c not in (*pair, *place.values()))
+
+
+def _says_right(table: Table, column: str) -> bool:
+    """Whether a column holds grades in words or truths: it names nothing, unless its own name says so."""
+    words = table.frame[column].dtype in (pl.String, pl.Boolean) and table.graded(column)
+    return words and "condition" not in hinted_fields(column)
+
+
+def _measure_names(column: str) -> bool:
+    return plain_name(column) in _METRIC
+
+
+def _take(place: dict[str, str], field: str, column: str, before: str, notes: list[str], why: str) -> None:
+    if column == before:
+        return
+    for own in [f for f, c in place.items() if c == column and f != "prompt"]:  # a question may be its own name
+        del place[own]
+    place[field] = column
+    if "\0" not in column:
+        notes.append(
+            f"column {printable(column, limit=40)} is taken for the {field}: {why} "
+            f"(--map {shlex.quote(f'{field}=COLUMN')} says which)"
+        )
+
+
+def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list[str]) -> None:
+    """The item of a single condition: the column that has a value of its own for every row, or equally many rows."""
+    condition = place.get("condition", "")
+    if condition and table.n(condition) > 1 and condition in table.frame.columns:
+        return
+    rows = table.frame.height
+    names = [c for c in free if c != condition and not hinted_fields(c) & {"other"}]
+    names = [
+        c
+        for c in names
+        if (c not in place.values() or c in (place.get("prompt"), place.get("draw"), place.get("group")))
+    ]
+    draw = place.get("draw", place.get("run", ""))
+    each = table.n(draw) if draw in table.frame.columns else 1
+    own = [c for c in names if table.n(c) * each == rows and table.evenly(c) and not _dated(table, c)]
+    if each == 1 and not own:
+        own = [c for c in names if 2 < table.n(c) < rows and rows % table.n(c) == 0 and table.evenly(c)]
+    if not own:
+        return
+    best = max(
+        own,
+        key=lambda c: (
+            "item" in known_fields([c]), "item" in hinted_fields(c), c not in place.values(),
+            (table.text(c).str.len_chars().mean() or 0) < 40, -table.frame.columns.index(c),  # type: ignore[operator]
+        ),
+    )  # fmt: skip
+    blank = not best.strip() or plain_name(best).startswith(("unnamed", "column_1"))
+    _take(
+        place, "item", best, "", [] if blank or "item" in known_fields([best]) else notes, "no two rows share a value"
+    )
+
+
+def _dated(table: Table, column: str) -> bool:
+    return bool(table.text(column).head(5).str.contains(r"^\d{4}-\d\d-\d\d|^\d\d?[./]\d\d?[./]\d{2,4}").all())
+
+
+def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> pl.DataFrame:
+    """What tells several rows of an item under a condition apart: a draw, a measure, a further setting, a numbering."""
+    frame = table.frame
+    item, condition = place.get("item", ""), place.get("condition", "")
+    keys = [c for c in (item, condition) if c in frame.columns]
+    if item not in keys or {"draw", "run"} & place.keys() or "score" not in place or frame.height < 4:
+        return frame
+    pairs = table.n(*keys)
+    if pairs == frame.height:
+        return frame
+    each = frame.height / pairs
+    for field in ("domain", "group"):  # ids that begin again in every one
+        outer = place.get(field, "")
+        if outer not in frame.columns or outer in keys or table.n(*keys, outer) < frame.height:
+            continue
+        if table.n(item, outer) > table.n(item):
+            both = pl.concat_str(table.text(outer), table.text(item), separator=" ").alias(BOTH)
+            place["item"] = BOTH
+            notes.append(f"ids begin again in every {printable(outer, limit=40)}: an item is named by both")
+            return frame.with_columns(both)
+    free = [c for c in _free(table, place, fixed) if table.names(c) and 1 < table.n(c) <= max(2 * each, 2)]
+    free = [c for c in free if table.n(*keys, c) == frame.height]
+    measures = [c for c in free if _measure_names(c) or any(_is_measure(v) for v in table.text(c).unique().head(20))]
+    if measures:
+        return _one_measure(table, place, measures[0], notes)
+    further = [c for c in free if "condition" in known_fields([c]) | hinted_fields(c) and condition in frame.columns]
+    if len(further) == 1 and not table.graded(further[0]):
+        both = pl.concat_str(table.text(condition), table.text(further[0]), separator=", ").alias(BOTH)
+        place["condition"] = BOTH
+        notes.append(
+            f"a condition is named by {printable(condition, limit=40)} and {printable(further[0], limit=40)} together"
+        )
+        return frame.with_columns(both)
+    counts = [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
+    if counts and not table.frame[counts[0]].dtype.is_float():
+        place["draw"] = counts[0]
+        notes.append(
+            f"column {printable(counts[0], limit=40)} is taken for the draw: it tells the rows of an item apart"
+        )
+    return frame
+
+
+def _is_measure(name: str) -> bool:
+    return plain_name(name) in FIELDS["score"] or leaf_name(name) in FIELDS["score"]
+
+
+def _one_measure(table: Table, place: Mapping[str, str], column: str, notes: list[str]) -> pl.DataFrame:
+    """A row for each measure: the rows of the likeliest, the others being named."""
+    names = table.text(column).unique(maintain_order=True).to_list()
+    order = {name: k for k, name in enumerate(FIELDS["score"])}
+    best = min(
+        names, key=lambda name: (order.get(plain_name(name), 999), "other" in hinted_fields(name), names.index(name))
+    )
+    others = ", ".join(printable(name, limit=30) for name in names if name != best)
+    notes.append(
+        f"of the measures in {printable(column, limit=40)} {printable(best, limit=40)} is read (others: {others})"
+    )
+    return table.frame.filter(table.text(column) == best)

@@ -1,0 +1,352 @@
+"""Tables as people lay them out, brought to one row an answer by what the cells and names have in common.
+
+Each rule looks at the form alone: lines that part a sheet, cells that were merged, lists in cells, two models side by
+side with a winner, columns whose names are two things joined, items as columns. Columns that a rule makes end in a zero
+byte, so that no column of a file has their name.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from richter.interop import hinted_fields, known_fields, plain_name
+from richter.records import printable
+from richter.tables._words import holds_grades, listed, number_of, text_of
+
+ITEM, CONDITION, DRAW, VALUE, SECTION = "item\0", "condition\0", "draw\0", "value\0", "section\0"
+_PART = re.compile(r"[\s_./:|#–—-]+")
+_SPACED = re.compile(r"\s+[-–—|/:]\s+|[:|]\s+")
+_DRAWN = re.compile(
+    r"(?:run|seed|trial|try|epoch|draw|sample|rep|repeat|attempt|pass|iteration|round)?[ _#-]*(\d{1,4})", re.I
+)
+_SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "y"))
+_WON = (
+    "winner",
+    "won",
+    "preference",
+    "preferred",
+    "vote",
+    "choice",
+    "better",
+    "result",
+    "verdict",
+    "label",
+    "judgment",
+)
+_TIES = ("tie", "draw", "both", "neither", "equal", "same", "none")
+Made = dict[str, str]
+
+
+def long_form(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """The table with one row an answer as far as its layout tells, and the columns that were made for it."""
+    made: Made = {}
+    frame = _without_headers(frame)
+    for rule in (_sections, _merged, _battles, _survey_or_measures, _drawn_lists, _items_as_columns):
+        frame, more = rule(frame, notes)
+        made |= more
+    return frame, made
+
+
+def _blank(column: pl.Series) -> pl.Series:
+    return column.is_null() if column.dtype != pl.String else column.str.strip_chars().fill_null("") == ""
+
+
+def _without_headers(frame: pl.DataFrame) -> pl.DataFrame:
+    """Without rows that repeat the header, and without a survey's further header rows (Qualtrics writes three)."""
+    texts = [c for c, kind in frame.schema.items() if kind == pl.String]
+    if len(texts) < 2 or len(texts) < frame.width // 2:
+        return frame
+    same = frame.select(pl.all_horizontal(pl.col(c).str.strip_chars() == c.strip() for c in texts)).to_series()
+    frame = frame.filter(~same.fill_null(value=False)) if same.any() else frame
+    marks = next((k for k, row in enumerate(frame.head(3).rows()) if any("ImportId" in str(c) for c in row)), None)
+    return frame if marks is None else frame.slice(marks + 1)
+
+
+def _sections(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """Lines with one filled cell that part the rows below them: their text becomes a column."""
+    if frame.width < 2 or frame.height < 4:
+        return frame, {}
+    first = frame.columns[0]
+    alone = frame.select(pl.all_horizontal(_blank(frame[c]) for c in frame.columns[1:])).to_series() & ~_blank(
+        frame[first]
+    )
+    if not alone[0] or alone.sum() < 2 or alone.sum() > 0.4 * len(alone) or alone[-1]:
+        return frame, {}
+    named = pl.select(pl.when(alone).then(text_of(frame[first]))).to_series().forward_fill().alias(SECTION)
+    frame = frame.with_columns(named).filter(~alone)
+    shown = printable(frame[SECTION][0], limit=40)
+    notes.append(f"{int(alone.sum())} lines between the rows name what is below them, as {shown!r}")
+    return frame, {}
+
+
+def _merged(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """Names that stand only in the first row of their block, as merged cells are saved: they hold until the next."""
+    if frame.height < 4:
+        return frame, {}
+    for c in frame.columns:
+        empty = _blank(frame[c])
+        if (
+            empty[0]
+            or not 0.3 * len(empty) <= empty.sum() < len(empty)
+            or (frame[c].dtype.is_float() and not _whole(frame[c]))
+        ):
+            continue
+        starts = (~empty).arg_true()
+        sizes = {*starts.diff().drop_nulls(), frame.height - starts[-1]}
+        named = known_fields([c]) & {"item", "condition"} or hinted_fields(c) & {"item", "condition"}
+        if len(starts) < 2 or (len(sizes) > 1 and not named) or frame[c].drop_nulls().n_unique() < len(starts):
+            continue
+        filled = pl.select(pl.when(empty).then(None).otherwise(frame[c])).to_series().forward_fill()
+        frame = frame.with_columns(filled.alias(c))
+        notes.append(f"empty cells of {printable(c, limit=40)} are taken as the one above them, as in merged cells")
+    return frame, {}
+
+
+def _whole(column: pl.Series) -> bool:
+    return bool((column.drop_nulls() == column.drop_nulls().round()).all())
+
+
+def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """Two models side by side and who won: a row for each, 1 for the winner, 0 for the other, a half for a tie."""
+    plain = {plain_name(c): c for c in frame.columns}
+    for name, column in plain.items():
+        for one, two in _SIDES:
+            other = plain.get(name[: -len(one)] + two) if name.endswith(f"_{one}") else None
+            if other is None or "condition" not in hinted_fields(column.replace("generator", "model")):
+                continue
+            won = next(
+                (c for n in _WON for p, c in plain.items() if n in p.split("_") and c not in (column, other)), None
+            )
+            if won is None:
+                continue
+            left, right = text_of(frame[column]), text_of(frame[other])
+            cells = list(zip(text_of(frame[won]).fill_null(""), left.fill_null(""), right.fill_null(""), strict=True))
+            values = [_won(cell.lower(), a.lower(), b.lower(), one, two) for cell, a, b in cells]
+            if any(v is None for v in values):
+                continue
+            score = pl.Series(VALUE, values, dtype=pl.Float64)
+            rest = frame.drop(column, other, won)
+            ids = [c for c in rest.columns if "item" in known_fields([c]) and rest[c].n_unique() == frame.height]
+            if not ids:
+                rest = rest.with_columns(pl.int_range(1, frame.height + 1).cast(pl.String).alias(ITEM))
+            sides = [
+                rest.with_columns(left.alias(CONDITION), score),
+                rest.with_columns(right.alias(CONDITION), (1 - score).alias(VALUE)),
+            ]
+            notes.append(
+                f"{printable(won, limit=40)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
+            )
+            return pl.concat(sides), {"condition": CONDITION, "score": VALUE} | ({} if ids else {"item": ITEM})
+    return frame, {}
+
+
+def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:
+    """The first one's part of a win."""
+    words = set(_PART.split(cell))
+    if cell == a or (cell != b and (one in words) != (two in words) and one in words):
+        return 1.0
+    if cell == b or (one in words) != (two in words):
+        return 0.0
+    if any(tie in cell for tie in _TIES):
+        return 0.5
+    value = number_of(cell)
+    return 2.0 - value if value is not None and one == "a" and 1 <= value <= 2 else None
+
+
+# ------------------------------------------------------------------ columns whose names are two things joined
+
+
+def _splits(name: str) -> set[tuple[str, str]]:
+    """Every way to part a name in two: at separators with spaces around them where there are any, else at each."""
+    found = {(name[: m.start()], name[m.end() :]) for m in _SPACED.finditer(name)}
+    if match := re.fullmatch(r"(.+?)\s*([\[({<].+[\])}>])", name.strip()):
+        found.add((match[1], match[2]))
+        found |= {(name[: m.start()], name[m.end() :]) for m in _PART.finditer(match[1])}
+    found = found or {(name[: m.start()], name[m.end() :]) for m in _PART.finditer(name)}
+    return {(_bare(a), _bare(b)) for a, b in found if _bare(a) and _bare(b)}
+
+
+def _bare(part: str) -> str:
+    """Without brackets around the whole."""
+    part = part.strip()
+    return part[1:-1].strip() if part[:1] in "([{<" and part[-1:] in ")]}>" else part
+
+
+class Grid(NamedTuple):
+    """Names that are pairs: the first parts, the second ones, and the column of each pair."""
+
+    ones: list[str]
+    twos: list[str]
+    column: Mapping[tuple[str, str], str]
+
+    def turned(self) -> "Grid":
+        return Grid(self.twos, self.ones, {(b, a): name for (a, b), name in self.column.items()})
+
+
+def factors(names: Sequence[str]) -> list[Grid]:
+    """The ways in which every one of these names is a pair of two lists, more and longer second parts first.
+
+    The first list may hold a single name if that is the name of a score.
+    """
+    pairs: dict[tuple[str, str], str] = {}
+    lefts: dict[str, list[str]] = {}
+    for name in names:
+        for a, b in _splits(name):
+            if pairs.setdefault((a, b), name) == name:
+                lefts.setdefault(b, []).append(a)
+    alike: dict[frozenset[str], list[str]] = {}
+    for b, parts in lefts.items():
+        alike.setdefault(frozenset(parts), []).append(b)
+    found = []
+    for own, twos in alike.items():
+        ones = list(dict.fromkeys(a for b in twos[:1] for a in lefts[b]))
+        column = {(a, b): pairs[a, b] for a in ones for b in twos}
+        several = len(own) > 1 or (len(twos) > 1 and _scored(ones))
+        if several and len({*column.values()}) == len(column) >= len(names):
+            found.append(Grid(ones, twos, column))
+    return sorted(found, key=lambda grid: (len(grid.twos), sum(map(len, grid.twos))), reverse=True)
+
+
+def _scored(names: Sequence[str]) -> bool:
+    """Whether one of these is a name of a score."""
+    return any("score" in known_fields([n]) or hinted_fields(n) & {"score"} for n in names)
+
+
+def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """Columns for each condition and measure, condition and draw, or item and condition (a survey)."""
+    names = [c for c in frame.columns if c.strip() and "\0" not in c]
+    for grid in (found for chosen in _families(frame, names) for found in factors(chosen)):
+        for ones, twos, column in (grid, grid.turned()):
+            if len(ones) < 2 or not any(holds_grades(frame[c]) for c in column.values()):
+                continue
+            keep = [c for c in frame.columns if c not in column.values()]
+            if _scored(twos) and not _scored(ones) and "score" not in known_fields(keep):
+                drawn = all(map(_DRAWN.fullmatch, ones)) and "condition" in known_fields(keep)
+                return _measured(frame, keep, ones, twos, column), {"draw" if drawn else "condition": CONDITION}
+            draws = [_DRAWN.fullmatch(b) for b in twos]
+            if all(draws) and len(twos) > 1 and not all(map(_DRAWN.fullmatch, ones)):
+                made = {"condition": CONDITION, "score": VALUE, "draw": DRAW}
+                return _melted(frame, keep, ones, twos, column, [int(m[1]) for m in draws if m]), made
+        ones, twos, column = grid if len(grid.ones) >= len(grid.twos) else grid.turned()
+        graded = all(map(holds_grades, frame[[*column.values()]])) and not any(
+            "other" in hinted_fields(a) for a in ones
+        )
+        if graded and len(ones) > 2 and len(twos) > 1 and not known_fields(names) & {"item", "score"}:
+            return _survey(frame, ones, twos, column, notes)
+    return frame, {}
+
+
+def _families(frame: pl.DataFrame, names: list[str]) -> list[list[str]]:
+    """The sets of columns that may be pairs: those that share a part of their names, and the graded among them."""
+    parts: dict[str, set[str]] = {}
+    for name in names:
+        for pair in _splits(name):
+            for part in pair:
+                parts.setdefault(part, set()).add(name)
+    shared = [n for n in names if any(len(parts[part]) > 1 for pair in _splits(n) for part in pair)]
+    graded = [n for n in shared if holds_grades(frame[n])]
+    lone = [n for n in graded if not known_fields([n])]
+    known = [n for n in shared if n in graded or any({*known_fields([b]), *known_fields([a])} for a, b in _splits(n))]
+    return [own for own in (shared, known, graded, lone) if len(own) > 1]
+
+
+def _measured(
+    frame: pl.DataFrame, keep: list[str], ones: list[str], twos: list[str], column: Mapping[tuple[str, str], str]
+) -> pl.DataFrame:
+    names = {b: b if b not in keep else f"{b}\0" for b in twos}
+    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, list(column.values())))
+    parts = [
+        frame.select(*keep, pl.lit(a).alias(CONDITION), *(pl.col(column[a, b]).alias(names[b]) for b in twos))
+        for a in ones
+    ]
+    return pl.concat(parts, how="vertical_relaxed")
+
+
+def _melted(
+    frame: pl.DataFrame, keep: list[str], ones: list[str], twos: list[str], column: Mapping[tuple[str, str], str],
+    draws: Sequence[int],
+) -> pl.DataFrame:  # fmt: skip
+    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, list(column.values())))
+    return pl.concat(
+        [
+            frame.select(*keep, pl.lit(a).alias(CONDITION), pl.lit(d).alias(DRAW), pl.col(column[a, b]).alias(VALUE))
+            for a in ones
+            for b, d in zip(twos, draws, strict=True)
+        ],
+        how="vertical_relaxed",
+    )
+
+
+def _mixed(frame: pl.DataFrame, columns: list[str]) -> list[str]:
+    """All of the columns if some are text and some are not."""
+    texts = {frame[c].dtype == pl.String for c in columns}
+    return columns if len(texts) > 1 else []
+
+
+def _survey(
+    frame: pl.DataFrame,
+    items: list[str],
+    conditions: list[str],
+    column: Mapping[tuple[str, str], str],
+    notes: list[str],
+) -> tuple[pl.DataFrame, Made]:
+    """A row a person, a column for each item and condition: people are draws."""
+    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, list(column.values())))
+    place = pl.int_range(pl.len(), dtype=pl.Int64).alias(DRAW)
+    parts = [
+        frame.select(pl.lit(i).alias(ITEM), pl.lit(c).alias(CONDITION), place, pl.col(column[i, c]).alias(VALUE))
+        for c in conditions
+        for i in items
+    ]
+    notes.append(
+        f"each column is one of {len(items)} items under one of {len(conditions)} conditions, each row one person's"
+    )
+    made = {"item": ITEM, "condition": CONDITION, "score": VALUE, "draw": DRAW}
+    return pl.concat(parts, how="vertical_relaxed"), made
+
+
+# ------------------------------------------------------------------ lists in cells, items as columns
+
+
+def _drawn_lists(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """Cells that hold a list of grades: a row for each, its draws, with the other lists of the same length."""
+    lists = {c: found for c in frame.columns if (found := listed(frame[c])) is not None}
+    graded = [c for c, cells in lists.items() if holds_grades(pl.Series([_said(v) for cell in cells for v in cell]))]
+    graded = [
+        c for c in graded if not known_fields([c]) - {"score", "text"} and any(len(cell) > 1 for cell in lists[c])
+    ]
+    if not graded:
+        return frame, {}
+    sizes = [len(cell) for cell in lists[graded[0]]]
+    own = [c for c, cells in lists.items() if [len(cell) for cell in cells] == sizes]
+    frame = frame.with_columns(
+        *(pl.Series(c, [[_said(v) for v in cell] for cell in lists[c]], dtype=pl.List(pl.String)) for c in own),
+        pl.Series(DRAW, [list(range(n)) for n in sizes], dtype=pl.List(pl.Int64)),
+    )
+    notes.append(f"lists in {printable(graded[0], limit=40)} are draws of one item")
+    return frame.explode(*own, DRAW), {"draw": DRAW}
+
+
+def _said(value: object) -> str | None:
+    return None if value is None else value if isinstance(value, str) else str(value)
+
+
+def _items_as_columns(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """A row a condition and a column an item: turned, where many columns of grades are called alike or by numbers."""
+    graded = [c for c in frame.columns if holds_grades(frame[c]) and "\0" not in c]
+    rest = [c for c in frame.columns if c not in graded]
+    keyed = rest == ["key"]  # an object's own keys: of two lists of names the longer one is that of the items
+    if len(graded) < (2 if keyed else 6) or frame.height >= len(graded) or len(rest) > 3:
+        return frame, {}
+    alike = keyed or sum(bool(re.search(r"\d", c)) for c in graded) >= 0.9 * len(graded)
+    named = {f for c in rest for f in (*known_fields([c]), *hinted_fields(c))}
+    if not alike or known_fields(graded) & {"score"} or (not keyed and "item" in named and "condition" not in named):
+        return frame, {}
+    names = [c for c in rest if frame[c].n_unique() == frame.height]
+    frame = frame.with_columns(pl.col(c).cast(pl.String) for c in graded)
+    keep = names[:1]
+    long = frame.unpivot(graded, index=keep or None, variable_name=ITEM, value_name=VALUE)
+    notes.append(f"each of {len(graded)} columns is taken for an item, each row for a condition")
+    return long, {"item": ITEM, "score": VALUE} | ({"condition": keep[0]} if keep else {})

@@ -1,0 +1,154 @@
+"""Cells as grades: words for right and wrong in many languages, marks, percentages, points of so many, ranks."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+
+def _list(words: str) -> list[str]:
+    return words.split()
+
+
+_RIGHT = _list(
+    "true t yes y correct right pass passed c success successful ok okay ✓ ✔ ✅ ☑ 👍 ○ 〇 ◯ o accept"
+    " accepted acceptable approved good resolved solved ja wahr richtig korrekt bestanden oui vrai"
+    " juste exact réussi reussi sí si sì verdadero correcto correcta acierto vero corretto corretta"
+    " giusto sim verdadeiro correto correta certo certa waar goed juist tak poprawne poprawna prawda"
+    " evet doğru dogru 正 正确 正確 正解 对 對 是 はい 정답 예 맞음 верно да правильно истина"
+)
+_WRONG = _list(
+    "false f no n incorrect wrong fail failed i failure ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected"
+    " unacceptable bad unresolved nein falsch inkorrekt non faux échoué echoue échec falso incorrecto"
+    " incorrecta fallo error errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
+    " onjuist nie niepoprawne błędne fałsz hayır hayir yanlış yanlis 誤 误 错误 錯誤 不正解 错 錯 否 いいえ 오답 아니오"
+    " 아니요 틀림 неверно нет неправильно ложь"
+)
+WORDS = {
+    **dict.fromkeys(_RIGHT, 1.0),
+    **dict.fromkeys(_WRONG, 0.0),
+    **dict.fromkeys(
+        ("partial", "partially correct", "p", "partly", "partially", "teilweise", "partiel", "parcial"), 0.5
+    ),
+}
+# of these it takes a name besides to know that they are grades
+ANY = frozenset(
+    _list(
+        "true t yes y c ja oui si sí sì sim 是 はい да tak evet 예 o ok false f no n i x nein non não nao"
+        " nee nie hayır 否 いいえ нет 아니오 p good bad error exact"
+    )
+)
+# grades of answers that gave none: not right, unless --grade says otherwise; the first are of a model that declined
+DECLINED = (
+    "not attempted", "not-attempted", "not_attempted", "refused", "refusal", "abstained", "abstain", "abstention",
+    "declined", "no answer", "no-answer", "no_answer", "noanswer", "idk", "don't know", "unanswered"
+)  # fmt: skip
+UNREADABLE = ("unparseable", "unparsable", "unparsed", "parse error", "parse_error", "invalid", "malformed")
+MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
+# words in order: such a column is a rating from 1 to as many
+RANKS = (
+    ("very poor", "poor", "fair", "good", "excellent"), ("very bad", "bad", "average", "good", "very good"),
+    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"), ("poor", "fair", "good", "excellent"),
+    ("terrible", "bad", "okay", "good", "great"), ("very dissatisfied", "dissatisfied", "neutral", "satisfied",
+                                                   "very satisfied"),
+    ("poor", "average", "good"), ("bad", "neutral", "good"), ("bad", "ok", "good"), ("low", "medium", "high"),
+    ("mangelhaft", "ausreichend", "befriedigend", "gut", "sehr gut"), ("差", "中", "良", "优"),
+)  # fmt: skip
+_NEGATED = re.compile(
+    r"(in|im|un|non|not|no|nicht|ne|не|nie|niet|on|dis|pas|não|nao|non[- ]|不|非|未)[\s_-]*", re.IGNORECASE
+)
+TOTALS = re.compile(
+    r"(grand )?(total|mean|average|avg|accuracy|sum|overall|summe|gesamt|durchschnitt|mittelwert|moyenne|"
+    r"media|promedio|średnia|suma|итого|среднее|σ|∑|合計|合计|平均|总计)(?![\w-])",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
+_OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de|su)\s*(\d+)")
+_LED = re.compile(
+    r"([-+]?\d+(?:[.,]\d+)?)\s*(?:[-–—:=(.)]+\s*\D*|stars?|sterne|points?|pts\.?|punkte|点|分|★|⭐)", re.I
+)
+
+
+def text_of(column: pl.Series) -> pl.Series:
+    """A column as texts without spaces around them."""
+    if column.dtype == pl.String:
+        return column.str.strip_chars()
+    if column.dtype.is_float() and (column.drop_nulls() == column.drop_nulls().round()).all():
+        column = column.cast(pl.Int64, strict=False)  # 7.0 as another program wrote 7
+    return column.cast(pl.String, strict=False)
+
+
+def number_of(text: str) -> float | None:
+    """A cell as a number: words for right and wrong, percentages, a decimal comma, `4/5`, `4 - good`, stars."""
+    plain = text.strip().lower()
+    if plain in WORDS:
+        return WORDS[plain]
+    if _PLAIN.fullmatch(plain):
+        value = float(plain.rstrip("% ").replace(",", "."))
+        return value / 100 if plain.endswith("%") else value
+    if (match := _OUT_OF.fullmatch(plain)) and float(match[2]):
+        return float(match[1].replace(",", ".")) / float(match[2])
+    if match := _LED.fullmatch(plain):
+        return float(match[1].replace(",", "."))
+    if plain and not plain.strip("★⭐☆ ️"):
+        return float(plain.count("★") + plain.count("⭐"))
+    parts = [part for part in re.split(r"[\s()\[\],;:/|-]+", plain) if part]
+    said = {WORDS[part] for part in parts if part in WORDS}
+    rest = "".join(part for part in parts if part not in WORDS)
+    return said.pop() if len(said) == 1 and not re.search(r"\w", rest) else None
+
+
+def ordered_words(cells: Iterable[str]) -> dict[str, float]:
+    """Words of a column that only together say what they mean: a word and its negation, or ranks from bad to good."""
+    words = {cell: cell.strip().lower() for cell in cells if cell.strip().lower() not in MISSING}
+    apart = set(words.values())
+    if len(apart) == 2:
+        short, long = sorted(apart, key=len)
+        if (match := _NEGATED.match(long)) and long[match.end() :] == short:
+            return {cell: float(word == short) for cell, word in words.items()}
+    for ranks in RANKS:
+        if len(apart) > 1 and apart <= set(ranks) and not apart <= WORDS.keys():
+            return {cell: 1.0 + ranks.index(word) for cell, word in words.items()}
+    return {}
+
+
+def holds_grades(column: pl.Series, told: Mapping[str, float | None] | None = None) -> bool:
+    """Whether every cell can be read as a grade or a number."""
+    if column.dtype == pl.Boolean or column.dtype.is_numeric():
+        return True
+    if column.dtype != pl.String:
+        return False
+    some = column.drop_nulls().unique().head(50)
+    empty = {*MISSING, *DECLINED, *UNREADABLE, *(word.strip().lower() for word in told or {})}
+    rest = [text for text in some if text.strip().lower() not in empty]
+    if not rest:
+        return len(some) > 0
+    return all(number_of(text) is not None for text in rest) or bool(ordered_words(rest))
+
+
+def sure_grades(column: pl.Series) -> bool:
+    """Words that nobody writes but to grade."""
+    if column.dtype != pl.String:
+        return False
+    words = {text.strip().lower() for text in column.drop_nulls().unique().head(20)} - set(MISSING)
+    worded = {word for word in words if not _PLAIN.fullmatch(word)}
+    graded = worded and all(number_of(word) is not None for word in words) and not words <= ANY
+    return bool(graded or (words and ordered_words(words)))
+
+
+def listed(column: pl.Series) -> list[list[object]] | None:
+    """Cells that are JSON lists; None where none is, or one is something else."""
+    cells = [] if column.dtype != pl.String else column.fill_null("[]").to_list()
+    if not any(cell.startswith("[") for cell in cells):
+        return None
+    found: list[list[object]] = []
+    for cell in cells:
+        try:
+            values = json.loads(cell) if cell.startswith("[") else [cell]  # a list of one may stand without brackets
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(values, list) or any(isinstance(v, dict | list) for v in values):
+            return None
+        found.append(values)
+    return found if any(found) else None
