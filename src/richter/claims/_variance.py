@@ -97,6 +97,8 @@ def variance_shares(sample: Sample | Outcomes, first: str, second: str | None = 
         items, groups, number, size = max(float(np.var(x, ddof=1)) - noise, 0.0), None, None, 1.0
     else:
         number = int(group.max()) + 1
+        if number < 2:
+            raise InputError("One group says nothing of how groups vary.", remedy="Give two groups at the least.")
         sizes = np.bincount(group)
         means = np.bincount(group, weights=x) / sizes
         inside = float(np.sum((x - means[group]) ** 2)) / max(n - number, 1)
