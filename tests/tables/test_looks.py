@@ -52,12 +52,12 @@ def test_concurrent_commands_and_kills_lose_nothing(state: Path) -> None:
             process.communicate()
     log = read_log()
     assert log.faults == ()
-    plans = [line.plan for line, places in zip(log.lines, log.places, strict=True) for _ in places]
+    plans = [log.lines[of].plan for of in log.of]
     assert {f"{name}-{i}" for name in "ab" for i in range(100)} <= set(plans)
     assert len(plans) == len(set(plans))
-    chains = [chain for _, chain in (line for line in told if len(line) == 2) if len(chain) == 64]
-    assert chains
-    assert None not in map(log.place_of, chains)
+    whole = [line[0] for line in told if len(line) == 2 and len(line[1]) == 64]
+    assert whole
+    assert {f"doomed-{k}" for k in whole} <= set(plans)
 
 
 def test_an_unfinished_line_is_cut_off_and_what_follows_holds(state: Path) -> None:
@@ -65,10 +65,10 @@ def test_an_unfinished_line_is_cut_off_and_what_follows_holds(state: Path) -> No
     path = state / "looks.jsonl"
     path.write_bytes(path.read_bytes() + b'{"at": "2026-01-01", "conditio')  # killed while writing
     assert read_log().faults == ()
-    assert len(read_log().rows) == 1
+    assert len(read_log().of) == 1
     read_tables(table(50, 0.5))
     assert read_log().faults == ()
-    assert len(read_log().rows) == 2
+    assert len(read_log().of) == 2
 
 
 def test_the_log_holds_no_data_and_is_the_user_s_alone(state: Path) -> None:
@@ -155,7 +155,7 @@ def test_counting_attempts_costs_no_more_after_ten_thousand_looks(state: Path) -
     attempts(tables)  # makes the index
     assert cpu(lambda: attempts(tables)) < 2 * few + 0.01
     log = read_log()
-    assert len(log.rows) == 10_000
+    assert len(log.of) == 10_000
     assert not [f for f in log.faults if "clock" not in f]
     assert len(looks_at(tables, log)) >= 300
     assert cpu(read_log) < 0.3
@@ -203,6 +203,66 @@ def test_edits_of_the_old_part_and_cuts_are_said_with_an_index(state: Path) -> N
     assert "was cut" in read_log().faults[0]
     path.unlink()
     assert "was cut: it had 200 lines or more, and has 0" in read_log().faults[0]
+
+
+def later(path: Path) -> None:
+    """Until a file that is changed now has a later time of change than this one: clocks of files tick in steps."""
+    other = path.with_name("later")
+    while True:
+        other.write_text("")
+        if other.stat().st_ctime_ns > path.stat().st_ctime_ns:
+            return
+
+
+def test_what_is_sealed_is_read_by_the_index_and_any_edit_unseals(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit of one letter in an old line, with the file's size and times put back."""
+    tables = read_tables(table(60, 0.5))
+    grown(state, 500)
+    checked: list[int] = []
+    sound = _looks._sound
+    monkeypatch.setattr(_looks, "_sound", lambda rows, before: checked.append(len(rows)) or sound(rows, before))
+    whole = read_log()
+    record_look(tables)
+    read = read_log()
+    record_look(tables)
+    assert read_log(whole=True).faults == read_log().faults == whole.faults
+    assert checked == [500, 1, 502, 0]  # all, what came since, all because it was asked for, none
+    assert read.lines == whole.lines
+    assert (read.of[:500] == whole.of).all()
+    assert (read.at[:500] == whole.at).all()
+    assert set(read.sketches) == set(whole.sketches)
+    path, seal = state / "looks.jsonl", state / "looks.seal"
+    later(path)
+    text, before = path.read_bytes(), path.stat()
+    at = text.index(b'"look"', 5000)
+    with path.open("r+b") as file:  # in place
+        file.seek(at)
+        file.write(b'"lock"')
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    for _ in range(2):  # it is said again and again
+        assert "was edited at line" in read_log().faults[0]
+        record_look(tables)
+    forged = seal.read_text().replace(str(before.st_ctime_ns), str(path.stat().st_ctime_ns))
+    seal.write_text(forged)
+    assert "was edited at line" in read_log().faults[0]
+
+
+def test_a_line_whose_command_was_killed_before_the_seal_is_kept_and_sealed_anew(state: Path) -> None:
+    tables = read_tables(table(60, 0.5))
+    seal = state / "looks.seal"
+    old = seal.read_bytes()
+    record_look(tables)
+    newest = seal.read_bytes()
+    seal.write_bytes(old)  # as a kill between the two leaves it
+    assert (len(read_log().of), read_log().faults) == (2, ())
+    assert seal.read_bytes() == newest
+    (state / "looks.jsonl").write_bytes(b"")  # one look or a thousand: a cut is said
+    assert "was cut: it had 2 lines or more, and has 0" in read_log().faults[0]
+    for said in ("it had 2 lines or more, and has 1", "line 2 is not the one that it had there"):
+        record_look(tables)
+        assert f"was cut: {said}" in read_log().faults[0]
 
 
 def test_a_look_costs_a_small_part_of_reading(state: Path, tmp_path: Path) -> None:

@@ -117,7 +117,6 @@ def compare_tables(
     tail_plan: TailPlan | None = None,
     slopes: Sequence[Claim] | None = None,
     directed: bool | None = None,
-    plan: str | None = None,
     tried: int = 1,
     attempts: int | None = None,
     min_shared: float = 0.5,
@@ -134,7 +133,7 @@ def compare_tables(
     the difference in each subgroup and whether they differ; `adjust` takes out items' difficulty as other conditions
     see it; `suite` weighs the benchmarks that domains name. Conditions whose items are in another order are refused,
     unless `trust_ids`; `chance` is the share of right answers by guessing, where items do not tell. `slopes` are the
-    claims on b where they were made before on the same severities; `plan` the hash of a plan that was locked before.
+    claims on b where they were made before on the same severities.
     """
     whole = tables  # whether ids mean the same questions is told by all conditions there are
     if conditions:
@@ -204,7 +203,6 @@ def compare_tables(
         apart=aligned.apart,
         min_shared=min_shared,
         basis=tables.basis,
-        plan=plan,
         data_hash=tables.data_hash,
         seed=seed,
         tried=tried,

@@ -242,7 +242,7 @@ def lock_plan(path: str | Path, *, now: datetime.datetime | None = None) -> Plan
 
 def check_plan(path: str | Path) -> PlanStatus:
     """Where a plan stands, with every deviation from what was locked."""
-    return _standing(path, _read_lock(path), read_log())
+    return _standing(path, _read_lock(path), read_log(whole=True))
 
 
 def _standing(path: str | Path, lock: Mapping[str, Any], log: Log) -> PlanStatus:
@@ -287,13 +287,13 @@ def check_receipt(path: str | Path, plan: str | Path | None = None) -> ReceiptCh
     if not sound:
         raise PlanError(f"{path} was edited: it does not fit its own seal.", remedy="Use the receipt as written.")
     target = Path(plan) if plan is not None else path.with_name(receipt["plan"])
-    found, lock, log = read_plan(target), _read_lock(target), read_log()
+    found, lock, log = read_plan(target), _read_lock(target), read_log(whole=True)
     faults = []
     if found.hash != receipt["hash"]:
         faults.append("the plan is not the one that the receipt was given for")
     if (lock.get("hash"), lock.get("locked_at")) != (receipt["hash"], receipt["locked_at"]):
         faults.append("the lock is not the one that the receipt was given for")
-    known = log.place_of(receipt["log"].get("chain", "")) is not None
+    known = receipt["log"].get("chain", "") in log.locks
     if not known and receipt["log"].get("machine") == log.machine:
         faults.append("the log of looks no longer holds the lock: it was deleted, cut or edited")
     where = "this machine's log of looks has it" if known else "it was locked on another machine"
@@ -370,14 +370,14 @@ def _before(lock: Mapping[str, Any], log: Log, looks: Sequence[Look]) -> tuple[s
         return "", ["no log of looks was kept when the plan was locked"], []
     own = lock.get("log", {})
     doubts = [fault for fault in log.faults if "the clock" not in fault]  # order counts
-    line = log.place_of(own.get("chain", ""))
+    line = log.locks.get(own.get("chain", ""))
     if own.get("machine") != log.machine:
         early = [look for look in looks if look.at < lock["locked_at"]]
         said = "locked on another machine, of whose looks nothing is known here; on this one none came before"
         return said, doubts, early
     if line is not None:  # what was cut off came after it
         doubts = [fault for fault in doubts if "was cut" not in fault]
-    elif not doubts:
+    elif all("was cut" in doubt for doubt in doubts):
         doubts = ["the log of looks no longer holds this lock: it was deleted or cut"]
     early = [
         look for look in looks if (look.at < lock["locked_at"] if look.place < 0 or line is None else look.place < line)

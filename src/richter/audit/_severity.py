@@ -155,7 +155,6 @@ def weigh_scores(
     tables = _severities(source, keep)
     scores = severity_scores(tables)
     mix = read_traffic(traffic, scores) if traffic is not None else None
-    stamp: dict[str, Any] = {"seed": seed}
     rng = np.random.default_rng(seed)
     labels = _labels(human, scores)
     corrected, skipped = _corrected(labels, judge_errors, scores, level, rng)
@@ -164,9 +163,9 @@ def weigh_scores(
         basis = as_judged(judges_of(tables, "mean_severity")) or basis
     study = sev.study_severity(
         scores, recipe=recipe, traffic=mix, corrected=corrected, n_resamples=n_resamples, level=level, basis=basis,
-        rng=rng, mapper=mapper, **values, **stamp,
+        rng=rng, mapper=mapper, **values, seed=seed,
     )  # fmt: skip
-    rates, checks = _rates_and_checks(study, scores, labels, mix, requirements, level, stamp)
+    rates, checks = _rates_and_checks(study, scores, labels, mix, requirements, level, seed)
     if status is not None:
         study = dataclasses.replace(study, claims=status.marked(study.claims, control=values["control"]))
         checks = status.marked(checks)
@@ -356,7 +355,7 @@ def _rates_and_checks(
     mix: sev.Traffic | None,
     requirements: Sequence[Any],
     level: float,
-    stamp: Mapping[str, Any],
+    seed: int | None,
 ) -> tuple[dict[str, sev.DeploymentTable], tuple[Claim, ...]]:
     """Rates as people would rate, where labels suffice, and what is required of the rates that count."""
     place = {name: j for j, name in enumerate(scores.conditions)}
@@ -386,7 +385,7 @@ def _rates_and_checks(
         raise InputError(
             "Requirements need severities from 0 to 4.", remedy="Map the scale with --as-severity RIGHT:WORST."
         )
-    return rates, sev.check_requirements(requirements, table, list(study.rates), level=level, **stamp)
+    return rates, sev.check_requirements(requirements, table, list(study.rates), level=level, seed=seed)
 
 
 def _overcalls(labels: _Labels, scores: sev.Scores) -> float | None:

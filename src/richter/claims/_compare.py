@@ -201,7 +201,6 @@ def compare_outcomes(
     apart: Collection[frozenset[str]] = (),
     min_shared: float = 0.5,
     basis: str = "",
-    plan: str | None = None,
     data_hash: str = "",
     seed: int | None = None,
     tried: int = 1,
@@ -276,7 +275,6 @@ def compare_outcomes(
         tried=tried,
         joint=joint,
         settled=all(c.verdict is not Verdict.UNDECIDED for c in before),
-        plan=plan,
         data_hash=data_hash,
         seed=seed,
     )

@@ -88,7 +88,6 @@ def decide(
     tried: int = 1,
     joint: JointTests | None = None,
     settled: bool = True,
-    plan: str | None = None,
     data_hash: str = "",
     seed: int | None = None,
 ) -> tuple[Claim, ...]:
@@ -116,7 +115,7 @@ def decide(
         method = "holm" if joint is None or not any(_key(questions[k]) in joint.keys for k in places) else "max t"
         for k in places:
             claim = _claim(questions[k], states.get(k), level=level, family=Family(method=method, size=size))
-            made[k] = dataclasses.replace(claim, plan=plan, data_hash=data_hash, seed=seed)
+            made[k] = dataclasses.replace(claim, data_hash=data_hash, seed=seed)
         going = going and all(made[k].verdict is not Verdict.UNDECIDED for k in places)
         if any(not s.differs for s in states.values()):  # shown alike: the test of a difference keeps its share
             alpha /= 2

@@ -193,7 +193,6 @@ def discriminate(
     n_resamples: int = 2000,
     level: float = 0.95,
     basis: str = "",
-    plan: str | None = None,
     seed: int | None = None,
     rng: np.random.Generator,
     mapper: Mapper = in_threads,
@@ -256,7 +255,7 @@ def discriminate(
         joint = _joint(pairs, columns, groups, primary, rng)
     claims = _claims(
         pairs, corrected or {}, joint, primary=primary, margin=margin, min_gap=min_gap, max_error_gap=max_error_gap,
-        level=level, basis=basis, plan=plan, seed=seed,
+        level=level, basis=basis, seed=seed,
     )  # fmt: skip
     return Discrimination(
         conditions=fits,
@@ -438,7 +437,6 @@ def _claims(
     max_error_gap: float,
     level: float,
     basis: str,
-    plan: str | None,
     seed: int | None,
 ) -> tuple[Claim, ...]:
     """Every claim, by measure and pair: the primary measure's first."""
@@ -472,13 +470,13 @@ def _claims(
                     primary=measure == primary and pair not in true, basis="" if evidence.judged else basis,
                 )
             )  # fmt: skip
-    made = decide(questions, level=level, joint=joint, plan=plan, seed=seed)
+    made = decide(questions, level=level, joint=joint, seed=seed)
     alpha = (1 - level) / max(len(pairs), 1)
     claims = [
         _worded(claim, pair, max_error_gap=max_error_gap, alpha=alpha) for claim, pair in zip(made, about, strict=True)
     ]
     claims += [
-        _no_slopes(pair, basis=basis, plan=plan, seed=seed, primary=primary == "b")
+        _no_slopes(pair, basis=basis, seed=seed, primary=primary == "b")
         for pair in pairs
         if isinstance(pair.slopes, str) and "catastrophic_rate" in pair.evidence
     ]
@@ -547,7 +545,7 @@ def _dominance_claim(claim: Claim, pair: _Pair, *, alpha: float) -> Claim:
     return dataclasses.replace(claim, sentence=text)
 
 
-def _no_slopes(pair: _Pair, *, basis: str, plan: str | None, seed: int | None, primary: bool) -> Claim:
+def _no_slopes(pair: _Pair, *, basis: str, seed: int | None, primary: bool) -> Claim:
     first, second = pair.names
     gate = pair.gate
     blocked = gate is not None and not gate.passed
@@ -564,7 +562,6 @@ def _no_slopes(pair: _Pair, *, basis: str, plan: str | None, seed: int | None, p
         primary=primary,
         gates=() if gate is None else (gate,),
         basis=basis,
-        plan=plan,
         seed=seed,
     )
 

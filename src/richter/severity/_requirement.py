@@ -60,7 +60,6 @@ def check_requirements(
     names: Sequence[str],
     *,
     level: float = 0.95,
-    plan: str | None = None,
     seed: int | None = None,
 ) -> tuple[Claim, ...]:
     """Check every requirement on every condition; `table(name, level)` gives a condition's rates at a level.
@@ -84,8 +83,7 @@ def check_requirements(
         if not found:
             break
     return tuple(
-        _claim(rule, name, tables[name], violated.get((rule, name)), len(checks), plan=plan, seed=seed)
-        for rule, name in checks
+        _claim(rule, name, tables[name], violated.get((rule, name)), len(checks), seed=seed) for rule, name in checks
     )
 
 
@@ -108,7 +106,6 @@ def _claim(
     violated: tuple[float, float] | None,
     size: int,
     *,
-    plan: str | None,
     seed: int | None,
 ) -> Claim:
     row = table.at(rule.severity)
@@ -153,6 +150,5 @@ def _claim(
         better="lower",
         family=Family(method="each alone to pass, holm to be violated", size=size),
         basis=table.basis,
-        plan=plan,
         seed=seed,
     )

@@ -10,9 +10,11 @@ hash of what they hold: looking again at the same outcomes costs a short line. T
 The sketch is a bottom-k sample: of the items with the smallest check sums, a keyed hash of the item and one of item and
 outcome. Two tables sample the same items, so that the share of equal outcomes among shared ones can be read off.
 
-Whatever hangs on a lock reads and checks the whole log. Counting attempts reads what came since the index, a file that
-repeats the different lines and the sketches up to some byte of the log and that byte's hash: its cost does not grow
-with the looks. An old line that was edited is then not noticed, and does not change the count.
+So that its cost does not grow with the looks, `looks.index` repeats the log's different lines, the times and the
+sketches up to some byte, and `looks.seal` says how both files were left: their inodes, sizes and times of change, which
+a file's owner cannot set, under a keyed hash. Where the seal fits only what came since the index is read and checked;
+where it does not (anything else touched the log, or a command was killed) the whole log is, line by line, as `plan
+lock` and `plan check` always do. A log in which a fault was found is not sealed again.
 """
 
 import contextlib
@@ -26,7 +28,7 @@ import os
 import secrets
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +45,9 @@ __all__ = ["Log", "Look", "attempts", "log_lock", "log_use", "looks_at", "read_l
 
 K = 256  # items of a sketch
 _MARK = b', "~": "'  # before the hash that ends a line
-_AT = slice(8, 40)  # the time of a line, which begins {"at": "..
-_INDEX = 64  # so many lines, or a tenth of all, have the index made anew
+_AT = slice(8, 34)  # the time of a line, which begins {"at": ".., without +00:00
+_INDEX = 64  # so many lines, or a fiftieth of all, have the index made anew
+_TIME = np.dtype("datetime64[us]")
 _SKETCH = np.dtype([("items", "<u8", K), ("score", "<u2", K), ("severity", "<u2", K)])  # 0: none, or unknown
 _FILE_PART = 1 << 26  # of a larger file the beginning and the size stand for it
 _CLAIMING = ("look", "compare", "severity", "calibration measure", "tail test")  # commands that make claims
@@ -94,33 +97,45 @@ class Line:
 class Log:
     """The log as it stands: its lines, what is wrong with it, and the name of this machine (a hash of its key).
 
-    `lines` are the different ones, `places` where each stands among the `rows`, `sketches` those that are as they were
+    `lines` are the different ones; of each row of the log `of` says which of them it is, and `at` when it was written.
+    `locks` has the place of each lock of a plan by its hash in the chain, `sketches` those that are as they were
     written. `missing` says why there is no log.
     """
 
     lines: tuple[Line, ...] = ()
-    places: tuple[tuple[int, ...], ...] = ()
-    rows: tuple[bytes, ...] = dataclasses.field(default=(), repr=False)
+    of: NDArray[np.int32] = dataclasses.field(default_factory=lambda: np.empty(0, np.int32), repr=False)
+    at: NDArray[np.datetime64] = dataclasses.field(default_factory=lambda: np.empty(0, _TIME), repr=False)
+    locks: Mapping[str, int] = dataclasses.field(default_factory=dict)
     sketches: Mapping[str, np.void] = dataclasses.field(default_factory=dict, repr=False)
     faults: tuple[str, ...] = ()
     machine: str = ""
     missing: str = ""
     key: bytes = dataclasses.field(default=b"", repr=False)
 
-    def place_of(self, chain: str) -> int | None:
-        """Where the line with this hash stands; None if nowhere."""
-        return next((k for k, row in enumerate(self.rows) if row[-66:-2] == chain.encode()), None)
-
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Index:
-    """The log up to byte `end`, where its hash is `head`: how many lines, the different ones, and the sketches."""
+    """The log up to byte `end`, where its hash is `head`: the different lines, the sketches' names, and the locks.
 
-    end: int
-    head: str
+    After it the file has `of`, `at` and the sketches themselves.
+    """
+
+    end: int = 0
+    head: str = ""
+    n: int = 0
+    bodies: tuple[str, ...] = ()
+    sketches: tuple[str, ...] = ()
+    locks: dict[str, int] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Seal:
+    """How the log (of `n` lines, with the hash `head`) and its index were left: inode, size and time of change."""
+
+    log: tuple[int, int, int]
     n: int
-    bodies: tuple[str, ...]
-    sketches: tuple[str, ...]
+    head: str
+    index: tuple[int, int, int] | None = None
 
 
 # ------------------------------------------------------------------ the file
@@ -165,17 +180,48 @@ def _chained(before: bytes, body: bytes) -> bytes:
     return hashlib.sha256(before + body).hexdigest().encode()
 
 
-def _append(folder: Path, line: dict[str, Any]) -> str:
-    """Add a line under the lock on the file; a line that a killed command left unfinished is cut off first.
-
-    The line is written before anything is shown, so a cut line is a look that did not happen.
-    """
+@contextlib.contextmanager
+def _held(folder: Path, flags: int) -> Iterator[int]:
+    """The log, open and locked: shared to read, alone to write."""
     import fcntl  # not everywhere
 
-    handle = os.open(folder / "looks.jsonl", os.O_RDWR | os.O_CREAT, 0o600)
+    handle = os.open(folder / "looks.jsonl", flags, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        fcntl.flock(handle, fcntl.LOCK_SH if flags == os.O_RDONLY else fcntl.LOCK_EX)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _left(file: int | Path) -> tuple[int, int, int]:
+    found = os.stat(file)
+    return found.st_ino, found.st_size, found.st_ctime_ns
+
+
+def _read_seal(folder: Path, key: bytes) -> _Seal | None:
+    with contextlib.suppress(OSError, msgspec.DecodeError):
+        text, _, mac = (folder / "looks.seal").read_text().partition("\n")
+        if mac == _keyed(key, "seal", text, size=16).hex():
+            return msgspec.json.decode(text, type=_Seal)
+    return None
+
+
+def _write_seal(folder: Path, key: bytes, seal: _Seal) -> None:
+    text = msgspec.json.encode(seal).decode()
+    with contextlib.suppress(OSError):
+        _write_whole(folder / "looks.seal", f"{text}\n{_keyed(key, 'seal', text, size=16).hex()}".encode())
+
+
+def _append(folder: Path, key: bytes, line: dict[str, Any]) -> str:
+    """Add a line under the lock on the file; a line that a killed command left unfinished is cut off first.
+
+    The line is written before anything is shown, so a cut line is a look that did not happen. Where the log was as it
+    was left (or is new) it is sealed as it is left now.
+    """
+    with _held(folder, os.O_RDWR | os.O_CREAT) as handle:
+        seal = _read_seal(folder, key)
         end = os.lseek(handle, 0, os.SEEK_END)
+        sealed = _left(handle) == seal.log if seal is not None else end == 0
         if end and os.pread(handle, 1, end - 1) != b"\n":
             end = os.pread(handle, end, 0).rfind(b"\n") + 1
             os.ftruncate(handle, end)
@@ -186,8 +232,9 @@ def _append(folder: Path, line: dict[str, Any]) -> str:
         os.lseek(handle, end, os.SEEK_SET)
         while text:
             text = text[os.write(handle, text) :]
-    finally:
-        os.close(handle)
+        if sealed:
+            n, index = (seal.n, seal.index) if seal is not None else (0, None)
+            _write_seal(folder, key, _Seal(log=_left(handle), n=n + 1, head=chain.decode(), index=index))
     return chain.decode()
 
 
@@ -210,43 +257,67 @@ def _body(row: bytes) -> bytes:
     return row[43:-74]
 
 
-def read_log() -> Log:
-    """The whole log, checked from its first line to its last."""
+def read_log(*, whole: bool = False) -> Log:
+    """The log, checked from its first line to its last; of what is sealed that is done again only by `whole`."""
     folder = _folder()
     if folder is None:
         return Log(missing="the log of looks is switched off (RICHTER_LOOKS=off)")
+    text, left, seal, index, kept = b"", (0, 0, 0), None, _Index(), b""
     try:
         key = _key(folder)
-        path = folder / "looks.jsonl"
-        rows = path.read_bytes().split(b"\n")[:-1] if path.exists() else []  # an unfinished line is none
+        seal = _read_seal(folder, key)
+        with contextlib.suppress(FileNotFoundError), _held(folder, os.O_RDONLY) as handle:
+            seal, left = _read_seal(folder, key), _left(handle)
+            if not whole and seal is not None and seal.log == left:
+                index, kept = _read_index(folder, seal)
+            text = os.pread(handle, left[1] - index.end, index.end)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "its key is damaged"
         return Log(missing=f"the log of looks in {folder} cannot be kept ({why})")
-    faults = []
-    sound = _sound(rows, b"")
-    places: dict[bytes, list[int]] = {}
-    for place, row in enumerate(rows[:sound]):
-        places.setdefault(_body(row), []).append(place)
+    rows = text.split(b"\n")[:-1]  # an unfinished line is none
+    sound = _sound(rows, index.head.encode())
+    bodies = {body.encode(): place for place, body in enumerate(index.bodies)}
+    new = [bodies.setdefault(_body(row), len(bodies)) for row in rows[:sound]]
     try:
-        lines = _decoded(places)
-    except msgspec.DecodeError:  # the hashes fit, and it is none of ours
-        lines, places, sound = (), {}, 0
+        lines = _decoded(bodies)
+        times = np.array([row[_AT] for row in rows[:sound]], dtype="S26").astype(_TIME)
+    except ValueError:  # the hashes fit, and it is none of ours
+        if index.n:
+            return read_log(whole=True)
+        lines, bodies, new, times, sound = (), {}, [], np.empty(0, _TIME), 0
+    of = np.r_[np.frombuffer(kept, np.int32, index.n), np.array(new, np.int32)]
+    at = np.r_[np.frombuffer(kept, _TIME, index.n, of.itemsize * index.n), times]
+    stack = np.frombuffer(kept, _SKETCH, len(index.sketches), 12 * index.n)
+    ends = [row[-66:-2].decode() for row in rows[:sound]]
+    locks = index.locks | {ends[k]: index.n + k for k, line in enumerate(new) if lines[line].what == "lock"}
+    faults = []
     if sound < len(rows):
-        faults.append(f"the log of looks was edited at line {sound + 1}")
-    index = _read_index(folder)
-    if index is not None and (sound < index.n or rows[index.n - 1][-66:-2].decode() != index.head) and not faults:
-        faults.append(f"the log of looks was cut: it had {index.n:,} lines or more, and has {sound:,}")
-    for number, (one, two) in enumerate(itertools.pairwise(row[_AT] for row in rows[:sound]), 1):
-        if two < one:
-            faults.append(f"the clock went back between lines {number} and {number + 1} of the log; its order counts")
-    sketches, gone = _sketches(folder, lines, {})
+        faults.append(f"the log of looks was edited at line {index.n + sound + 1}")
+    elif seal is not None and not index.n and sound < seal.n:
+        faults.append(f"the log of looks was cut: it had {seal.n:,} lines or more, and has {sound:,}")
+    elif seal is not None and not index.n and ends[seal.n - 1] != seal.head:
+        faults.append(f"the log of looks was cut: line {seal.n:,} is not the one that it had there")
+    sketches, gone = _sketches(folder, lines, dict(zip(index.sketches, stack, strict=True)))
+    due = len(rows) >= max(_INDEX, len(of) // 50)
+    if ends and not faults and text.endswith(b"\n") and (due or seal is None or seal.log != left):
+        made = _Index(
+            end=index.end + len(text), head=ends[-1], n=len(of), locks=locks,
+            bodies=tuple(map(bytes.decode, bodies)), sketches=tuple(sketches),
+        )  # fmt: skip
+        parts = (of.tobytes(), at.tobytes(), *(found.tobytes() for found in sketches.values()))
+        _keep(folder, key, made, parts if due else None, left)
+    faults += [
+        f"the clock went back between lines {number} and {number + 1} of the log; its order counts"
+        for number in (np.flatnonzero(np.diff(at) < np.timedelta64(0)) + 1).tolist()
+    ]
     if gone:
-        of = gone + len(sketches)
-        faults.append(f"the log of looks has lost {gone} of {of} sketches: what was seen is known by name only")
+        had = gone + len(sketches)
+        faults.append(f"the log of looks has lost {gone} of {had} sketches: what was seen is known by name only")
     return Log(
         lines=lines,
-        places=tuple(map(tuple, places.values())),
-        rows=tuple(rows[:sound]),
+        of=of,
+        at=at,
+        locks=locks,
         sketches=sketches,
         faults=tuple(faults),
         machine=_keyed(key, "machine").hex(),
@@ -254,47 +325,30 @@ def read_log() -> Log:
     )
 
 
-def _read_index(folder: Path) -> _Index | None:
+def _read_index(folder: Path, seal: _Seal) -> tuple[_Index, bytes]:
+    """The index that the seal speaks of, and what follows it; an empty one where there is none."""
     with contextlib.suppress(OSError, msgspec.DecodeError), (folder / "looks.index").open("rb") as file:
-        return msgspec.json.decode(file.readline(), type=_Index)
-    return None
+        if _left(file.fileno()) == seal.index:
+            return msgspec.json.decode(file.readline(), type=_Index), file.read()
+    return _Index(), b""
 
 
-def _known_log() -> Log | None:
-    """The log's different lines and their sketches, by the index and what came since.
+def _keep(folder: Path, key: bytes, index: _Index, parts: Sequence[bytes] | None, left: tuple[int, int, int]) -> None:
+    """Seal a log that was found sound, with its index if that is due (`parts`).
 
-    None where the log does not go on from the index, or there is none: it is then to be read whole.
+    Not where anything but a command has touched it since it was read (`left`).
     """
-    folder = _folder()
-    if folder is None:
-        return None
-    try:
-        key, index = _key(folder), _read_index(folder) or _Index(end=0, head="", n=0, bodies=(), sketches=())
-        with (folder / "looks.jsonl").open("rb") as file:
-            file.seek(max(index.end - 67, 0))
-            if index.end and file.read(67)[:64] != index.head.encode():
-                return None
-            rows = file.read().split(b"\n")[:-1]
-        if _sound(rows, index.head.encode()) < len(rows):
-            return None
-        bodies = dict.fromkeys([*map(str.encode, index.bodies), *map(_body, rows)])
-        lines = _decoded(bodies)
-        held: dict[str, np.void] = {}
-        if index.sketches:
-            with (folder / "looks.index").open("rb") as file:
-                file.readline()
-                held = dict(zip(index.sketches, np.fromfile(file, _SKETCH), strict=True))
-        sketches, _ = _sketches(folder, lines, held)
-    except (OSError, ValueError):  # also what cannot be decoded
-        return None
-    n = index.n + len(rows)
-    if len(rows) >= max(_INDEX, n // 10):
-        end, head = index.end + sum(map(len, rows)) + len(rows), rows[-1][-66:-2].decode()
-        made = _Index(end=end, head=head, n=n, bodies=tuple(map(bytes.decode, bodies)), sketches=tuple(sketches))
-        stack = b"".join(found.tobytes() for found in sketches.values())
-        with contextlib.suppress(OSError):
-            _write_whole(folder / "looks.index", msgspec.json.encode(made) + b"\n" + stack)
-    return Log(lines=lines, sketches=sketches, key=key)
+    path = folder / "looks.index"
+    with contextlib.suppress(OSError), _held(folder, os.O_RDWR) as handle:
+        seal, now = _read_seal(folder, key), _left(handle)
+        if seal is None or seal.log != now:
+            if now != left:
+                return
+            seal = _Seal(log=now, n=index.n, head=index.head)
+        if parts is not None:
+            _write_whole(path, b"".join((msgspec.json.encode(index), b"\n", *parts)))
+            seal = dataclasses.replace(seal, index=_left(path))
+        _write_seal(folder, key, seal)
 
 
 def _write_whole(path: Path, text: bytes) -> None:
@@ -311,8 +365,7 @@ def _add(line: dict[str, Any]) -> str:
     if folder is None:
         return ""
     try:
-        _key(folder)
-        return _append(folder, line)
+        return _append(folder, _key(folder), line)
     except (OSError, ValueError):
         return ""  # a home that cannot be written: whoever needs the log is told by `read_log`
 
@@ -497,12 +550,10 @@ def looks_at(tables: Tables, log: Log) -> list[Look]:
     """
     found = []
     seen = _seen(tables, log.lines, log.sketches, log.key)
-    for line, shown, places in zip(log.lines, seen, log.places, strict=True):
-        if shown:
-            found += [
-                Look(at=log.rows[k][_AT].decode(), command=line.command, conditions=shown, place=k) for k in places
-            ]
-    found.sort(key=lambda look: look.place)
+    places = np.flatnonzero(np.array([bool(shown) for shown in seen], dtype=bool)[log.of])
+    times = np.datetime_as_string(log.at[places], unit="us").tolist()
+    for place, of, at in zip(places.tolist(), log.of[places].tolist(), times, strict=True):
+        found.append(Look(at=f"{at}+00:00", command=log.lines[of].command, conditions=seen[of], place=place))
     for run in tables.places:
         if isinstance(run, DatabaseRun) or is_run(run):
             for look in looks_of(run):
@@ -600,11 +651,11 @@ def attempts(tables: Tables, *, log: Log | None = None, looks: Sequence[Look] = 
     log is kept.
     """
     if log is None:
-        log = _known_log() or read_log()
+        log = read_log()
         seen = _seen(tables, log.lines, log.sketches, log.key, sample=True)
     else:
-        shown = {look.place: look.conditions for look in looks}
-        seen = [shown.get(places[0], ()) for places in log.places]
+        shown = {int(log.of[look.place]): look.conditions for look in looks if look.place >= 0}
+        seen = [shown.get(k, ()) for k in range(len(log.lines))]
     if log.missing:
         return None
     many, used = min(2, len(tables.conditions)), [line for line in log.lines if line.what == "use"]
