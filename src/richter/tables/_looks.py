@@ -579,8 +579,12 @@ def _seen(
     stack, named = np.array(list(sketches.values()), dtype=_SKETCH), list(sketches)
     hashed = functools.cache(functools.partial(_item_hash, key))  # conditions share their items
     same: dict[str, tuple[set[str], set[str]]] = {}  # of a sketch: what it is under another name, under the same
+    placed: dict[bytes, tuple[NDArray[np.intp], NDArray[np.bool_]]] = {}
     for name, part in present.items():
-        for side, at in np.argwhere(_same(stack, _Here(key, part.head(K) if sample else part, hashed))).tolist():
+        here = _Here(key, part.head(K) if sample else part, hashed)
+        if here.items.tobytes() not in placed:
+            placed[here.items.tobytes()] = _placed(here.items, stack["items"])
+        for side, at in np.argwhere(_same(stack, here, *placed[here.items.tobytes()])).tolist():
             same.setdefault(named[at], (set(), set()))[side].add(name)
     out = []
     for line in lines:
@@ -619,13 +623,18 @@ class _Here:
         return marks
 
 
-def _same(stack: NDArray[np.void], here: _Here) -> NDArray[np.bool_]:
-    """Of each sketch whether it is of these outcomes: first where it has another name, then where it has the same."""
+def _placed(items: NDArray[np.uint64], sought: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Where among the items, which are in order and are some, each of the sought would stand, and whether it does."""
+    at = np.minimum(np.searchsorted(items, sought), len(items) - 1)
+    return at, items[at] == sought
+
+
+def _same(stack: NDArray[np.void], here: _Here, at: NDArray[np.intp], hit: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of each sketch whether it is of these outcomes: first where it has another name, then where it has the same.
+
+    `at` and `hit` say where its items stand among those here.
+    """
     found = np.zeros((2, len(stack)), dtype=bool)
-    if not len(here.items):
-        return found
-    at = np.minimum(np.searchsorted(here.items, stack["items"]), len(here.items) - 1)
-    hit = here.items[at] == stack["items"]
     shared = np.zeros(len(here.items), dtype=bool)
     shared[at[hit]] = True
     for kind in ("score", "severity"):
