@@ -178,10 +178,9 @@ def test_shuffled_models_of_real_benchmarks_are_found(shared_data: Path, name: s
     for k, model in enumerate(names):
         y = x.copy()
         y[:, k] = rng.permutation(y[:, k])
-        for given in (None, chance):
-            found = check_alignment(from_matrix(y, conditions=names), chance=given)
-            if x[:, k].mean() > chance + 0.1:
-                assert refused(found) == {model}
-            else:
-                assert not found.refused
-                assert found.unchecked == (model,) or "Falcon-7b" in found.unchecked
+        found = check_alignment(from_matrix(y, conditions=names), chance=(None, chance)[k % 2])
+        if x[:, k].mean() > chance + 0.1:
+            assert refused(found) == {model}
+        else:
+            assert not found.refused
+            assert found.unchecked == (model,) or "Falcon-7b" in found.unchecked
