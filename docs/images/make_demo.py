@@ -19,7 +19,7 @@ sys.path[:0] = [str(HERE.parents[1] / "src"), str(HERE.parents[1] / "tests")]
 
 from helpers.browser import open_browser  # noqa: E402
 from richter.audit import measure_run  # noqa: E402
-from richter.cli._summary import WIDTH, summarise  # noqa: E402
+from richter.cli._screen import WIDTH, summarise  # noqa: E402
 from richter.report import write_report  # noqa: E402
 from richter.tables import read_tables  # noqa: E402
 

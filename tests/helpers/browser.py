@@ -101,7 +101,8 @@ class Browser:
         """What axe-core calls serious or critical on the page as it is."""
         self.script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
         found = self.promise(
-            "axe.run({resultTypes: ['violations']}).then((r) => r.violations.map((v) => [v.impact, v.id, v.nodes.slice(0, 3)"
+            "axe.run({resultTypes: ['violations']}).then((r) => r.violations"
+            ".map((v) => [v.impact, v.id, v.nodes.slice(0, 3)"
             ".map((n) => n.html.slice(0, 200) + n.failureSummary.slice(0, 200))]))"
         )
         return [violation for violation in found if violation[0] in ("serious", "critical")]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from report.simulated_report import document
 from richter.claims import METRICS, answer, side
-from richter.cli._summary import BAR, SIGNS
-from richter.cli._summary import _bar as terminal_bar
+from richter.cli._screen import BAR, SIGNS
+from richter.cli._screen import _bar as terminal_bar
 from richter.records import Claim, Hypothesis, Interval, Verdict, plain
 from richter.report._first import claim_rows, first_screen
 from richter.report._markdown import interval_bar

@@ -29,7 +29,7 @@ from richter.cli._calls import Calls, call_options
 from richter.cli._judge import print_grading
 from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._progress import asking, money
-from richter.cli._summary import summarise
+from richter.cli._screen import summarise
 from richter.floors import parse_claim
 from richter.judge import judge_decoding
 from richter.llm import resolve

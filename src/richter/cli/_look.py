@@ -30,7 +30,7 @@ def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
             compare.invoke(inner)
         else:
             from richter.audit import measure_run
-            from richter.cli._summary import summarise
+            from richter.cli._screen import summarise
 
             document = measure_run(*files, options=reading, conditions=names).to_dict()
             for line in summarise(document, ascii_only=out.options.ascii_only, after=[]):

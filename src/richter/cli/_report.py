@@ -13,7 +13,7 @@ from richter.audit import SECTIONS, history_of, measure_run, results_schema, sto
 from richter.cli._calls import engine_options, open_mapper
 from richter.cli._output import console, json_option, md_option, progress_console, write_json, write_text
 from richter.cli._reading import reading_options, split_sources
-from richter.cli._summary import summarise
+from richter.cli._screen import summarise
 from richter.errors import InputError
 from richter.interop import named_source
 from richter.records import printable

