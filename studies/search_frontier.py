@@ -2,6 +2,7 @@
 
 `python studies/search_frontier.py FOLDER [--seeds 5]`: a base of the folder's documents, a simulated testee of known
 chances of error by paragraph, and for each wrong answer the calls of its other wordings (2 before, 1 by default now).
+Beside them what is possible: a search that knows every chance, and the most diverse set of errors that there is.
 """
 
 import argparse
@@ -44,23 +45,48 @@ def search(vectors, codes, fails, settings, calls, reworded):
     return len(field.errors), counts.sum(), counts.sum() ** 2 / np.square(counts).sum()
 
 
+def knowing(codes, chance, fails, calls):
+    """The same where every chance is known: the worst paragraph of the category with the fewest errors so far."""
+    rng, found, asked = np.random.default_rng(0), np.zeros(codes.max() + 1), 0
+    order = np.lexsort((rng.random(len(codes)), -chance))
+    left = [[row for row in order if codes[row] == code][::-1] for code in range(len(found))]
+    while calls > 1 and any(left):
+        code = min((k for k in range(len(left)) if left[k]), key=lambda k: (found[k], -chance[left[k][-1]]))
+        wrong = fails[left[code].pop()]
+        found[code], calls, asked = found[code] + wrong, calls - 1 - wrong, asked + 1
+    return asked, found.sum(), found.sum() ** 2 / np.square(found).sum()
+
+
+def most_diverse(codes, fails):
+    """The most effective categories of any set of errors: each category's errors, up to as many as of the others."""
+    counts = np.bincount(codes[fails > 0]).astype(float)
+    capped = (np.minimum(counts, most) for most in np.arange(1, counts.max() + 1))
+    return max(own.sum() ** 2 / np.square(own).sum() for own in capped)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         write_base(Path(place) / "kb", read_documents(options.folder), name="folder")
         base = open_base(Path(place) / "kb")
         vectors, codes = np.asarray(base.vectors, dtype=np.float32), base.categories[1]
+        seeds = range(options.first, options.first + options.seeds)
         for kind in FIELDS:
+            chance = {seed: chances(kind, base, seed) for seed in seeds}
+            failing = {s: (np.random.default_rng([5, s]).random(len(vectors)) < chance[s]).astype(float) for s in seeds}
+            known = np.mean([knowing(codes, chance[seed], failing[seed], 1000) for seed in seeds], axis=0)
+            print(f"{kind:10} knowing every chance: {known[0]:.0f} asked, {known[1]:.0f} wrong, {known[2]:.1f}")
+            most = np.mean([most_diverse(codes, failing[seed]) for seed in seeds])
+            print(f"{kind:10} the most diverse errors there are: {most:.1f}")
             for strategy, reworded in WAYS:
                 found = []
-                for seed in range(options.seeds):
-                    chance = chances(kind, base, seed)
-                    fails = (np.random.default_rng([5, seed]).random(len(vectors)) < chance).astype(float)
+                for seed in seeds:
                     settings = SearchSettings(strategy=strategy, seed=seed)
-                    found.append(search(vectors, codes, fails, settings, 1000, reworded))
+                    found.append(search(vectors, codes, failing[seed], settings, 1000, reworded))
                 asked, wrong, effective = np.mean(found, axis=0)
                 print(
                     f"{kind:10} {strategy:6} reworded {reworded}: {asked:.0f} asked, {wrong:.0f} wrong, {effective:.1f}"

@@ -202,6 +202,27 @@ def test_show_lists_failing_questions_by_mode(searched, capsys):
     assert "0% wrong" in out
 
 
+def test_what_people_found_of_the_keys_stands_under_every_result_that_rests_on_them(searched, tmp_path, capsys):
+    with open_ledger(searched / "kb" / "confirm.run", mode="write") as ledger:  # as `kb confirm` and a person leave it
+        items = [Item(id=str(i), prompt="?", reference="r") for i in range(10)]
+        ledger.add_items(items)
+        ledger.add_conditions([Condition(name="key", model="key")])
+        answers = [Answer(text="r", item=item.id, condition="key", money_usd=0.0) for item in items]
+        ledger.add_calls([Call(key=a.item, model="key", request="", answer=a) for a in answers])
+        said = {"condition": "key", "rater": "ann", "kind": "human"}
+        ledger.add_ratings(Rating(item=str(i), severity=2.0 * (i == 0), **said) for i in range(10))
+    again = ("search", "retest", tmp_path / "again", searched / "run", "--kind", "context", "--budget", "50calls")
+    for arguments in (
+        ("search", "compare", searched / "run"),
+        ("export", searched / "run", "--failing", "--again", 0, "-o", tmp_path / "set.jsonl"),
+        (*again, "--limit", 5),
+    ):
+        assert call(*arguments) == 0
+        assert "People found 1 of 10 generated keys bad" in " ".join(capsys.readouterr().out.split()), arguments
+    assert call(*again, "--price", "1,2", "--dry-run") == 0
+    assert "at most $0.0" in capsys.readouterr().out
+
+
 def test_questions_are_written_checked_confirmed_and_their_bad_keys_estimated(tmp_path):
     bare = small_base(tmp_path / "kb", questions=0, documents=3, paragraphs=10)
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from richter.cli._calls import Calls, call_options
 from richter.cli._output import console
-from richter.cli._progress import money
+from richter.cli._progress import at_most
 from richter.cli._reading import as_run, is_plain, reading_options
 from richter.errors import InputError, ModelError, TooFewErrors
 from richter.interop import EXPORTS, SETS, export_dataset, export_table, write_set
@@ -151,6 +151,7 @@ def export_failing(
     share that is expected to fail again.
     """
     from richter.ascent import base_of, failing_questions
+    from richter.cli._search_show import say_keys
     from richter.knowledge import open_base
 
     say, folder = console().print, base_path or base_of(source)
@@ -176,6 +177,7 @@ def export_failing(
         say(f"About {share:.0%} of them are expected to fail when asked again in other words.")
     for why, count in found.left_out.items():
         say(f"Left out: {count:,} {why}.")
+    say_keys(console(), folder)
 
 
 def _asked_again(found: "FailingSet", beside: Path, times: int, calls: Calls) -> "FailingSet":
@@ -185,10 +187,9 @@ def _asked_again(found: "FailingSet", beside: Path, times: int, calls: Calls) ->
 
     items, condition, say = [q.item for q in found.questions], found.condition, console().print
     (row,) = estimate_run(beside, items, [condition], draws=times, prices=calls.prices)
-    cost = "at a price that is not known" if row.money_usd_most is None else f"at most {money(row.money_usd_most)}"
     say(
         f"Asks {len(items):,} failing questions again before they are written: {row.calls:,} calls to {row.model}, "
-        f"{cost} (--again 0 asks nothing).",
+        f"{at_most(row.money_usd_most)} (--again 0 asks nothing).",
         soft_wrap=True,
     )
     if calls.dry_run:

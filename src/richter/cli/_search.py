@@ -207,6 +207,8 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
             f"Over {ratio.n} searches {strategy} finds {ratio.ratio:.2f} x the errors per answer of "
             f"{ratio.n_baseline} random ones (95%: {limits})."
         )
+    for keys in dict.fromkeys(str(s.keys) for _, s in found if s.keys is not None):
+        out.print(keys)
     write_json({"runs": rows, "ratios_to_random": ratios}, json_path)
 
 

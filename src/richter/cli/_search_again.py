@@ -22,9 +22,11 @@ from richter.ascent import (
     score_retest,
     wrong_answers,
 )
-from richter.audit import ask_run, name_conditions
+from richter.audit import ask_run, estimate_run, name_conditions
 from richter.cli._calls import Calls, call_options
 from richter.cli._output import console, grid, json_option, write_json
+from richter.cli._progress import at_most
+from richter.cli._search_show import say_keys
 from richter.errors import InputError
 from richter.knowledge import KnowledgeBase, open_base, usual_retrieval
 from richter.llm import resolve
@@ -66,11 +68,15 @@ def retest(
       richter search retest seen run1 --kind context --budget 200calls
     """
     rng = np.random.default_rng(seed)
-    items, condition = prepare_retest(run, _base(run, base_path), kind=kind, limit=limit, rng=rng)
+    base = _base(run, base_path)
+    items, condition = prepare_retest(run, base, kind=kind, limit=limit, rng=rng)
     if calls.dry_run:
-        budget = calls.budget
-        console(json_path).print(f"{len(items)} questions to {condition.name}, within {budget}.")
-        write_json({"dry_run": {"budget": str(budget), "calls": len(items)}}, json_path)
+        (row,) = estimate_run(out_run, items, [condition], prices=calls.prices)
+        cost = at_most(row.money_usd_most)
+        console(json_path).print(f"{row.calls} questions to {condition.name}, {cost}, within {calls.budget}.")
+        calls.say_prices(console(json_path))
+        money = {"money_usd_most": row.money_usd_most}
+        write_json({"dry_run": {"budget": str(calls.budget), "calls": row.calls, **money}}, json_path)
         return
     with calls.opened() as asked:
         ask_run(out_run, items, [condition], **asked)
@@ -81,6 +87,7 @@ def retest(
     what = {"open": "asked without options", "context": "shown the paragraph"}[kind]
     out = console(json_path)
     out.print(f"{what.capitalize()}, {found.share:.0%} (95%: {limits}) of {found.n} wrong answers become right.")
+    say_keys(out, base.folder)
     write_json(found, json_path)
 
 
@@ -126,6 +133,7 @@ def pilot(
         ask_run(run, planned.items(), [condition], **asked)
     found = score_pilot(run, planned, base, condition, settings, paragraphs=paragraphs, rng=rng)
     console(json_path).print(str(found), soft_wrap=True)
+    say_keys(console(json_path), base_path)
     write_json(found.to_dict() | {"worthwhile": found.worthwhile}, json_path)
 
 
@@ -161,8 +169,14 @@ def cross(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, js
         missing[s.condition.name] = [item for key, item in everything.items() if key not in known]
     if calls.dry_run:
         asks, budget = {name: len(items) for name, items in missing.items()}, calls.budget
-        console(json_path).print(f"{sum(asks.values())} calls to {len(asks)} models, within {budget}.")
-        write_json({"dry_run": {"budget": str(budget), "calls": asks}}, json_path)
+        rows = [
+            estimate_run(out_run, missing[s.condition.name], [s.condition], prices=calls.prices)[0] for s in subsets
+        ]
+        usd = [row.money_usd_most for row in rows]
+        most = None if None in usd else sum(filter(None, usd))
+        console(json_path).print(f"{sum(asks.values())} calls to {len(asks)} models, {at_most(most)}, within {budget}.")
+        calls.say_prices(console(json_path))
+        write_json({"dry_run": {"budget": str(budget), "calls": asks, "money_usd_most": most}}, json_path)
         return
     for s in subsets:
         if items := missing[s.condition.name]:
@@ -174,6 +188,7 @@ def cross(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, js
         {s.condition.name: read_answers([run, out_run], s.condition) for run, s in pairs},
     )
     _print_matrix(matrix, subset, json_path)
+    say_keys(console(json_path), base_of(runs[0]))
     write_json(matrix, json_path)
 
 
@@ -236,6 +251,7 @@ def explain(
     out.print(grid("pattern|paragraphs|share", ([p, str(n), f"{n / found.paragraphs:.0%}"] for p, n in counts)))
     faults = ", ".join(f"{count} of {what}" for what, count in found.dropped.items() if count)
     out.print(f"In no pattern: {found.unsorted} paragraphs." + (f" Replies not used: {faults}." if faults else ""))
+    say_keys(out, base_path or base_of(run))
     out.print("A reading by a model, not a test.", style="dim")
     write_json(found, json_path)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import click
 import numpy as np
 import polars as pl
+from rich.console import Console
 from rich.table import Table
 
 from richter.ascent import (
@@ -20,6 +21,7 @@ from richter.ascent import (
     base_of,
     failing_questions,
     predict_failures,
+    read_key_check,
     read_search,
     search_categories,
     search_failing,
@@ -234,6 +236,13 @@ def _rate_cells(rate: PopulationRate) -> tuple[str, str]:
     if rate.error_rate is None or rate.interval is None:
         return "unknown", ""
     return f"{rate.error_rate:.1%}", f"{rate.interval.low:.1%} to {rate.interval.high:.1%}"
+
+
+def say_keys(out: Console, folder: Path | str | None) -> None:
+    """Say what people found of a base's generated keys, under what rests on them."""
+    checked = read_key_check(folder) if folder else None
+    if checked is not None:
+        out.print(str(checked))
 
 
 def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) -> None:
