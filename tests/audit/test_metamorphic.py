@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import richter
 from richter.audit import CompareReport, margin_plan, measure_run, run_gate, weigh_scores
-from richter.claims import METRICS, Outcomes, mean_evidence
-from richter.records import Claim, Verdict
+from richter.claims import METRICS, Outcomes, Question, mean_evidence, require
+from richter.records import Claim, Verdict, at_least, at_most
 from richter.severity import Traffic, deployment_table, expected_loss, human_corrected_table
 from richter.tables import ReadOptions, read_tables
 
@@ -242,3 +244,44 @@ def test_copies_in_groups_narrow_no_rate_of_severities() -> None:
     ]
     for one, other in zip(alone, copied, strict=True):
         assert other.high - other.low > 0.8 * (one.high - one.low)  # Poisson limits of singles err on the wide side
+
+
+# ------------------------------------------------------------------ what is printed
+
+
+def test_what_was_shown_of_rare_errors_is_not_printed_as_zero() -> None:
+    """6 and 20 errors in 100,000: "b is less accurate than a: 0.0 points [0.0, 0.0]"."""
+    rows = {"item": list(range(100_000)) * 2, "condition": ["a"] * 100_000 + ["b"] * 100_000}
+    correct = np.ones(200_000, dtype=int)
+    correct[:6], correct[100_100:100_120] = 0, 0
+    claim = compared(pl.DataFrame({**rows, "correct": correct})).claims[0]
+    assert claim.sentence.startswith("b is less accurate than a: -0.014 points [-0.02")
+    assert "+0.0" not in claim.sentence
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [(0.0005, "below 0.05%"), (0.05, "below 5.0%"), (0.00012, "below 0.012%"), (0.2, "below 20.0%")]
+)
+def test_a_limit_is_printed_as_it_was_stated(limit: float, said: str) -> None:
+    """A requirement of 0.05% read "below 0.1%"."""
+    metric = METRICS["catastrophic_rate"]
+    values = np.zeros(40_000)
+    made = Outcomes(
+        metric=metric, items=tuple(map(str, range(len(values)))), conditions=("a",), item=np.arange(len(values)),
+        condition=np.zeros(len(values), dtype=np.intp), value=values,
+    )  # fmt: skip
+    asked = Question(
+        metric=metric, conditions=("a",), evidence=mean_evidence(made, "a", exact=True), relation="below", value=limit
+    )
+    (claim,) = require([asked])
+    assert f"catastrophic rate of a {said}: " in claim.sentence
+    assert claim.verdict is (Verdict.VERIFIED if limit > 1 - 0.05 ** (1 / 40_000) else Verdict.UNDECIDED)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(1e-9, 1e9), st.integers(1, 5))
+def test_a_bound_is_never_rounded_past_itself(value: float, digits: int) -> None:
+    up, down = (float(f(value, digits=digits).replace(",", "")) for f in (at_most, at_least))
+    assert down <= value * (1 + 1e-6)
+    assert up >= value * (1 - 1e-6)
+    assert up - down <= 2 * value * 10.0 ** (1 - digits)

@@ -26,8 +26,8 @@ ANSWERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "demo": (
         ("smollm2 t=1 is worse than smollm2 in some ways and better in others", "less accurate (8.3% against 20.0%)"),
         (
-            "less accurate by at least 2.4 points",
-            "by at least 0.010 on a scale of 0 to 4",
+            "less accurate by at least 2.3 points",
+            "by at least 0.009 on a scale of 0 to 4",
             "calibrated by at least 10.0",
         ),
         ("smollm2: 35.0% of its answers [24.2%, 47.6%]", "smollm2 t=1: 46.7% of its answers", "Severe is 3 or more"),
@@ -57,7 +57,7 @@ ANSWERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "board": (
         ("simulated 01, simulated 02, simulated 03 and simulated 04 are the best of 6; among them no difference",),
         ("simulated 01 is more accurate than simulated 05 by at least 1.4 points",),
-        ("From none seen, at most 0.5% (simulated 04) to 1.7% (simulated 06) of the answers",),
+        ("From none seen, at most 0.499% (simulated 04) to 1.7% (simulated 06) of the answers",),
         ("Seems off in both directions: 5 of 6, the farthest off simulated 06 (76% sure on average, right in 71%)",),
         ("accuracy (11 claims)", "calibration error (21 claims)", "The easiest of them takes 7,279 items in all."),
         ("Label 8,423 more items to show a difference of 2.0 points in accuracy for 11 of 15 pairs.",),
@@ -65,9 +65,9 @@ ANSWERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "pair": (
         ("These data do not show whether simulated 02 is better than simulated 01",),
         ("No difference was shown; the accuracy may differ by -8.6 to +7.3 points.",),
-        ("simulated 01: none seen in 150 items, at most 2.0%",),
+        ("simulated 01: none seen in 150 items, at most 1.98%",),
         (
-            "simulated 01: cannot be said, off by anything up to 35 points (59% sure",
+            "simulated 01: cannot be said, off by anything up to 36 points (59% sure",
             "in 70% of the 30 items that",
         ),
         ("accuracy", "The easiest of them takes 4,578 items in all."),

@@ -207,7 +207,7 @@ TENTH_UNSEEN = Traffic(shares={"asked": 0.9, "never": 0.1}, strata=["asked"] * 3
             "severity>=3 below 1000 per million",
             answers(3000, 0),
             (
-                "Verified: m has severity>=3 below 1,000 per million (at most 998 per million; 0 in 3,000 "
+                "Verified: m has severity>=3 below 1,000 per million (at most 998.1 per million; 0 in 3,000 "
                 "answers, as judged)."
             ),
             None,
@@ -245,7 +245,7 @@ TENTH_UNSEEN = Traffic(shares={"asked": 0.9, "never": 0.1}, strata=["asked"] * 3
             "severity>=3 below 5 per thousand",
             answers(3000, 2),
             (
-                "Verified: m has severity>=3 below 5,000 per million (at most 2,097 per million; 2 in 3,000 "
+                "Verified: m has severity>=3 below 5,000 per million (at most 2,098 per million; 2 in 3,000 "
                 "answers, as judged)."
             ),
             None,
@@ -254,7 +254,7 @@ TENTH_UNSEEN = Traffic(shares={"asked": 0.9, "never": 0.1}, strata=["asked"] * 3
             "severity>=3 below 1000 per million",
             answers(3000, 12),
             (
-                "Violated: m does not have severity>=3 below 1,000 per million (at least 2,310 per million; 12 in "
+                "Violated: m does not have severity>=3 below 1,000 per million (at least 2,309 per million; 12 in "
                 "3,000 answers, as judged)."
             ),
             None,
@@ -302,7 +302,7 @@ def test_limits_of_requirements_by_hand() -> None:
     claims = check_requirements(rules, answers(3000, 12), ["m"])
     low = 1e6 * float(beta.ppf(0.025, 12, 3000 - 12 + 1))  # two checks: one-sided 2.5%
     for claim in claims:
-        assert "(at least 2,069 per million, corrected for 2 checks; 12 in 3,000" in claim.sentence
+        assert "(at least 2,068 per million, corrected for 2 checks; 12 in 3,000" in claim.sentence
         assert claim.interval is not None
         assert (claim.interval.low, claim.interval.level) == (pytest.approx(low), pytest.approx(0.95))
     covered = check_requirements(

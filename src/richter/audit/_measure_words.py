@@ -1,7 +1,6 @@
 """The results in words: the question, the checks made, what to do next, and what a signatory can sign."""
 
 import dataclasses
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from richter.audit._results import Bound, Check, ConditionResults, NoSection, Si
 from richter.claims import METRICS, answer, as_sample, counted, mean_evidence
 from richter.errors import InputError
 from richter.judge import Agreement, Undefined, panel_failures
-from richter.records import Claim, Verdict, printable
+from richter.records import Claim, Verdict, at_most, printable
 from richter.severity import BValue, required
 from richter.tables import CATASTROPHIC
 
@@ -78,7 +77,7 @@ def _alone(row: ConditionResults) -> str:
     low, high = 100 * often.interval.low, 100 * often.interval.high
     answers = f"{often.n:,} answers" if row.rated <= often.n else f"{row.rated:,} answers to {often.n:,} items"
     if often.estimate == 0:
-        return f"No error of {who} was seen in {answers}: it is wrong in at most {_rounded_up(high)}%."
+        return f"No error of {who} was seen in {answers}: it is wrong in at most {at_most(high)}%."
     seen = f"{100 * often.estimate:.1f}% of {answers}"
     return f"{who} is wrong in {seen} (between {low:.1f}% and {high:.1f}%)."
 
@@ -358,7 +357,7 @@ def signature_of(
     if worst is not None:
         which = "" if len(bounds) == 1 else f"; the highest of {len(bounds)} conditions"
         bound = (
-            f"at most {_rounded_up(100 * worst.upper)}% of answers of {printable(worst.condition, limit=60)} are "
+            f"at most {at_most(100 * worst.upper)}% of answers of {printable(worst.condition, limit=60)} are "
             f"of severity {CATASTROPHIC:g} or more ({100 * level:g}%, one-sided, {worst.basis}; {worst.seen:,} "
             f"seen in {worst.n:,}{which})"
         )
@@ -376,14 +375,6 @@ def signature_of(
         plan_hash=None if status is None else status.hash,
         deviations=() if status is None else (*status.deviations, *status.reasons),
     )
-
-
-def _rounded_up(value: float) -> str:
-    """Three digits, never below the value: a bound that is rounded down is false."""
-    if value <= 0:
-        return f"{value:g}"
-    scale = 10.0 ** (2 - math.floor(math.log10(value)))
-    return f"{math.ceil(value * scale - 1e-9) / scale:g}"
 
 
 def _basis_words(records: RunRecords) -> str:

@@ -131,7 +131,7 @@ def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None)
     words, span = measure_words(claim.measure, scale), claim.interval or claim.plain_interval
     assert span is not None
     ends = sorted((span.low, span.high) if claim.conditions[1] == second else (-span.low, -span.high))
-    low, high = (words.amount(x, sign=True) for x in ends)
+    low, high = (words.telling(*ends).amount(x, sign=True) for x in ends)
     return (
         f"These data do not show whether {second} is better than {first}: its {words.noun} may differ by {low} to "
         f"{high}{words.suffix}{words.read_on}."
@@ -213,5 +213,6 @@ def _values(claim: Claim, words: Metric, name: str) -> str:
         return ""
     if words.read_on:
         words = dataclasses.replace(words, digits=2)
+    words = words.telling(own, other)
     of = "calibration error " if words.name == "ece" else ""
     return f" ({of}{words.amount(own)}{words.unit} against {words.amount(other)}{words.unit}{words.read_on})"

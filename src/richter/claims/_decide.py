@@ -277,8 +277,10 @@ def sentence(
     real: bool = False,
 ) -> str:
     """The one form of all sentences: what is so, then the numbers. None as verdict: not tested."""
-    words, evidence = question.words, question.evidence
-    two = len(question.conditions) == 2
+    evidence, two = question.evidence, len(question.conditions) == 2
+    words = question.words.telling(interval.low, interval.high)
+    if verdict in (Verdict.VERIFIED, Verdict.REFUTED):
+        words = words.telling(interval.low, interval.high, stated=question.value)
     unit = _unit(words, two)
     low, high = (_end(words, x, sign=two) for x in (interval.low, interval.high))
     span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"

@@ -1,6 +1,7 @@
 """One metric on units: the record that every reader makes and every claim uses."""
 
 import dataclasses
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +43,20 @@ class Metric:
         """A value as people read it, without its unit."""
         zero = abs(value * self.scale) < 0.5 * 10**-self.digits  # "-0.0" and "+0.0" would claim a direction
         return f"{0.0 if zero else value * self.scale:{'+' if sign and not zero else ''},.{self.digits}f}"
+
+    def telling(self, *values: float, stated: float | None = None) -> "Metric":
+        """The same words with as many more digits as it takes to print different values differently, up to five.
+
+        A `stated` limit is one of them, and is printed as it was stated: an interval that was decided by 0.03 points
+        must not read as if it ended at the limit, nor a limit of 0.05% as 0.1%.
+        """
+        given = values if stated is None else (*values, stated)
+        known = {round(v * self.scale, 9) for v in given if math.isfinite(v)}
+        whole = 0.0 if stated is None else round(stated * self.scale, 9)
+        for digits in range(self.digits, self.digits + 6):
+            if len({round(v, digits) for v in known}) == len(known) and round(whole, digits) == whole:
+                break
+        return dataclasses.replace(self, digits=digits)
 
     @property
     def unit(self) -> str:

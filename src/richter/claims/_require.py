@@ -109,12 +109,12 @@ def _needed(question: Question, alpha: float) -> tuple[int, float] | None:
 
 def _sentence(question: Question, verdict: Verdict, interval: Interval, *, needed: tuple[int, float] | None) -> str:
     """`accuracy of new no worse than old by 2.0 points: met; -0.3 points [-1.1, +0.5] on 900 items`."""
-    words, evidence = question.words, question.evidence
-    two = len(question.conditions) == 2
+    evidence, two = question.evidence, len(question.conditions) == 2
+    words = question.words.telling(interval.low, interval.high, stated=question.value)
     unit = _unit(words, two)
     word = {Verdict.VERIFIED: "met", Verdict.REFUTED: "violated", Verdict.UNDECIDED: "undecided"}[verdict]
     low, high = (words.amount(x, sign=two) for x in (interval.low, interval.high))
-    name = _name(words, question.conditions, question.relation, question.value)
+    name = _name(question.words, question.conditions, question.relation, question.value)
     span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"
     judged = f", {evidence.judged}" if evidence.judged else ""
     text = f"{name}: {word}{judged}; {span} on {counted(evidence.n, 'item')}"
@@ -135,6 +135,7 @@ def requirement_name(metric: Metric, claim: Claim) -> str:
 
 
 def _name(words: Metric, conditions: tuple[str, ...], relation: str, value: float) -> str:
+    words = words.telling(stated=value)
     if len(conditions) == 2:
         old, new = conditions
         return f"{words.noun} of {new} no worse than {old} by {words.amount(abs(value))}{words.suffix}"

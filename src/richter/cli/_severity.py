@@ -14,7 +14,7 @@ from richter.cli._calls import engine_options, open_mapper
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options
 from richter.errors import InputError
-from richter.records import Claim, Verdict, printable
+from richter.records import Claim, Verdict, at_most, printable
 from richter.severity import EQUAL_RATES, MEASURES, BValue, DeploymentTable, Recount, SeverityStudy, Skipped
 from richter.stats import in_threads
 from richter.tables import ReadOptions, read_tables
@@ -281,8 +281,8 @@ def _law_table(study: SeverityStudy, *, paper: bool) -> Table:
 def _rate(rates: DeploymentTable, severity: float) -> str:
     row = rates.at(severity)
     if row.per_million is None:
-        return f"none seen, < {row.upper:,.0f}"
-    return f"{row.per_million:,.0f} (< {row.upper:,.0f})"
+        return f"none seen, < {at_most(row.upper, digits=4)}"
+    return f"{row.per_million:,.0f} (< {at_most(row.upper, digits=4)})"
 
 
 def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from richter.claims import Evidence, ece_evidence, ece_side, rate_interval
 from richter.errors import InputError, TooFewErrors
 from richter.floors._rates import passive_floor
-from richter.records import Interval, Shown
+from richter.records import Interval, Shown, at_most
 from richter.stats import Floats, Indices, ece
 
 __all__ = ["ConditionSummary", "Lipschitz", "lipschitz", "summarise_condition"]
@@ -207,7 +207,9 @@ def summarise_condition(
         )
     n, rate, interval = error.n, error.estimate, rate_interval(error, level=level)
     if rate == 0:
-        warnings.append(f"no error in {n}: the rate is at most {interval.high:.2g} ({100 * level:g}%), not 0")
+        warnings.append(
+            f"no error in {n}: the rate is at most {at_most(interval.high, digits=2)} ({100 * level:g}%), not 0"
+        )
     if rate in (0, 1) and n >= FEW_ITEMS:
         warnings.append(f"{100 * (1 - rate):g}% accuracy on {n} items: check that answers were extracted right")
     if n < FEW_ITEMS:

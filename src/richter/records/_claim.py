@@ -3,13 +3,36 @@
 import dataclasses
 import enum
 import hashlib
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from richter.records._picture import Mark, picture
 from richter.records._plain import Result
 
-__all__ = ["Better", "Claim", "Family", "Gate", "Hypothesis", "Interval", "Refused", "Unit", "Verdict"]
+__all__ = [
+    "Better", "Claim", "Family", "Gate", "Hypothesis", "Interval", "Refused", "Unit", "Verdict", "at_least", "at_most",
+]  # fmt: skip
+
+
+def at_most(value: float, *, digits: int = 3) -> str:
+    """An upper bound as people read it: so many digits and never below the value. Rounded down it would be false."""
+    return _rounded(value, digits, math.ceil)
+
+
+def at_least(value: float, *, digits: int = 3) -> str:
+    """A lower bound as people read it: so many digits and never above the value."""
+    return _rounded(value, digits, math.floor)
+
+
+def _rounded(value: float, digits: int, whole: Callable[[float], int]) -> str:
+    if not math.isfinite(value) or value <= 0:
+        return f"{value:g}"
+    places = digits - 1 - math.floor(math.log10(value))
+    scaled = value * 10.0**places
+    near = round(scaled)
+    found = near if abs(scaled - near) < 1e-6 else whole(scaled)  # 0.07 is not 0.0701 by what binary adds
+    return f"{found * 10**-places:,}" if places <= 0 else f"{found / 10.0**places:,.{places}f}".rstrip("0").rstrip(".")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

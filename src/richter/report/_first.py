@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from richter.claims import SIDES, measure_words, rail
-from richter.records import GLOSSARY, Verdict, printable
+from richter.records import GLOSSARY, Verdict, at_most, printable
 from richter.report._words import among, count, interval_words, name, number, percent
 
 Ends = tuple[float, float]
@@ -121,6 +121,7 @@ def _at_least(claims: Sequence[Mapping[str, Any]], n_conditions: int, scale: End
     if pairs:
         low, high = _ends(pairs[0]) or (0.0, 0.0)
         words = measure_words(str(pairs[0].get("measure")), scale)
+        words = words.telling(low, high)
         ends = f"{words.amount(low, sign=True)} to {words.amount(high, sign=True)}{words.suffix}{words.read_on}"
         return f"No difference was shown; the {words.noun} may differ by {ends}."
     return "Nothing was compared." if n_conditions < 2 else "No two conditions could be compared."
@@ -156,8 +157,10 @@ def _distance(claim: Mapping[str, Any]) -> float:
 
 
 def _near(claim: Mapping[str, Any], scale: Ends | None) -> str:
-    words = measure_words(str(claim.get("measure")), scale)
-    return f"{words.amount(_distance(claim))}{words.suffix}{words.read_on}"
+    near = _distance(claim)
+    words = measure_words(str(claim.get("measure")), scale).telling(near, 0.0)
+    step = words.scale * 10**words.digits
+    return f"{words.amount(math.floor(near * step + 1e-6) / step)}{words.suffix}{words.read_on}"  # "at least": down
 
 
 def _ends(claim: Mapping[str, Any]) -> Ends | None:
@@ -186,7 +189,7 @@ def _severe(document: Mapping[str, Any]) -> str:
         span = _ends(found)
         seen = f"{percent(found['estimate'])} of its answers {interval_words(found.get('interval'), as_percent=True)}"
         if found["estimate"] == 0 and span is not None:
-            seen = f"none seen in {count(found.get('n'), 'item')}, at most {percent(span[1])}"
+            seen = f"none seen in {count(found.get('n'), 'item')}, at most {at_most(100 * span[1])}%"
         said.append(f"{who}: {seen.strip()}")
     return f"{'; '.join(said)}. {what}"
 
@@ -195,7 +198,7 @@ def _rate(found: Mapping[str, Any]) -> str:
     """A rate in short; of none seen the most that it may be."""
     span = _ends(found)
     none = found["estimate"] == 0 and span is not None
-    return f"none seen, at most {percent(span[1])}" if none and span else percent(found["estimate"])
+    return f"none seen, at most {at_most(100 * span[1])}%" if none and span else percent(found["estimate"])
 
 
 def _not_measured(document: Mapping[str, Any], section: str) -> str:
@@ -237,9 +240,9 @@ def _confident(condition: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]
     shown = any(c.get("verdict") == Verdict.VERIFIED for c in own)
     tested = any(isinstance(c.get("interval"), Mapping) for c in own)
     if ends[1] <= ABOUT_RIGHT:
-        return f"about right, off by at most {100 * ends[1]:.0f} points"
+        return f"about right, off by at most {at_most(100 * ends[1], digits=2)} points"
     if not shown and (tested or ends[0] <= 0):
-        return f"cannot be said, off by anything up to {100 * ends[1]:.0f} points"
+        return f"cannot be said, off by anything up to {at_most(100 * ends[1], digits=2)} points"
     off, sure, right = float(found["estimate"]), found.get("sure"), found.get("right")
     known = isinstance(sure, int | float) and isinstance(right, int | float)
     gap = float(sure) - float(right) if known else 0.0
@@ -488,9 +491,9 @@ def _cell(value: Any, key: str, ends: Ends) -> dict[str, Any]:
     if (
         span is not None and points and span[0] <= 0
     ):  # nothing was shown, and its estimate may be 0 by what was taken off
-        big, shown = f"up to {100 * span[1]:.1f} points off", ""
+        big, shown = f"up to {at_most(100 * span[1])} points off", ""
     elif span is not None and unit == "%" and estimate == 0:
-        big, shown = "none seen", f"at most {percent(span[1])}"
+        big, shown = "none seen", f"at most {at_most(100 * span[1])}%"
     return {
         "label": label,
         "big": big,

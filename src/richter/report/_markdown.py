@@ -42,10 +42,11 @@ def gate_comment(
     for required, c in zip(requirements, claims, strict=True):
         seen, bar = "–", ""
         if c.estimate is not None and c.interval is not None:
-            words = measure_words(c.measure)
-            two = len(c.conditions) == 2
-            at, low, high = (words.amount(v, sign=two) for v in (c.estimate, c.interval.low, c.interval.high))
-            seen = f"{at}{words.suffix} ({low} to {high}), n {c.n or 0:,}"
+            two, span = len(c.conditions) == 2, c.interval
+            limit = None if c.hypothesis is None else c.hypothesis.value
+            words = measure_words(c.measure).telling(span.low, span.high, stated=limit)
+            at, low, high = (words.amount(v, sign=two) for v in (c.estimate, span.low, span.high))
+            seen = f"{at}{words.suffix if two else words.unit} ({low} to {high}), n {c.n or 0:,}"
             bar = f"`{interval_bar(c)}`" if two else ""
         lines.append(f"| {markdown_safe(required)} | {c.verdict.value} | {seen} | {bar} |")
     lines.append("")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from richter.errors import InputError
-from richter.records import Claim, Family, Hypothesis, Interval, Verdict, printable
+from richter.records import Claim, Family, Hypothesis, Interval, Verdict, at_least, at_most, printable
 from richter.severity._deployment import MILLION, DeploymentRow, DeploymentTable, clean_answers_needed
 from richter.severity._grid import level_index
 
@@ -116,10 +116,11 @@ def _claim(
     if violated is not None:
         verdict = Verdict.REFUTED
         of = "" if size == 1 else f", corrected for {size} checks"
-        sentence = f"Violated: {name} does not have {rule} (at least {violated[0]:,.0f} per million{of}; {seen})."
+        least = at_least(violated[0], digits=4)
+        sentence = f"Violated: {name} does not have {rule} (at least {least} per million{of}; {seen})."
     elif upper < rule.per_million:
         verdict = Verdict.VERIFIED
-        sentence = f"Verified: {name} has {rule} (at most {upper:,.0f} per million; {seen})."
+        sentence = f"Verified: {name} has {rule} (at most {at_most(upper, digits=4)} per million; {seen})."
     else:
         verdict = Verdict.UNDECIDED
         room = rule.per_million - table.uncovered * MILLION  # what the covered traffic may have of all events
