@@ -126,12 +126,12 @@ def test_killed_and_started_again_pays_for_nothing_twice(tmp_path: Path, stage: 
         yield tell
 
     with FakeApi(reply=reply, delay_s=0.01) as api, FakeApi(reply=reply) as other:
-        settings = settings_for(api, judges=judges_of(api), judged=10, concurrency=2)
+        settings = settings_for(api, judges=judges_of(api), judged=10)
         with pytest.raises((Killed, BaseExceptionGroup)):
-            run_stages(tmp_path / "run", ITEMS, settings, watch=watch)
+            run_stages(tmp_path / "run", ITEMS, settings, watch=watch, concurrency=2)
         before = api.requests.total()
         assert (before > 0) == (within or stage != "ask")
-        assert run_stages(tmp_path / "run", ITEMS, settings).stopped is None
+        assert run_stages(tmp_path / "run", ITEMS, settings, concurrency=2).stopped is None
         run_stages(tmp_path / "whole", ITEMS, settings_for(other, judges=judges_of(other), judged=10))
     # what a run that was never stopped asks, and once more only what was in flight (two calls, or ten judged answers)
     in_flight = 0 if not within else 10 if stage == "judge" else 2

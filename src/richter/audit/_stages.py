@@ -89,10 +89,6 @@ class AuditSettings:
     canaries: store.Place | None = None
     search: SearchSettings = dataclasses.field(default_factory=SearchSettings)
     seed: int = 0
-    concurrency: int = 64
-    slots: int = 16
-    most_tokens: int | None = None
-    timeout_s: float = 120.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,12 +201,7 @@ class _Audit:
     ) -> None:
         self.run, self.items, self.settings = run, items, settings
         self.limits = calls.get("budget") or Budget()
-        how: CallOptions = {
-            "concurrency": settings.concurrency,
-            "slots": settings.slots,
-            "most_tokens": settings.most_tokens,
-        }
-        self.calls: CallOptions = {**how, "timeout_s": settings.timeout_s, **calls, "budget": self.limits}
+        self.calls: CallOptions = {**calls, "budget": self.limits}
         self.watch: Watch = watch or (lambda _: nullcontext(lambda _: None))
         self.gazetteer = settings.gazetteer or find_gazetteer(store.run_folder(run), settings.bench)
         self.grading: GradingResult | None = None
@@ -407,7 +398,7 @@ class _Audit:
                 answers_of(self.run),
                 model,
                 self.run,
-                slots=self.settings.slots,
+                slots=self.calls.get("slots", 16),
                 known=own_nll(self.run, model),
                 watch=tell,
                 download=self.calls.get("download"),

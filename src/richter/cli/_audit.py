@@ -1,6 +1,5 @@
 """`richter audit` and `richter demo`: ask, judge, draw, score, search, measure and report, in stages that resume."""
 
-import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -155,7 +154,6 @@ def audit(
         base=None if base is None else str(base),
         canaries=canaries,
         seed=seed,
-        **calls.parallel,
         **options,
     )
     wanted = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
@@ -194,7 +192,7 @@ def run_audit(
     def on_batch(decision: Claim) -> None:
         progress.print(printable(decision.sentence), soft_wrap=True)
 
-    with dataclasses.replace(calls, parallel={}).opened(None) as asked:  # how many at a time is in the settings
+    with calls.opened(None) as asked:
         return run_stages(run, items, settings, only=only, stop_when=claim, watch=watch, on_batch=on_batch, **asked)
 
 
