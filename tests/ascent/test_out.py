@@ -20,10 +20,12 @@ from richter.ascent import (
     generate_questions,
     keep_stable,
     read_key_check,
+    report_questions,
     topic_effect,
 )
 from richter.bench import read_items
 from richter.cli import main
+from richter.errors import ModelError
 from richter.knowledge import open_base
 from richter.llm import parse_budget
 from richter.records import Answer, Condition, Decoding, Item, Rating
@@ -264,6 +266,35 @@ def test_questions_are_written_checked_confirmed_and_their_bad_keys_estimated(tm
     stale = dataclasses.replace(base.stored[0], key="0" * 16)
     base.add_questions([stale])
     assert len(base.paragraphs([stale.row])[0].questions) <= 1  # written for a text that is there no longer
+
+
+@pytest.mark.parametrize("said", ["I'm sorry, I cannot help with that.", "", '{"questions": [{"question": 5}]}'])
+def test_a_generator_that_refuses_or_writes_nonsense_is_stopped_and_another_goes_on(tmp_path, said):
+    bare = small_base(tmp_path / "kb", questions=0, documents=3, paragraphs=10)
+
+    def writes(prompt):
+        if '"options":' in prompt:
+            shown = json.loads(prompt.splitlines()[1])
+            number = shown["text"].split()[-1]
+            return json.dumps({"right": [r[0] for r in shown["options"].splitlines() if r[3:] == number]})
+        number = prompt.split("fact number ")[1].split()[0]
+        rows = [{"question": "Which one is it?", "answer": number, "wrong": ["901", "902", "903"]}]
+        return json.dumps({"questions": rows})
+
+    calls = {"budget": parse_budget("1000calls"), "prices": {}, "rng": np.random.default_rng(0)}
+    with FakeApi(reply=lambda prompt: said) as api:
+        with pytest.raises(ModelError, match=r"no question that can be asked about 20 paragraphs .*broken"):
+            generate_questions(bare, api.model, per_paragraph=1, **calls)
+        assert len(api.bodies) == 20
+    kept = report_questions(open_base(tmp_path / "kb"))
+    assert (kept.paragraphs, kept.kept) == (20, 0)  # what was paid for is there, with the reason
+    assert kept.rejected["broken"] == 20
+    with FakeApi(reply=writes) as api:
+        found = generate_questions(open_base(tmp_path / "kb"), api.model, per_paragraph=1, **calls)
+    assert (found.kept, found.written) == (30, 50)
+    once = open_base(tmp_path / "kb")
+    held = dataclasses.replace(once, lines=len(once.stored))  # as a search that is resumed holds its base
+    assert held.askable.sum() == once.askable.sum() == 30
 
 
 def test_the_topic_effect_by_hand(rng):

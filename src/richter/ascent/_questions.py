@@ -1,6 +1,7 @@
 """Questions as part of a base: written once by a model, checked by a second reading, confirmed by people."""
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from richter.ascent._generate import CHECK, GENERATION, check_messages, generation_messages, read_check, read_questions
-from richter.errors import BudgetExhausted, TooFewErrors
+from richter.errors import BudgetExhausted, ModelError, TooFewErrors
 from richter.knowledge import KnowledgeBase, StoredQuestion
 from richter.knowledge._prepare import key_of
 from richter.llm import Asker, CallOptions, Model, check_models, replies, with_models
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 CALLS, CONFIRM = "questions.run", "confirm.run"  # folders of a base: the calls that were paid for, people's readings
+FIRST = 20  # paragraphs after which a generator that writes nothing usable is asked no more
 AT_ONCE = 200  # paragraphs whose questions are on disk before the next are begun
 KEY = Condition(name="key", model="key")
 
@@ -128,9 +130,10 @@ def generate_questions(
     """Write questions for the paragraphs of a base that have none, `limit` of them drawn at random, or all.
 
     What was paid for is kept in the base (`questions.run`), and what was written in `questions.jsonl`: the same again
-    goes on where it stopped, at the budget too.
+    goes on where it stopped, at the budget too. Where nothing of the first replies can be used no more are paid for;
+    what one generator could not write another may.
     """
-    asked = {q.row for q in base.stored}
+    asked = {q.row for q in base.stored if q.generator == generator}
     bare = [int(row) for row in rng.permutation(np.flatnonzero(~base.askable)) if int(row) not in asked][:limit]
     names = [generator, checker or generator]
     check_models(names, calls)
@@ -138,10 +141,10 @@ def generate_questions(
 
     async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
         nonlocal complete
-        for start in range(0, len(bare), AT_ONCE):
-            rows = bare[start : start + AT_ONCE]
+        for start, end in itertools.pairwise(dict.fromkeys([0, *range(FIRST, len(bare), AT_ONCE), len(bare)])):
+            rows = bare[start:end]
             try:
-                await write_questions(
+                rejected = await write_questions(
                     base,
                     rows,
                     asker,
@@ -153,7 +156,13 @@ def generate_questions(
                 complete = False
                 return
             if progress is not None:
-                progress(start + len(rows), len(bare))
+                progress(end, len(bare))
+            if start == 0 and len(rows) == FIRST and not base.askable[rows].any():
+                why = ", ".join(f"{count} {reason}" for reason, count in rejected.most_common())
+                raise ModelError(
+                    f"{generator} wrote no question that can be asked about {FIRST} paragraphs ({why}).",
+                    remedy="Use another generator, or look at what it writes with --rejects; the rest was not asked.",
+                )
 
     with open_ledger(base.folder / CALLS, mode="write") as ledger:
         with_models(ledger, names, work, {"slots": 4, "context_tokens": 4096, **calls})

@@ -330,7 +330,8 @@ def questions(
     if found.stale:
         out.print(f"{found.stale:,} were written for texts that the base has no longer: they are not asked.")
     checked = read_key_check(path)
-    out.print(str(checked) if checked else "Nobody has confirmed a key yet: --confirm 60 draws a sample.")
+    if checked or found.kept:
+        out.print(str(checked) if checked else "Nobody has confirmed a key yet: --confirm 60 draws a sample.")
     for q in [q for q in base.stored if q.rejected and q.question.wordings][:rejects]:
         said = f"{q.rejected}: {q.question.wordings[0]} -> {q.question.answer}"
         out.print(printable(said, limit=300), soft_wrap=True)

@@ -35,13 +35,15 @@ class StoredQuestion(Result):
 
 
 def read_stored(folder: Path, lines: int | None = None) -> list[StoredQuestion]:
-    """The questions of a base, of its first `lines` only where told; a line that a crash cut off is left out."""
+    """The questions of a base, only the first `lines` where told; a line that a crash cut off is left out."""
     try:
         text = (folder / FILE).read_text(encoding="utf-8")
     except FileNotFoundError:
         return []
-    found = []
-    for line in text.splitlines()[:lines]:
+    found: list[StoredQuestion] = []
+    for line in text.splitlines():
+        if len(found) == lines:
+            break
         try:
             found.append(StoredQuestion.from_dict(json.loads(line)))
         except (ValueError, TypeError, KeyError):

@@ -19,7 +19,7 @@ class Question(Result):
 
     always: ClassVar = ()
 
-    answer: str
+    answer: str = ""  # none in a reply that could not be read
     wrong: tuple[str, ...] = ()
     relation: str = ""
     slots: Mapping[str, str] = dataclasses.field(default_factory=dict)
