@@ -297,6 +297,22 @@ def test_a_generator_that_refuses_or_writes_nonsense_is_stopped_and_another_goes
     assert held.askable.sum() == once.askable.sum() == 30
 
 
+def test_writing_questions_is_priced_before_by_hand(tmp_path, capsys):
+    """30 paragraphs of two questions: 30 replies of 1,500 tokens and 60 of 300 at $2 a million are $0.126."""
+    small_base(tmp_path / "kb", questions=0, documents=3, paragraphs=10)
+    arguments = ("--generator", "openai/gpt-4o-mini", "--budget", "5usd", "--dry-run", "--json", tmp_path / "plan.json")
+    assert call("kb", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=0,2") == 0
+    plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]
+    assert (plan["paragraphs"], plan["calls"]) == (30, 90)
+    assert plan["money_usd_most"] == pytest.approx(30 * (1500 + 2 * 300) * 2e-6)
+    assert "At most 90 calls (at most $0.1260) for 30 paragraphs" in " ".join(capsys.readouterr().out.split())
+    assert call("kb", "questions", tmp_path / "kb", *arguments, "--price", "openai/gpt-4o-mini=1,2", "--limit", 10) == 0
+    plan = json.loads((tmp_path / "plan.json").read_text())["dry_run"]
+    assert (
+        10 * 2100 * 2e-6 < plan["money_usd_most"] < 10 * (2100 * 2e-6 + 3 * 1000e-6)
+    )  # what goes in is below 1,000 each
+
+
 def test_the_topic_effect_by_hand(rng):
     """Groups that are all wrong or all right correlate by 1; half and half everywhere by -1 / 3 with four members."""
     whole = topic_effect([[1, 1, 1, 1], [0, 0, 0, 0]] * 5, rng=rng)

@@ -13,7 +13,7 @@ from richter.ascent._generate import CHECK, GENERATION, check_messages, generati
 from richter.errors import BudgetExhausted, ModelError, TooFewErrors
 from richter.knowledge import KnowledgeBase, StoredQuestion
 from richter.knowledge._prepare import key_of
-from richter.llm import Asker, CallOptions, Model, check_models, replies, with_models
+from richter.llm import Asker, CallOptions, Model, Price, check_models, price_of, replies, with_models
 from richter.records import Answer, Condition, Interval, Item, Paragraph, Question, Result
 from richter.stats import wilson
 from richter.store import Call, Spent, has_ledger, open_ledger
@@ -21,7 +21,9 @@ from richter.store import Call, Spent, has_ledger, open_ledger
 __all__ = [
     "KeyCheck",
     "QuestionReport",
+    "QuestionsEstimate",
     "confirm_questions",
+    "estimate_questions",
     "generate_questions",
     "read_key_check",
     "report_questions",
@@ -30,6 +32,7 @@ __all__ = [
 CALLS, CONFIRM = "questions.run", "confirm.run"  # folders of a base: the calls that were paid for, people's readings
 FIRST = 20  # paragraphs after which a generator that writes nothing usable is asked no more
 AT_ONCE = 200  # paragraphs whose questions are on disk before the next are begun
+CHARACTERS_A_TOKEN = 4  # for estimates only
 KEY = Condition(name="key", model="key")
 
 
@@ -114,6 +117,38 @@ async def write_questions(
 def _title(title: str, paragraph: Paragraph) -> str:
     section = str(paragraph.attributes.get("section") or "")
     return f"{title} > {section}" if section and not section.startswith(title) else section or title
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionsEstimate(Result):
+    """What writing questions costs at most: paragraphs that have none, calls, and money (None: a price is unknown)."""
+
+    paragraphs: int
+    calls: int
+    money_usd_most: float | None
+
+
+def estimate_questions(
+    base: KnowledgeBase,
+    generator: str,
+    *,
+    checker: str | None = None,
+    per_paragraph: int = 2,
+    limit: int | None = None,
+    prices: Mapping[str, Price],
+) -> QuestionsEstimate:
+    """Price the writing and checking of questions, from 50 of the paragraphs and the longest replies. Asks nothing."""
+    bare = np.flatnonzero(~base.askable)
+    count = min(len(bare), limit or len(bare))
+    some = base.paragraphs([int(row) for row in np.random.default_rng(0).permutation(bare)[:50]])
+    writes, reads = (price_of(name, prices) for name in (generator, checker or generator))
+    money = None
+    if writes is not None and reads is not None and some:
+        asked = [generation_messages(p, title="", questions=per_paragraph)[-1]["content"] for p in some]
+        tokens = int(np.mean([len(text) for text in asked])) // CHARACTERS_A_TOKEN + 100  # the title, and the options
+        each = writes.cost(tokens, GENERATION.max_tokens) + per_paragraph * reads.cost(tokens, CHECK.max_tokens)
+        money = count * each
+    return QuestionsEstimate(paragraphs=count, calls=count * (1 + per_paragraph), money_usd_most=money)
 
 
 def generate_questions(

@@ -25,7 +25,7 @@ from richter.ascent._outcome import (
     row_of,
 )
 from richter.ascent._propose import plan_step, random_order
-from richter.ascent._questions import write_questions
+from richter.ascent._questions import CHARACTERS_A_TOKEN, write_questions
 from richter.ascent._settings import SearchSettings
 from richter.ascent._summary import (
     BASE_NOTE,
@@ -73,7 +73,6 @@ from richter.store import Ledger, RunLike, open_ledger
 __all__ = ["SearchEstimate", "estimate_search", "run_search"]
 
 NOTE = "search"
-CHARACTERS_A_TOKEN = 4  # for estimates only
 OPTIONS = 4  # of a question
 JUDGED_TOKENS = 250  # of a judge's instructions
 

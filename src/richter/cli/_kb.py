@@ -10,10 +10,17 @@ import numpy as np
 from rich.table import Table
 
 from richter import knowledge
-from richter.ascent import confirm_questions, generate_questions, read_key_check, report_questions
+from richter.ascent import (
+    confirm_questions,
+    estimate_questions,
+    generate_questions,
+    read_key_check,
+    report_questions,
+)
 from richter.bench import FACT_PARTS
 from richter.cli._calls import Calls, call_options, engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._progress import at_most
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
 from richter.llm import resolve
@@ -298,10 +305,20 @@ def questions(
     if generator is not None:
         budget = calls.budget
         if calls.dry_run:
-            bare = min(int((~base.askable).sum()), limit or len(base))
-            most = bare * (1 + per_paragraph)
-            out.print(f"At most {most:,} calls for {bare:,} paragraphs that have no question, until {budget} is used.")
-            write_json({"dry_run": {"calls": most, "paragraphs": bare, "budget": str(budget)}}, json_path)
+            plan = estimate_questions(
+                base,
+                resolve(generator).name,
+                checker=resolve(checker).name if checker else None,
+                per_paragraph=per_paragraph,
+                limit=limit,
+                prices=calls.prices,
+            )
+            out.print(
+                f"At most {plan.calls:,} calls ({at_most(plan.money_usd_most)}) for {plan.paragraphs:,} paragraphs "
+                f"that have no question, until {budget} is used."
+            )
+            calls.say_prices(out)
+            write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)
             return
         told = progress_console()
         found = generate_questions(
