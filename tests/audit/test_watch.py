@@ -1,5 +1,6 @@
 """`richter watch`: a series from files and runs, alarms, what changed beside it, and what is odd about the series."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -104,6 +105,7 @@ def test_gaps_changed_items_and_small_days_are_said(tmp_path: Path) -> None:
     assert report.n_items == 99
     assert any("less than half of the usual items" in n for n in report.notes)
     assert any("the items changed on 2026-01-21: 1 new, 1 gone" in c for c in report.changes)
+    assert any("has 2 gaps, the longest from 2026-01-04 to 2026-01-07" in n for n in report.notes)  # the small day too
 
 
 def test_fresh_items_every_day_are_a_draw_of_their_own(tmp_path: Path) -> None:
@@ -125,6 +127,14 @@ def test_which_condition_and_which_files_is_asked(tmp_path: Path) -> None:
     folder = series(tmp_path / "days", [0.1] * 3)
     pl.DataFrame({"item": ["a"] * 2, "condition": ["x", "bot"], "correct": [1, 0]}).write_csv(folder / "2026-05-01.csv")
     assert read_series(folder)[0] == "bot"  # the one that all have
+    path = folder / "2026-01-03.csv"
+    pl.read_csv(path).with_columns(condition=pl.lit("bot-2")).write_csv(path)
+    with pytest.raises(InputError, match="is open"):
+        read_series(folder)
+    condition, days, notes = read_series(folder, condition=["bot", "bot-2"])  # it was renamed
+    assert (condition, len(days), notes) == ("bot", 4, ())
+    assert "the model changed on 2026-01-03: bot -> bot-2" in watch_series(condition, days).changes
+    assert run("watch", folder, "--condition", "bot", "--condition", "bot-2") == 4
     with pytest.raises(InputError, match="no such run"):
         read_series(tmp_path / "none")
     (tmp_path / "empty").mkdir()
@@ -184,7 +194,13 @@ def test_a_judge_that_drifts_is_not_taken_for_the_model() -> None:
     assert next(s for s in report.series if s.metric == "mean_severity").alarm is None
     assert report.changes[0].startswith("the judges rate the same answers otherwise since")
     assert any("the rubric changed on 2026-03-02: 1 -> 2" in c for c in report.changes)
-    other = watch_series("bot", _judged("model"))
+    days = _judged("model")
+    days[0] = dataclasses.replace(days[0], judge={})
+    other = watch_series("bot", days)
+    lead = other.series[0]  # on its own scale: the fixed answers' changes are taken out, not their level
+    assert (lead.metric, len(lead.values)) == ("error_rate", 89)
+    assert np.mean(lead.values[:59]) == pytest.approx(np.mean([d.values["error_rate"].mean() for d in days[1:60]]))
+    assert any(n.endswith("not in judged metrics: 2026-01-01") for n in other.notes)
     assert other.exit_code == 3
     assert next(s for s in other.series if s.metric == "judge").alarm is None
 
@@ -194,7 +210,7 @@ def test_runs_are_dated_by_their_answers_and_canaries_are_found(tmp_path: Path) 
         for place in (tmp_path / "runs" / name, run_part(tmp_path / "runs" / name, CANARIES)):
             with open_ledger(place, mode="write") as ledger:
                 ledger.add_items([Item(id="q", prompt="?", reference="x")])
-                ledger.add_conditions([Condition(name="bot", model=f"m-{name}")])
+                ledger.add_conditions([Condition(name="bot", model=f"m-{name}", system="Be brief." * (name == "a"))])
                 answer = Answer(text="x", item="q", condition="bot")
                 ledger.add_calls([Call(key="k", model="m", request="{}", answer=answer)])
                 ledger.add_ratings([Rating(item="q", condition="bot", rater="j", kind="judge", severity=1.0)])
@@ -204,6 +220,8 @@ def test_runs_are_dated_by_their_answers_and_canaries_are_found(tmp_path: Path) 
     assert all(d.made["model"].startswith("m-") for d in days)
     report = watch_series(condition, days)
     assert any(c.startswith("the model changed on") for c in report.changes)
+    said = next(c for c in report.changes if c.startswith("the system prompt changed on"))
+    assert set(said.rpartition(": ")[2].split(" -> ")) == {"none", "Be brief."}  # either way: dated to the second
 
 
 def test_a_line_of_characters_by_hand() -> None:

@@ -70,7 +70,7 @@ class Day:
 class MetricSeries:
     """One metric over the days: its values, limits that hold on all days at once, and the evidence of a change.
 
-    With fixed answers that were rated anew, judged metrics are what is above theirs.
+    With fixed answers that were rated anew, judged metrics are less what the judges rated those above their mean.
 
     `low` and `high` are limits of the mean, as long as nothing changed; none where a value has no bounds. `evidence` is
     how many times likelier a change is than none; an alarm is raised when it first reaches the `limit`.
@@ -128,8 +128,13 @@ class Series(NamedTuple):
     notes: tuple[str, ...]
 
 
-def read_series(*sources: str | Path, condition: str | None = None, options: ReadOptions | None = None) -> Series:
+def read_series(
+    *sources: str | Path, condition: str | Sequence[str] | None = None, options: ReadOptions | None = None
+) -> Series:
     """The watched condition, the days in their order, and notes. Nothing is written.
+
+    Several names of a `condition` are one thing that was called otherwise (another model, another prompt): of each
+    entry the first that it has.
 
     A source is a folder of runs, of logs or of tables, a database, or single files and runs. A run is dated by its
     first answer, a file by a date in its name, else by when it was changed. Entries of one day count as one each.
@@ -147,12 +152,15 @@ def read_series(*sources: str | Path, condition: str | None = None, options: Rea
             every = ", ".join(printable(n) for n in sorted(set.union(*names)))
             raise InputError("Which condition is watched is open.", remedy=f"Name it with --condition: {every}.")
         condition = common.pop()
-    days = []
+    called = (condition,) if isinstance(condition, str) else tuple(condition)
+    days, shown = [], []
     for at, place, tables in read:
-        if condition not in tables.conditions:
-            notes.append(f"{at}: {place.name} has no {condition} and is left out")
+        name = next((n for n in called if n in tables.conditions), None)
+        if name is None:
+            notes.append(f"{at}: {place.name} has no {' or '.join(called)} and is left out")
             continue
-        own = tables.select([condition])
+        own = tables.select([name])
+        shown.append((tables, name))
         days.append(
             Day(
                 at=at,
@@ -160,14 +168,14 @@ def read_series(*sources: str | Path, condition: str | None = None, options: Rea
                 values=_values(own),
                 graded=_graded(own),
                 judged=tables.counting == "judge",
-                made=_made(place, own, condition),
+                made=_made(place, own, name),
                 better="lower" if "lower" in own.scores["better"] else "higher",
                 judge=_judge(place, options),
             )
         )
-    for _, _, tables in read[-_TOLD:]:  # in the log alone: a watch writes nothing into runs
-        record_look(dataclasses.replace(tables, places=()), shown=[condition])
-    return Series(condition, days, tuple(notes))
+    for tables, name in shown[-_TOLD:]:  # in the log alone: a watch writes nothing into runs
+        record_look(dataclasses.replace(tables, places=()), shown=[name])
+    return Series(called[0], days, tuple(notes))
 
 
 def _entries(place: Place) -> list[Place]:
@@ -234,14 +242,16 @@ def _graded(tables: Tables) -> pl.DataFrame:
 
 def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
     """What could have changed beside the model's own behaviour: its name and settings, raters, rubric, questions."""
-    made = {"judge": ", ".join(sorted(tables.ratings["rater"].drop_nulls().unique().to_list()))}
+    raters = sorted(tables.ratings["rater"].drop_nulls().unique().to_list())
+    made = {"model": condition} | ({"judge": ", ".join(raters)} if raters else {})
     if isinstance(place, DatabaseRun) or is_run(place):
         with open_ledger(place) as ledger:
             asked = next((c for c in ledger.conditions() if c.name == condition), None)
             note = ledger.note("judging") or {}
         if asked is not None:
-            made["model"] = f"{asked.model}, {asked.decoding}, {asked.system!r}, {asked.style}"
-        made["rubric"] = str(note.get("rubric", ""))
+            made |= {"model": asked.model, "system prompt": asked.system, "style": asked.style}
+            made |= {name.replace("_", " "): str(value) for name, value in plain(asked.decoding).items()}
+        made |= {"rubric": str(note["rubric"])} if note.get("rubric") else {}
     return made
 
 
@@ -254,7 +264,7 @@ def _judge(place: Place, options: ReadOptions | None) -> dict[str, float]:
 
 
 def history_of(
-    *sources: str | Path, condition: str | None = None, options: ReadOptions | None = None
+    *sources: str | Path, condition: str | Sequence[str] | None = None, options: ReadOptions | None = None
 ) -> dict[str, Any]:
     """What a series shows, for a page or a pull request."""
     name, days, notes = read_series(*sources, condition=condition, options=options)
@@ -279,7 +289,7 @@ def watch_series(
     if not days:
         raise InputError("The series has no days.", remedy="Give runs that hold the condition.")
     items, said, days = _items(days)
-    found = [*notes, *said]
+    found = [*notes, *said, *_gaps(days)]
     table = _daily(days, items)
     rng = np.random.default_rng(seed)
     alpha = 1 - level
@@ -339,7 +349,7 @@ def _items(days: Sequence[Day]) -> tuple[set[str] | None, list[str], list[Day]]:
     typical = float(np.median(sizes))
     small = [d.at for d, n in zip(days, sizes, strict=True) if n < typical / 2]
     kept = [(d, s) for d, s in zip(days, sets, strict=True) if len(s) >= typical / 2]
-    said = [f"{len(small)} days with less than half of the usual items are left out ({small[0]})"] if small else []
+    said = [f"days with less than half of the usual items are left out: {', '.join(small)}"] if small else []
     common = set.intersection(*(s for _, s in kept))
     if len(common) >= typical / 2:
         left = max(len(s) for _, s in kept) - len(common)
@@ -348,6 +358,25 @@ def _items(days: Sequence[Day]) -> tuple[set[str] | None, list[str], list[Day]]:
         return common, said, [d for d, _ in kept]
     said.append("the days have items of their own: how hard a day's items are is in its spread")
     return None, said, [d for d, _ in kept]
+
+
+def _gaps(days: Sequence[Day]) -> list[str]:
+    """What is to be said of days on which nothing ran, and of entries without the fixed answers that others have."""
+    said = []
+    at = [datetime.datetime.fromisoformat(day.at) for day in days]
+    steps = [two - one for one, two in itertools.pairwise(at)]
+    usual = max(sorted(steps)[len(steps) // 2], datetime.timedelta(days=1)) if steps else datetime.timedelta(0)
+    wide = [k for k, step in enumerate(steps) if step >= 2 * usual]
+    if wide:
+        longest = max(wide, key=lambda k: steps[k])
+        said.append(
+            f"the series has {len(wide)} gap{'s' * (len(wide) > 1)}, the longest from {days[longest].at} to "
+            f"{days[longest + 1].at}: what was not run does not count"
+        )
+    bare = [day.at for day in days if not day.judge]
+    if days[0].judged and 0 < len(bare) < len(days):
+        said.append(f"without fixed answers, and so not in judged metrics: {', '.join(bare)}")
+    return said
 
 
 def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[int], Floats]]:
@@ -369,7 +398,7 @@ def _daily(days: Sequence[Day], items: set[str] | None) -> dict[str, tuple[list[
                 at.append(k)
                 values.append(value)
         if metric in _JUDGED and days[0].judged and canaries:
-            moved = drift[metric]
+            moved = np.array(drift[metric]) - np.nanmean(drift[metric])
             both = [j for j, k in enumerate(at) if np.isfinite(moved[k])]
             at, values = [at[j] for j in both], [values[j] - moved[at[j]] for j in both]
         if len(at) >= max(2, len(days) // 2):
@@ -496,11 +525,11 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float) -> Claim:
 def _changes(days: Sequence[Day]) -> list[str]:
     """What the runs themselves say has changed: model and settings, judge, rubric, questions."""
     said = []
-    for name in ("model", "judge", "rubric"):
-        for one, two in itertools.pairwise(days):
-            a, b = one.made.get(name, ""), two.made.get(name, "")
-            if a and b and a != b:
-                said.append(f"the {name} changed on {two.at}: {printable(a, limit=120)} -> {printable(b, limit=120)}")
+    for name in dict.fromkeys(name for day in days for name in day.made):
+        for one, two in itertools.pairwise(day for day in days if name in day.made):
+            a, b = (printable(day.made[name], limit=120) or "none" for day in (one, two))
+            if one.made[name] != two.made[name]:
+                said.append(f"the {name} changed on {two.at}: {a} -> {b}")
     items = [set(d.values["item"].to_list()) for d in days]
     for k in range(1, len(days)):
         new, gone = len(items[k] - items[k - 1]), len(items[k - 1] - items[k])

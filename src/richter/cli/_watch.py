@@ -14,7 +14,12 @@ __all__ = ["watch"]
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SERIES..")
-@click.option("--condition", metavar="NAME", help="The condition that is watched, where runs hold several.")
+@click.option(
+    "--condition",
+    multiple=True,
+    metavar="NAME",
+    help="The condition that is watched, where runs hold several. Again: a name that it had on other days.",
+)
 @click.option(
     "--margin",
     callback=parse_points,
@@ -31,7 +36,7 @@ __all__ = ["watch"]
 def watch(
     ctx: click.Context,
     sources: tuple[str, ...],
-    condition: str | None,
+    condition: tuple[str, ...],
     margin: float,
     reading: ReadOptions,
     independent_days: bool,
@@ -50,7 +55,7 @@ def watch(
     richter watch logs/2026-*.eval --condition new
     richter watch postgresql://host/evals --json watch.json
     """
-    name, days, notes = read_series(*sources, condition=condition, options=reading)
+    name, days, notes = read_series(*sources, condition=condition or None, options=reading)
     report = watch_series(name, days, level=level, margin=margin, seed=seed, independent=independent_days, notes=notes)
     write_json(report, json_path, inputs=list(sources))
     show(ctx, report, json_path)
