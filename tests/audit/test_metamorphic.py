@@ -8,11 +8,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta, binom, norm
 
 import richter
 from richter.audit import CompareReport, margin_plan, measure_run, run_gate, weigh_scores
+from richter.audit._plan import make_plan
 from richter.claims import METRICS, Outcomes, Question, mean_evidence, require
+from richter.cli._compare import verdict_note
+from richter.errors import PlanError
 from richter.records import Claim, Verdict, at_least, at_most
+from richter.report import gate_comment
 from richter.severity import Traffic, deployment_table, expected_loss, human_corrected_table
 from richter.tables import ReadOptions, read_tables
 
@@ -79,7 +84,7 @@ def test_the_same_data_in_other_words_give_the_same_claims(kind: str) -> None:
         for key, claim in found.items():
             if key[0] in ("b", "xi"):  # resampled
                 continue
-            assert claim.verdict == want[key].verdict, (what, key)
+            assert (claim.verdict, claim.sentence) == (want[key].verdict, want[key].sentence), (what, key)
             assert seen(claim) == pytest.approx(seen(want[key]), abs=1e-9), (what, key)
 
 
@@ -276,6 +281,101 @@ def test_a_limit_is_printed_as_it_was_stated(limit: float, said: str) -> None:
     (claim,) = require([asked])
     assert f"catastrophic rate of a {said}: " in claim.sentence
     assert claim.verdict is (Verdict.VERIFIED if limit > 1 - 0.05 ** (1 / 40_000) else Verdict.UNDECIDED)
+
+
+def test_items_needed_for_a_rate_are_those_of_the_stated_truth_by_hand() -> None:
+    """0 of 80 and a limit of 0.05%: 1.2 million items were asked for; at a true 0.025% 40,153 show it with 80%."""
+    metric, (z_a, z_b) = METRICS["catastrophic_rate"], norm.ppf([0.95, 0.8])
+    for n in (80, 400):
+        made = Outcomes(
+            metric=metric, items=tuple(map(str, range(n))), conditions=("a",), item=np.arange(n),
+            condition=np.zeros(n, dtype=np.intp), value=np.zeros(n),
+        )  # fmt: skip
+        asked = Question(
+            metric=metric,
+            conditions=("a",),
+            evidence=mean_evidence(made, "a", exact=True),
+            relation="below",
+            value=5e-4,
+        )
+        (claim,) = require([asked])
+        reach = z_a * np.sqrt(5e-4 * (1 - 5e-4)) + z_b * np.sqrt(2.5e-4 * (1 - 2.5e-4))
+        assert claim.needed == np.ceil((reach / 2.5e-4) ** 2)
+    k = np.arange(40)  # the exact test at that size
+    passes = k[beta.ppf(0.95, k + 1, claim.needed - k) < 5e-4]
+    assert binom.cdf(passes.max(), claim.needed, 2.5e-4) == pytest.approx(0.8, abs=0.03)
+
+
+def drawn(rng: np.random.Generator) -> pl.DataFrame:
+    """80 items, three draws of each, with seconds; the second is slower by 20%."""
+    rows = []
+    for k in range(80):
+        for name, slow in (("old", 1.0), ("new", 1.2)):
+            for d in range(3):
+                grave = float(rng.integers(0, 5)) * float(rng.random() < 0.5)
+                latency = round(slow * float(np.exp(rng.normal(1, 0.1))), 4)
+                rows.append({"item": k, "condition": name, "draw": d, "severity": grave, "latency": latency})
+    return pl.DataFrame(rows)
+
+
+def test_draws_are_not_called_items_nor_items_groups(rng: np.random.Generator) -> None:
+    """80 items of three draws: "on 240 items in 73 groups"."""
+    claims = {c.measure: c for c in compared(drawn(rng)).claims}
+    given_error = claims["severity_given_error"]
+    assert (given_error.n, given_error.unit) == (80, "item")
+    assert " on 80 items" in given_error.sentence
+    assert "group" not in given_error.sentence
+
+
+def test_one_draw_that_differs_does_not_shrink_what_is_needed(rng: np.random.Generator) -> None:
+    """Nothing differs: 246 items are needed. One draw in 240 differs: 28 "were enough"."""
+
+    def needed(odd: int) -> int:
+        rows = [
+            {"item": k, "condition": c, "draw": d, "correct": int(not (c == "b" and k == 0 and d < odd))}
+            for k in range(80)
+            for c in "ab"
+            for d in range(3)
+        ]
+        found = compared(pl.DataFrame(rows)).claims[0].needed
+        assert found is not None
+        return found
+
+    assert needed(0) <= needed(1) <= needed(2) <= needed(3)
+
+
+def test_a_gate_on_seconds_speaks_of_shares_everywhere(rng: np.random.Generator) -> None:
+    """The limit is a share: its name said "by 0.100 s" and the comment "+0.2 s" of +20%."""
+    tables = read_tables(drawn(rng))
+    report = run_gate(margin_plan(tables, 0.1, metric="latency"), tables)
+    assert report.requirements == ("seconds an item of new no worse than old by 10.0%",)
+    assert "violates: seconds an item of new no worse than old by 10.0%." in report.sentence
+    comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small="")
+    (row,) = [line for line in comment.splitlines() if line.startswith("| seconds")]
+    assert "% (" in row
+    assert " s (" not in row
+    assert row.split("|")[3].strip().startswith(f"{100 * (report.claims[0].estimate or 0):+.1f}%")
+
+
+def test_a_refuted_claim_on_a_score_of_which_less_is_better_names_what_it_refutes() -> None:
+    frame = frame_of("five")  # new has more
+    claim = compared(frame, "old", "new", scale=(1.0, 5.0), better="lower").claims[0]
+    assert claim.verdict is Verdict.REFUTED
+    assert claim.sentence.startswith("new is worse scored than old")
+    assert verdict_note(claim) == "refuted: 'new is better scored than old'"
+
+
+def test_a_level_of_a_score_is_asked_on_the_side_that_is_good() -> None:
+    frame = frame_of("five")
+    for better, rule, limit in (("lower", "below", 4.9), ("higher", "above", 1.1)):
+        tables = read_tables(frame, options=ReadOptions(scale=(1.0, 5.0), better=better))
+        asked = {"candidate": "new", "require": [{"metric": "mean_score", "rule": rule, "limit": limit}]}
+        assert run_gate(make_plan("gate", asked), tables).outcome is Verdict.VERIFIED
+        turned = read_tables(
+            frame, options=ReadOptions(scale=(1.0, 5.0), better="lower" if better == "higher" else "higher")
+        )
+        with pytest.raises(PlanError, match="is better"):
+            run_gate(make_plan("gate", asked), turned)
 
 
 @settings(max_examples=200, deadline=None)

@@ -225,14 +225,16 @@ HALF = "would show it met if in truth there is half of what is allowed."
         ),
         (of_one(normal(0.85), "above", 0.8), "accuracy of m above 80.0%: met; 85.0% [83.4, 86.6] on 400 items.", None),
         (
-            of_one(normal(0.05, unit="group", units=30), "below", 0.06, "error_rate"),  # 3% of items vary by 0.03 0.97
-            (f"error rate of m below 6.0%: undecided; 5.0% [3.4, 6.6] {ON} in 30 groups; 200 groups {HALF}"),
-            (200, 0.03),
+            # (1.645 sqrt(0.06 0.94) + 0.842 sqrt(0.03 0.97))^2 / 0.03^2 = 317.1 items, 30 groups in 400
+            of_one(normal(0.05, unit="group", units=30), "below", 0.06, "error_rate"),
+            (f"error rate of m below 6.0%: undecided; 5.0% [3.4, 6.6] {ON} in 30 groups; 24 groups {HALF}"),
+            (24, 0.03),
         ),
         (
-            of_one(normal(0.81), "above", 0.8),  # 10% wrong is half of what is allowed
-            (f"accuracy of m above 80.0%: undecided; 81.0% [79.4, 82.6] {ON}; 56 items {HALF}"),
-            (56, 0.1),
+            # 10% wrong is half of what is allowed: (1.645 sqrt(0.8 0.2) + 0.842 sqrt(0.9 0.1))^2 / 0.1^2
+            of_one(normal(0.81), "above", 0.8),
+            (f"accuracy of m above 80.0%: undecided; 81.0% [79.4, 82.6] {ON}; 83 items {HALF}"),
+            (83, 0.1),
         ),
         (
             of_one(normal(2.0, 0.3), "below", 2.1, "mean_severity"),

@@ -34,7 +34,7 @@ from richter.claims import (
 )
 from richter.errors import InputError, TooFewErrors
 from richter.floors import ConditionSummary, summarise_condition
-from richter.records import Claim, Refused, Shown, plain
+from richter.records import Claim, Refused, Shown, Unit, plain
 from richter.severity import severity_given_error
 from richter.stats import Floats, Indices, wilson
 from richter.tables import KEY, Tables, chance_of, judges_of, outcomes, question_codes
@@ -412,6 +412,7 @@ def _given_error(
     table[rated.condition, rated.item * width + draw] = rated.value
     unit = np.repeat(np.arange(len(rated.items)) if rated.group is None else rated.group, width)
     groups = None if rated.group is None and width == 1 else unit
+    alone = rated.group is None or len(np.unique(rated.group)) == len(rated.items)
     items = np.repeat(np.arange(len(rated.items)), width) if about == "these-items" else None
     weights = None if rated.weight is None else np.repeat(rated.weight, width)
     runs = None
@@ -426,6 +427,10 @@ def _given_error(
             evidence = severity_given_error(table[i], table[j], groups=groups, items=items, runs=runs, weights=weights)
         except TooFewErrors:  # no errors to weigh
             continue
+        if width > 1:  # its rows are draws
+            both = int(np.sum(~np.isnan(sample.mean[:, [i, j]]).any(axis=1)))
+            kind: Unit = "item" if alone and evidence.unit == "group" else evidence.unit
+            evidence = dataclasses.replace(evidence, n=both, unit=kind)
         found.append(
             Question(
                 metric=METRICS["severity_given_error"],

@@ -21,6 +21,7 @@ from richter.claims import (
     as_errors,
     as_sample,
     check_alignment,
+    claim_words,
     difference_evidence,
     ece_evidence,
     ece_side,
@@ -183,7 +184,7 @@ def _report(
     plan: Plan, claims: tuple[Claim, ...], status: PlanStatus | None, tried: int, notes: tuple[str, ...]
 ) -> GateReport:
     values, known = plan.values, None if status is None else status.attempts
-    names = tuple(requirement_name(METRICS[c.measure], c) for c in claims)
+    names = tuple(requirement_name(claim_words(c), c) for c in claims)
     judged_by = next((f", {said}" for c in claims if (said := whose(c.basis))), "")
     verdicts = [c.verdict for c in claims]
     still = [n for n, v in zip(names, verdicts, strict=True) if v not in (Verdict.VERIFIED, Verdict.REFUTED)]
@@ -235,6 +236,12 @@ def _rule(rule: Mapping[str, Any], tables: Tables, blocked: str, plan: str | Non
         rule["rule"] if not paired else "above" if metric.better == "higher" else "below"
     )
     value = -limit if paired and relation == "above" else limit
+    if not paired and (relation == "above") != (metric.better == "higher"):
+        way = "more" if metric.better == "higher" else "less"
+        raise PlanError(
+            f"The plan asks {metric.noun} to be {relation} a limit, where {way} is better.",
+            remedy="Ask for the other side, or say which end is good: --better higher|lower.",
+        )
     if evidence is None:
         return unjudged(metric, names, relation, value, why=why, blocked_by=gate, plan=plan)
     return Question(

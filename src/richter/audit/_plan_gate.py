@@ -12,7 +12,6 @@ METRICS = (
     "accuracy", "error_rate", "mean_score", "ece", "mean_severity", "catastrophic_rate", "refusal_rate",
     "failure_rate", "tokens", "latency", "money",
 )  # fmt: skip
-HIGHER = ("accuracy", "mean_score")
 MOST = {"mean_severity": 4.0, "mean_score": float("inf"), "tokens": float("inf"), "latency": float("inf"),
         "money": float("inf")}  # fmt: skip
 
@@ -58,7 +57,7 @@ def faults(values: Mapping[str, Any]) -> Iterable[str]:
         most = MOST.get(rule["metric"], 1.0)
         if rule["limit"] >= most:
             yield f"require[{n}].limit = {rule['limit']:g} is not below {most} for {rule['metric']}."
-        if rule["rule"] == "above" and rule["metric"] not in HIGHER:
+        if rule["rule"] == "above" and rule["metric"] not in ("accuracy", "mean_score"):
             yield f"require[{n}] asks {rule['metric']} to be above a limit, where more is worse."
-        if rule["rule"] == "below" and rule["metric"] in HIGHER:
+        if rule["rule"] == "below" and rule["metric"] == "accuracy":  # of a score only the data tell
             yield f"require[{n}] asks {rule['metric']} to be below a limit, where more is better."

@@ -9,7 +9,7 @@ from richter.claims._labels import whose
 from richter.claims._outcomes import METRICS, Metric
 from richter.records import Claim, Verdict
 
-__all__ = ["SIDES", "Side", "answer", "measure_words", "rail", "side"]
+__all__ = ["SIDES", "Side", "answer", "claim_words", "measure_words", "rail", "side"]
 
 Side = Literal["better", "worse", "alike", "open"]
 SIDES: Mapping[Side, str] = {
@@ -77,6 +77,17 @@ def measure_words(measure: str, scale: Scale | None = None) -> Metric:
     )
 
 
+def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:
+    """The words of a claim's own numbers: of a ratio of two amounts (money, seconds, tokens) less 1, per cent."""
+    words = measure_words(claim.measure, scale)
+    if words.kind != "real" or words.low != 0 or len(claim.conditions) != 2 or claim.estimate is None:
+        return words
+    first, second = (v or 0.0 for v in claim.values) if len(claim.values) == 2 else (0.0, 0.0)
+    if first > 0 and abs(second / first - 1 - claim.estimate) <= 1e-9 * (1 + abs(claim.estimate)):
+        return dataclasses.replace(words, scale=100.0, suffix="%", digits=1)
+    return words
+
+
 def answer(
     claims: Sequence[Claim],
     *,
@@ -128,7 +139,7 @@ def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None)
     if not tested:
         return f"Whether {second} is better than {first} cannot be said from these data."
     claim = tested[0]
-    words, span = measure_words(claim.measure, scale), claim.interval or claim.plain_interval
+    words, span = claim_words(claim, scale), claim.interval or claim.plain_interval
     assert span is not None
     ends = sorted((span.low, span.high) if claim.conditions[1] == second else (-span.low, -span.high))
     low, high = (words.telling(*ends).amount(x, sign=True) for x in ends)

@@ -92,19 +92,22 @@ def _needed(question: Question, alpha: float) -> tuple[int, float] | None:
     evidence, limit = question.evidence, question.value
     if evidence.standard_error is None or evidence.standard_error == 0 or limit == 0:
         return None
-    words = question.metric
-    spread = evidence.standard_error**2 * evidence.units
-    room = abs(limit)
+    words, room = question.metric, abs(limit)
+    z_alpha, z_power = float(ndtri(1 - alpha)), float(ndtri(POWER))
+    reach = (z_alpha + z_power) * evidence.standard_error * math.sqrt(evidence.units)
     if len(question.conditions) == 1:
         if question.relation == "above":
             room = (1.0 if words.high is None else words.high) - limit
         room /= 2
-        if words.kind == "binary":  # if half of what is allowed is true, this is how much items vary
-            spread = max(spread, room * (1 - room))
         if room <= 0:
             return None
-    z = float(ndtri(1 - alpha) + ndtri(POWER))
-    return math.ceil(z * z * spread / room**2), room
+        if words.kind == "binary":  # how much answers vary at the limit and at half of what is allowed, not as seen
+            at = (evidence.estimate * evidence.n + 0.5) / (evidence.n + 1)
+            effect = max(evidence.standard_error**2 * evidence.n / (at * (1 - at)), 1.0) * evidence.units / evidence.n
+            truth = limit + room if question.relation == "above" else limit - room
+            reach = z_alpha * math.sqrt(limit * (1 - limit)) + z_power * math.sqrt(truth * (1 - truth))
+            reach *= math.sqrt(effect)
+    return math.ceil((reach / room) ** 2), room
 
 
 def _sentence(question: Question, verdict: Verdict, interval: Interval, *, needed: tuple[int, float] | None) -> str:

@@ -427,7 +427,7 @@ def _constant(value: float, worth: float, frame: _Frame, *, n: int, units: int, 
 
     return Evidence(
         estimate=value, interval=interval, p=p, values=frame.values, n=n, units=units, unit=unit,
-        standard_error=span / worth, notes=frame.notes,
+        standard_error=max(frame.high - value, value - frame.low) / worth, notes=frame.notes,
     )  # fmt: skip
 
 
@@ -442,7 +442,8 @@ def _sparse(away: Floats, share: float, frame: _Frame, *, n: int, units: int, un
     """
     largest = float(np.max(np.abs(away)))
     most = share * max(frame.high - frame.base, frame.base - frame.low)
-    if frame.exact and math.isfinite(most):
+    most = most if math.isfinite(most) else largest
+    if frame.exact:
         largest = max(largest, most)
     estimate = min(max(frame.base + float(np.sum(away)), frame.low), frame.high)
 
@@ -466,7 +467,7 @@ def _sparse(away: Floats, share: float, frame: _Frame, *, n: int, units: int, un
 
     return Evidence(
         estimate=estimate, interval=interval, values=frame.values, n=n, units=units, unit=unit,
-        standard_error=math.sqrt(float(np.sum(away**2))), notes=frame.notes,
+        standard_error=max(math.sqrt(float(np.sum(away**2))), most), notes=frame.notes,  # as if one unit departed
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from richter.claims import METRICS, claimed, measure_words
 from richter.cli._output import console, json_option, md_option, write_json, write_text
 from richter.cli._reading import read_given, reading_options, split_sources
 from richter.floors import ConditionSummary
-from richter.records import Claim, Refused, Verdict, distinct_names, markdown_safe, printable
+from richter.records import Claim, Refused, Verdict, at_most, distinct_names, markdown_safe, printable
 from richter.tables import ReadOptions, attempts
 
 
@@ -179,14 +179,15 @@ def _rate(summary: ConditionSummary) -> str:
         return "-"
     low, high = summary.error_rate_interval.low, summary.error_rate_interval.high
     if summary.error_rate == 0:
-        return f"< {100 * high:.2g}%"
+        return f"< {at_most(100 * high, digits=2)}%"
     return f"{100 * summary.error_rate:.1f}% [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def verdict_note(claim: Claim) -> str:
     """The verdict; a refuted one with the claim that it refutes; a secondary one may not have been tested."""
     if claim.verdict is Verdict.REFUTED and claim.measure in METRICS:
-        return f"refuted: '{claimed(METRICS[claim.measure], claim)}'"
+        words = METRICS[claim.measure]
+        return f"refuted: '{claimed(dataclasses.replace(words, better=claim.better or words.better), claim)}'"
     if claim.family is None and claim.verdict is Verdict.UNDECIDED:
         return "not tested"
     return claim.verdict.value

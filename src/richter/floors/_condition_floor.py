@@ -224,8 +224,8 @@ def summarise_condition(
     if len(c) < len(confidence):
         warnings.append(f"{len(confidence) - len(c)} graded items have no confidence; calibration leaves them out")
     warnings += _confidence_warnings(c)
-    found = ece(c, a, level=level)
-    honest = ece_evidence(ece_side(c, a, item[known], group=group, weight=weight))
+    side = ece_side(c, a, item[known], group=group, weight=weight)
+    honest = ece_evidence(side)
     smooth, floor = None, None
     try:
         smooth = lipschitz(c, a, rng=rng, level=level, n_resamples=min(n_resamples, 1000))
@@ -235,9 +235,9 @@ def summarise_condition(
         warnings.append(few.what)
     return dataclasses.replace(
         summary,
-        ece=found.ece,
+        ece=side.plug_in,
         ece_debiased=honest.estimate,
-        ece_null=found.null,
+        ece_null=ece(c, a, level=level).null,
         ece_interval=honest.interval(level),
         lipschitz=None if smooth is None else smooth.estimate,
         lipschitz_detail=smooth,

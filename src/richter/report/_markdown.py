@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from richter.claims import measure_words, rail
+from richter.claims import claim_words, measure_words, rail
 from richter.records import Claim, Verdict, markdown_safe
 from richter.report._side_by_side import judged_answers
 from richter.report._words import count, interval_words, number, percent
@@ -44,7 +44,7 @@ def gate_comment(
         if c.estimate is not None and c.interval is not None:
             two, span = len(c.conditions) == 2, c.interval
             limit = None if c.hypothesis is None else c.hypothesis.value
-            words = measure_words(c.measure).telling(span.low, span.high, stated=limit)
+            words = claim_words(c).telling(span.low, span.high, stated=limit)
             at, low, high = (words.amount(v, sign=two) for v in (c.estimate, span.low, span.high))
             seen = f"{at}{words.suffix if two else words.unit} ({low} to {high}), n {c.n or 0:,}"
             bar = f"`{interval_bar(c)}`" if two else ""

@@ -65,9 +65,10 @@ def paired(
         if len(codes) != len(a):
             raise InputError(f"{len(codes)} groups for {len(a)} items.", remedy="Give one group an item.")
         unit = np.unique(codes[keep], return_inverse=True)[1].astype(np.intp)
+    units = int(unit.max(initial=-1)) + 1
     return Paired(
-        first=a[keep], second=b[keep], unit=unit, n_units=int(unit.max(initial=-1)) + 1,
-        kind="item" if groups is None else "group", kept=np.asarray(keep),
+        first=a[keep], second=b[keep], unit=unit, n_units=units, kind="item" if units == len(unit) else "group",
+        kept=np.asarray(keep),
         weight=None if weights is None else np.asarray(weights, dtype=np.float64)[keep],
     )  # fmt: skip
 
