@@ -29,7 +29,7 @@ def test_human_labels_reach_the_limits(rng: np.random.Generator) -> None:
 
 @pytest.mark.slow
 def test_human_corrected_limits_cover_recovers_truth(rng: np.random.Generator) -> None:
-    trials, above, below = 200, 0, 0
+    trials, above, below = 100, 0, 0
     rate = 0.3 * geometric(0.4)[5:].sum() * 1e6
     for _ in range(trials):
         truth = draw(rng, 2000, 0.3, 0.4)
@@ -39,4 +39,4 @@ def test_human_corrected_limits_cover_recovers_truth(rng: np.random.Generator) -
         above += row.upper >= rate
         below += row.lower <= rate
     print(f"one-sided 95% limits cover {above / trials:.3f} and {below / trials:.3f}")
-    assert min(above, below) / trials >= 0.95 - 3 * 0.0154
+    assert min(above, below) / trials >= 0.95 - 3 * 0.0218
