@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,96 @@ def test_suggested_options_work_when_pasted(tmp_path: Path) -> None:
     ]
     path.write_text("id,x,y\n1,3,4\n2,5,1\n")
     assert read_tables(path, options=ReadOptions(wide=("x", "y"), scale=(0, 5))).conditions == ("x", "y")
+
+
+MODELS = [(f"q{k}", model, k) for model in "ab" for k in range(20)]
+
+
+def rows(header: str, cell: Callable[[str, str, int], object]) -> str:
+    return header + "\n" + "\n".join(f"{i},{m},{cell(i, m, k)}" for i, m, k in MODELS) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "remedy"),
+    [
+        ("model,accuracy,n\na,0.81,500\nb,0.79,500\n", "one row for each of 2 models .accuracy, n.: averages",
+         "each question"),
+        (rows("id,model,score", lambda i, m, k: k / 20 if m == "a" else 20 + k),
+         "a run up to 0.95, those of b up to 39", "--scale 0:100"),
+        (rows("id,model,score", lambda i, m, k: f"{1 + k % 5:02d}-May"), "score is not a number in 40 rows",
+         "into dates"),
+        (rows("id,model,score", lambda i, m, k: ""), "column of scores, 'score', is empty in all 40 rows",
+         "--map score="),
+        (rows("id,model,judge_score", lambda i, m, k: "429 rate limit" if m == "b" and k < 9 else k % 5),
+         "judge_score is not a number in 9 rows", "--grade"),
+        ("id,model,correct\n" + "".join(f"q{k},m{k},1\n" for k in range(9)),
+         "'model' has another value in each of 9 rows", "--map condition="),
+    ],
+)  # fmt: skip
+def test_kinds_of_mistakes_are_refused_by_hand(text: str, message: str, remedy: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as said:
+        read_tables(path)
+    assert remedy in said.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (rows("id,model,rating", lambda i, m, k: 55 if (m, k) == ("a", 3) else 1 + k % 5),
+         "55 for item q3 under a; mistyped"),
+        ("id,model,correct\n" + "".join(f"{q}{k},{m},{k % 2}\n" for q, m in ("Qa", "qb") for k in range(9)),
+         "differ in writing only"),
+        ("id,model,correct\n" + "".join(f"1.2E+{k},{m},{k % 2}\n" for m in "ab" for k in range(10, 30)),
+         "shortened by a spreadsheet"),
+        (rows("id,model,error_rate", lambda i, m, k: k / 20), "lower is better"),
+        (rows("id,model,correct", lambda i, m, k: k % 2) + "q0,a,0\nq0,a,0\nq1,b,1\n",
+         "3 rows repeat another word for word"),
+    ],
+)  # fmt: skip
+def test_kinds_of_mistakes_are_pointed_out_by_hand(text: str, note: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text(text)
+    tables = read_tables(path)
+    assert any(note in said for said in (*tables.notes, tables.understood)), tables.notes
+
+
+def test_a_stated_scale_settles_fractions_beside_points_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "scales.csv"
+    path.write_text(rows("id,model,score", lambda i, m, k: k / 20 if m == "a" else 20 + k))
+    assert read_tables(path, options=ReadOptions(scale=(0, 100))).metric == "mean_score"
+
+
+def test_files_beside_the_results_are_named_and_not_read(tmp_path: Path) -> None:
+    (tmp_path / "questions.jsonl").write_text('{"question_id": 1, "turns": "a"}\n{"question_id": 2, "turns": "b"}\n')
+    for name in ("new", "old"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "out.json").write_text(json.dumps([{"question_id": k, "score": k % 2} for k in range(1, 9)]))
+    tables = read_tables(tmp_path)
+    assert tables.conditions == ("new", "old")
+    assert any("questions.jsonl is not read" in note for note in tables.notes)
+
+
+def test_archives_pages_and_other_alphabets_by_hand(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "runs.zip", "w") as archive:
+        for name in ("new", "old"):
+            archive.writestr(f"runs/{name}.csv", "id,score\n1,1\n2,0\n3,1\n")
+        archive.writestr("__MACOSX/runs/._new.csv", "\0")
+    assert read_tables(tmp_path / "runs.zip").conditions == ("new", "old")
+    text = "問題,モデル,正誤\n" + "".join(f"問{k},{m},{'○×'[k % 2]}\n" for m in ("国産", "海外") for k in range(6))
+    (tmp_path / "j.csv").write_bytes(text.encode("cp932"))
+    assert read_tables(tmp_path / "j.csv").conditions == ("国産", "海外")
+    text = "вопрос;модель;верно\n" + "".join(
+        f"в{k};{m};{('да', 'нет')[k % 2]}\n" for m in ("Старая", "Новая") for k in range(6)
+    )
+    (tmp_path / "r.csv").write_bytes(text.encode("cp1251"))
+    assert read_tables(tmp_path / "r.csv").conditions == ("Старая", "Новая")
+    lines = ("id old new", "1 1 0", "2 1 1")
+    page = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in line.split()) + "</tr>" for line in lines)
+    shown = [{"cell_type": "code", "outputs": [{"data": {"text/html": ["<table>", page, "</table>"]}}]}]
+    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": shown, "nbformat": 4, "metadata": {}}))
+    assert read_tables(tmp_path / "n.ipynb").conditions == ("old", "new")
 
 
 def workbook(path: Path, sheets: dict[str, list[list[str | int]]]) -> Path:

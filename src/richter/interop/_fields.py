@@ -4,9 +4,25 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["FIELDS", "LOWER", "hinted_fields", "known_fields", "leaf_name", "plain_name"]
+__all__ = ["FIELDS", "LESS", "LOWER", "hinted_fields", "known_fields", "leaf_name", "plain_name"]
 
-# scores of which less is better
+# words in names of scores of which less is better, and such names
+LESS = frozenset(
+    {
+        "wer",
+        "cer",
+        "toxicity",
+        "error",
+        "errors",
+        "loss",
+        "mistakes",
+        "violations",
+        "perplexity",
+        "rmse",
+        "mae",
+        "fehler",
+    }
+)
 LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
 # a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -20,7 +36,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "condition": ("condition", "model", "model_name", "model_id", "system", "variant", "arm", "llm", "provider",
                   "engine", "candidate", "agent", "setup", "config", "experiment", "version", "prompt_name",
                   "prompt_version", "modell", "modele", "modelo", "modello", "variante", "systeme", "sistema",
-                  "sprachmodell", "sys", "run_name", "experiment_name", "モデル", "模型", "系统", "모델", "модель"),
+                  "sprachmodell", "sys", "model_identifier", "checkpoint", "run_name", "experiment_name",
+                  "モデル", "模型", "系统", "모델", "модель"),
     "score": ("correct", "is_correct", "score", "grade", "passed", "acc", "exact_match", "correctness", "pass",
               "success", "em", "accuracy", "rating", "result", "outcome", "f1", "reward", "points", "mark", "value",
               "richtig", "korrekt", "punktzahl", "punkte", "bewertung", "juste", "reussi", "correcto", "correcta",
@@ -33,7 +50,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "confidence": ("confidence", "prob", "probability", "certainty", "p_correct", "p"),
     "draw": ("draw", "epoch", "trial", "repeat", "repetition", "attempt", "replicate", "sample", "k", "iteration"),
     "run": ("run", "run_id", "seed"),
-    "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template"),
+    "group": ("group", "passage", "cluster", "passage_id", "cluster_id", "document", "group_id", "template", "speaker",
+              "speaker_id", "conversation", "conversation_id", "dialogue", "dialog_id", "patient", "patient_id",
+              "article", "paragraph", "story", "session"),
     "domain": ("domain", "subject", "category", "topic", "subtask", "task", "dataset", "benchmark",
                "分野", "类别", "科目"),
     "tier": ("tier", "difficulty", "level"),
@@ -45,7 +64,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "reference": ("reference", "target", "gold", "gold_answer", "expected", "expected_output", "ground_truth", "ideal",
                   "reference_answer", "expected_answer", "correct_answer", "right_answer", "answer_key", "solution",
                   "references", "gold_answers", "label", "truth"),
-    "prompt": ("prompt", "question", "input", "query", "user_input", "inputs", "frage", "pregunta", "domanda",
+    "prompt": ("prompt", "question", "input", "query", "instruction", "user_input", "inputs", "frage", "pregunta",
+               "domanda",
                "pergunta", "vraag", "enonce", "题目", "問題文", "質問"),
     "error": ("error", "error_message", "exception", "failure"),
     "refused": ("refused", "refusal", "is_refusal"),

@@ -299,9 +299,10 @@ def _worded(*cells: str) -> bool:
 def _json(path: Path) -> pl.DataFrame:
     """Lines of JSON, an array of objects, an object of columns, or one that holds such an array."""
     first = next(json_lines(path), b"") or b""
+    count = longest = 0
+    lines: Iterator[Any] = iter(())
     if first.lstrip()[:1] == b"{" and _whole(first):
         keys: set[str] = set()
-        count = longest = 0
         for line in json_lines(path):
             longest = max(longest, len(line or b""))
             keys.update(itertools.islice(_keys(line), COLUMNS_LIMIT + 1))
@@ -320,9 +321,13 @@ def _json(path: Path) -> pl.DataFrame:
         except pl.exceptions.PolarsError:
             pass  # NaN, a broken line: read one by one below
         lines = (_line(line, n) for n, line in enumerate(json_lines(path), 1) if line is not None)
-        rows = _below_heads([flat_rows(line) for line in lines]) if count > 1 else flat_rows(next(lines))
+    if count > 1:
+        rows = _below_heads([flat_rows(line) for line in lines])
     else:
-        document = _resolved(decode(open_bytes(path)))
+        document = _resolved(next(lines) if count else decode(open_bytes(path)))
+        if (page := _notebook_page(document)) is not None:
+            table = _page_table(page)
+            return _separated(path, table[: 1 << 16], text=True, source=table)
         one = isinstance(document, list) and all(isinstance(row, dict) for row in document)
         rows = _below_heads([flat_rows(row) for row in document]) if one else flat_rows(document)
     if not rows:
@@ -372,9 +377,19 @@ def _keys(line: bytes | None) -> Iterable[str]:
         return ()
 
 
-def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
-    source: Path | bytes = path
-    encoding = _encoding(path, head)
+def _notebook_page(document: Any) -> bytes | None:
+    """What the cells of a notebook show, as one page; None for any other document, or one that shows no table."""
+    if not isinstance(document, dict) or not document.keys() >= {"cells", "nbformat"}:
+        return None
+    outputs = [o for cell in document["cells"] if isinstance(cell, dict) for o in cell.get("outputs", ())]
+    shown = [o["data"].get("text/html", "") for o in outputs if isinstance(o, dict) and isinstance(o.get("data"), dict)]
+    page = "".join("".join(part) for part in shown if isinstance(part, str | list))
+    return page.encode() if "<tr" in page else None
+
+
+def _separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | None = None) -> pl.DataFrame:
+    source = path if source is None else source
+    encoding = _encoding(path, head) if isinstance(source, Path) else "utf-8"
     if encoding != "utf-8":
         source = path.read_bytes().decode(encoding).encode()
         head = source[: 1 << 16]
@@ -382,7 +397,7 @@ def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
         source = drawn(path.read_bytes() if isinstance(source, Path) else source)
         head = source[: 1 << 16]
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
-    skip = sum(1 for _ in itertools.takewhile(lambda line: line.startswith(("#", "sep=")) or not line.strip(), lines))
+    skip = sum(1 for _ in itertools.takewhile(lambda line: _COMMENT.match(line) or not line.strip(), lines))
     top = lines[skip : skip + HEADER_ROWS]
     cells = [next(csv.reader([line], delimiter=_separator(top[k:])), []) for k, line in enumerate(top)]
     heading = _heading(cells)
@@ -405,20 +420,29 @@ def _separated(path: Path, head: bytes, *, text: bool) -> pl.DataFrame:
         raise InputError(f"{path}: {said}.", remedy="Quote cells that hold the separator, or fix that line.") from error
 
 
+_COMMENT = re.compile(r"#(?!\s*[,;\t|])|sep=")
+_RULE = re.compile(r"[\s|+:-]*-[\s|+:-]*")
+
+
 def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
     """What makes CSV of a table that is drawn with bars, as psql prints it and Markdown has it; None for any other."""
     if head.lstrip()[:1] == b"<" and b"<tr" in head.lower():
         return _page_table
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
-    if len(lines) < 3 or "|" not in lines[0] or not re.fullmatch(r"[\s|+:-]*-[\s|+:-]*", lines[1]):
+    rules = [k for k, line in enumerate(lines) if "|" in line + "".join(lines[k - 1 : k]) and _RULE.fullmatch(line)]
+    start = next(
+        (k - 1 for k in rules if k and "|" in lines[k - 1] and k + 1 < len(lines) and "|" in lines[k + 1]), None
+    )
+    if start is None:
         return None
 
     def plain(source: bytes) -> bytes:
-        rows = [line for line in source.decode().splitlines() if "|" in line]
+        below = source.decode().removeprefix("\ufeff").splitlines()[start:]
+        rows = list(itertools.takewhile(lambda line: "|" in line or _RULE.fullmatch(line), below))
         out = io.StringIO()
         csv.writer(out).writerows(
             [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
-            for row in rows if not re.fullmatch(r"[\s|+:-]*-[\s|+:-]*", row)
+            for row in rows if not _RULE.fullmatch(row)
         )  # fmt: skip
         return out.getvalue().encode()
 
@@ -472,8 +496,32 @@ def _encoding(path: Path, head: bytes) -> str:
             while decoder.read(1 << 24):
                 pass
         except UnicodeDecodeError:
-            return "cp1252"
+            return _code_page(path.read_bytes())
     return "utf-8"
+
+
+# pages of two bytes a letter, or of another alphabet, with the letters that tell them
+_PAGES = {
+    "cp932": "[\u3040-\u30ff\uff66-\uff9f\u4e00-\u9fff\u3000-\u303f\uff00-\uff65\u25a0-\u25ff\u00d7]",
+    "gb18030": "[\u4e00-\u9fff\u3000-\u303f\uff00-\uff65]",
+    "cp949": "[\uac00-\ud7a3\u3000-\u303f]",
+    "cp1251": "[\u0400-\u04ff]",
+}
+
+
+def _code_page(text: bytes) -> str:
+    """The encoding of a text that is not UTF-8: Windows' own, unless most letters above ASCII stand side by side."""
+    runs = re.findall(rb"[\x80-\xff]+", text)
+    if sum(len(run) == 1 for run in runs) > len(runs) // 2:
+        return "cp1252"
+    for page, letters in _PAGES.items():
+        try:
+            high = re.findall(r"[^\x00-\x7f]", text.decode(page))
+        except UnicodeDecodeError:
+            continue
+        if sum(bool(re.match(letters, letter)) for letter in high) > 0.9 * len(high):
+            return page
+    return "cp1252"
 
 
 def _separator(lines: list[str]) -> str:

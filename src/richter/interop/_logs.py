@@ -21,7 +21,7 @@ DRAWS_LIMIT = 1_000_000
 TEXT_FROM = 1 << 27  # characters of all questions and answers of a file, and over the file's size
 TEXT_RATIO_LIMIT = 20
 TOP = 4.0  # the worst severity
-_SHOWN = 28  # characters of a setting in a condition's name
+_SHOWN = 60  # characters of a setting in a condition's name
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)

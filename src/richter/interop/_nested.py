@@ -61,7 +61,10 @@ def _rows(node: Any) -> Iterator[dict[str, Any]]:
         if table is not None:
             yield from table
         elif _is_mapping(node):
+            nested = any(isinstance(v, dict | list) for v in node.values())
             for key, value in node.items():
+                if nested and not isinstance(value, dict | list):
+                    continue  # a word beside the entries
                 for row in _rows(value) if isinstance(value, dict | list) else [{"score": value}]:
                     yield {KEY if KEY not in row else f"outer {KEY}": key, **row}
         else:
@@ -168,6 +171,9 @@ def _is_mapping(node: Mapping[str, Any]) -> bool:
     if len(node) < 2 or known_fields(node) & _OWN:
         return False
     some = list(itertools.islice(node.values(), _LOOK))
+    entries = [v for v in some if isinstance(v, dict) and v]
+    if _MANY <= len(entries) >= len(some) - 2:
+        some = entries
     if all(isinstance(v, dict) and v for v in some):
         graded = len(node) >= _MANY or all(map(_holds_grade, some))
         return graded and all(_alike(some[0], v) for v in some[1:])

@@ -22,7 +22,7 @@ import zstandard
 
 from richter.errors import InputError
 
-__all__ = ["unpacked"]
+__all__ = ["unpacked", "unzipped"]
 
 DOCUMENT_LIMIT = 1 << 29  # bytes of one JSON document
 MEMBER_LIMIT = 1 << 28  # bytes of one unpacked member of an archive
@@ -44,6 +44,7 @@ _NO_DATA = {
     b"<!doctype html": "a web page (HTML)", b"<html": "a web page (HTML)", b"\x89png": "an image (PNG)",
     b"\xff\xd8\xff": "an image (JPEG)", b"gif8": "an image (GIF)", b"%pdf": "a PDF document", b"<svg": "an image (SVG)",
 }  # fmt: skip
+_PLAIN_FILES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".eval", ".gz")
 _PICKLE = re.compile(rb"\x80[\x02-\x05](?:[\x95cX}\]q(]|\x8c)")
 _STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?(?:NaN|Infinity)', re.DOTALL)
 _ESCAPE = re.compile(
@@ -234,6 +235,25 @@ def unpacked(path: Path, folder: Path) -> Path:
     except (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
         raise InputError(f"{path} cannot be unpacked: it is damaged or cut off.", remedy="Get it again.") from error
     return target
+
+
+def unzipped(path: Path, folder: Path) -> Path:
+    """An archive of plain files unpacked into `folder` within limits; a workbook, a log or any other file as it is."""
+    if not zipfile.is_zipfile(path):
+        return path
+    with Archive(path) as archive:
+        names = [n for n in archive.members if not n.endswith("/") and not n.startswith("__MACOSX/")]
+        names = [n for n in names if not any(part.startswith(".") or part == ".." for part in Path(n).parts)]
+        known = any(
+            n.startswith(("xl/", "_journal/", "samples/")) or n in ("content.xml", "header.json") for n in names
+        )
+        if archive.truncated or known or not any(Path(n).suffix.lower() in _PLAIN_FILES for n in names):
+            return path
+        for name in names:
+            target = folder / path.stem / Path(name).relative_to(Path(name).anchor)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(archive.read(name))
+    return folder / path.stem
 
 
 class _Member(NamedTuple):

@@ -236,10 +236,13 @@ def read_braintrust(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
             spans.setdefault(log.flat_text(row.get("root_span_id")), []).append(row)
         else:
             roots.append(row)
+    experiments = {log.flat_text(row.get("experiment_id")) for row in roots}
+    own = path.stem if len(experiments) == 1 else None  # an id says nothing to people
     for row in roots:
         calls = _llm_spans(spans.get(log.flat_text(row.get("root_span_id")), []))
         metadata, metrics = log.mapping(row.get("metadata")), log.mapping(row.get("metrics"))
         said = {**(log.mapping(calls[-1].get("metadata")) if calls else {}), **metadata}
+        named = log.pick(row, "experiment", "experiment_name") or own or log.pick(row, "experiment_id")
         start, end = _figure(metrics.get("start")), _figure(metrics.get("end"))
         used = {
             name: log.pick(metrics, name) or _sum(log.mapping(s.get("metrics")).get(name) for s in calls)
@@ -250,9 +253,9 @@ def read_braintrust(path: Path, reading: log.Reading) -> Iterator[log.Sample]:
             item=log.pick(log.mapping(row.get("origin")), "id")
             or log.pick(row, "dataset_record_id")
             or log.pick(metadata, "item_id"),
-            model=log.pick(said, "model") or log.pick(row, "experiment", "experiment_name", "experiment_id"),
+            model=log.pick(said, "model") or named,
             settings={
-                "experiment": log.pick(row, "experiment", "experiment_name", "experiment_id"),
+                "experiment": named,
                 **{k: v for k, v in said.items() if k in ("temperature", "max_tokens", "prompt")},
             },
             prompt=row.get("input"),

@@ -12,16 +12,18 @@ from richter.errors import InputError
 from richter.interop import FIELDS, LOWER, hinted_fields, leaf_name, plain_name
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
-from richter.tables._roles import counts_rows, find_roles
+from richter.tables._roles import JUDGES, counts_rows, find_roles
 from richter.tables._shapes import CONDITION, VALUE, long_form
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 from richter.tables._words import (
     ANY,
+    DATES,
     DECLINED,
     MISSING,
     TOTALS,
     UNREADABLE,
     WORDS,
+    holds_any,
     holds_grades,
     listed,
     number_of,
@@ -92,6 +94,11 @@ def part_of_frame(
         frame, place = find_roles(frame, place, fixed, options.grade, notes)
     frame = _without_totals(frame, place, notes)
     wide, holds = _wide_columns(frame, place, options, what)
+    if wide and frame.height == 1 and not settled_by_user:
+        raise InputError(
+            f"{what} has one row ({_names(wide)}): totals, not the results of single items.",
+            remedy="Give the file with a row for each question.",
+        )
     if wide:
         place = {f: c for f, c in place.items() if c not in wide and f not in ("condition", "score", "severity")}
         frame = _melted(frame, [c for c in frame.columns if c not in wide], wide)
@@ -99,6 +106,13 @@ def part_of_frame(
         if "item" not in place and options.wide is None:
             place["item"] = ORDER
             notes.append("no column names the items: each row is taken for one")
+    if not settled_by_user:
+        _not_averaged(frame, place, what)
+    if (column := place.get("score")) in frame.columns and not holds_any(frame[column]) and "reference" not in place:
+        raise InputError(
+            f"{what}: the column of scores, {printable(column, limit=40)!r}, is empty in all {frame.height:,} rows.",
+            remedy="Fill it in, or name the column that holds the grades: --map score=COLUMN",
+        )
     frame, place = _answers(frame, place)
     if "score" not in place and "severity" not in place and "text" not in place and "confidence" not in place:
         raise InputError(
@@ -231,9 +245,15 @@ def _without_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[s
         if not any(TOTALS.match((cell or "").strip()) for cell in row):
             break
         end -= 1
-    if end < frame.height:
-        notes.append(f"{frame.height - end} rows at the foot are totals and are left out")
-    return frame.head(end)
+    kept = frame.head(end)
+    if place.get("item") in kept.columns:  # also between the blocks of conditions
+        total = (
+            text_of(kept[item]).fill_null("").map_elements(lambda t: bool(TOTALS.fullmatch(t)), return_dtype=pl.Boolean)
+        )
+        kept = kept.filter(~total) if 0 < total.sum() <= max(kept.height // 5, 1) else kept
+    if kept.height < frame.height:
+        notes.append(f"{frame.height - kept.height} rows are totals and are left out")
+    return kept
 
 
 def _named_once(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str) -> None:
@@ -278,7 +298,8 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
         place["score"] = options.scorer
         taken.add(options.scorer)
     for field, names in FIELDS.items():
-        found = next((lower[n] for n in names if n in lower and lower[n] not in taken), None)
+        own = (lower[n] for n in names if n in lower and lower[n] not in taken)
+        found = next((c for c in own if field != "condition" or not JUDGES.search(c)), None)
         if field not in place and found is not None:
             place[field] = found
             taken.add(found)
@@ -471,6 +492,27 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
     return keys
 
 
+def _not_averaged(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> None:
+    """Refuse a table of averages: a row for each model, and nothing that names an item."""
+    condition = place.get("condition", "")
+    if condition not in frame.columns or "\0" in condition or frame[condition].is_duplicated().any():
+        return
+    numbers = [c for c in frame.columns if c != condition and holds_grades(frame[c])]
+    item = place.get("item", "")
+    if "item" not in place or (item in numbers and frame.height > 3):
+        shown = _names([c for c in numbers if c != item][:4])
+        raise InputError(
+            f"{what} has one row for each of {frame.height} models ({shown}): averages, not results of single items.",
+            remedy="Give the file with a row for each question and model; most tools have an option that keeps it.",
+        )
+    if frame.height > 3 and item in frame.columns:
+        raise InputError(
+            f"{what}: the column {printable(condition, limit=40)!r} has another value in each of {frame.height} rows, "
+            "so it names no model.",
+            remedy="Name the column that does: --map condition=COLUMN, or remove it if the file is one model's.",
+        )
+
+
 def _one_spelling(keys: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     """Names of conditions that differ only in capitals or spaces and share no item are one, which is said."""
     names = keys["condition"].unique(maintain_order=True).to_list()
@@ -541,6 +583,10 @@ def _other_column(
     if all_text and field == "score" and place.get("item") in frame.columns and holds_grades(frame[place["item"]]):
         mapped = (f"item={place['score']}", f"score={place['item']}")
         return f"Item and grade seem to have changed places: {' '.join(f'--map {shlex.quote(m)}' for m in mapped)}"
+    if DATES.fullmatch(odd.strip()):
+        return (
+            "A spreadsheet has turned them into dates (4/5 becomes 4-May): format the column as text and export again."
+        )
     if field == "score" and not all_text and len(odd) <= 40:
         word = shlex.quote(f"{printable(odd.strip(), limit=40)}=wrong")
         return f"Say what it counts as: --grade {word} (or =right, =missing, a number)."

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import LOWER, plain_name
+from richter.interop import LESS, LOWER, plain_name
 from richter.records import Better, Item, printable
+from richter.tables._doubts import doubts
 from richter.tables._tables import ANSWERS, KEY, KINDS, RATINGS, SCORES, ReadOptions, Tables, counting_kind, severity_of
 
 # an answer with its main score before it is known what that is
@@ -65,11 +66,13 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         notes.append(f"{graded_failures} rows marked as failed calls carried a grade; it is not used")
         answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
     scored_by = {plain_name(part.score.removeprefix("column ")) for part in parts if part.score}
-    lower = options.better == "lower" or (options.better is None and bool(scored_by) and scored_by <= set(LOWER))
+    less = bool(scored_by) and all(name in LOWER or set(name.split("_")) & LESS for name in scored_by)
+    lower = options.better == "lower" or (options.better is None and less)
     given = answers["value"].drop_nulls()
     if lower and options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():
         notes.append("Less is better and every score is 0 or 1: 1 counts as wrong, 0 as right.")
         answers, lower = answers.with_columns((1 - pl.col("value")).alias("value")), False
+    notes += doubts(answers, conditions, options, what)
     counting = counting_kind(ratings, options.ratings, what)
     draft = Tables(
         name=what, answers=answers, scores=pl.DataFrame(schema=SCORES), ratings=ratings, conditions=conditions,

@@ -4,7 +4,7 @@ import dataclasses
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -63,7 +63,7 @@ def _unpacked(source: interop.Source, folder: Path) -> interop.Source:
     if not isinstance(path, Path) or not path.is_file():
         return source
     table = interop.evidence_table(path, folder) if zipfile.is_zipfile(path) else None
-    found = table or interop.unpacked(path, folder)
+    found = table or interop.unzipped(interop.unpacked(path, folder), folder)
     if found == path:
         return source
     return str(found) if name is None else f"{name}={found}"
@@ -140,31 +140,56 @@ def _parts(source: interop.Source, options: ReadOptions, *, stem: str) -> list[P
     elif path.is_dir():
         found = (f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
         files = sorted(found, key=lambda f: (f.stem.lower() not in ("control", "baseline"), f))
-        frames: dict[Path, pl.DataFrame] = {}
-        faults = []
-        for file in files:
-            try:
-                frames[file] = interop.read_frame(file, text=True)
-            except InputError:
-                if file.suffix.lower() not in NOTES:  # a damaged table must not go missing unseen
-                    raise
-                faults.append(f"{printable(file.name, limit=60)} is not read: it is no table")
-        parts = []
-        stems = _stems(list(frames), path)
-        common = common_roles({stems[f]: frame for f, frame in frames.items()}, options) if frames else {}
-        for file, frame in frames.items():
-            try:
-                parts.append(part_of_frame(frame, options, what=str(file), stem=stems[file], common=common))
-            except InputError:
-                if file.suffix.lower() not in NOTES:
-                    raise
-                faults.append(f"{printable(file.name, limit=60)} is not read: it is no table")
-        if not parts:
-            raise _no_tables(path)
-        parts[0].notes += faults
+        parts = _folder(path, files, options)
     else:
         parts = _sheets(path, options)
     return parts if name is None else [_renamed(part, name) for part in parts]
+
+
+def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Part]:
+    """The tables of a folder that hold results. Others beside them (questions, answers, totals) are named, not read."""
+    frames: dict[Path, pl.DataFrame] = {}
+    faults: dict[Path, str] = {}
+    for file in files:
+        try:
+            frames[file] = interop.read_frame(file, text=True)
+        except InputError:
+            if file.suffix.lower() not in NOTES:  # a damaged table must not go missing unseen
+                raise
+            faults[file] = "it is no table"
+    usual = Counter(tuple(frame.columns) for frame in frames.values()).most_common(1)
+    alike = {str(f): frame for f, frame in frames.items() if usual and tuple(frame.columns) == usual[0][0]}
+    common = common_roles(alike, options) if alike else {}
+    found: dict[Path, Part] = {}
+    errors: list[InputError] = []
+    for file, frame in frames.items():
+        try:
+            found[file] = part_of_frame(
+                frame, options, what=str(file), stem=str(file), common=common if str(file) in alike else {}
+            )
+        except InputError as error:
+            errors += [error] if file.suffix.lower() not in NOTES else []
+            faults[file] = error.what.removeprefix(str(file)).lstrip(": ")
+    graded = {f for f, part in found.items() if part.score or len(part.ratings)}
+    if errors and not graded:
+        raise errors[0]
+    if not found:
+        raise _no_tables(path)
+    bare = [f for f in found if graded and f not in graded]
+    faults |= dict.fromkeys(bare, "its answers have no grades, and other files have")
+    kept = [f for f in found if f not in bare]
+    stems = _stems(kept, path)
+    parts = [_called(found[f], {str(f): stems[f]}) for f in kept]
+    parts[0].notes += [f"{printable(f.name, limit=60)} is not read: {fault}" for f, fault in faults.items()]
+    return parts
+
+
+def _called(part: Part, names: Mapping[str, str]) -> Part:
+    """The same part with its conditions called otherwise."""
+    own = pl.col("condition").replace(names)
+    part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
+    part.others, part.conditions = part.others.with_columns(own), [names.get(c, c) for c in part.conditions]
+    return part
 
 
 def _stems(files: Sequence[Path], folder: Path) -> dict[Path, str]:

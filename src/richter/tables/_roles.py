@@ -5,6 +5,7 @@ conditions cross, p >= 0.8 n_i n_c, and each pair stands once (p = R) or equally
 nested in items (a domain, a reviewer) has p = n_i and crosses nothing; a number of the row has n_i = R.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +13,7 @@ import polars as pl
 
 from richter.interop import FIELDS, hinted_fields, known_fields, leaf_name, plain_name
 from richter.records import printable
-from richter.tables._words import holds_grades, sure_grades, text_of
+from richter.tables._words import holds_grades, number_of, sure_grades, text_of
 
 CROSSED = 0.8  # share of the pairs of items and conditions that are there
 MOST = 50  # conditions that a table may have
@@ -32,6 +33,11 @@ _METRIC = (
     "metrik",
     "指标",
 )
+
+
+JUDGES = re.compile(
+    r"judge|evaluator|grader|annotator|scorer|rater\b", re.IGNORECASE
+)  # whose own model is no condition
 
 
 class Table:
@@ -62,8 +68,14 @@ class Table:
         return bool(counts.min() >= CROSSED * counts.max())  # type: ignore[operator]
 
     def graded(self, column: str) -> bool:
+        """Whether the cells are grades; of a column whose name says so, most of them."""
         if column not in self._graded:
-            self._graded[column] = holds_grades(self.frame[column], self.told)
+            cells = self.frame[column]
+            some = cells.drop_nulls().head(500)
+            mostly = "score" in hinted_fields(column) and cells.dtype == pl.String and len(some) > 5
+            self._graded[column] = holds_grades(cells, self.told) or (
+                mostly and sum(number_of(text) is not None for text in some) > 0.7 * len(some)
+            )
         return self._graded[column]
 
     def names(self, column: str) -> bool:
@@ -92,8 +104,9 @@ def find_roles(
     _no_grades_for_names(table, place, fixed)
     _score(table, place, fixed, notes)
     _keys(table, place, fixed, notes)
-    frame = _apart(table, place, fixed, notes)
-    return frame, place
+    if "item" not in place:  # rows that a careless join multiplied hide that items and conditions cross
+        _keys(Table(frame.unique(maintain_order=True), told), place, fixed, notes)
+    return _apart(table, place, fixed, notes), place
 
 
 def _free(table: Table, place: Mapping[str, str], fixed: Sequence[str], *, weak: Sequence[str] = ()) -> list[str]:
@@ -105,7 +118,7 @@ def _free(table: Table, place: Mapping[str, str], fixed: Sequence[str], *, weak:
 
 def _no_grades_for_names(table: Table, place: dict[str, str], fixed: Sequence[str]) -> None:
     """A column of grades that happens to be called `candidate` or `baseline` is a condition's own, beside others."""
-    column = place.get("condition", "")
+    column = place.get("condition", "\0")
     if column in fixed or "\0" in column or column not in table.frame.columns or {"score", "severity"} & place.keys():
         return
     alike = [c for c in _free(table, place, fixed) if table.graded(c) and not hinted_fields(c) & {"other"}]
@@ -122,7 +135,7 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     graded = [
         c for c in _free(table, place, fixed) if c != named and table.graded(c) and not counts_rows(table.frame[c])
     ]
-    graded = [c for c in graded if not hinted_fields(c) & {"other"}]
+    graded = [c for c in graded if not hinted_fields(c) & {"other"} and leaf_name(c) != "key"]
     free = [c for c in graded if table.n(c) > 1 or "score" in hinted_fields(c)]
     weak = [place[f] for f in ("reference", "text", "kind") if f in place and place[f] not in fixed]
     weak = [c for c in weak if c in table.frame.columns and sure_grades(table.frame[c]) and table.n(c) <= 3]
@@ -142,6 +155,10 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     two_valued = [c for c in found if table.n(c) <= 3]
     if len(found) > 1 and len(two_valued) == 1 and "condition" in place:
         found = two_valued
+    if len(found) > 1 and "condition" in place and found in ranks[:2]:  # several measures of each answer
+        others = ", ".join(f"--map {shlex.quote(f'score={printable(c, limit=40)}')}" for c in found[1:4])
+        notes.append(f"there are other grades than {printable(found[0], limit=40)}: {others}")
+        found = found[:1]
     wide = "condition" not in place and len(graded) > 1 and not _has_condition(table, place, graded)
     if len(found) != 1 or (wide and found[0] not in weak and not _only_measure(graded, found[0])):
         if named is not None:
@@ -174,6 +191,12 @@ def _no_key(table: Table, place: Mapping[str, str]) -> bool:
 
 def _numbers(table: Table, column: str) -> bool:
     return bool(table.text(column).drop_nulls().str.contains(r"^[-+]?[\d.,]*$").all())
+
+
+def _other_number(table: Table, column: str) -> bool:
+    """Whether a column holds numbers beside a grade: times, lengths, prices."""
+    hints = hinted_fields(column)
+    return "other" in hints and "item" not in hints and _numbers(table, column)
 
 
 def _only_measure(graded: Sequence[str], chosen: str) -> bool:
@@ -236,11 +259,13 @@ def _keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list
     if condition and condition not in fixed and "\0" not in condition and table.n(condition) == frame.height > 3:
         condition = ""  # a name of its own for every row
     numbers_row = bool(known_item) and not fixed_item and table.n(known_item) == frame.height
+    if known_item in frame.columns and condition in frame.columns and not fixed_item and table.n(condition) > 1:
+        numbers_row = table.n(known_item, condition) == table.n(known_item)  # no item under two conditions
     given = bool(condition) and (table.n(condition) > 1 or condition in fixed)
     if known_item and given and (not numbers_row or table.n(condition) == 1):
         return
     free = [c for c in _free(table, place, fixed, weak=WEAK) if c != score]
-    free = [c for c in free if table.names(c) and (c not in place.values() or c != place.get("rater"))]
+    free = [c for c in free if table.names(c) and not (_other_number(table, c))]
     items = [known_item] if known_item and (fixed_item or not numbers_row) else [c for c in free if c != condition]
     if known_item and numbers_row:
         items = [known_item, *items]
@@ -250,6 +275,8 @@ def _keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list
         if i != c and i in frame.columns and c in frame.columns and _crosses(table, i, c)
     ]  # fmt: skip
     best = max(pairs, key=lambda pair: _rank(table, place, *pair), default=None)
+    if best is None and not condition and (hinted := _hinted_condition(table, free)):
+        place["condition"] = hinted
     if best is not None and _graded_by(table, place, best):
         _take(place, "item", best[0], known_item, notes, "it stands once under each condition")
         _take(place, "condition", best[1], place.get("condition", ""), notes, "each of its values has every item")
@@ -262,6 +289,17 @@ def _graded_by(table: Table, place: Mapping[str, str], pair: tuple[str, str]) ->
     """Whether taking this pair leaves something that is measured."""
     held = {"score", "severity", "text", "confidence"} & place.keys()
     return bool(held) or any(table.graded(c) for c in table.frame.columns if c not in (*pair, *place.values()))
+
+
+def _hinted_condition(table: Table, free: Sequence[str]) -> str:
+    """A column that crosses nothing but is called a model or the like, and has one or few short names in it.
+
+    A judge's own model is none.
+    """
+    own = [c for c in free if "condition" in hinted_fields(c) and not JUDGES.search(c)]
+    own = [c for c in own if table.n(c) <= min(20, max(table.frame.height // 5, 1)) and not table.graded(c)]
+    own = [c for c in own if (table.text(c).str.len_chars().max() or 0) <= LONG]  # type: ignore[operator]
+    return own[0] if len(own) == 1 else ""
 
 
 def _says_right(table: Table, column: str) -> bool:

@@ -128,13 +128,16 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
                 continue
             score = pl.Series(VALUE, values, dtype=pl.Float64)
             rest = frame.drop(column, other, won)
-            ids = [c for c in rest.columns if "item" in known_fields([c]) and rest[c].n_unique() == frame.height]
+            asked = [c for c in rest.columns if known_fields([c]) & {"item", "prompt"}]
+            ids = [c for c in asked if rest[c].n_unique() == frame.height]
             if not ids:
                 rest = rest.with_columns(pl.int_range(1, frame.height + 1).cast(pl.String).alias(ITEM))
             sides = [
                 rest.with_columns(left.alias(CONDITION), score),
                 rest.with_columns(right.alias(CONDITION), (1 - score).alias(VALUE)),
             ]
+            if one == "1" and frame[won].dtype.is_numeric() and frame[column].n_unique() == 1:
+                sides = sides[1:]  # a preference for the second over the one that all are held against
             notes.append(
                 f"{printable(won, limit=40)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
             )
@@ -144,15 +147,15 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
 
 def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:
     """The first one's part of a win."""
+    value = number_of(cell) if re.fullmatch(r"[\d.,]+", cell) else None
+    if value is not None and one in "a1" and 1 <= value <= 2:
+        return 2.0 - value
     words = set(_PART.split(cell))
     if cell == a or (cell != b and (one in words) != (two in words) and one in words):
         return 1.0
     if cell == b or (one in words) != (two in words):
         return 0.0
-    if any(tie in cell for tie in _TIES):
-        return 0.5
-    value = number_of(cell)
-    return 2.0 - value if value is not None and one == "a" and 1 <= value <= 2 else None
+    return 0.5 if any(tie in cell for tie in _TIES) else None
 
 
 # ------------------------------------------------------------------ columns whose names are two things joined
@@ -160,12 +163,29 @@ def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:
 
 def _splits(name: str) -> set[tuple[str, str]]:
     """Every way to part a name in two: at separators with spaces around them where there are any, else at each."""
-    found = {(name[: m.start()], name[m.end() :]) for m in _SPACED.finditer(name)}
-    if match := re.fullmatch(r"(.+?)\s*([\[({<].+[\])}>])", name.strip()):
-        found.add((match[1], match[2]))
-        found |= {(name[: m.start()], name[m.end() :]) for m in _PART.finditer(match[1])}
-    found = found or {(name[: m.start()], name[m.end() :]) for m in _PART.finditer(name)}
+    name = name.strip()
+    at = _bracket(name)
+    if at and name[at] == "[":
+        found = {(name[:at], name[at:])}
+    else:
+        found = {(name[: m.start()], name[m.end() :]) for m in _SPACED.finditer(name)}
+        if at:
+            found |= {
+                (name[:at], name[at:]),
+                *((name[: m.start()], name[m.end() :]) for m in _PART.finditer(name[:at])),
+            }
+        found = found or {(name[: m.start()], name[m.end() :]) for m in _PART.finditer(name)}
     return {(_bare(a), _bare(b)) for a, b in found if _bare(a) and _bare(b)}
+
+
+def _bracket(name: str) -> int:
+    """Where the bracket opens that ends a name; 0 if none does."""
+    depth = 0
+    for at in range(len(name) - 1, 0, -1):
+        depth += (name[at] in "])}>") - (name[at] in "[({<")
+        if depth == 0:
+            return at if at < len(name) - 1 else 0
+    return 0
 
 
 def _bare(part: str) -> str:
@@ -231,7 +251,7 @@ def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataF
                 return _melted(frame, keep, ones, twos, column, [int(m[1]) for m in draws if m]), made
         ones, twos, column = grid if len(grid.ones) >= len(grid.twos) else grid.turned()
         graded = all(map(holds_grades, frame[[*column.values()]])) and not any(
-            "other" in hinted_fields(a) for a in ones
+            "other" in hinted_fields(a) for a in ones if len(a.split()) < 4
         )
         if graded and len(ones) > 2 and len(twos) > 1 and not known_fields(names) & {"item", "score"}:
             return _survey(frame, ones, twos, column, notes)

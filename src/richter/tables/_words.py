@@ -66,8 +66,11 @@ TOTALS = re.compile(
 _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de|su)\s*(\d+)")
 _LED = re.compile(
-    r"([-+]?\d+(?:[.,]\d+)?)\s*(?:[-–—:=(.)]+\s*\D*|stars?|sterne|points?|pts\.?|punkte|点|分|★|⭐)", re.I
+    r"([-+]?\d+(?:[.,]\d+)?)(?:\s+[-–—]\s+\D*|\s*[:=(]\s*\D*|[.)]\s+\D*|\s*(?:stars?|sterne|points?|pts\.?|punkte|点|分|★|⭐))",
+    re.IGNORECASE,
 )
+_MONTH = "(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
+DATES = re.compile(rf"\d{{1,2}}[-. /]{_MONTH}|{_MONTH}[-. ]\d{{1,2}}|\d{{4}}-\d\d-\d\d.*", re.IGNORECASE)
 
 
 def text_of(column: pl.Series) -> pl.Series:
@@ -125,6 +128,12 @@ def holds_grades(column: pl.Series, told: Mapping[str, float | None] | None = No
     if not rest:
         return len(some) > 0
     return all(number_of(text) is not None for text in rest) or bool(ordered_words(rest))
+
+
+def holds_any(column: pl.Series) -> bool:
+    """Whether any cell holds something."""
+    texts = column.drop_nulls().unique().head(20)
+    return len(texts) > 0 if column.dtype != pl.String else any(t.strip().lower() not in MISSING for t in texts)
 
 
 def sure_grades(column: pl.Series) -> bool:
