@@ -36,12 +36,11 @@ from richter.audit import (
     weigh_scores,
 )
 from richter.audit._measure_claims import ECE_MARGIN, Measured, calibration_claims_of
-from richter.audit._measure_words import _rounded_up
 from richter.claims import ece_evidence, ece_side
 from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
 from richter.llm import Budget
-from richter.records import Answer, Claim, Condition, Decoding, Interval, Item, Rating, Verdict, plain
+from richter.records import Answer, Claim, Condition, Decoding, Interval, Item, Rating, Verdict, at_most, plain
 from richter.stats import EceResult, benjamini_hochberg, ece
 from richter.store import LEDGER_NAME, LOOKS, Call, open_ledger
 from richter.tables import RatingsFile, ReadOptions, read_tables
@@ -262,7 +261,7 @@ def test_the_signature_bounds_what_was_not_seen(tmp_path: Path) -> None:
 
 
 def test_bounds_are_rounded_up() -> None:
-    assert [_rounded_up(x) for x in (62.4591, 5.0, 0.012301, 99.99, 100.0)] == ["62.5", "5", "0.0124", "100", "100"]
+    assert [at_most(x) for x in (62.4591, 5.0, 0.012301, 99.99, 100.0)] == ["62.5", "5", "0.0124", "100", "100"]
 
 
 def test_people_correct_the_rates_where_their_sample_is_known(run: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from richter.cli._calls import Calls, call_options
 from richter.cli._output import console
-from richter.cli._progress import at_most
+from richter.cli._progress import price_at_most
 from richter.cli._reading import as_run, is_plain, reading_options
 from richter.errors import InputError, ModelError, TooFewErrors
 from richter.interop import EXPORTS, SETS, export_dataset, export_table, write_set
@@ -189,7 +189,7 @@ def _asked_again(found: "FailingSet", beside: Path, times: int, calls: Calls) ->
     (row,) = estimate_run(beside, items, [condition], draws=times, prices=calls.prices)
     say(
         f"Asks {len(items):,} failing questions again before they are written: {row.calls:,} calls to {row.model}, "
-        f"{at_most(row.money_usd_most)} (--again 0 asks nothing).",
+        f"{price_at_most(row.money_usd_most)} (--again 0 asks nothing).",
         soft_wrap=True,
     )
     if calls.dry_run:

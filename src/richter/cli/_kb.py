@@ -20,7 +20,7 @@ from richter.ascent import (
 from richter.bench import FACT_PARTS
 from richter.cli._calls import Calls, call_options, engine_options
 from richter.cli._output import console, json_option, progress_console, write_json
-from richter.cli._progress import at_most
+from richter.cli._progress import price_at_most
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
 from richter.llm import resolve
@@ -314,8 +314,8 @@ def questions(
                 prices=calls.prices,
             )
             out.print(
-                f"At most {plan.calls:,} calls ({at_most(plan.money_usd_most)}) for {plan.paragraphs:,} paragraphs "
-                f"that have no question, until {budget} is used."
+                f"At most {plan.calls:,} calls ({price_at_most(plan.money_usd_most)}) for {plan.paragraphs:,} "
+                f"paragraphs that have no question, until {budget} is used."
             )
             calls.say_prices(out)
             write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)

@@ -28,7 +28,7 @@ def money(usd: float, unpriced: int = 0) -> str:
     return f"${usd:.4f}" if usd else "$0"
 
 
-def at_most(usd: float | None) -> str:
+def price_at_most(usd: float | None) -> str:
     """The price of what is still to be asked, for people."""
     return "at a price that is not known" if usd is None else f"at most {money(usd)}"
 

@@ -25,7 +25,7 @@ from richter.ascent import (
 from richter.audit import ask_run, estimate_run, name_conditions
 from richter.cli._calls import Calls, call_options
 from richter.cli._output import console, grid, json_option, write_json
-from richter.cli._progress import at_most
+from richter.cli._progress import price_at_most
 from richter.cli._search_show import say_keys
 from richter.errors import InputError
 from richter.knowledge import KnowledgeBase, open_base, usual_retrieval
@@ -72,7 +72,7 @@ def retest(
     items, condition = prepare_retest(run, base, kind=kind, limit=limit, rng=rng)
     if calls.dry_run:
         (row,) = estimate_run(out_run, items, [condition], prices=calls.prices)
-        cost = at_most(row.money_usd_most)
+        cost = price_at_most(row.money_usd_most)
         console(json_path).print(f"{row.calls} questions to {condition.name}, {cost}, within {calls.budget}.")
         calls.say_prices(console(json_path))
         money = {"money_usd_most": row.money_usd_most}
@@ -174,7 +174,8 @@ def cross(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, js
         ]
         usd = [row.money_usd_most for row in rows]
         most = None if None in usd else sum(filter(None, usd))
-        console(json_path).print(f"{sum(asks.values())} calls to {len(asks)} models, {at_most(most)}, within {budget}.")
+        cost = price_at_most(most)
+        console(json_path).print(f"{sum(asks.values())} calls to {len(asks)} models, {cost}, within {budget}.")
         calls.say_prices(console(json_path))
         write_json({"dry_run": {"budget": str(budget), "calls": asks, "money_usd_most": most}}, json_path)
         return
