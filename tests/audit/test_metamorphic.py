@@ -251,6 +251,40 @@ def test_copies_in_groups_narrow_no_rate_of_severities() -> None:
         assert other.high - other.low > 0.8 * (one.high - one.low)  # Poisson limits of singles err on the wide side
 
 
+def test_slopes_of_a_comparison_allow_for_groups(rng: np.random.Generator) -> None:
+    """Copies in passages made the limits of the law's misfit narrow in `compare`, and not in `severity`."""
+    rows = []
+    for k in range(60):
+        for name, p in (("a", 0.35), ("b", 0.5)):
+            grave = 0.0 if rng.random() < 0.4 else min(int(rng.geometric(p)), 8) / 2
+            rows += [{"item": f"{k}_{m}", "condition": name, "severity": grave, "passage": k} for m in range(5)]
+    frame = pl.DataFrame(rows)
+
+    def limits(claims: tuple[Claim, ...]) -> list[float]:
+        (claim,) = [c for c in claims if c.measure == "b"]
+        found: list[float] = claim.gates[0].observed["misfit_limit"]
+        return found
+
+    grouped, alone = (limits(richter.open(f).compare(n_resamples=400).claims) for f in (frame, frame.drop("passage")))
+    assert grouped == pytest.approx(limits(weigh_scores(frame, n_resamples=400).claims), rel=0.25)
+    assert min(g / a for g, a in zip(grouped, alone, strict=True)) > 1.2
+
+
+def test_a_tail_says_what_it_does_not_use(rng: np.random.Generator) -> None:
+    frame = pl.DataFrame(
+        [
+            {"item": k, "condition": c, "nll": float(rng.pareto(3)), "group": k // 5, "weight": 1.0 + k % 3}
+            for k in range(300)
+            for c in "ab"
+        ]
+    )
+    notes = richter.open(frame).tail("nll", n_resamples=100).study.notes
+    assert [note.split(" here")[0] for note in notes[-2:]] == [
+        "Items of a group are taken as independent",
+        "Weights of items are not used",
+    ]
+
+
 # ------------------------------------------------------------------ what is printed
 
 
@@ -281,6 +315,28 @@ def test_a_limit_is_printed_as_it_was_stated(limit: float, said: str) -> None:
     (claim,) = require([asked])
     assert f"catastrophic rate of a {said}: " in claim.sentence
     assert claim.verdict is (Verdict.VERIFIED if limit > 1 - 0.05 ** (1 / 40_000) else Verdict.UNDECIDED)
+
+
+def test_a_score_without_ends_has_no_scale_of_what_was_seen(rng: np.random.Generator) -> None:
+    """Scores from 31.6 to 177.6 were "on a scale of 31.5525 to 177.635", and nothing missing could lie beyond."""
+    rows = [
+        {"item": k, "condition": c, "score": float(rng.normal(m, 20)) if (k, c) != (0, "a") else None}
+        for k in range(60)
+        for c, m in (("a", 100), ("b", 150))
+    ]
+    frame = pl.DataFrame(rows)
+    found = measure_run(frame, n_resamples=50)
+    assert found.answer.startswith("b is better than a: it is better scored (1")
+    assert "scale" not in found.answer
+    assert all(row.scored is not None and row.scored.scale is None for row in found.conditions)
+    assert not [note for note in compared(frame).claims[0].notes if "missing" in note]
+
+
+def test_errors_that_are_all_of_one_severity_are_not_too_few() -> None:
+    """30 errors of severity 4: "2 errors are needed, they have fewer"."""
+    frame = pl.DataFrame([{"item": k, "condition": c, "severity": 4} for k in range(30) for c in "ab"])
+    (step,) = [s for s in measure_run(frame, n_resamples=50).next if "slope" in s]
+    assert step == "no slope of severities for a, b: All 30 errors have severity 4: a slope needs two levels or more."
 
 
 def test_items_needed_for_a_rate_are_those_of_the_stated_truth_by_hand() -> None:

@@ -141,6 +141,7 @@ def shape_claims(
     rng: np.random.Generator,
 ) -> tuple[list[Claim], list[str]]:
     """The claims on slopes, and on tails with a tail plan, of the pairs compared; and what stood in the way."""
+    from richter.audit._tail import unused
     from richter.severity import discriminate  # severities alone need what these load
     from richter.tail import compare_conditions
 
@@ -151,7 +152,9 @@ def shape_claims(
     notes: list[str] = []
     try:
         if slopes is None:
-            slopes = discriminate(scores, min_gap=SLOPE_GAP, level=level, n_resamples=n_resamples, rng=rng).claims
+            slopes = discriminate(
+                scores, groups=found.groups, min_gap=SLOPE_GAP, level=level, n_resamples=n_resamples, rng=rng
+            ).claims
         settled = all(c.verdict is not Verdict.UNDECIDED for c in comparison.claims)  # else their turn does not come
         claims += [
             c if settled else not_tested(c) for c in slopes if c.measure == "b" and frozenset(c.conditions) in pairs
@@ -161,6 +164,7 @@ def shape_claims(
     if tail_plan is None:
         notes.append("no claim on the tail's shape without a tail plan: richter plan new tail, then --tail-plan")
         return claims, notes
+    notes += [f"tail: {note}" for note in unused(tables)]
     try:
         items = dict.fromkeys(scores, found.items)
         study = compare_conditions(scores, tail_plan, rng=rng, items=items, band=False)

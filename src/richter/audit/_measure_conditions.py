@@ -112,8 +112,9 @@ def _scored(records: RunRecords, level: float) -> dict[str, Figure]:
         return {}
     found = outcomes(records.tables, str(records.tables.metric))
     metric = found.metric
-    what = f"{metric.noun} from {metric.low:g} to {metric.high:g}, {metric.better} is better"
-    ends = None if metric.low is None or metric.high is None else (metric.low, metric.high)
+    known = metric.kind != "real" and metric.low is not None and metric.high is not None
+    ends = (float(metric.low or 0), float(metric.high or 0)) if known else None  # an amount has only what was seen
+    what = f"{metric.noun}{f' from {ends[0]:g} to {ends[1]:g}' if ends else ''}, {metric.better} is better"
     return {name: dataclasses.replace(figure, scale=ends) for name, figure in _figures(found, what, level).items()}
 
 

@@ -75,7 +75,11 @@ def _alone(row: ConditionResults) -> str:
     if often is None or often.interval is None:
         return f"Nobody graded the answers of {who}: how often it is wrong is not known."
     low, high = 100 * often.interval.low, 100 * often.interval.high
-    answers = f"{often.n:,} answers" if row.rated <= often.n else f"{row.rated:,} answers to {often.n:,} items"
+    answers = (
+        f"{often.n:,} answer{'s' * (often.n != 1)}"
+        if row.rated <= often.n
+        else f"{row.rated:,} answers to {often.n:,} items"
+    )
     if often.estimate == 0:
         return f"No error of {who} was seen in {answers}: it is wrong in at most {at_most(high)}%."
     seen = f"{100 * often.estimate:.1f}% of {answers}"
@@ -290,10 +294,14 @@ def _undecided_severity(measured: Measured) -> list[str]:
         return []
     few = {n: f for n, f in measured.severity.study.slopes.items() if not isinstance(f, BValue)}
     steps = []
+    alike = [n for n, f in few.items() if f.needed <= f.n_errors]  # as many as it takes, and all of one severity
+    if alike:
+        steps.append(f"no slope of severities for {_listed_names(alike)}: {printable(few[alike[0]].reason, limit=200)}")
+    few = {n: f for n, f in few.items() if n not in alike}
     if few:
         worst = max(few.values(), key=lambda f: f.needed - f.n_errors)
-        names = ", ".join(printable(n, limit=40) for n in list(few)[:3]) + (" and others" if len(few) > 3 else "")
-        steps.append(f"no slope of severities for {names}; {worst.needed:,} errors are needed, they have fewer")
+        named = _listed_names(list(few))
+        steps.append(f"no slope of severities for {named}; {worst.needed:,} errors are needed, they have fewer")
     steps += [
         f"undecided: {required(check)}; {check.needed - check.n:,} more answers without such an event would show it"
         for check in measured.severity.requirements
@@ -305,6 +313,10 @@ def _undecided_severity(measured: Measured) -> list[str]:
             more = max(wanted.needed - wanted.units, 0)
             steps.append(f"undecided: {name}; {more:,} more labelled {wanted.unit}s would show it met")
     return steps
+
+
+def _listed_names(names: Sequence[str]) -> str:
+    return ", ".join(printable(n, limit=40) for n in names[:3]) + (" and others" if len(names) > 3 else "")
 
 
 def _uncorrected(measured: Measured) -> list[str]:

@@ -142,6 +142,7 @@ def study_column(
         locked=None if status is None or not status.confirmatory else status.hash,
         mapper=mapper,
     )
+    study = dataclasses.replace(study, notes=(*study.notes, *unused(tables)))
     scans = {}
     if scan and study.path:
         for name, x in severities.items():
@@ -163,6 +164,17 @@ def _read(source: Source | Tables, column: str, item_column: str, condition_colu
         named |= {field: name for field, name in wanted.items() if name in columns}
         named.setdefault("item", "order")
     return read_tables(source, options=ReadOptions(map=named))
+
+
+def unused(tables: Tables) -> list[str]:
+    """What the data say of items and a tail does not use."""
+    items = tables.answers.group_by("item").agg(pl.col("group", "weight").drop_nulls().first())
+    found = []
+    if items["group"].drop_nulls().is_duplicated().any():
+        found.append("Items of a group are taken as independent here: where they vary together, limits are too narrow.")
+    if items["weight"].drop_nulls().n_unique() > 1:
+        found.append("Weights of items are not used here.")
+    return found
 
 
 def _rows(tables: Tables, column: str) -> pl.DataFrame:

@@ -107,6 +107,8 @@ def worst_case(sample: Sample, claim: Claim) -> str:
         return ""
     if metric.low is None or metric.high is None or claim.estimate is None or sample.outcomes.label is not None:
         return ""
+    if metric.kind == "real":  # its ends are what was seen: a missing value may lie beyond
+        return ""
     places = [sample.place(name) for name in claim.conditions]
     known = ~np.isnan(sample.mean[:, places])
     lacks = known.any(axis=1, keepdims=True) & ~known

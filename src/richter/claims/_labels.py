@@ -219,7 +219,12 @@ def if_kinder(metric: Metric, room: float | None, who: str) -> str:
 
     None as `room`: nothing was shown. Empty where the measure has no range.
     """
-    if metric.low is None or metric.high is None or not math.isfinite(metric.high - metric.low):
+    if (
+        metric.kind == "real"
+        or metric.low is None
+        or metric.high is None
+        or not math.isfinite(metric.high - metric.low)
+    ):
         return ""
     points = KINDER * (metric.high - metric.low)
     usual = f"{metric.amount(points)}{metric.suffix}"
