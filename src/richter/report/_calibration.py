@@ -19,8 +19,8 @@ from richter.report._figure import (
     panels_by,
     spans,
 )
+from richter.report._numbers import count, name, number, percent
 from richter.report._svg import Axis, Mark, axis
-from richter.report._words import count, name, number, percent
 
 SOURCES = {"sem1": "Sem1", "sem2": "Sem2", "token": "token probability", "verbalised": "stated"}
 ANSWERS = {

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from richter.claims import SIDES, measure_words, rail
 from richter.records import GLOSSARY, Verdict, at_most, printable
-from richter.report._words import among, count, interval_words, name, number, percent
+from richter.report._numbers import among, count, interval_words, name, number, percent
 
 Ends = tuple[float, float]
 EACH = 3  # claims of a group that are open; the rest unfold

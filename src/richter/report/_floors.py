@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from richter.report._figure import Figure, Row, figure, interval_panel, leading
+from richter.report._numbers import among, count, name, number
 from richter.report._svg import Mark, Panel, axis, lanes
-from richter.report._words import among, count, name, number
 
 MEASURES = {
     "accuracy": "accuracy (points)",

@@ -16,8 +16,8 @@ from richter.report._figure import (
     line,
     panels_by,
 )
+from richter.report._numbers import name, number, percent, signed
 from richter.report._svg import Axis, Mark
-from richter.report._words import name, number, percent, signed
 
 GOOD_ENOUGH = 0.667  # Krippendorff's lowest alpha for tentative conclusions
 SCREENING = {"sensitivity": "finds (sensitivity)", "specificity": "clears (specificity)", "ppv": "is right (precision)"}

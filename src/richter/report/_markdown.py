@@ -9,8 +9,8 @@ import polars as pl
 
 from richter.claims import claim_words, measure_words, rail
 from richter.records import Claim, Verdict, markdown_safe
+from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
-from richter.report._words import count, interval_words, number, percent
 from richter.tables import Tables
 
 __all__ = ["MARKDOWN_MARK", "gate_comment", "markdown"]

@@ -19,8 +19,8 @@ from richter.report._figure import (
     line,
     panels_by,
 )
+from richter.report._numbers import among, count, name, number, percent
 from richter.report._svg import Axis, Mark, Panel, axis
-from richter.report._words import among, count, name, number, percent
 
 MOST_CATEGORIES = 6  # told apart on the map
 OTHERS = Key(name="others", colour="var(--c6)")

@@ -19,8 +19,8 @@ from richter.report._figure import (
     line,
     panels_by,
 )
+from richter.report._numbers import among, name, number, percent
 from richter.report._svg import RAMP, Axis, Mark, Panel, axis, lanes
-from richter.report._words import among, name, number, percent
 
 CATASTROPHIC = 3.0
 FEW_ERRORS = 10  # below, a curve shows the luck of single answers

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from richter.records import Item, printable
-from richter.report._words import name
+from richter.report._numbers import name
 from richter.store import RunLike, open_ledger
 from richter.tables import Tables, most_rated, record_look, tables_of
 

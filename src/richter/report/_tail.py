@@ -17,8 +17,8 @@ from richter.report._figure import (
     line,
     panels_by,
 )
+from richter.report._numbers import count, name, number
 from richter.report._svg import Axis, Mark, Panel, axis, lanes
-from richter.report._words import count, name, number
 
 GATES = {
     "G1": "equal mean",
