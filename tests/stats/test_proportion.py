@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import binomtest, norm, t
 
 from richter.errors import InputError
-from richter.stats import clopper_pearson, unit_rate, wilson
+from richter.stats import clopper_pearson, unit_rate, unit_worth, wilson
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 10), (3, 10), (10, 10), (1, 1000), (499, 1000)])
@@ -52,3 +52,15 @@ def test_rate_by_unit_covers_what_is_true_of_crowded_events() -> None:
         plain += rows.low <= 0.4 <= rows.high
     assert hits / 600 >= 0.93
     assert plain / 600 < 0.85
+
+
+def test_what_answers_are_worth_by_hand() -> None:
+    """Ten units of two alike answers, half of them events; Student's t has nine degrees of freedom."""
+    right, unit = np.repeat([1.0] * 5 + [0.0] * 5, 2), np.repeat(np.arange(10), 2)
+    variance = 10 / 9 * 10 * 1.0 / 20**2
+    student = (1.959963985 / 2.262157163) ** 2
+    assert unit_worth(right, unit) == pytest.approx(0.25 / variance * student)
+    assert unit_worth(right, unit, side="upper") == pytest.approx(0.25 / variance * (1.644853627 / 1.833112933) ** 2)
+    assert unit_worth(right) == pytest.approx(20)
+    assert unit_worth([1.0] * 2 + [0.0] * 18, unit) == pytest.approx(10)  # few events: a unit is worth one
+    assert unit_worth(right, weight=np.tile([1.0, 3.0], 10)) == pytest.approx(16)  # (20 x 2)^2 / (10 x 1 + 10 x 9)

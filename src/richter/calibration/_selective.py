@@ -9,7 +9,7 @@ from scipy.special import betainc, betaincinv
 
 from richter.errors import InputError
 from richter.records import Interval
-from richter.stats import Bools, Floats, Indices, ece, unit_rate
+from richter.stats import Bools, Floats, ece, unit_rate, unit_worth
 
 __all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
 
@@ -123,8 +123,8 @@ def safe_threshold(
     surest; on the other "the error above this threshold exceeds the target" is tested there, and if that is
     rejected at the next lower threshold, and so on down to the first that is not (fixed-sequence testing: every test
     at 1 - level, because the order was fixed on other items). The test is the exact binomial tail; with units of
-    several answers at n / d and k / d, d the variance of the unit sums over the binomial one, at least 1 (Korn and
-    Graubard), and under 5 errors as if every unit were one answer. With weights (of each answer) the share of errors
+    several answers at n / d and k / d, n / d as many answers as these are worth (`stats.unit_worth`, as Korn and
+    Graubard do) and at most n. With weights (of each answer) the share of errors
     is the weighted one, and the test that of n answers with sum w e / max w errors against target x mean w / max w:
     sums of values in [0, 1] stray no further than binomial ones (Hoeffding), wherever the errors are.
     """
@@ -148,7 +148,7 @@ def safe_threshold(
         n, wrong = int(np.sum(kept)), w[kept] * (1 - a[kept])
         if n == 0:
             return 1.0, 0, 0, 1.0, 1.0
-        size = 1.0 if alone else _design_effect(wrong, of[kept])
+        size = 1.0 if alone else max(n / unit_worth(wrong, of[kept], level=level, side="upper"), 1.0)
         k, share = float(np.sum(wrong)), float(np.mean(w[kept]))
         p = float(betainc(k / size + 1, max((n - k) / size, 1e-9), target * share))
         limit = float(betaincinv(k / size + 1, max((n - k) / size, 1e-9), level)) / share
@@ -192,14 +192,3 @@ def safe_threshold(
         tested=tests,
         needed=needed,
     )
-
-
-def _design_effect(wrong: Floats, of: Indices) -> float:
-    """Variance of the error rate by unit sums over the binomial one, at least 1; answers a unit under 5 errors."""
-    _, place = np.unique(of, return_inverse=True)
-    units, n, rate = int(place.max()) + 1, len(wrong), float(np.mean(wrong))
-    if np.sum(wrong) < 5 or units < 3:
-        return n / units
-    sums = np.bincount(place, weights=wrong - rate)
-    variance = float(np.sum(sums**2)) * units / (units - 1)
-    return max(variance / (n * rate * (1 - rate)), 1.0)

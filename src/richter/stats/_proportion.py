@@ -11,7 +11,7 @@ from scipy.special import betaincinv, chdtri, ndtri, stdtrit
 from richter.errors import InputError
 from richter.records import Interval
 
-__all__ = ["average_ranks", "clopper_pearson", "root", "unit_rate", "weighted_rate", "wilson"]
+__all__ = ["average_ranks", "clopper_pearson", "root", "unit_rate", "unit_worth", "weighted_rate", "wilson"]
 
 
 def _check(k: float, n: float, level: float) -> None:
@@ -55,6 +55,38 @@ def clopper_pearson(k: float, n: float, *, level: float = 0.95, side: str = "bot
 FEW_EVENTS = 5  # below which the spread between units is not learnt from them: each unit counts once
 
 
+def unit_worth(
+    event: ArrayLike,
+    unit: ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
+    level: float = 0.95,
+    side: str = "both",
+) -> float:
+    """How many independent answers these are worth to their rate, where they vary together within units.
+
+    p (1 - p) over the variance of the rate by unit sums, less what Student's t with units - 1 degrees of freedom costs
+    at `level`, and at most what the weights leave (Kish). With fewer than five events, or answers without one, each
+    unit is worth one answer.
+    """
+    e = np.asarray(event, dtype=np.float64)
+    w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
+    w = w / np.sum(w)
+    worth = 1 / float(np.sum(w**2))
+    if unit is not None:
+        rate, place = float(np.sum(w * e)), np.unique(np.asarray(unit), return_inverse=True)[1]
+        shares, sums = np.bincount(place, weights=w), np.bincount(place, weights=w * (e - rate))
+        units = len(shares)
+        if units < len(e):
+            variance = float(np.sum(sums**2)) * units / max(units - 1, 1)
+            rare = min(np.sum(e), np.sum(1 - e)) < FEW_EVENTS
+            apart = 1 / float(np.sum(shares**2))
+            tail = 0.5 + level / 2 if side == "both" else level
+            freedom = float((ndtri(tail) / stdtrit(max(units - 1, 1), tail)) ** 2)
+            worth = apart if rare or variance <= 0 else min(worth, rate * (1 - rate) / variance * freedom)
+    return max(worth, 1.0)
+
+
 def unit_rate(
     event: ArrayLike,
     unit: ArrayLike | None = None,
@@ -65,31 +97,16 @@ def unit_rate(
 ) -> Interval:
     """The interval of a rate whose answers vary together within units (an item's draws, a passage's items).
 
-    Wilson's (one side: Clopper and Pearson's) at as many independent answers as these are worth: p (1 - p) over the
-    variance of the rate by unit sums, less what Student's t with units - 1 degrees of freedom costs, and at most
-    what the weights leave (Kish). With fewer than five events, or answers without one, each unit is worth one answer.
+    Wilson's (one side: Clopper and Pearson's) at as many independent answers as these are worth (`unit_worth`).
     """
     e = np.asarray(event, dtype=np.float64)
     alone = unit is None or len(np.unique(np.asarray(unit))) == len(e)
     if alone and (weight is None or np.ptp(np.asarray(weight, dtype=np.float64)) == 0):
         k, n = float(np.sum(e)), len(e)
         return wilson(k, n, level=level) if side == "both" else clopper_pearson(k, n, level=level, side=side)
+    worth = unit_worth(e, unit, weight=weight, level=level, side=side)
     w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
-    w = w / np.sum(w)
-    rate, worth = float(np.sum(w * e)), 1 / float(np.sum(w**2))
-    if unit is not None:
-        place = np.unique(np.asarray(unit), return_inverse=True)[1]
-        shares, sums = np.bincount(place, weights=w), np.bincount(place, weights=w * (e - rate))
-        units = len(shares)
-        if units < len(e):
-            variance = float(np.sum(sums**2)) * units / max(units - 1, 1)
-            rare = min(np.sum(e), np.sum(1 - e)) < FEW_EVENTS
-            apart = 1 / float(np.sum(shares**2))
-            tail = 0.5 + level / 2 if side == "both" else level
-            freedom = float((ndtri(tail) / stdtrit(max(units - 1, 1), tail)) ** 2)
-            worth = apart if rare or variance <= 0 else min(worth, rate * (1 - rate) / variance * freedom)
-    worth = max(worth, 1.0)
-    k = min(max(rate, 0.0), 1.0) * worth
+    k = min(max(float(np.average(e, weights=w)), 0.0), 1.0) * worth
     found = wilson(k, worth, level=level) if side == "both" else clopper_pearson(k, worth, level=level, side=side)
     return dataclasses.replace(found, method=f"{found.method}, by unit")
 
