@@ -143,14 +143,15 @@ def test_what_wavers_is_asked_once_more_unless_told_and_the_cost_is_said_before(
         assert len(again) == len(as_is)
         assert f"Asks {len(as_is)} failing questions again before they are written: {len(as_is)} calls" in told
         assert "at most $" in told
+        api._key = "another"  # from now on the server refuses us: written as it is, and that is said
+        refused = ("export", tmp_path / "run", "--failing", "-o")
+        assert call(*refused, tmp_path / "gone.jsonl") == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert "Not asked again: " in told
+        assert "% of them are expected to fail when asked again" in told
+        assert len(read_items(tmp_path / "gone.jsonl")) == len(as_is)
+        assert call(*refused, tmp_path / "told.jsonl", "--again", 1) != 0  # told to ask: a fault
     assert {item.prompt.split()[1] for item in read_items(tmp_path / "set.jsonl")} == {"D2"}
-    gone = ("export", tmp_path / "run", "--failing", "-o")
-    assert call(*gone, tmp_path / "gone.jsonl") == 0  # the server is gone: written as it is, and that is said
-    told = " ".join(capsys.readouterr().out.split())
-    assert "Not asked again: " in told
-    assert "% of them are expected to fail when asked again" in told
-    assert len(read_items(tmp_path / "gone.jsonl")) == len(as_is)
-    assert call(*gone, tmp_path / "told.jsonl", "--again", 1) != 0  # told to ask: a fault
 
 
 def failing_set(a, c, wordings, shares, again=0):
