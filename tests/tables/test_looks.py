@@ -187,6 +187,15 @@ def test_the_index_counts_what_the_whole_log_counts(state: Path, monkeypatch: py
     assert index.stat().st_mode & 0o077 == 0
 
 
+def later(path: Path) -> None:
+    """Until a file that is changed now has a later time of change than this one: clocks of files tick in steps."""
+    other = path.with_name("later")
+    while True:
+        other.write_text("")
+        if other.stat().st_ctime_ns > path.stat().st_ctime_ns:
+            return
+
+
 def test_edits_of_the_old_part_and_cuts_are_said_with_an_index(state: Path) -> None:
     tables = read_tables(table(60, 0.5))
     grown(state, 200)
@@ -194,6 +203,7 @@ def test_edits_of_the_old_part_and_cuts_are_said_with_an_index(state: Path) -> N
     path = state / "looks.jsonl"
     whole = path.read_bytes()
     at = whole.index(b'"look"', 5000)
+    later(path)
     path.write_bytes(whole[:at] + b'"lock"' + whole[at + 6 :])
     assert "was edited at line" in read_log().faults[0]
     path.write_bytes(b"".join(whole.splitlines(keepends=True)[:150]))
@@ -203,15 +213,6 @@ def test_edits_of_the_old_part_and_cuts_are_said_with_an_index(state: Path) -> N
     assert "was cut" in read_log().faults[0]
     path.unlink()
     assert "was cut: it had 200 lines or more, and has 0" in read_log().faults[0]
-
-
-def later(path: Path) -> None:
-    """Until a file that is changed now has a later time of change than this one: clocks of files tick in steps."""
-    other = path.with_name("later")
-    while True:
-        other.write_text("")
-        if other.stat().st_ctime_ns > path.stat().st_ctime_ns:
-            return
 
 
 def test_what_is_sealed_is_read_by_the_index_and_any_edit_unseals(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,6 +113,7 @@ def _show(file: str, status: PlanStatus, json_path: str | None) -> None:
     for fault in status.log_faults:
         out.print(f"  fault       {printable(fault)}")
     if status.uses:
-        out.print(f"  used on     {status.uses} sets of data, as far as this machine knows")
+        sets = "1 set" if status.uses == 1 else f"{status.uses} sets"
+        out.print(f"  used on     {sets} of data, as far as this machine knows")
     if status.versions:
         out.print("  versions    " + ", ".join(f"{k} {v}" for k, v in sorted(status.versions.items())))
