@@ -559,6 +559,8 @@ def _to_numbers(
         return values
     cells = series.filter(odd).unique()
     known = {cell: None if cell.strip().lower() in MISSING else number_of(cell) for cell in cells}
+    if field not in ("score", "human", "refused"):  # right and wrong are no sizes
+        known |= {cell: None for cell in cells if cell.strip().lower() in WORDS}
     if (ranks := ordered_words(cells)) and len(cells) == series.n_unique() - (series.null_count() > 0):
         known |= ranks
         order = sorted(ranks.items(), key=lambda pair: pair[1])

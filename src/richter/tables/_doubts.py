@@ -17,7 +17,11 @@ def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOpti
     scored = answers.filter(pl.col("value").is_not_null())
     if options.scale is None:
         _one_scale(scored, what)
-    return [*_off(scored, options), *_written(answers, conditions), *_shortened(answers)]
+    values, same = scored["value"], list[str]()
+    if len(values) > 9 and values.n_unique() == 1:
+        said = f"every one of {len(values):,} scores is {values[0]:g}: nothing varies"
+        same = [f"{said}. Is it the right column? --map score=COLUMN"]
+    return [*same, *_off(scored, options), *_written(answers, conditions), *_shortened(answers)]
 
 
 def _one_scale(scored: pl.DataFrame, what: str) -> None:

@@ -237,7 +237,8 @@ def _scored(names: Sequence[str]) -> bool:
 def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     """Columns for each condition and measure, condition and draw, or item and condition (a survey)."""
     names = [c for c in frame.columns if c.strip() and "\0" not in c]
-    for grid in (found for chosen in _families(frame, names) for found in factors(chosen)):
+    grids = [found for chosen in _families(frame, names) for found in factors(chosen)]
+    for grid in grids:
         for ones, twos, column in (grid, grid.turned()):
             if len(ones) < 2 or not any(holds_grades(frame[c]) for c in column.values()):
                 continue
@@ -249,6 +250,7 @@ def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataF
             if all(draws) and len(twos) > 1 and not all(map(_DRAWN.fullmatch, ones)):
                 made = {"condition": CONDITION, "score": VALUE, "draw": DRAW}
                 return _melted(frame, keep, ones, twos, column, [int(m[1]) for m in draws if m]), made
+    for grid in grids:
         ones, twos, column = grid if len(grid.ones) >= len(grid.twos) else grid.turned()
         graded = all(map(holds_grades, frame[[*column.values()]])) and not any(
             "other" in hinted_fields(a) for a in ones if len(a.split()) < 4
