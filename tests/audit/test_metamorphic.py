@@ -285,6 +285,24 @@ def test_a_tail_says_what_it_does_not_use(rng: np.random.Generator) -> None:
     ]
 
 
+@pytest.mark.parametrize("binning", ["width", "mass"])
+def test_copies_in_groups_change_no_calibration_error(binning: str) -> None:
+    """With groups, bins of equal mass were those of equal width, and what a calibrated model shows counted rows."""
+    frame = frame_of("sure", items=200).filter(pl.col("condition") == "old")
+    copied = pl.concat(
+        [frame.with_columns(pl.concat_str("item", pl.lit(f"_{k}")).alias("item"), pl.col("item").alias("passage"))
+         for k in range(4)]
+    )  # fmt: skip
+    one, many = (richter.open(f).calibration(binning=binning).conditions[0] for f in (frame, copied))
+    a, b = one.result, many.result
+    assert a is not None
+    assert b is not None
+    assert b.ece == pytest.approx(a.ece)
+    assert b.debiased == pytest.approx(a.debiased, abs=1e-3)  # 0.4032 in bins of equal mass, 0.4069 of equal width
+    assert (b.interval.low, b.interval.high) == pytest.approx((a.interval.low, a.interval.high), abs=0.03)
+    assert b.null > 0.9 * a.null
+
+
 # ------------------------------------------------------------------ what is printed
 
 

@@ -84,7 +84,7 @@ def study_confidence(
         of_item = np.zeros(int(rows.max()) + 1, dtype=np.intp)
         of_item[rows] = groups
     result = ece(confidence, correct, unit=unit, weight=counted, bins=bins, binning=binning, level=level)
-    side = ece_side(c, a, rows, group=of_item, weight=of_weight, bins=bins)
+    side = ece_side(c, a, rows, group=of_item, weight=of_weight, bins=bins, binning=binning)
     evidence = ece_evidence(side)
     cannot = list(result.notes) + list(evidence.notes)
     test, advice = None, None
@@ -102,6 +102,7 @@ def study_confidence(
         result = dataclasses.replace(
             result,
             ece=side.plug_in,
+            null=side.null,
             debiased=evidence.estimate,
             interval=evidence.interval(level),
             accuracy=float(np.sum(w * a)),

@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from richter.claims._evidence import Evidence, one_draw, one_run
 from richter.records import Interval, Unit
 from richter.stats import bin_gaps, ece_limits, ece_path
+from richter.stats._ece import Binning
 
 __all__ = ["EceSide", "ece_difference", "ece_evidence", "ece_side"]
 
@@ -26,12 +27,14 @@ _FEWEST = 5
 class EceSide:
     """One condition's calibration error: its limits at every z of a grid, and each unit's pull on it.
 
-    `pull` is the unit's sum of w (c - a), each row times how sure the sign of its bin is, from -1 to 1, and centred;
+    `null` is the plug-in value that noise alone would give, the sum over bins of s_b sqrt(2 / pi). `pull` is the unit's
+    sum of w (c - a), each row times how sure the sign of its bin is, from -1 to 1, and centred;
     `spread` is the standard deviation of the same with the signs taken as known. `freedom` is infinite where rows
     vary independently.
     """
 
     plug_in: float
+    null: float
     debiased: float
     low: Floats
     high: Floats
@@ -53,6 +56,7 @@ def ece_side(
     run: Codes | None = None,
     these: bool = False,
     bins: int = 10,
+    binning: Binning = "width",
 ) -> EceSide:
     """What one condition's rows say of its binned ECE: one row an answer, `item` its item (None: every row its own).
 
@@ -76,7 +80,7 @@ def ece_side(
     if these and (draws == 1).any():
         raise one_draw(int(np.sum(draws == 1)), int(np.sum(held)))
     gaps = bin_gaps(
-        confidence, correct, bins=bins, unit=None if alone or these else of_row, weight=w,
+        confidence, correct, bins=bins, binning=binning, unit=None if alone or these else of_row, weight=w,
         within=rows if these else None, crossed=run,
     )  # fmt: skip
     if these:
@@ -107,6 +111,7 @@ def ece_side(
         spread, units = math.sqrt(spread**2 + also), len(runs)
     return EceSide(
         plug_in=float(np.sum(np.abs(gaps.gap))),
+        null=math.sqrt(2 / math.pi) * float(np.sum(gaps.standard_error)),
         debiased=float(limit[0]),
         low=np.minimum.accumulate(limit[: len(_Z)]),
         high=np.maximum.accumulate(np.concatenate((limit[:1], limit[len(_Z) :]))),

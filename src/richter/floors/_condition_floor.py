@@ -237,7 +237,7 @@ def summarise_condition(
         summary,
         ece=side.plug_in,
         ece_debiased=honest.estimate,
-        ece_null=ece(c, a, level=level).null,
+        ece_null=ece(c, a, level=level).null if side.units == len(c) and weight is None else side.null,
         ece_interval=honest.interval(level),
         lipschitz=None if smooth is None else smooth.estimate,
         lipschitz_detail=smooth,
