@@ -18,7 +18,7 @@ from richter.cli._compare import verdict_note
 from richter.errors import PlanError
 from richter.records import Claim, Verdict, at_least, at_most
 from richter.report import gate_comment
-from richter.severity import Traffic, deployment_table, expected_loss, human_corrected_table
+from richter.severity import Traffic, deployment_table, expected_loss, human_corrected_table, mean_given_error
 from richter.tables import ReadOptions, read_tables
 
 ITEMS = 80
@@ -348,6 +348,13 @@ def test_a_score_without_ends_has_no_scale_of_what_was_seen(rng: np.random.Gener
     assert "scale" not in found.answer
     assert all(row.scored is not None and row.scored.scale is None for row in found.conditions)
     assert not [note for note in compared(frame).claims[0].notes if "missing" in note]
+
+
+def test_few_errors_of_one_severity_do_not_bound_the_mean_by_hand() -> None:
+    """Errors that are all of severity 1 gave a mean between -1 and 1: of 12, 1 - 0.025^(1/12) may be of severity 4."""
+    for errors, low, high in ((1, 0.0, 4.0), (12, 0.0, 1 + 4 * (1 - 0.025 ** (1 / 12)))):
+        found = mean_given_error([1.0] * errors + [0.0] * 20).interval(0.95)
+        assert (found.low, found.high) == pytest.approx((low, high))
 
 
 def test_errors_that_are_all_of_one_severity_are_not_too_few() -> None:

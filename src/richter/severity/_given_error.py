@@ -19,6 +19,7 @@ from scipy.special import betaincinv, stdtr, stdtrit
 from richter.claims import Evidence, one_draw, one_run, tango
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Unit
+from richter.severity._grid import TOP
 from richter.stats import Bools, Floats, Indices, clopper_pearson
 
 __all__ = ["graver_error", "influences", "mean_given_error", "severe_rate", "severity_given_error"]
@@ -197,13 +198,21 @@ def influences(
 
 
 def mean_given_error(severity: ArrayLike, *, groups: ArrayLike | None = None) -> Evidence:
-    """One condition's mean severity given an error, as `severity_given_error` estimates it."""
+    """One condition's mean severity given an error, as `severity_given_error` estimates it.
+
+    It lies from 0 to 4, or to the largest seen on another scale: one error of severity 1 does not say that none is 4.
+    """
     scores = np.asarray(severity, dtype=np.float64).ravel()
     data = paired(scores, scores, groups=groups)
     mean, n, error, rest, few = _side(data.second, lambda s: s, data)
-    top = float(np.nanmax(data.second))
+    top = max(float(np.nanmax(data.second)), TOP)
     found = linearised(data, mean, rest, error / n, values=(mean, mean), reach=top, few=(few,))
-    return dataclasses.replace(found, values=(mean,))
+
+    def interval(level: float) -> Interval:
+        span = found.interval(level)
+        return dataclasses.replace(span, low=max(span.low, 0.0))
+
+    return dataclasses.replace(found, values=(mean,), interval=interval)
 
 
 def graver_error(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | None = None) -> Evidence:

@@ -108,7 +108,8 @@ def part_of_frame(
             notes.append("no column names the items: each row is taken for one")
     if not settled_by_user:
         _not_averaged(frame, place, what)
-    if (column := place.get("score")) in frame.columns and not holds_any(frame[column]) and "reference" not in place:
+    column, told = place.get("score"), {"reference", "confidence"} & place.keys()  # graded by it, or still to label
+    if column in frame.columns and not holds_any(frame[column]) and not told:
         raise InputError(
             f"{what}: the column of scores, {printable(column, limit=40)!r}, is empty in all {frame.height:,} rows.",
             remedy="Fill it in, or name the column that holds the grades: --map score=COLUMN",
