@@ -399,6 +399,19 @@ def drawn(rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
+def test_the_best_come_first_by_their_weighted_means() -> None:
+    """a is right on 2 of 8 items that count for 100, b on 3 that count for 6: b stood first."""
+    right = {"a": (0, 1), "b": (2, 3, 4)}
+    rows = [
+        {"item": k, "condition": c, "correct": int(k in right[c]), "weight": 50.0 if k < 2 else 2.0}
+        for k in range(8)
+        for c in "ab"
+    ]
+    report = compared(pl.DataFrame(rows))
+    assert report.groups == (("a", "b"),)
+    assert report.measures["accuracy"]["a"] == pytest.approx(100 / 112)
+
+
 def test_draws_are_not_called_items_nor_items_groups(rng: np.random.Generator) -> None:
     """80 items of three draws: "on 240 items in 73 groups"."""
     claims = {c.measure: c for c in compared(drawn(rng)).claims}

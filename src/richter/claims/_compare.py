@@ -364,8 +364,13 @@ def _summary(sample: Sample, name: str, about: About, level: float) -> Summary:
 
 def _sets(sample: Sample, names: Sequence[str], claims: Sequence[Claim]) -> tuple[tuple[str, ...], ...]:
     """Maximal sets, members and sets best first; a refused pair is never alike."""
-    with np.errstate(invalid="ignore"):
-        means = {name: float(np.nanmean(sample.mean[:, sample.place(name)])) for name in names if _any(sample, name)}
+    weight = np.ones(len(sample.mean)) if sample.outcomes.weight is None else sample.outcomes.weight
+    means = {}
+    for name in names:
+        values = sample.mean[:, sample.place(name)]
+        known = ~np.isnan(values)
+        if known.any():
+            means[name] = float(np.average(values[known], weights=weight[known]))
     sign = -1 if sample.metric.better == "higher" else 1
     ranked = sorted(means, key=lambda name: sign * means[name])
     place = {name: k for k, name in enumerate(ranked)}
@@ -375,10 +380,6 @@ def _sets(sample: Sample, names: Sequence[str], claims: Sequence[Claim]) -> tupl
             i, j = (place[name] for name in claim.conditions)
             alike[i, j] = alike[j, i] = True
     return tuple(tuple(ranked[k] for k in members) for members in maximal_sets(alike))
-
-
-def _any(sample: Sample, name: str) -> bool:
-    return bool((~np.isnan(sample.mean[:, sample.place(name)])).any())
 
 
 def maximal_sets(alike: Bools) -> list[list[int]]:
