@@ -21,14 +21,14 @@ __device__ double summed(double v, double* part) {
 }
 
 extern "C" __global__ void mixture(const double* z, const double* weight, const double* shifts, const double* rho,
-                                   const double* believed, double* held, double* out, double* alone, int n) {
-  long s = blockIdx.x; z += s * n; out += s * n; alone += s * n; held += s * (long)n * ND * NR;
+                                   const double* believed, double* held, double* out, int n) {
+  long s = blockIdx.x; z += s * n; out += s * n; held += s * (long)n * ND * NR;
   __shared__ double part[32];
   double none[NR], half[NR], rest[NR];
   for (int r = 0; r < NR; r++) { none[r] = 0; rest[r] = 1 - rho[r] * rho[r]; half[r] = -0.5 * log(rest[r]); }
   double before = 0, floor_ = -1e300;
   for (int t = 1; t <= n; t++) {
-    double now = z[t - 1], last = t > 1 ? z[t - 2] : 0.0, own = 0, first = 0;
+    double now = z[t - 1], last = t > 1 ? z[t - 2] : 0.0, own = 0;
     for (int at = threadIdx.x; at < (t - 1) * ND; at += blockDim.x) {
       int k = at / ND + 1; double shift = shifts[at % ND];
       double* log_ = held + (long)at * NR;
@@ -48,21 +48,19 @@ extern "C" __global__ void mixture(const double* z, const double* weight, const 
         log_[r] = lg;
         double e = weight[k - 1] / ND * exp(fmin(lg, 700.0));
         own += believed[r] * e;
-        if (r == 0) first += e;
       }
     }
-    double total = summed(own, part), single = summed(first, part);
+    double total = summed(own, part);
     for (int r = 0; r < NR; r++) {
       if (t > 1) { double g = now - rho[r] * last; none[r] += half[r] - 0.5 * g * g / rest[r] + 0.5 * now * now; }
       total += (1 - before) * believed[r] * exp(fmin(none[r], 700.0));
     }
-    single += 1 - before;
     floor_ = fmax(log(total), 0.0) - FAINT;
     for (int at = threadIdx.x; at < ND * NR; at += blockDim.x) {
       int r = at % NR;
       held[(long)(t - 1) * ND * NR + at] = none[r] > floor_ ? none[r] : -1e300;
     }
-    if (threadIdx.x == 0) { out[t - 1] = log(total); alone[t - 1] = log(single); }
+    if (threadIdx.x == 0) out[t - 1] = log(total);
     before += weight[t - 1];
     __syncthreads();
   }
