@@ -1,5 +1,5 @@
 """Sixty files as people have them, written by somebody who had not seen the reader: what it must make of each. Beside
-them lie 29 of a second sixty, by another who had seen neither.
+them lie 29 of a second sixty and 12 of a third, by others who had seen neither.
 
 `tests/corpus/expected.toml` holds the readings, worked out without this program, and the messages that mistakes must
 get. Each file goes through the command line once, as a user would type it: `richter FILE`.

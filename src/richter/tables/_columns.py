@@ -171,7 +171,13 @@ def part_of_frame(
     notes += repeated
     if "group" in place and (alone := rows.unique("item", keep="first")["group"].null_count()):
         notes.append(f"{alone} items name no group; each is taken as a group of its own")
-    score = "" if "score" not in place else "the columns" if wide else f"column {printable(place['score'], limit=40)}"
+    score = (
+        ""
+        if "score" not in place
+        else "the columns"
+        if "\0" in place["score"]
+        else f"column {printable(place['score'], limit=40)}"
+    )
     return Part(
         name=what,
         answers=frame_of(rows, ROW),
