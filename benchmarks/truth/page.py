@@ -126,13 +126,20 @@ def table(rows: list[Row], specs: list[Row]) -> str:
             lines.append(
                 f"| {title} | {called(own[0], ways)} | {worlds:,.0f} "
                 f"| {_mark(null, f'{100 * false / n:.1f} [{100 * low:.1f}, {100 * high:.1f}]') if n else '-'} "
-                f"| {_mean_percent(real, 'hits', 'n')} "
+                f"| {_mean_percent(real, 'hits', 'n')}{_ahead(real)} "
                 f"| {_mean_percent(own, 'covered', 'intervals')} "
                 f"| {f'{sum(ratios) / len(ratios):.2f}' if ratios else '-'} "
                 f"| {_percent(_sum(own, 'refused'), worlds)} | {_percent(_sum(own, 'crashed'), worlds)} "
-                f"| {_sum(own, 'seconds') / worlds:.3f} |"
+                f"| {_sum(own, 'seconds') / len(own):.3f} |"
             )
     return "\n".join(lines)
+
+
+def _ahead(real: list[Row]) -> str:
+    """How many points of power a contestant is ahead of Richter on the tables that both had, mean over worlds."""
+    both = [r for r in real if r["shared"] and r["contestant"] != score.OURS]
+    gaps = [100 * (r["only_this"] - r["only_ours"]) / r["shared"] for r in both]
+    return f" ({sum(gaps) / len(gaps):+.1f})" if gaps else ""
 
 
 def _mark(null: list[Row], said: str) -> str:
@@ -174,6 +181,11 @@ def _mean_share(rows: list[Row], key: str, of: str) -> float:
 
 def _mean_percent(rows: list[Row], key: str, of: str) -> str:
     return f"{100 * _mean_share(rows, key, of):.1f}" if any(r[of] for r in rows) else "-"
+
+
+def _from_to(numbers: list[float]) -> str:
+    least, most = min(numbers), max(numbers)
+    return f"{most:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
 
 
 def _share(k: float, n: float) -> str:
@@ -273,10 +285,8 @@ def text(rows: list[Row], specs: list[Row], everyone: dict[str, Row]) -> str:
     real = [r for r in others if r["world"] not in null and not r["same"]]
     said = {
         "worlds": len(specs),
-        "least": f"{min(r['n'] for r in ours):,.0f}",
-        "most": f"{max(r['n'] for r in ours):,.0f}",
-        "others_least": f"{min(r['n'] for r in others):,.0f}",
-        "others_most": f"{max(r['n'] for r in others):,.0f}",
+        "ours": _from_to([r["n"] for r in ours]),
+        "others": _from_to([r["n"] for r in others]),
         "open": open_list(rows, specs) or "None.",
         "better": better_list(rows, specs),
         "compared": f"{sum(r['shared'] >= ENOUGH for r in real)} of {len(real)}",

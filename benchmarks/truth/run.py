@@ -38,6 +38,7 @@ SECONDS = {score.OURS: 6000}  # of its own time in one world; then it has what i
 OTHERS_SECONDS = 40
 PATIENCE_S = 120
 BATCH = 10
+DIED = "it died or hung"
 FAST = ("equal-60", "equal-400", "medium-400", "epochs-equal-30x30", "passages-equal-12x25", "passages-effect-60x10",
         "partial-equal-60", "stars-effect-400", "judge-kind-50", "judge-noisy-200", "missing-equal-800",
         "shuffled-equal-1000", "best-of-12-none", "peeking-equal-20", "peeking-effect-20", "calibrated-uniform-400",
@@ -92,7 +93,8 @@ class Child:
             command = [python_of(self.name, self.told["requires"]), str(HERE / "play.py"), str(self.told["path"])]
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"},
+                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1",
+                     "RICHTER_LOOKS": "off"},
             )  # fmt: skip
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -107,9 +109,7 @@ class Child:
         patience.cancel()
         if len(found) < len(questions):
             self.close()
-            found.append(
-                {"replicate": questions[len(found)]["replicate"], "crashed": "it died or hung", "seconds": 0.0}
-            )
+            found.append({"replicate": questions[len(found)]["replicate"], "crashed": DIED, "seconds": 0.0})
         return found
 
     def close(self) -> None:
@@ -154,6 +154,8 @@ def play_until(child: Child, spec: dict[str, Any], way: int, target: int, folder
             asked = [{"world": world, "way": child.told["ways"][way], "replicate": r, "table": t}
                      for r, t in zip(batch, tables, strict=True)]  # fmt: skip
             records = [compact(record) for record in child.ask(asked)] if asked else []
+            if records and records[-1].get("crashed") == DIED:  # once more: it may have been killed from outside
+                records[-1:] = [compact(record) for record in child.ask(asked[len(records) - 1 :])]
             out.writelines(json.dumps(record) + "\n" for record in records)
             out.flush()
             added, spent = added + len(records), spent + sum(r.get("seconds", 0.0) for r in records)
