@@ -97,7 +97,7 @@ def test_from_asking_to_comparing(
     richter("gate", "plan.toml", url, "--ratings", "rule", exits=3)
     found = json.loads(richter("severity", url, "--ratings", "rule", "--plan", "severity.toml", "--json", "-"))
     assert found["plan"]["confirmatory"] is False  # its outcomes were shown before the lock
-    assert "used on     1 sets of data" in richter("plan", "check", "severity.toml")
+    assert "used on     1 set of data" in richter("plan", "check", "severity.toml")
     richter("export", url, "--evidence", "evidence.zip")
     with zipfile.ZipFile("evidence.zip") as archive:
         assert "records/answers.jsonl" in archive.namelist()
