@@ -169,7 +169,7 @@ def test_what_is_wrong_is_one_line(url: str, richter: Richter, postgres: Postgre
     text = richter("run", "show", wrong, exits=1)
     assert "refuses the password" in text
     assert text.count("\n") == 1
-    assert "is not a run" in richter("tail", "test", url, "--column", "severity", exits=1)
+    assert "is not a run" in richter("tail", "test", url, exits=1)
     assert "is a run, not a log" in richter("check", url, exits=1)
     assert "unexpected extra argument" in richter("size", "error-rate", url, exits=2)  # what was typed is quoted
     assert "holds no answers" in richter("calibration", filled(url), exits=1)

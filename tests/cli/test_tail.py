@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -31,7 +32,7 @@ def scores(tmp_path: Path, rng: np.random.Generator) -> str:
 
 
 def test_json_has_the_names_others_rely_on(scores: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("tail", "test", scores, "--column", "nll", "--q", "0.95", "--n-resamples", "400", "--json", "-") == 0
+    assert run("tail", "test", scores, "--map", "score=nll", "--q", "0.95", "--n-resamples", "400", "--json", "-") == 0
     captured = capsys.readouterr()
     result = json.loads(captured.out)
     assert set(result["conditions"]) == {"old", "new"}
@@ -56,14 +57,14 @@ def test_json_has_the_names_others_rely_on(scores: str, capsys: pytest.CaptureFi
 
 
 def test_exit_code_on_request(scores: str) -> None:
-    assert run("tail", "test", scores, "--column", "nll", "--n-resamples", "200", "--exit-code") == 4
+    assert run("tail", "test", scores, "--map", "score=nll", "--n-resamples", "200", "--exit-code") == 4
 
 
 def test_half_steps_are_untestable(
     tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps = {name: rng.integers(0, 9, size=500) / 2 for name in "ab"}
-    assert run("tail", "test", write(tmp_path / "s.csv", steps, "severity"), "--column", "severity", "--json", "-") == 0
+    assert run("tail", "test", write(tmp_path / "s.csv", steps, "severity"), "--json", "-") == 0
     captured = capsys.readouterr()
     result = json.loads(captured.out)
     assert result["claims"][0]["verdict"] == "untestable"
@@ -102,15 +103,91 @@ def test_locked_plan_is_confirmatory_until_an_option_departs(
 def test_bad_files_are_named(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    assert run("tail", "test", str(path), "--column", "nll") == 1
+    assert run("tail", "test", str(path), "--map", "score=nll") == 1
     assert message in capsys.readouterr().err
+
+
+def shown(*args: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run("tail", "test", *args, "--n-resamples", "200", "--json", "-") == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_the_same_data_in_other_shapes_have_the_same_tails(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Through the one reader, by the options that every command has."""
+    columns = {name: rng.permutation(mixture_quantiles(2000, xi)) for name, xi in (("old", 0.0), ("new", 0.2))}
+    long = write(tmp_path / "long.csv", columns)
+    expected = shown(long, "--map", "score=nll", capsys=capsys)
+    assert {name: c["mean"] for name, c in expected["conditions"].items()} == pytest.approx(
+        {name: v.mean() for name, v in columns.items()}
+    )
+    wide, named, turned = (tmp_path / name for name in ("wide.tsv", "named.csv", "turned.csv"))
+    pl.DataFrame({"question_id": np.arange(2000), **columns}).write_csv(wide, separator="\t")
+    table = pl.read_csv(long)
+    table.rename({"item": "frage", "condition": "variante"}).write_csv(named, separator=";")
+    table.with_columns((-pl.col("nll")).alias("nll")).write_csv(turned)
+    for found in (
+        shown(str(wide), "--wide", "old,new", capsys=capsys),
+        shown(str(named), "--map", "score=nll", "--map", "item=frage", "--map", "condition=variante", capsys=capsys),
+        shown(str(turned), "--map", "score=nll", "--better", "higher", capsys=capsys),
+    ):
+        assert found["conditions"] == expected["conditions"]
+        assert found["claims"] == expected["claims"]
+
+
+def test_without_a_name_the_severities_are_taken_then_the_score_and_a_run_has_no_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.csv"
+    table = pl.DataFrame({"id": ["1", "2"] * 2, "model": ["a", "a", "b", "b"], "loss": [0.5, 1, 2, 3]})
+    table.write_csv(path)
+    found = shown(str(path), capsys=capsys)
+    assert (found["column"], found["conditions"]["b"]["mean"]) == ("loss", 2.5)
+    table.with_columns(pl.Series("severity", [0, 4, 3, 3])).write_csv(path)
+    found = shown(str(path), "--better", "higher", capsys=capsys)  # which is said of scores
+    assert (found["column"], found["conditions"]["b"]["mean"]) == ("severity", 3)
+    assert run("import", str(path), "-o", str(tmp_path / "run")) == 0
+    assert shown(str(tmp_path / "run"), capsys=capsys)["conditions"] == found["conditions"]
+    assert run("tail", "test", str(tmp_path / "run"), "--map", "score=loss") == 1
+    assert "is a run: it has no column 'loss'" in capsys.readouterr().err
+
+
+def test_a_scale_is_the_bound_and_severities_run_from_0_to_4_by_hand(
+    tmp_path: Path, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "s.csv", {name: rng.uniform(-25, 0, size=2000) for name in "ab"}, "mqm")
+    points = shown(path, "--map", "score=mqm", "--better", "higher", "--scale=-25:0", capsys=capsys)
+    assert points["plan"]["bounds"] == [0, 25]
+    severe = shown(path, "--map", "score=mqm", "--as-severity", "0:-25", capsys=capsys)
+    assert severe["plan"]["bounds"] == [0, 4]
+    for name, tail in points["conditions"].items():
+        assert (tail["bounded"]["bound"], tail["bounded"]["kind"]) == (25, "declared")
+        same = severe["conditions"][name]
+        assert (same["bounded"]["bound"], same["bounded"]["kind"]) == (4, "declared")
+        assert same["threshold"] == pytest.approx(tail["threshold"] * 4 / 25)
+        assert 20 < tail["threshold"] < 25  # of the worst, which are the lowest scores
+    assert run("tail", "test", path, "--map", "score=mqm", "--scale=-20:0") == 1
+    assert "outside the scale -20:0" in capsys.readouterr().err
+
+
+def test_options_of_reading_against_a_plan_are_deviations(
+    scores: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = str(tmp_path / "plan.toml")
+    sets = ["tolerance_mean=0.1", "tolerance_tvar=0.2", "column=nll", "n_resamples=200"]
+    assert run("plan", "new", "tail", "-o", plan, *(a for s in sets for a in ("--set", s))) == 0
+    found = shown(scores, "--plan", plan, "--better", "higher", "--scale=-1:1000", capsys=capsys)
+    assert found["deviations"] == ["lower_is_worse: plan False, option True", "bounds: plan [], option [-1000.0, 1.0]"]
 
 
 def test_unequal_items_are_refused_when_paired(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "s.csv", {"a": mixture_quantiles(2000, 0.0), "b": mixture_quantiles(1990, 0.0)})
-    assert run("tail", "test", path, "--column", "nll", "--pairing", "paired") == 1
+    assert run("tail", "test", path, "--map", "score=nll", "--pairing", "paired") == 1
     assert "10 items are not in both conditions" in capsys.readouterr().err
-    assert run("tail", "test", path, "--column", "nll", "--n-resamples", "200") == 0
+    assert run("tail", "test", path, "--map", "score=nll", "--n-resamples", "200") == 0
     assert "resampled independently" in capsys.readouterr().out
 
 
@@ -126,10 +203,10 @@ def test_size_in_items_and_money(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_paper_parts_are_written(scores: str, tmp_path: Path) -> None:
     folder = tmp_path / "paper"
-    assert run("tail", "test", scores, "--column", "nll", "--n-resamples", "200", "--paper", str(folder)) == 0
+    assert run("tail", "test", scores, "--map", "score=nll", "--n-resamples", "200", "--paper", str(folder)) == 0
     assert {p.name for p in folder.iterdir()} == {"table.tex", "methods.tex", "references.bib", "deviations.tex"}
     again = tmp_path / "again"
-    assert run("export", scores, "--paper", str(again), "--column", "nll") == 0
+    assert run("export", scores, "--paper", str(again), "--map", "score=nll") == 0
     assert {p.name for p in again.iterdir()} == {p.name for p in folder.iterdir()}
     assert run("export", scores) == 2
 

@@ -159,7 +159,7 @@ def test_commands_take_an_engine(run: Path, cluster: RayCluster, monkeypatch: py
     commands = [
         "tail power --generator gpd --n-exc 60 --delta-xi 0.3 --trials 11 --n-resamples 100",
         "tail power --n-exc 400 --delta-xi 0.1 --trials 11 --n-resamples 100",
-        f"tail test {run / 'scores.csv'} --column nll --n-resamples 600",
+        f"tail test {run / 'scores.csv'} --map score=nll --n-resamples 600",
         "floors simulate slope --runs 2",
         f"severity {run / 'scores.csv'} --resamples 200 --full",
         f"calibration {run / 'draws'}",

@@ -104,9 +104,9 @@ def test_bound_of_real_translation_scores_is_found_and_said(
     from richter.cli import main
 
     out = tmp_path / "out.json"
-    options = ["--column", "mqm_avg_score", "--lower-is-worse", "--item-column", "seg_id"]
-    options += ["--condition-column", "system", "--n-resamples", "200", "--json", str(out)]
-    options += ["--bounds", "0", "25"] if declared else []
+    options = ["--better", "higher", "--map", "score=mqm_avg_score", "--map", "item=seg_id"]
+    options += ["--map", "condition=system", "--n-resamples", "200", "--json", str(out)]
+    options += ["--scale=-25:0"] if declared else []
     with pytest.raises(SystemExit) as stop:
         main(["tail", "test", str(shared_data / "mqm_newstest2020_ende_scores.tsv"), *options])
     assert not stop.value.code

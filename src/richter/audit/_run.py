@@ -155,11 +155,10 @@ class Run:
     def tail(
         self, column: str | None = None, *, plan: str | Path | None = None, seed: int = 0, **fields: Any
     ) -> TailReport:
-        """Is one tail heavier? The gates on a column of severities; `fields` are a tail plan's (`q`, ...)."""
-        column = column or (None if plan is not None else "severity")
-        if column == "severity":
-            return study_column(self.tables, column=column, overrides=fields, seed=seed)
-        return study_column(self.sources[0], column=column, plan_path=plan, overrides=fields, seed=seed)
+        """Is one tail heavier? The gates on a column, else the severities; `fields` are a tail plan's (`q`, ...)."""
+        return study_column(
+            *self.sources, column=column, plan_path=plan, reading=self.options, overrides=fields, seed=seed
+        )
 
     def measure(self, *, seed: int = 0, **options: Any) -> RunResults:
         """All of it as one document, as `richter report` has it; options are those of `richter.audit.measure_run`."""

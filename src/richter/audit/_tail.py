@@ -14,10 +14,10 @@ from richter.audit._pictures import Picture, tail_picture
 from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError, TooFewErrors
-from richter.interop import Source, is_frame, read_frame, source_name
+from richter.interop import Source, read_frame
 from richter.records import Result, Shown
 from richter.stats import Floats, Mapper
-from richter.store import run_file
+from richter.store import DatabaseRun, is_run, run_file
 from richter.tables import ReadOptions, Tables, read_tables
 from richter.tail import (
     StabilityScan,
@@ -84,12 +84,10 @@ class TailReport(Shown):
 
 
 def study_column(
-    path: Source | Tables,
-    *,
+    *sources: Source,
     column: str | None = None,
     plan_path: str | Path | None = None,
-    item_column: str = "item",
-    condition_column: str = "condition",
+    reading: ReadOptions | None = None,
     overrides: Mapping[str, Any] | None = None,
     probe: tuple[str, str] | None = None,
     scan: bool = False,
@@ -99,28 +97,35 @@ def study_column(
 ) -> TailReport:
     """Run the tail protocol on a column. `overrides` are fields of a tail plan; against a plan they are deviations.
 
-    Without a plan the tolerances default to a tenth and a fifth of the pooled standard deviation on the scale of the
-    comparison, which is a convention and not a judgement; the finding is exploratory either way. `path` may be a frame;
-    with `status` it is already known where the plan
-    stands. `mapper` says where items are resampled and changes no number.
+    The column is the one named (here, as the score of `reading`, or in the plan), else the severities, else the score.
+    Higher is worse, unless `reading` or the plan says that higher is better; a scale that `reading` states gives the
+    bounds. Without a plan the tolerances default to a tenth and a fifth of the pooled standard deviation on the scale
+    of the comparison, which is a convention and not a judgement; the finding is exploratory either way. With `status`
+    it is already known where the plan stands. `mapper` says where items are resampled and changes no number.
     """
+    reading = reading or ReadOptions()
     given = {k: v for k, v in (overrides or {}).items() if v is not None}
     plan = None if plan_path is None else read_plan(plan_path, kind="tail")
     values = dict(plan.values) if plan else {}
-    extra = [f"{k}: plan {values[k]!r}, option {v!r}" for k, v in given.items() if k in values and values[k] != v]
     planned = values.get("column", "")
-    column = column or planned
-    if not column:
-        raise InputError("No column is named.", remedy="Give --column, or `column` in the plan.")
+    column = column or reading.map.get("score") or (planned if reading.wide is None else "")
+    if reading.better is not None:
+        given["lower_is_worse"] = reading.better == "higher"
+    tables = _read(sources, column, reading)
+    frame, rated = _rows(tables, column)
+    if rated:  # of severities more is worse
+        given |= {"lower_is_worse": False} | ({} if reading.as_severity is None else {"bounds": [0.0, 4.0]})
+    elif reading.scale is not None:
+        low, high = reading.scale
+        lower_is_worse = given.get("lower_is_worse", values.get("lower_is_worse", False))
+        given["bounds"] = [0.0 - high, 0.0 - low] if lower_is_worse else [low, high]
+    extra = [f"{k}: plan {values[k]!r}, option {v!r}" for k, v in given.items() if k in values and values[k] != v]
     if planned and planned != column:
-        extra.append(f"column: plan {planned!r}, option {column!r}")
+        extra.append(f"column: plan {planned!r}, option {column or '--wide'!r}")
     values |= given
-    tables = _read(path, column, item_column, condition_column)
-    frame = _rows(tables, column if isinstance(path, Tables) else "score")
-    name = path.name if isinstance(path, Tables) else source_name(path)
     n_missing = int(frame["value"].null_count())
     frame = frame.drop_nulls("value")
-    severities, items = _by_condition(frame, values, plan, name)
+    severities, items = _by_condition(frame, values, plan, tables.name)
     if plan_path is not None:
         status = status or open_data(plan_path, tables.select([*severities]), extra=extra)
     if plan is None:
@@ -142,28 +147,35 @@ def study_column(
         locked=None if status is None or not status.confirmatory else status.hash,
         mapper=mapper,
     )
-    study = dataclasses.replace(study, notes=(*study.notes, *unused(tables)))
+    read = (note for note in tables.notes if "--scale" not in note)  # far values are what a tail is made of
+    study = dataclasses.replace(study, notes=(*study.notes, *read, *unused(tables)))
     scans = {}
     if scan and study.path:
         for name, x in severities.items():
             moved = transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
             scans[name] = stability_scan(moved)
     return TailReport(
-        file=name, column=column, study=study, scans=scans, status=status, seed=seed_used, n_missing=n_missing
+        file=tables.name,
+        column=column or ("severity" if rated else " ".join(tables.scored_by).removeprefix("column ") or "score"),
+        study=study,
+        scans=scans,
+        status=status,
+        seed=seed_used,
+        n_missing=n_missing,
     )
 
 
-def _read(source: Source | Tables, column: str, item_column: str, condition_column: str) -> Tables:
-    """The tables with the column as their score; rows without a column of items are items of their own."""
-    if isinstance(source, Tables):
-        return source
-    named = {"score": column}
-    if is_frame(source) or (isinstance(source, str | Path) and Path(source).is_file()):
-        columns = read_frame(source).columns
-        wanted = {"item": item_column, "condition": condition_column}
-        named |= {field: name for field, name in wanted.items() if name in columns}
-        named.setdefault("item", "order")
-    return read_tables(source, options=ReadOptions(map=named))
+def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Tables:
+    """The tables with the column as their score; a run has severities and scores, and no columns."""
+    named = {**reading.map, "score": column} if column else reading.map
+    tables = read_tables(*sources, options=dataclasses.replace(reading, map=named, any_scale=True))
+    runs = [place for place in tables.places if isinstance(place, DatabaseRun) or is_run(place)]
+    if runs and column not in ("", "severity"):
+        raise InputError(
+            f"{runs[0]} is a run: it has no column {column!r}.",
+            remedy="Give a table; `richter tail score` writes one from a run.",
+        )
+    return tables
 
 
 def unused(tables: Tables) -> list[str]:
@@ -177,21 +189,24 @@ def unused(tables: Tables) -> list[str]:
     return found
 
 
-def _rows(tables: Tables, column: str) -> pl.DataFrame:
-    """`item`, `condition` and the `value` of every answer: its severity, or its score."""
-    value = "severity" if column == "severity" else "score"
-    frame = tables.rows.select("item", "condition", "draw", pl.col(value).alias("value"))
+def _rows(tables: Tables, column: str) -> tuple[pl.DataFrame, bool]:
+    """`item`, `condition` and the `value` of every answer, and whether that is its severity and not its score."""
+    converted = tables.reading.as_severity is not None and not tables.scored_by
+    rated = column == "severity" and f"column {column}" not in tables.scored_by
+    rated = tables.counting is not None and (not column or converted or rated)
+    frame = tables.rows.select("item", "condition", "draw", pl.col("severity" if rated else "score").alias("value"))
     infinite = int(frame["value"].is_infinite().sum())
     if infinite:
         raise InputError(
-            f"{column} is infinite in {infinite} rows.", remedy="A tail has no fit there: correct or remove them."
+            f"{column or 'The score'} is infinite in {infinite} rows.",
+            remedy="A tail has no fit there: correct or remove them.",
         )
     if int(frame["draw"].to_numpy().max()) > 0:
         raise InputError(
             "Some items have several draws: a tail takes one row an item and condition.",
-            remedy="Keep one draw, or name another column of items with --item-column.",
+            remedy="Keep one draw, or name another column of items: --map item=COLUMN",
         )
-    return frame
+    return frame, rated
 
 
 def _by_condition(

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 @click.option("--mlflow", "experiment", metavar="EXPERIMENT", help="Log the results and the report to MLflow.")
 @click.option("--wandb", "project", metavar="PROJECT", help="Log the results and the report to Weights & Biases.")
 @click.option("--paper", type=click.Path(path_type=Path), help="Write a tail study of a scores file as LaTeX there.")
-@click.option("--column", help="With --paper: the column that holds the severity, where no plan names it.")
 @click.option("--plan", type=click.Path(path_type=Path), help="With --paper: the tail plan.")
 @reading_options
 @click.pass_context
@@ -65,7 +64,6 @@ def export(
     experiment: str | None,
     project: str | None,
     paper: Path | None,
-    column: str | None,
     plan: Path | None,
     reading: ReadOptions,
 ) -> None:
@@ -133,7 +131,7 @@ def export(
         from richter.audit import study_column
         from richter.cli._tail import write_paper
 
-        write_paper(study_column(source, column=column, plan_path=plan), paper)
+        write_paper(study_column(*sources, plan_path=plan, reading=reading), paper)
         say(f"{paper}: table.tex, methods.tex, references.bib, deviations.tex.")
     else:
         from richter.plugins.trackers import log_to_mlflow, log_to_wandb

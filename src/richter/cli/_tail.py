@@ -17,9 +17,11 @@ from richter.audit._score import SCORERS, answers_of, own_nll, score_by, write_s
 from richter.cli._calls import Calls, call_options, engine_options, open_mapper
 from richter.cli._output import cells, console, json_option, write_json
 from richter.cli._progress import asking, downloading
+from richter.cli._reading import reading_options
 from richter.errors import InputError
 from richter.records import Claim, Verdict, printable
 from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place, write_file
+from richter.tables import ReadOptions
 from richter.tail import GATES, GENERATORS, TRANSFORMS, PowerStudy, TailPlan, simulate_criteria, simulate_protocol
 
 _MARKS = {True: "pass", False: "FAIL", None: "—"}
@@ -37,20 +39,17 @@ def tail() -> None:
 
     \b
     Examples:
-      richter tail test scores.csv --column toxicity
+      richter tail test scores.csv --map score=toxicity
       richter tail score run1 --scorer nll -o scores.csv
     """
 
 
 @tail.command()
-@click.argument("file")
-@click.option("--column", help="The column of severities (higher is worse). With a plan: the plan's.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE ..")
+@reading_options
 @click.option("--plan", "plan_path", metavar="PLAN", help="A tail plan (richter plan new tail). Locked: confirmatory.")
 @click.option("--q", type=float, help="Threshold quantile of each condition. [default: 0.95]")
 @click.option("--transform", type=click.Choice(TRANSFORMS), help="Scale of the comparison. [default: identity]")
-@click.option(
-    "--bounds", type=(float, float), help="Low and high of the severity, if the scorer cannot leave this range."
-)
 @click.option(
     "--tolerance-mean", type=float, help="G1's band. [default without a plan: 0.1 pooled standard deviations]"
 )
@@ -62,10 +61,7 @@ def tail() -> None:
 @click.option(
     "--family", type=click.Choice(["bonferroni", "none"]), help="P1's level over pairs. [default: bonferroni]"
 )
-@click.option("--lower-is-worse", is_flag=True, default=None, help="Negate the column first.")
 @click.option("--n-resamples", type=click.IntRange(200), help="Bootstrap resamples. [default: 10000]")
-@click.option("--item-column", default="item")
-@click.option("--condition-column", default="condition")
 @click.option(
     "--probe", metavar="CLEAN:PERTURBED", help="Compare a condition with its perturbed copy, outside the family."
 )
@@ -79,11 +75,9 @@ def tail() -> None:
 def test(
     ctx: click.Context,
     /,
-    file: str,
-    column: str | None,
+    files: tuple[str, ...],
+    reading: ReadOptions,
     plan_path: str | None,
-    item_column: str,
-    condition_column: str,
     probe: str | None,
     scan: bool,
     seed: int,
@@ -94,16 +88,19 @@ def test(
     json_path: str | None,
     **options: Any,
 ) -> None:
-    """Run the tail protocol on a numeric column of FILE (CSV, TSV, Parquet, JSONL) with `item` and `condition`.
+    """Run the tail protocol on a numeric column of FILE, which is any data that `richter compare` takes.
+
+    The column is the one that --map or the plan names, else the severities, else the score. Higher is worse, unless
+    --better higher is given; --scale says that the scorer cannot leave this range.
 
     Every pair of conditions goes through all gates: equal mean (G1) and tail mean (G2), enough exceedances (G3), a
     GPD that fits (G4) and is stable (G5), disjoint intervals (P1) and a difference worth a claim (P2).
 
     \b
-    richter tail test scores.csv --column nll
-    richter tail test scores.csv --column toxicity --transform logit --json -
+    richter tail test scores.csv --map score=nll
+    richter tail test scores.csv --map score=toxicity --scale 0:1 --transform logit --json -
     richter tail test scores.csv --plan plan.toml --json result.json --paper paper/
-    richter tail test mqm.tsv --column score --lower-is-worse --item-column seg_id --condition-column system
+    richter tail test mqm.tsv --better higher --map score=mqm --map item=seg_id --map condition=system
     """
     couple = None
     if probe is not None:
@@ -111,22 +108,18 @@ def test(
         if not colon:
             raise click.UsageError("--probe is CLEAN:PERTURBED.")
         couple = (clean, perturbed)
-    if options["bounds"] is not None:
-        options["bounds"] = list(options["bounds"])
     with open_mapper(engine, workers=workers, label="resampling") as mapper:
         report = study_column(
-            file,
-            column=column,
+            *files,
             plan_path=plan_path,
-            item_column=item_column,
-            condition_column=condition_column,
+            reading=reading,
             overrides=options,
             probe=couple,
             scan=scan,
             seed=seed,
             mapper=mapper,
         )
-    write_json(report, json_path, inputs=[file, *([plan_path] if plan_path else [])])
+    write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files] + ([plan_path] if plan_path else []))
     if paper is not None:
         write_paper(report, Path(paper))
     _show(report, json_path)
@@ -397,7 +390,8 @@ def score(
             reports[scorer] = study_column(str(output), column=scorer, overrides=_scale(scorer))
             out.print(printable(f"{scorer}: {reports[scorer].study.claim.sentence}"))
         else:
-            out.print(f"  richter tail test {output} --column {scorer}" + " --transform logit" * (scorer == "toxicity"))
+            scale = " --transform logit" * (scorer == "toxicity")
+            out.print(f"  richter tail test {output} --map score={scorer}{scale}")
     if len(reports) > 1:
         held = [name for name, r in reports.items() if r.study.claim.verdict is Verdict.VERIFIED]
         out.print(f"A difference of tail shape is shown under {len(held)} of {len(reports)} scorers.")
