@@ -85,7 +85,10 @@ def test_ratings_are_a_mean_score_with_its_own_way_and_no_error_rate(
         score = np.clip((before if day < 40 else after) + rng.integers(-1, 2, 100), 1, 5)
         table = pl.DataFrame({"item": ITEMS, "condition": "bot", "rating": score})
         table.write_csv(tmp_path / f"{np.datetime64('2026-01-01') + day}.csv")
-    assert run("watch", tmp_path, "--scale", "1:5", *(("--better", *more) if more else ())) == code
+    out = tmp_path / "out" / "watch.json"
+    out.parent.mkdir()
+    assert run("watch", tmp_path, "--scale", "1:5", "--json", out, *(("--better", *more) if more else ())) == code
+    assert json.loads(out.read_text())["claims"][0]["better"] == ("lower" if more else "higher")
     text = capsys.readouterr().out
     assert f"bot has got {'worse' if code else 'better'} by mean score: " in text
     assert "error" not in text

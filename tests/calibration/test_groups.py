@@ -133,3 +133,30 @@ def test_weights_count_for_what_they_say() -> None:
     assert weighted.result.accuracy == pytest.approx(repeated.accuracy)
     assert weighted.result.auroc == pytest.approx(repeated.auroc)
     assert weighted.result.interval.half_width > repeated.interval.half_width  # and is still one item
+
+
+def test_draws_without_their_texts_are_answers_with_a_confidence_each_not_agreement() -> None:
+    """Nobody can tell whether draws agree of which only grades are known: that was 52 points too sure of itself."""
+    rng = np.random.default_rng(0)
+    c = np.round(rng.uniform(0.4, 1, 160), 2)
+    rows = {"item": [f"q{k // 4}" for k in range(160)], "model": "a", "draw": [0, 1, 2, 3] * 40}
+    frame = pl.DataFrame({**rows, "confidence": c, "correct": (rng.random(160) < c).astype(int)})
+    report = measure_calibration(frame, rng=np.random.default_rng(1))
+    study = report.conditions[0].study
+    assert report.kind == "grades"
+    assert study is not None
+    assert (study.scores.n, study.scores.units) == (160, 40)
+    assert study.result.mean_confidence == pytest.approx(float(c.mean()))
+
+
+def test_labels_drawn_with_different_chances_are_no_random_sample_of_the_answers() -> None:
+    rng = np.random.default_rng(2)
+    rows = {"item": [f"q{k}" for k in range(60)], "condition": "a", "confidence": rng.uniform(0.5, 1, 60).round(2)}
+    rows |= {"correct": rng.integers(0, 2, 60), "severity": rng.integers(0, 2, 60), "rater": "p", "kind": "human"}
+    even, uneven = (
+        measure_calibration(pl.DataFrame({**rows, "inclusion": chance}), rng=np.random.default_rng(1)).conditions[0]
+        for chance in ([0.5] * 60, [0.2] * 30 + [0.9] * 30)
+    )
+    assert even.grader is not None
+    assert uneven.grader is None
+    assert any("drawn for people with different chances" in note for note in uneven.notes)

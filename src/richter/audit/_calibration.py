@@ -283,8 +283,9 @@ def measure_calibration(
     frame = calibration_rows(tables)
     kind: Kind = "draws" if "draw" in frame.columns else "grades"
     if kind == "grades" and "confidence" not in frame.columns:
+        odd = " ".join(note for note in tables.notes if "They are left out" in note)
         raise InputError(
-            "No answer has a confidence, and none was drawn repeatedly.",
+            odd or "No answer has a confidence, and none was drawn repeatedly with its text.",
             remedy="Name the column (--map confidence=COLUMN, 0 to 1), or draw answers: richter draw",
         )
     by = {"subject": "domain"}.get(by or "", by)
@@ -333,18 +334,24 @@ def draws_table(run: RunLike) -> Path | None:
 
 
 def calibration_rows(tables: Tables) -> pl.DataFrame:
-    """One row an answer with grade and confidence; `draw` only where answers were drawn repeatedly."""
+    """One row an answer with grade and confidence; `draw` only where answers were drawn repeatedly.
+
+    Draws of which neither the text nor the class is known agree with each other as far as anyone can tell: they are
+    answers, each with its own confidence, that vary together within an item.
+    """
     texts = [(i.id, i.prompt or None, "|".join((i.reference, *i.aliases)) or None) for i in tables.items.values()]
     schema = {"item": pl.String, "question": pl.String, "reference": pl.String}
     known = pl.DataFrame(texts, schema=schema, orient="row")
     rows = tables.rows.rename({"text": "answer"}).join(known, on="item", how="left", maintain_order="left")
     told = rows["answer"].null_count() < len(rows) and rows["confidence"].null_count() == len(rows)
-    repeated = int(rows["draw"].to_numpy().max()) > 0 or rows["cluster"].null_count() < len(rows) or told
+    grouped = any(rows[c].null_count() < len(rows) for c in ("answer", "cluster", "human_cluster"))
+    repeated = grouped and (int(rows["draw"].to_numpy().max()) > 0 or rows["cluster"].null_count() < len(rows) or told)
     if repeated:
         rows = rows.filter(pl.col("error").fill_null("") == "")
     rated = tables.ratings.filter(pl.col("kind") == "human", pl.col("severity").is_not_null())
     if len(rated) and rows["human"].null_count() == len(rows) and tables.metric == "accuracy":
         people = rated.group_by(_KEY).agg((pl.col("severity").median() == 0).cast(pl.Float64).alias("human"))
+        people = people.with_columns(pl.lit(rated["inclusion"].n_unique() > 1).alias("uneven"))
         rows = rows.drop("human").join(people, on=_KEY, how="left", maintain_order="left")
     unused = [c for c in rows.columns if rows[c].null_count() == len(rows) and c not in ("correct", "answer")]
     return rows.drop(unused if repeated else [*unused, "draw"])
@@ -441,7 +448,7 @@ def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> Grade
     if silence is not None:
         found, use = _refusals(c, a, use, silence, options)
     labels = _labels(part)
-    grader, more = _grader(c[use], a[use], None if labels is None else labels[use], options)
+    grader, more = _grader(c[use], a[use], None if labels is None else labels[use], part, options)
     notes += more
     return GradesCondition(
         name=name,
@@ -462,12 +469,19 @@ def _study(c: Floats, a: Floats, part: pl.DataFrame, use: Bools, options: _Optio
     )  # fmt: skip
 
 
-def _grader(c: Floats, a: Floats, labels: Floats | None, options: _Options) -> tuple[cal.GraderError | None, list[str]]:
-    """What people's labels say of the grades, where there are some."""
+def _grader(
+    c: Floats, a: Floats, labels: Floats | None, part: pl.DataFrame, options: _Options
+) -> tuple[cal.GraderError | None, list[str]]:
+    """What people's labels say of the grades, where there are some and they are a random sample."""
     if labels is None or np.isnan(labels).all():
         return None, []
+    if "uneven" in part.columns and part["uneven"].any():
+        said = "Answers were drawn for people with different chances, so their labels are no random sample of all: "
+        return None, [said + "how often the grader is wrong is not worked out from them here (richter compare does)."]
+    told = [name for name in ("weight", "group") if name in part.columns]
+    alike = [f"What people's labels say of the grader counts every answer alike, without its {' and '.join(told)}."]
     try:
-        return cal.grader_error(c, a, labels, bins=options.bins, level=options.level), []
+        return cal.grader_error(c, a, labels, bins=options.bins, level=options.level), alike if told else []
     except TooFewErrors as e:
         return None, [str(e)]
 
@@ -637,7 +651,7 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         inside = np.where(pool.labels == pool.mode[:, None], _wide(part, pl.Series(labels), np.nan), np.nan)
         seen = np.sum(~np.isnan(inside), axis=1)
         labels = np.where(seen > 0, (2 * np.nansum(inside, axis=1) > seen).astype(float), np.nan)[use]
-    grader, more = _grader(best[use], pool.correct[use], labels, options)
+    grader, more = _grader(best[use], pool.correct[use], labels, part, options)
     return dataclasses.replace(
         base,
         sem=sem,

@@ -310,7 +310,7 @@ def watch_series(
                 one, alarm=None, changed=None, changed_between=None, before=None, after=None, worse=None
             )
         series.append(one)
-    claims = tuple(_claim(s, condition, len(table), level) for s in series)
+    claims = tuple(_claim(s, condition, len(table), level, days[0].better) for s in series)
     alarmed = [s for s in series if s.alarm is not None]
     judge = next((s for s in alarmed if s.metric == "judge"), None)
     model = [s for s in alarmed if s.metric != "judge"]
@@ -487,7 +487,7 @@ def _alarm(s: MetricSeries, condition: str) -> str:
     )
 
 
-def _claim(s: MetricSeries, condition: str, size: int, level: float) -> Claim:
+def _claim(s: MetricSeries, condition: str, size: int, level: float, better: Better) -> Claim:
     """That the metric has changed; with an alarm it is shown."""
     known = METRICS.get(s.metric)
     estimate = None if s.before is None or s.after is None else s.after - s.before
@@ -516,7 +516,7 @@ def _claim(s: MetricSeries, condition: str, size: int, level: float) -> Claim:
         units=len(s.values),
         unit="run",
         hypothesis=Hypothesis(relation="differs", value=0.0),
-        better=None if known is None else known.better,
+        better=better if s.metric == "mean_score" else None if known is None else known.better,
         family=Family(method="evidence shared by the metrics, all days (Ville)", size=size),
         notes=("the interval does not allow for the search of the day",) if plain is not None else (),
     )

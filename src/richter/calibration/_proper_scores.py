@@ -207,8 +207,9 @@ def _auroc(c: Floats, a: Floats, w: Floats, of: Indices, error: Callable[[Floats
 def as_probability(confidence: ArrayLike) -> Probabilities:
     """Confidences on [0, 1], and a sentence when percentages were recognised (else an empty one).
 
-    Values are percentages when all lie in [0, 100], at least one exceeds 1 and none of those is below 2: nobody
-    states 1.3%. NaN (no confidence) is kept.
+    Values are percentages when all lie in [0, 100], at least one exceeds 10 and none lies between 1 and 2: nobody
+    states 1.3%. Up to 10 they may be of a scale (4 of 5 is no 4%), and fractions beside percentages may be either:
+    both are refused, fractions where they are more than a twentieth. NaN (no confidence) is kept.
     """
     values = np.asarray(confidence, dtype=np.float64)
     given = values[~np.isnan(values)]
@@ -216,7 +217,21 @@ def as_probability(confidence: ArrayLike) -> Probabilities:
     if len(over) == 0 and (given >= 0).all():
         return Probabilities(values, "")
     if (given >= 0).all() and (given <= 100).all() and (over >= 2).all():
+        if given.max() <= 10:
+            raise InputError(
+                f"Confidences run up to {given.max():g}: a scale, or percentages?",
+                remedy="Write confidence as a number from 0 to 1; what 4 of 5 means as a probability only you can say.",
+            )
+        parts = given[(given > 0) & (given < 1)]
+        if 20 * len(parts) > len(given):
+            raise InputError(
+                f"Confidences run up to {given.max():g}, and {len(parts):,} of {len(given):,} lie between 0 and 1, as "
+                f"{parts[0]:g}: percentages beside fractions?",
+                remedy="Write confidence as a number from 0 to 1.",
+            )
         note = f"Confidence runs up to {given.max():g}: read as percentages and divided by 100."
+        if len(parts):
+            note += f" {len(parts):,} under 1 are read as less than 1%, as {parts[0]:g}."
         return Probabilities(values / 100, note)
     bad = given[(given < 0) | (given > 100)]
     worst = float(bad[0] if len(bad) else over[0])

@@ -243,7 +243,7 @@ def _conditions_table(study: SeverityStudy) -> Table:
         table.add_row(*row, *([_rate(found.rates, 3.0)] if on_grid and found.rates is not None else []))
     if on_grid:
         grouped = any(c.unit == "group" for c in study.claims)
-        table.caption = f"per million answers, with the exact upper limit at {study.level:.0%}" + (
+        table.caption = f"per million answers, with the exact upper limit at {100 * study.level:.4g}%" + (
             ", as if answers of a group were independent" if grouped else ""
         )
     return table
@@ -294,7 +294,7 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
     table = _table(title, ("condition", *(f">= {s:g}" for s in shown)))
     for name, rates in tables.items():
         table.add_row(printable(name, limit=28), *(_rate(rates, s) for s in shown))
-    table.caption = f"in brackets: the exact upper limit at {first.level:.0%}; all eight severities are in --json"
+    table.caption = f"in brackets: the exact upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
     return table
 
 

@@ -4,25 +4,15 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["FIELDS", "LESS", "LOWER", "hinted_fields", "known_fields", "leaf_name", "plain_name"]
+__all__ = ["FIELDS", "HINTS", "LOWER", "hinted_fields", "known_fields", "leaf_name", "less_is_better", "plain_name"]
 
 # words in names of scores of which less is better, and such names
 LESS = frozenset(
-    {
-        "wer",
-        "cer",
-        "toxicity",
-        "error",
-        "errors",
-        "loss",
-        "mistakes",
-        "violations",
-        "perplexity",
-        "rmse",
-        "mae",
-        "fehler",
-    }
+    "wer cer toxicity toxic error errors loss mistake mistakes violation violations perplexity rmse mae mse nll brier"
+    " distance divergence penalty wrong incorrect fail fails failed failure failures hallucination hallucinations"
+    " hallucinated bias biased harmful unsafe jailbroken defects fehler falsch faux errores errori".split()
 )
+UNLESS = frozenset("no not non free without zero pass correct right".split())  # beside these it is otherwise
 LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
 # a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -101,6 +91,13 @@ def leaf_name(column: str) -> str:
     return plain_name(re.split(r"[./]", column.strip().rstrip("./"))[-1])
 
 
+def less_is_better(name: str) -> bool:
+    """Whether a score's name says that less of it is better: `toxicity`, `n_errors`, `failed`; not `error_free`, `pass_fail`."""
+    plain = plain_name(name)
+    words = set(plain.split("_"))
+    return plain in LOWER or (bool(words & LESS) and not words & UNLESS)
+
+
 def known_fields(columns: Iterable[str]) -> set[str]:
     """The fields that these columns are known as."""
     return {field for c in columns for n in (plain_name(c), leaf_name(c)) if (field := _FIELD_OF.get(n)) is not None}
@@ -134,7 +131,7 @@ HINTS: dict[str, frozenset[str]] = {
     # numbers beside a grade that are none
     "other": _set(
         "latency token cost time timestamp date duration second seconds sec ms length len char word"
-        " price usd seed temperature page elapsed year lead count rank vote index created updated started"
+        " price usd seed temperature page elapsed year lead count rank ranking vote index created updated started"
         " ended finished confidence probability prob logprob perplexity size step turn age n total"
         " created_at completed"
     ),

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import FIELDS, LOWER, hinted_fields, leaf_name, plain_name
+from richter.interop import FIELDS, HINTS, LOWER, hinted_fields, leaf_name, plain_name
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._roles import JUDGES, counts_rows, find_roles
@@ -28,6 +28,7 @@ from richter.tables._words import (
     listed,
     number_of,
     ordered_words,
+    says_right,
     text_of,
 )  # fmt: skip
 
@@ -38,6 +39,7 @@ ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their o
 # severities that annotators write as words, in order; an attention check ("HOTW") is no rating
 SEVERITIES = {"no-error": 0.0, "neutral": 0.5, "minor": 1.0, "moderate": 2.0, "major": 3.0, "critical": 4.0}
 CHECKS = ("hotw-test", "hotw")
+_MADE = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median")  # of other columns
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 
 
@@ -93,7 +95,7 @@ def part_of_frame(
     if options.wide is None:
         frame, place = find_roles(frame, place, fixed, options.grade, notes)
     frame = _without_totals(frame, place, notes)
-    wide, holds = _wide_columns(frame, place, options, what)
+    wide, holds = _wide_columns(frame, place, options, what, notes)
     if wide and frame.height == 1 and not settled_by_user:
         raise InputError(
             f"{what} has one row ({_names(wide)}): totals, not the results of single items.",
@@ -186,6 +188,7 @@ def part_of_frame(
         conditions=rows["condition"].unique(maintain_order=True).to_list(),
         items=_items(frame, keys["item"], place),
         score=score,
+        worded="score" in place and says_right(words if settled else frame[place["score"]]),
         notes=notes,
     )
 
@@ -378,7 +381,7 @@ def _worded(
 
 
 def _wide_columns(
-    frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str
+    frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str, notes: list[str]
 ) -> tuple[list[str], Literal["score", "text"]]:
     """The columns that are conditions, and what they hold: those named, or all that hold grades where no column names a
     condition, or all that hold other texts beside a question and a reference.
@@ -401,11 +404,35 @@ def _wide_columns(
     alone = "condition" not in place and not {"score", "severity", "rater"} & place.keys()
     graded = [c for c in graded if not hinted_fields(c) & {"other"} and not counts_rows(frame[c])] or graded
     if alone and len(graded) > 1 and ("item" in place or frame.height > len(graded)):
-        return graded, "score"
+        measures = {frozenset(HINTS["metric"].intersection(plain_name(c).split("_"))) for c in graded}
+        if len(measures - {frozenset()}) == len(graded):  # each has its own word
+            raise InputError(
+                f"{what}: {_names(graded)} are measures of one answer, and no column names a condition.",
+                remedy=f"Name the one that counts: --map {shlex.quote(f'score={graded[0]}')}, or --wide all if each is "
+                "a condition.",
+            )
+        return _of_conditions(frame, graded, notes), "score"
     worded = [c for c in rest if frame[c].dtype == pl.String]
     if alone and {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
         return worded, "text"
     return [], "score"
+
+
+def _of_conditions(frame: pl.DataFrame, graded: list[str], notes: list[str]) -> list[str]:
+    """Without what is made of other columns (a mean, a difference), and what is no grade beside right or wrong."""
+    made = [c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in _MADE]
+    rest = [c for c in graded if c not in made]
+    values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
+    binary = [c for c in rest if {*values[c]} <= {0.0, 1.0}]
+    off = [c for c in rest if len(binary) > 1 and any(v is not None and not 0 <= v <= 1 for v in values[c])]
+    left = [*made, *off]
+    if not left or len(rest) - len(off) < 2:
+        return graded
+    notes.append(
+        f"{', '.join(printable(c, limit=40) for c in left)}: taken for no condition beside "
+        f"{', '.join(printable(c, limit=40) for c in rest if c not in off)} (--wide names the conditions)"
+    )
+    return [c for c in rest if c not in off]
 
 
 def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[str, float | None]:
@@ -642,7 +669,12 @@ def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) ->
 
         for name in rows["condition"].unique(maintain_order=True):
             own = (rows["condition"] == name).to_numpy()
-            values[own], said = as_probability(values[own])
+            try:
+                values[own], said = as_probability(values[own])
+            except InputError as error:
+                if "score" not in place or not 2 <= np.nanmax(values[own]) <= 10:  # else a rater's own, on a scale
+                    raise
+                values[own], said = np.nan, f"{error.what} They are left out. {error.remedy}"
             if said:
                 notes.append(f"{printable(name, limit=40)}: {said}")
     return rows.with_columns(

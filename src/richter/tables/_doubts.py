@@ -1,4 +1,4 @@
-"""What looks wrong in what was read: scales that differ, a value far off, ids that differ in writing only."""
+"""What looks wrong in what was read: scales that differ, a value far off, a code, ids that differ in writing only."""
 
 import itertools
 
@@ -9,6 +9,7 @@ from richter.records import printable
 from richter.tables._tables import ReadOptions
 
 FAR = 2.0  # times the end of a scale from which a lone value is doubted
+CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 99.0, 999.0)  # that people write for "missing"
 USUAL = (1.0, 5.0, 7.0, 10.0, 100.0)  # upper ends of scales
 
 
@@ -21,7 +22,7 @@ def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOpti
     if len(values) > 9 and values.n_unique() == 1:
         said = f"every one of {len(values):,} scores is {values[0]:g}: nothing varies"
         same = [f"{said}. Is it the right column? --map score=COLUMN"]
-    return [*same, *_off(scored, options), *_written(answers, conditions), *_shortened(answers)]
+    return [*same, *_off(scored, options), *_coded(values, options), *_written(answers, conditions), *_shortened(answers)]
 
 
 def _one_scale(scored: pl.DataFrame, what: str) -> None:
@@ -59,6 +60,21 @@ def _off(scored: pl.DataFrame, options: ReadOptions) -> list[str]:
                 f"mistyped? (--scale LOW:{top:g} refuses it)"
             )
             return [said]
+    return []
+
+
+def _coded(values: pl.Series, options: ReadOptions) -> list[str]:
+    """A number of some rows that people write where there is no grade: -1, 9 or 99 off the scale of the others."""
+    for code in [] if options.scale is not None else CODES:
+        rest = values.filter(values != code)
+        if not 0 < len(values) - len(rest) <= 0.3 * len(values):
+            continue
+        least, most = float(rest.min()), float(rest.max())  # type: ignore[arg-type]
+        top = next((end for end in USUAL if most <= end), 0.0)
+        whole = bool((rest == rest.round()).all())
+        if least >= 0 and whole and (code < 0 or (code > top > 1 and most > 1)) and (code >= 0 or most <= 10):
+            said = f"{len(values) - len(rest):,} of {len(values):,} scores are {code:g}, the others {least:g} to {most:g}"
+            return [f"{said}: a code for no grade? Then leave these cells empty (it counts as a score now)"]
     return []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import LESS, LOWER, plain_name
+from richter.interop import less_is_better
 from richter.records import Better, Item, printable
 from richter.tables._doubts import doubts
 from richter.tables._tables import ANSWERS, KEY, KINDS, RATINGS, SCORES, ReadOptions, Tables, counting_kind, severity_of
@@ -22,7 +22,10 @@ TOP = 4.0
 
 @dataclasses.dataclass(slots=True, kw_only=True)
 class Part:
-    """One source: its answers with their main score, further scores, and ratings. `score` names the main score."""
+    """One source: its answers with their main score, further scores, and ratings. `score` names the main score.
+
+    `worded`: its grades are words that say themselves which is right, whatever the column is called.
+    """
 
     name: str
     answers: pl.DataFrame
@@ -31,6 +34,7 @@ class Part:
     conditions: Sequence[str] = ()
     items: Mapping[str, Item] = dataclasses.field(default_factory=dict)
     score: str = ""
+    worded: bool = False
     notes: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -65,8 +69,9 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     if graded_failures:
         notes.append(f"{graded_failures} rows marked as failed calls carried a grade; it is not used")
         answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
-    scored_by = {plain_name(part.score.removeprefix("column ")) for part in parts if part.score}
-    less = bool(scored_by) and all(name in LOWER or set(name.split("_")) & LESS for name in scored_by)
+    less = any(part.score for part in parts) and all(
+        less_is_better(part.score.removeprefix("column ")) and not part.worded for part in parts if part.score
+    )
     lower = options.better == "lower" or (options.better is None and less)
     given = answers["value"].drop_nulls()
     if lower and options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():

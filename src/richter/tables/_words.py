@@ -146,6 +146,14 @@ def sure_grades(column: pl.Series) -> bool:
     return bool(graded or (words and ordered_words(words)))
 
 
+def says_right(column: pl.Series) -> bool:
+    """Whether the cells are words such as `pass` and `fail`, which mean the same under any name of the column."""
+    if column.dtype != pl.String:
+        return False
+    words = {text.strip().lower() for text in column.drop_nulls().unique().head(50)} - set(MISSING)
+    return bool(words & WORDS.keys() - ANY)
+
+
 def listed(column: pl.Series) -> list[list[object]] | None:
     """Cells that are JSON lists; None where none is, or one is something else."""
     cells = [] if column.dtype != pl.String else column.fill_null("[]").to_list()

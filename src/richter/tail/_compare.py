@@ -76,7 +76,7 @@ def _sentence(
         heavier, lighter = (a, b) if a.xi > b.xi else (b, a)
         return (
             f"{heavier.name} has a heavier tail than {lighter.name}: shape {heavier.xi:.3f} against {lighter.xi:.3f} "
-            f"above the {a.q:.0%} quantile, with mean and tail mean practically equal; every gate holds."
+            f"above the {100 * a.q:.4g}% quantile, with mean and tail mean practically equal; every gate holds."
         )
     if blocked_by is not None:
         gate = by_name[blocked_by]
@@ -94,7 +94,7 @@ def _remarks(
     if interval is not None and -plan.delta <= interval.low and interval.high <= plan.delta:
         remarks.append(
             f"The difference of shape lies within ±{plan.delta:g} "
-            f"({interval.level:.0%} interval {interval.low:+.3f} to {interval.high:+.3f})."
+            f"({100 * interval.level:.4g}% interval {interval.low:+.3f} to {interval.high:+.3f})."
         )
     return (*remarks, *(f"{side.name}: {remark}" for side in (a, b) for remark in remarks_on(side)))
 

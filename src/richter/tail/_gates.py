@@ -51,7 +51,7 @@ def _inside(name: str, what: str, interval: Interval, estimate: float, tolerance
     passed = -tolerance <= interval.low and interval.high <= tolerance
     return Gate(
         name=name,
-        rule=f"{interval.level:.0%} interval of the difference in {what} inside ±{tolerance:.3g}",
+        rule=f"{100 * interval.level:.4g}% interval of the difference in {what} inside ±{tolerance:.3g}",
         passed=passed,
         n=n,
         observed={"difference": estimate, "interval": interval, "tolerance": tolerance},
@@ -141,10 +141,10 @@ def _disjoint(
     apart, apart_single = (pair[0].low > pair[1].high or pair[1].low > pair[0].high for pair in (shapes, single))
     detail = " and ".join(f"[{i.low:+.3f}, {i.high:+.3f}]" for i in shapes)
     if shapes[0].level != single[0].level:
-        detail += f"; at {single[0].level:.0%} they are {'disjoint' if apart_single else 'not disjoint'}"
+        detail += f"; at {100 * single[0].level:.4g}% they are {'disjoint' if apart_single else 'not disjoint'}"
     return Gate(
         name="P1",
-        rule=f"{shapes[0].level:.4g} intervals of xi disjoint",
+        rule=f"{100 * shapes[0].level:.4g}% intervals of xi disjoint",
         passed=apart,
         n=min(a.n_exc, b.n_exc),
         observed={

@@ -1,0 +1,97 @@
+"""Tables whose cells can be read in two ways: what was read is right, or refused, or said; each by hand."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from richter.audit import measure_calibration
+from richter.calibration import as_probability
+from richter.errors import InputError
+from richter.tables import Tables, read_tables
+
+ITEMS = [f"q{k}" for k in range(30)]
+
+
+def long(column: str, a: list[object], b: list[object]) -> pl.DataFrame:
+    """30 items under `a` and `b`."""
+    names = ["a"] * 30 + ["b"] * 30
+    return pl.DataFrame({"item": ITEMS * 2, "model": names, column: [*a, *b]}, strict=False)
+
+
+def mean(tables: Tables, condition: str) -> float:
+    return float(tables.scores.filter(pl.col("condition") == condition)["value"].mean())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["failed", "wrong", "incorrect", "hallucinated", "is_toxic", "violation", "unsafe"])
+def test_a_column_that_counts_faults_is_turned_over_and_said_by_hand(name: str) -> None:
+    tables = read_tables(long(name, [1] * 3 + [0] * 27, [1] * 12 + [0] * 18))
+    assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx((0.9, 0.6))
+    assert any("1 counts as wrong" in note for note in tables.notes)
+
+
+@pytest.mark.parametrize("name", ["error_free", "no_errors", "non_toxic", "pass_fail"])
+def test_a_column_that_says_a_fault_is_absent_is_not_turned_over(name: str) -> None:
+    assert mean(read_tables(long(name, [1] * 27 + [0] * 3, [1] * 18 + [0] * 12)), "a") == pytest.approx(0.9)
+
+
+def test_words_for_right_and_wrong_mean_the_same_under_any_name() -> None:
+    tables = read_tables(long("failed", ["pass"] * 27 + ["fail"] * 3, ["pass"] * 18 + ["fail"] * 12))
+    assert mean(tables, "a") == pytest.approx(0.9)
+    tables = read_tables(long("failed", ["no"] * 27 + ["yes"] * 3, ["no"] * 18 + ["yes"] * 12))
+    assert mean(tables, "a") == pytest.approx(0.9)
+
+
+def test_less_of_a_bounded_fault_is_better() -> None:
+    tables = read_tables(long("hallucination_score", [0.1, 0.3] * 15, [0.2, 0.4] * 15))
+    assert set(tables.scores["better"]) == {"lower"}
+    assert "lower is better" in tables.understood
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("difficulty_rating", [1, 2, 3, 4, 5] * 6), ("average", [0.5] * 30), ("diff", [-1, 0, 1] * 10)]
+)
+def test_what_is_no_condition_beside_columns_of_right_and_wrong_is_left_out_and_named(
+    name: str, values: list[float]
+) -> None:
+    frame = pl.DataFrame({"id": ITEMS, name: values, "gpt": [1] * 24 + [0] * 6, "claude": [1] * 21 + [0] * 9})
+    tables = read_tables(frame)
+    assert tables.conditions == ("gpt", "claude")
+    assert tables.metric == "accuracy"
+    assert any(note.startswith(f"{name}: taken for no condition") for note in tables.notes)
+
+
+def test_partial_credit_of_one_model_stays_beside_right_and_wrong_of_others() -> None:
+    frame = pl.DataFrame({"id": ITEMS, "a": [0, 1] * 15, "b": [1, 0] * 15, "c": [0.5, 1.0] * 15})
+    assert read_tables(frame).conditions == ("a", "b", "c")
+
+
+def test_measures_of_one_answer_are_no_conditions() -> None:
+    frame = pl.DataFrame({"question": ITEMS, "answer": ["x"] * 30, "bleu": [0.2, 0.3] * 15, "rouge": [0.5, 0.6] * 15})
+    with pytest.raises(InputError, match="bleu, rouge are measures of one answer"):
+        read_tables(frame)
+    two = pl.DataFrame({"id": ITEMS, "gpt quality": [0.2, 0.3] * 15, "claude quality": [0.5, 0.6] * 15})
+    assert len(read_tables(two).conditions) == 2
+
+
+@pytest.mark.parametrize(("code", "rest"), [(-1, [0, 1]), (9, [1, 2, 3, 4, 5]), (99, [1, 2, 3, 4, 5])])
+def test_a_code_for_no_grade_is_doubted(code: int, rest: list[int]) -> None:
+    scores = [code] * 4 + (rest * 15)[:26]
+    notes = read_tables(long("rating", scores, (rest * 15)[:30])).notes
+    assert any(f"4 of 60 scores are {code}" in note and "a code for no grade?" in note for note in notes)
+    assert not any("code" in note for note in read_tables(long("rating", [1, 2, 3] * 10, [5, 9, 8] * 10)).notes)
+
+
+def test_confidences_on_a_scale_are_no_percentages() -> None:
+    with pytest.raises(InputError, match="run up to 5: a scale, or percentages"):
+        as_probability([1, 2, 3, 4, 5])
+    with pytest.raises(InputError, match="2 of 4 lie between 0 and 1"):
+        as_probability([0.9, 0.8, 85, 90])
+    values, note = as_probability([85, 100, 0, 1])
+    assert values.tolist() == [0.85, 1.0, 0.0, 0.01]
+    assert "percentages" in note
+    frame = long("correct", [0, 1] * 15, [1, 0] * 15).with_columns(pl.Series("confidence", [1, 3, 5] * 20))
+    tables = read_tables(frame)  # a rater's own, perhaps: nothing but calibration needs it
+    assert tables.rows["confidence"].null_count() == 60
+    assert any("They are left out" in note for note in tables.notes)
+    with pytest.raises(InputError, match="a scale, or percentages"):
+        measure_calibration(tables, rng=np.random.default_rng(0))
