@@ -70,6 +70,15 @@ def test_the_corrected_difference_is_the_pools_by_hand(rng: np.random.Generator)
     assert one.interval(0.9).high == pool_interval(pools[1], level=0.9, side="exact").high
 
 
+def test_values_of_labelled_pairs_are_as_far_apart_as_is_said(rng: np.random.Generator) -> None:
+    outcomes = judged(rng, n=200)
+    label = np.where(outcomes.item % 5 == 0, (rng.random(400) < 0.7).astype(float), np.nan)
+    found = difference_evidence(as_sample(dataclasses.replace(outcomes, label=label, layer=None)), "old", "new")
+    assert found.values[1] - found.values[0] == pytest.approx(found.estimate)
+    own = [labelled_pool(label[outcomes.condition == k], outcomes.value[outcomes.condition == k], high=1.0) for k in (0, 1)]
+    assert np.mean(found.values) == pytest.approx(np.mean([pool.estimate for pool in own]))
+
+
 def test_a_judge_kinder_to_one_side_shows_nothing_once_people_label(rng: np.random.Generator) -> None:
     """100 labels, equal conditions, a judge five points kinder to the second: 60 trials of what the study repeats."""
     shown = {0: 0, 100: 0}

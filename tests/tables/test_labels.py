@@ -69,6 +69,19 @@ def test_without_a_known_design_labels_are_taken_as_they_come(tmp_path: Path, rn
     assert "how they were drawn is not known" in difference_evidence(found, "old", "new").notes[-1]
 
 
+def test_labels_of_different_chances_without_strata_correct_nothing(tmp_path: Path, rng: np.random.Generator) -> None:
+    run = small_run(tmp_path / "run", rng)
+    with open_ledger(run, mode="write") as ledger:
+        sample = shared_sample(ledger, n=60, seed=0)
+    label(run, list(sample.chosen))
+    tables = read_tables(run)
+    assert tables.ratings.filter(kind="human")["inclusion"].n_unique() > 1
+    bare = tables.answers.with_columns(pl.lit(None, dtype=pl.String).alias("layer"))
+    found = outcomes(dataclasses.replace(tables, answers=bare), "accuracy")
+    assert found.label is None
+    assert "labels correct nothing" in found.notes[-1]
+
+
 def test_a_column_of_peoples_grades_corrects_the_comparison(rng: np.random.Generator) -> None:
     right = rng.random((2, 400)) < 0.7
     frame = pl.DataFrame(

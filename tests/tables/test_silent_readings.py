@@ -1,5 +1,8 @@
 """Tables whose cells can be read in two ways: what was read is right, or refused, or said; each by hand."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -95,3 +98,22 @@ def test_confidences_on_a_scale_are_no_percentages() -> None:
     assert any("They are left out" in note for note in tables.notes)
     with pytest.raises(InputError, match="a scale, or percentages"):
         measure_calibration(tables, rng=np.random.default_rng(0))
+
+
+def test_scored_passages_of_a_graded_answer_are_no_conditions(tmp_path: Path) -> None:
+    passages = [{"doc_id": k, "score": 0.1 * k} for k in range(5)]
+    row = {"question": "why?", "answer": "so", "documents": passages}
+    rows = [{"id": k, **row, "correct": k % 4 > 0} for k in range(8)]
+    (tmp_path / "rag.json").write_text(json.dumps(rows))
+    tables = read_tables(str(tmp_path / "rag.json"))
+    assert tables.conditions == ("rag",)
+    assert len(tables.scores) == 8
+    assert mean(tables, "rag") == 0.75
+
+
+def test_an_item_of_which_a_file_holds_nothing_is_an_item_without_a_grade(tmp_path: Path) -> None:
+    found = {f"q{k}": {"gpt": k % 2, "claude": 1} for k in range(8)}
+    (tmp_path / "by_item.json").write_text(json.dumps({**found, "q8": None}))
+    tables = read_tables(str(tmp_path / "by_item.json"))
+    assert len(tables.item_ids) == 9
+    assert tables.scores["value"].null_count() == 2

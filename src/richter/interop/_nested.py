@@ -64,6 +64,8 @@ def _rows(node: Any) -> Iterator[dict[str, Any]]:
             nested = any(isinstance(v, dict | list) for v in node.values())
             for key, value in node.items():
                 if nested and not isinstance(value, dict | list):
+                    if value is None:
+                        yield {KEY: key}  # an entry of which there is nothing
                     continue  # a word beside the entries
                 for row in _rows(value) if isinstance(value, dict | list) else [{"score": value}]:
                     yield {KEY if KEY not in row else f"outer {KEY}": key, **row}
@@ -72,7 +74,7 @@ def _rows(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def _record(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """One row, or as many as the list of graded entries inside it has."""
+    """One row, or as many as the list of graded entries inside it has; a graded answer is one, whatever it lists."""
     flat: dict[str, Any] = {}
     inner: dict[str, list[dict[str, Any]]] = {}
     for name, value in node.items():
@@ -91,7 +93,8 @@ def _record(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             flat[name] = value
     graded = {name: _n_graded(rows) for name, rows in inner.items()}
     main = max(graded, key=lambda name: (graded[name], len(inner[name])), default=None)
-    if main is None or not graded[main] or (len(inner[main]) < 3 and "score" in known_fields(flat)):
+    answered = "text" in known_fields(flat) and any("score" in known_fields([k]) | hinted_fields(k) for k in flat)
+    if main is None or not graded[main] or answered or (len(inner[main]) < 3 and "score" in known_fields(flat)):
         yield {**flat, **{name: node[name] for name in inner}}
         return
     flat |= {name: node[name] for name in inner if name != main and len(inner[name]) <= _LOOK}
