@@ -117,3 +117,23 @@ def test_an_item_of_which_a_file_holds_nothing_is_an_item_without_a_grade(tmp_pa
     tables = read_tables(str(tmp_path / "by_item.json"))
     assert len(tables.item_ids) == 9
     assert tables.scores["value"].null_count() == 2
+
+
+@pytest.mark.parametrize("column", ["score", "confidence", "latency", "quality"])
+def test_empty_cells_of_what_is_measured_are_not_those_above_them(column: str, tmp_path: Path) -> None:
+    """Of two models in turn only one is graded: the other had its grades."""
+    lines = [f"q{k},{m},{k % 2},{0.3 + 0.02 * k if m == 'a' else ''}" for k in range(20) for m in "ab"]
+    (tmp_path / "t.csv").write_text("\n".join([f"item,model,correct,{column}", *lines]))
+    tables = read_tables(str(tmp_path / "t.csv"))
+    assert not any("merged" in note for note in tables.notes)
+
+
+def test_empty_cells_of_names_are_those_above_them(tmp_path: Path) -> None:
+    lines = [f"{f'q{k}' if m == 'a' else ''},{m},{k % 2}" for k in range(20) for m in "ab"]
+    (tmp_path / "t.csv").write_text("\n".join(["item,model,correct", *lines]))
+    assert len(read_tables(str(tmp_path / "t.csv")).item_ids) == 20
+
+
+def test_counts_with_a_comma_are_thousands(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('item,model,correct,tokens_out\nq1,a,1,"1,234"\nq2,a,0,980\n')
+    assert read_tables(str(tmp_path / "t.csv")).answers["tokens_out"].to_list() == [1234, 980]

@@ -587,6 +587,8 @@ def _to_numbers(
             f"{what}: the column {printable(column, limit=40)!r} holds no numbers.",
             remedy=f"Name another: --map {field}={other}",
         )
+    if field in ("tokens_in", "tokens_out"):  # counts: 1,234 is no 1.234
+        series = series.str.replace_all(r"^\s*(\d{1,3}),(\d{3})\s*$", "$1$2")
     values = series.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
     odd = values.is_null() & series.is_not_null()
     if not odd.any():

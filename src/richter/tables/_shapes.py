@@ -36,6 +36,7 @@ _WON = (
     "judgment",
 )
 _TIES = ("tie", "draw", "both", "neither", "equal", "same", "none")
+_NAMING = {"item", "condition", "prompt", "reference", "domain", "group", "tier", "layer", "weight", "rater", "draw", "run"}
 Made = dict[str, str]
 
 
@@ -89,6 +90,7 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
         empty = _blank(frame[c])
         if (
             empty[0]
+            or not _names_rows(frame, c)
             or not 0.3 * len(empty) <= empty.sum() < len(empty)
             or (frame[c].dtype.is_float() and not _whole(frame[c]))
         ):
@@ -102,6 +104,14 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
         frame = frame.with_columns(filled.alias(c))
         notes.append(f"empty cells of {printable(c, limit=40)} are taken as the one above them, as in merged cells")
     return frame, {}
+
+
+def _names_rows(frame: pl.DataFrame, column: str) -> bool:
+    """Whether a column may name the rows: an empty grade, answer or time is no one's above it, but missing."""
+    known = known_fields([column])
+    if known or hinted_fields(column) & {"score", "metric", "other"}:
+        return bool(known & _NAMING)
+    return not holds_grades(frame[column]) or bool(hinted_fields(column) & {"item", "condition"})
 
 
 def _whole(column: pl.Series) -> bool:
