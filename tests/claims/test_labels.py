@@ -75,7 +75,9 @@ def test_values_of_labelled_pairs_are_as_far_apart_as_is_said(rng: np.random.Gen
     label = np.where(outcomes.item % 5 == 0, (rng.random(400) < 0.7).astype(float), np.nan)
     found = difference_evidence(as_sample(dataclasses.replace(outcomes, label=label, layer=None)), "old", "new")
     assert found.values[1] - found.values[0] == pytest.approx(found.estimate)
-    own = [labelled_pool(label[outcomes.condition == k], outcomes.value[outcomes.condition == k], high=1.0) for k in (0, 1)]
+    own = [
+        labelled_pool(label[outcomes.condition == k], outcomes.value[outcomes.condition == k], high=1.0) for k in (0, 1)
+    ]
     assert np.mean(found.values) == pytest.approx(np.mean([pool.estimate for pool in own]))
 
 

@@ -614,7 +614,10 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
     if "correct" in part.columns and part["correct"].null_count() == len(part):  # the reader grades by references
         part, notes = part.drop("correct"), [*said, "There is neither a grade nor a reference."]
     if "weight" in part.columns and part["weight"].n_unique() > 1:
-        notes = [*notes, "Weights count in the verdict and in what follows from it; Sem1, Sem2 and what is stated do not use them."]
+        notes = [
+            *notes,
+            "Weights count in the verdict and in what follows from it; Sem1, Sem2 and what is stated do not use them.",
+        ]
     given = _given(part)
     if given is None:
         groupings = _groupings(part)

@@ -64,7 +64,9 @@ class Miscalibration:
         parts = []
         if self.p_large <= 0.05:
             side = "too sure" if self.mean_gap > 0 else "not sure enough"
-            parts.append(f"{100 * abs(self.mean_gap):.0f} points {side} on average")
+            points = 100 * abs(self.mean_gap)
+            told = f"{points:.0f}" if points > 1 else f"{points:.1g}"
+            parts.append(f"{told} points {side} on average")
         for bad in self.bad_bins:
             side = "too sure" if bad.gap > 0 else "not sure enough"
             if bad.high >= 1:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
 from richter.errors import InputError
-from richter.records import Interval
+from richter.records import Interval, at_most
 from richter.stats import Bools, Floats, ece, unit_rate, unit_worth
 
 __all__ = ["CurvePoint", "SafeThreshold", "risk_coverage", "safe_threshold"]
@@ -56,7 +56,7 @@ class SafeThreshold:
         if self.threshold is None or self.share is None or self.upper is None:
             return f"No confidence is shown to keep errors under {100 * self.target:g}%: {self.reason}."
         return (
-            f"From a confidence of {self.threshold:.3g} on it may answer alone: errors stay under "
+            f"From a confidence of {self.threshold:.6g} on it may answer alone: errors stay under "
             f"{100 * self.target:g}% (shown at {100 * self.level:g}% on {self.n:,} held-out answers, {self.wrong} "
             f"wrong); that keeps {100 * self.share:.0f}% of answers."
         )
@@ -169,8 +169,8 @@ def safe_threshold(
             reason = f"{held_out} held-out answers are too few, even without an error; {needed:,} are needed above it"
         else:
             reason = (
-                f"above {thresholds[best]:.3g}, the best place, {wrong} of {n} held-out answers are wrong, which "
-                f"allows {100 * upper:.1f}%"
+                f"above {thresholds[best]:.6g}, the best place, {wrong} of {n} held-out answers are wrong, which "
+                f"allows {at_most(100 * upper)}%"
             )
         return SafeThreshold(
             target=target, level=level, threshold=None, coverage=None, share=None, error=None, upper=None, n=n,

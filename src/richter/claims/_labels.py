@@ -83,8 +83,8 @@ def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these
 
     `own` is the judge's evidence, said beside it. One answer an item and no groups or weights: limits by
     `pool_interval`; of a difference by `pool_difference`, or on the items' own differences where the same items are
-    labelled for both and no strata are known, which keeps the pairing (the two values are then that far apart around the
-    mean of each one's own corrected figure). Otherwise by unit (the group, else the item;
+    labelled for both and no strata are known, which keeps the pairing (the two values are then that far apart around
+    the mean of each one's own corrected figure). Otherwise by unit (the group, else the item;
     with `these` the draw within its item): a unit's influence is the sum over its answers of
     w (m_h - m) + L w (W_h / sum of labelled w in h) (y - m_h), with m_h the mean label of its stratum or band h of
     grades. What labels vary by unit, over what they would vary if every answer were one, is the design effect (at

@@ -294,7 +294,9 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
     table = _table(title, ("condition", *(f">= {s:g}" for s in shown)))
     for name, rates in tables.items():
         table.add_row(printable(name, limit=28), *(_rate(rates, s) for s in shown))
-    table.caption = f"in brackets: the exact upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
+    table.caption = (
+        f"in brackets: the exact upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
+    )
     return table
 
 

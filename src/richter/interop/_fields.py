@@ -6,13 +6,18 @@ from collections.abc import Iterable
 
 __all__ = ["FIELDS", "HINTS", "LOWER", "hinted_fields", "known_fields", "leaf_name", "less_is_better", "plain_name"]
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # words in names of scores of which less is better, and such names
-LESS = frozenset(
+LESS = _set(
     "wer cer toxicity toxic error errors loss mistake mistakes violation violations perplexity rmse mae mse nll brier"
     " distance divergence penalty wrong incorrect fail fails failed failure failures hallucination hallucinations"
-    " hallucinated bias biased harmful unsafe jailbroken defects fehler falsch faux errores errori".split()
+    " hallucinated bias biased harmful unsafe jailbroken defects fehler falsch faux errores errori"
 )
-UNLESS = frozenset("no not non free without zero pass correct right".split())  # beside these it is otherwise
+UNLESS = _set("no not non free without zero pass correct right")  # beside these it is otherwise
 LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
 # a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -101,10 +106,6 @@ def less_is_better(name: str) -> bool:
 def known_fields(columns: Iterable[str]) -> set[str]:
     """The fields that these columns are known as."""
     return {field for c in columns for n in (plain_name(c), leaf_name(c)) if (field := _FIELD_OF.get(n)) is not None}
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
 
 
 # words that a name holds where it is none of the above: they settle what the cells leave open, and no more

@@ -93,7 +93,8 @@ def _record(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             flat[name] = value
     graded = {name: _n_graded(rows) for name, rows in inner.items()}
     main = max(graded, key=lambda name: (graded[name], len(inner[name])), default=None)
-    answered = "text" in known_fields(flat) and any("score" in known_fields([k]) | hinted_fields(k) for k in flat)
+    own = (k for k, v in flat.items() if isinstance(v, bool | int | float))
+    answered = "text" in known_fields(flat) and any("score" in known_fields([k]) | hinted_fields(k) for k in own)
     if main is None or not graded[main] or answered or (len(inner[main]) < 3 and "score" in known_fields(flat)):
         yield {**flat, **{name: node[name] for name in inner}}
         return

@@ -22,7 +22,13 @@ def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOpti
     if len(values) > 9 and values.n_unique() == 1:
         said = f"every one of {len(values):,} scores is {values[0]:g}: nothing varies"
         same = [f"{said}. Is it the right column? --map score=COLUMN"]
-    return [*same, *_off(scored, options), *_coded(values, options), *_written(answers, conditions), *_shortened(answers)]
+    return [
+        *same,
+        *_off(scored, options),
+        *_coded(values, options),
+        *_written(answers, conditions),
+        *_shortened(answers),
+    ]
 
 
 def _one_scale(scored: pl.DataFrame, what: str) -> None:
@@ -73,7 +79,9 @@ def _coded(values: pl.Series, options: ReadOptions) -> list[str]:
         top = next((end for end in USUAL if most <= end), 0.0)
         whole = bool((rest == rest.round()).all())
         if least >= 0 and whole and (code < 0 or (code > top > 1 and most > 1)) and (code >= 0 or most <= 10):
-            said = f"{len(values) - len(rest):,} of {len(values):,} scores are {code:g}, the others {least:g} to {most:g}"
+            said = (
+                f"{len(values) - len(rest):,} of {len(values):,} scores are {code:g}, the others {least:g} to {most:g}"
+            )
             return [f"{said}: a code for no grade? Then leave these cells empty (it counts as a score now)"]
     return []
 

@@ -124,10 +124,8 @@ def _labels(tables: Tables, metric: str, have: pl.DataFrame) -> tuple[dict[str, 
     rows = rows.join(layer, on=KEY, how="left", maintain_order="left")
     drawn, said = rows["layer"].null_count() == 0, []
     if not drawn and rows.filter(pl.col("severity").is_not_null())["inclusion"].n_unique() > 1:
-        return {}, [
-            "people's labels were drawn with different chances, and of some answers it is not known in which stratum "
-            "they lie: labels correct nothing"
-        ]
+        why = "people's labels were drawn with different chances, and of some answers the stratum is not known"
+        return {}, [f"{why}: labels correct nothing"]
     if drawn:
         own = int((rows["severity"].is_not_null() & rows["inclusion"].is_null()).sum())
         rows = rows.with_columns(pl.when(pl.col("inclusion").is_not_null()).then(pl.col("severity")).alias("severity"))

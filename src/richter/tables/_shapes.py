@@ -36,7 +36,7 @@ _WON = (
     "judgment",
 )
 _TIES = ("tie", "draw", "both", "neither", "equal", "same", "none")
-_NAMING = {"item", "condition", "prompt", "reference", "domain", "group", "tier", "layer", "weight", "rater", "draw", "run"}
+_NAMING = {"item", "condition", "prompt", "reference", "domain", "group", "tier", "layer", "weight", "rater", "draw"}
 Made = dict[str, str]
 
 
