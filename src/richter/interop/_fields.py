@@ -97,7 +97,7 @@ def leaf_name(column: str) -> str:
 
 
 def less_is_better(name: str) -> bool:
-    """Whether a score's name says that less of it is better: `toxicity`, `n_errors`, `failed`; not `error_free`, `pass_fail`."""
+    """Whether a score's name says that less of it is better: `toxicity`, `n_errors`, `failed`, not `pass_fail`."""
     plain = plain_name(name)
     words = set(plain.split("_"))
     return plain in LOWER or (bool(words & LESS) and not words & UNLESS)

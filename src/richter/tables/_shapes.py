@@ -108,10 +108,10 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
 
 def _names_rows(frame: pl.DataFrame, column: str) -> bool:
     """Whether a column may name the rows: an empty grade, answer or time is no one's above it, but missing."""
-    known = known_fields([column])
-    if known or hinted_fields(column) & {"score", "metric", "other"}:
+    known, hints = known_fields([column]), hinted_fields(column)
+    if known or hints & {"score", "metric"}:
         return bool(known & _NAMING)
-    return not holds_grades(frame[column]) or bool(hinted_fields(column) & {"item", "condition"})
+    return bool(hints & {"item", "condition"}) or not (hints & {"other"} or holds_grades(frame[column]))
 
 
 def _whole(column: pl.Series) -> bool:
