@@ -103,7 +103,7 @@ def corrected(metric: Metric, sides: Sequence[Labelled], own: Evidence, *, these
         gap, span = second.label - first.label, high - low
         pools = [labelled_pool(gap, second.value - first.value, low=-span, high=span)]
         middle = float(np.mean([labelled_pool(s.label, s.value, low=low, high=high).estimate for s in sides]))
-        values = (middle - pools[0].estimate / 2, middle + pools[0].estimate / 2)  # as far apart as is said
+        values = tuple(middle + sign * pools[0].estimate / 2 for sign in (-1, 1))  # as far apart as is said
     else:
         pools = [
             labelled_pool(s.label, s.value, strata=s.layer, weight=None if alone else s.weight, low=low, high=high)
