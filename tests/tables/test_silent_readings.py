@@ -137,3 +137,19 @@ def test_empty_cells_of_names_are_those_above_them(tmp_path: Path) -> None:
 def test_counts_with_a_comma_are_thousands(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('item,model,correct,tokens_out\nq1,a,1,"1,234"\nq2,a,0,980\n')
     assert read_tables(str(tmp_path / "t.csv")).answers["tokens_out"].to_list() == [1234, 980]
+
+
+def test_a_column_of_faults_for_each_model_is_turned_over() -> None:
+    tables = read_tables(pl.DataFrame({"id": ITEMS, "gpt_failed": [1] * 3 + [0] * 27, "claude_failed": [1, 0] * 15}))
+    assert [mean(tables, c) for c in tables.conditions] == pytest.approx([0.9, 0.5])
+    tables = read_tables(pl.DataFrame({"id": ITEMS, "errors_a": [0, 1, 3] * 10, "errors_b": [1, 2, 4] * 10}))
+    assert set(tables.scores["better"]) == {"lower"}
+
+
+@pytest.mark.parametrize("words", [(0, 1), ("A", "B")])
+def test_answers_beside_their_key_are_no_grades(words: tuple[object, object]) -> None:
+    no, yes = words
+    frame = {"id": range(20), "expected": [no, yes] * 10, "gpt": [no, no] * 10, "claude": [no, yes] * 9 + [yes, yes]}
+    tables = read_tables(pl.DataFrame(frame))
+    assert tables.conditions == ("gpt", "claude")
+    assert (mean(tables, "gpt"), mean(tables, "claude")) == (0.5, 0.95)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import FIELDS, HINTS, LOWER, hinted_fields, leaf_name, plain_name
+from richter.interop import FIELDS, HINTS, LOWER, hinted_fields, leaf_name, less_is_better, plain_name
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._roles import JUDGES, counts_rows, find_roles
@@ -176,7 +176,7 @@ def part_of_frame(
     score = (
         ""
         if "score" not in place
-        else "the columns"
+        else " ".join(["the columns", *_faults(wide)])
         if "\0" in place["score"]
         else f"column {printable(place['score'], limit=40)}"
     )
@@ -403,6 +403,11 @@ def _wide_columns(
         return graded, "score"
     alone = "condition" not in place and not {"score", "severity", "rater"} & place.keys()
     graded = [c for c in graded if not hinted_fields(c) & {"other"} and not counts_rows(frame[c])] or graded
+    key = text_of(frame[place["reference"]]).drop_nulls().unique() if place.get("reference") in frame.columns else []
+    same = [c for c in rest if 1 < len(key) <= 20 and set(text_of(frame[c]).drop_nulls()) <= set(key)]
+    if alone and len(same) > 1 and "text" not in place:
+        notes.append(f"{_names(same)} hold what {printable(place['reference'], limit=40)} does: answers, not grades")
+        return same, "text"
     if alone and len(graded) > 1 and ("item" in place or frame.height > len(graded)):
         measures = {frozenset(HINTS["metric"].intersection(plain_name(c).split("_"))) for c in graded}
         if len(measures - {frozenset()}) == len(graded):  # each has its own word
@@ -416,6 +421,13 @@ def _wide_columns(
     if alone and {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
         return worded, "text"
     return [], "score"
+
+
+def _faults(wide: Sequence[str]) -> list[str]:
+    """The word that all columns share where it says that less of what they hold is better."""
+    words = [plain_name(c).split("_") for c in wide if less_is_better(c)]
+    common = words[0] if words and len(words) == len(wide) else []
+    return [w for w in common if less_is_better(w) and all(w in own for own in words)][:1]
 
 
 def _of_conditions(frame: pl.DataFrame, graded: list[str], notes: list[str]) -> list[str]:

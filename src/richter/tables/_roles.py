@@ -140,7 +140,9 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     weak = [place[f] for f in ("reference", "text", "kind") if f in place and place[f] not in fixed]
     weak = [c for c in weak if c in table.frame.columns and sure_grades(table.frame[c]) and table.n(c) <= 3]
     key = place.get("reference", "\0")
-    if not weak and key in table.frame.columns and key not in fixed and table.graded(key) and _no_key(table, place):
+    beside = bool(free) and "condition" not in place  # columns of conditions: what they are held against is the key
+    no_grade = beside or key not in table.frame.columns or key in fixed
+    if not weak and not no_grade and table.graded(key) and _no_key(table, place):
         weak = [key] if table.n(key) > 1 else []
     ranks = (
         [c for c in free if sure_grades(table.frame[c])],
