@@ -403,8 +403,9 @@ def _wide_columns(
         return graded, "score"
     alone = "condition" not in place and not {"score", "severity", "rater"} & place.keys()
     graded = [c for c in graded if not hinted_fields(c) & {"other"} and not counts_rows(frame[c])] or graded
-    key = text_of(frame[place["reference"]]).drop_nulls().unique() if place.get("reference") in frame.columns else []
-    same = [c for c in rest if 1 < len(key) <= 20 and set(text_of(frame[c]).drop_nulls()) <= set(key)]
+    column = place.get("reference", "")
+    key: set[str] = set(text_of(frame[column]).drop_nulls().unique()) if column in frame.columns else set()
+    same = [c for c in rest if 1 < len(key) <= 20 and set(text_of(frame[c]).drop_nulls().unique()) <= key]
     if alone and len(same) > 1 and "text" not in place:
         notes.append(f"{_names(same)} hold what {printable(place['reference'], limit=40)} does: answers, not grades")
         return same, "text"
