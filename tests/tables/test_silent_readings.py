@@ -153,3 +153,5 @@ def test_answers_beside_their_key_are_no_grades(words: tuple[object, object]) ->
     tables = read_tables(pl.DataFrame(frame))
     assert tables.conditions == ("gpt", "claude")
     assert (mean(tables, "gpt"), mean(tables, "claude")) == (0.5, 0.95)
+    empty = read_tables(pl.DataFrame({**frame, "note": [None] * 20, "remark": [None] * 20}))
+    assert empty.conditions == ("gpt", "claude")

@@ -405,7 +405,8 @@ def _wide_columns(
     graded = [c for c in graded if not hinted_fields(c) & {"other"} and not counts_rows(frame[c])] or graded
     column = place.get("reference", "")
     key: set[str] = set(text_of(frame[column]).drop_nulls().unique()) if column in frame.columns else set()
-    same = [c for c in rest if 1 < len(key) <= 20 and set(text_of(frame[c]).drop_nulls().unique()) <= key]
+    held = {c: set(text_of(frame[c]).drop_nulls().unique()) for c in (rest if 1 < len(key) <= 20 else [])}
+    same = [c for c, cells in held.items() if holds_any(frame[c]) and cells <= key]
     if alone and len(same) > 1 and "text" not in place:
         notes.append(f"{_names(same)} hold what {printable(place['reference'], limit=40)} does: answers, not grades")
         return same, "text"
