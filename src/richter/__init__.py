@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from richter.audit import Run
     from richter.interop import Source
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _ROOMS = ("calibration", "floors", "severity", "stats", "tail")  # loaded on first use: `import richter` stays light
 __all__ = ["__version__", "open", *_ROOMS]
