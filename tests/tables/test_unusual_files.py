@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.shapes import workbook
 from richter.errors import InputError
 from richter.tables import ReadOptions, outcomes, read_tables
 
@@ -209,39 +210,6 @@ def test_archives_pages_and_other_alphabets_by_hand(tmp_path: Path) -> None:
     shown = [{"cell_type": "code", "outputs": [{"data": {"text/html": ["<table>", page, "</table>"]}}]}]
     (tmp_path / "n.ipynb").write_text(json.dumps({"cells": shown, "nbformat": 4, "metadata": {}}))
     assert read_tables(tmp_path / "n.ipynb").conditions == ("old", "new")
-
-
-def workbook(path: Path, sheets: dict[str, list[list[str | int]]]) -> Path:
-    """As much of an .xlsx file as readers need."""
-    space = "http://schemas.openxmlformats.org/"
-    names = list(enumerate(sheets, start=1))
-    link = f"{space}officeDocument/2006/relationships"
-
-    def rels(targets: list[tuple[str, str]]) -> str:
-        own = "".join(
-            f'<Relationship Id="r{k}" Type="{link}/{t}" Target="{to}"/>' for k, (t, to) in enumerate(targets, 1)
-        )
-        return f'<Relationships xmlns="{space}package/2006/relationships">{own}</Relationships>'
-
-    def cell(value: str | int) -> str:
-        return f'<c t="inlineStr"><is><t>{value}</t></is></c>' if isinstance(value, str) else f"<c><v>{value}</v></c>"
-
-    office = "application/vnd.openxmlformats-officedocument"
-    types = "".join(f'<Override PartName="/xl/{part}" ContentType="{office}.{kind}+xml"/>'
-                    for part, kind in [("workbook.xml", "spreadsheetml.sheet.main"),
-                                       *((f"s{k}.xml", "spreadsheetml.worksheet") for k, _ in names)])  # fmt: skip
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("[Content_Types].xml", f'<Types xmlns="{space}package/2006/content-types">{types}</Types>')
-        archive.writestr("_rels/.rels", rels([("officeDocument", "xl/workbook.xml")]))
-        archive.writestr("xl/_rels/workbook.xml.rels", rels([("worksheet", f"s{k}.xml") for k, _ in names]))
-        own = "".join(f'<sheet name="{name}" sheetId="{k}" r:id="r{k}"/>' for k, name in names)
-        archive.writestr("xl/workbook.xml", f'<workbook xmlns="{space}spreadsheetml/2006/main" xmlns:r="{link}">'
-                         f"<sheets>{own}</sheets></workbook>")  # fmt: skip
-        for k, name in names:
-            rows = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in sheets[name])
-            archive.writestr(f"xl/s{k}.xml", f'<worksheet xmlns="{space}spreadsheetml/2006/main"><sheetData>{rows}'
-                             "</sheetData></worksheet>")  # fmt: skip
-    return path
 
 
 def test_workbooks_one_sheet_or_one_a_condition(tmp_path: Path) -> None:

@@ -4,13 +4,17 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["FIELDS", "HINTS", "LOWER", "hinted_fields", "known_fields", "leaf_name", "less_is_better", "plain_name"]
+__all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "hinted_fields", "known_fields", "leaf_name", "less_is_better",
+           "plain_name"]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+# columns, or keys beside a value, that name the measure of their row; the likelier first
+MEASURE_NAMES = ("metric", "metric_name", "scorer", "evaluator", "criterion", "criteria", "measure", "from_name",
+                 "kennzahl", "metrik", "指标")  # fmt: skip
 # words in names of scores of which less is better, and such names
 LESS = _set(
     "wer cer toxicity toxic error errors loss mistake mistakes violation violations perplexity rmse mae mse nll brier"

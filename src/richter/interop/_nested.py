@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from richter.interop._fields import hinted_fields, known_fields, plain_name
+from richter.interop._fields import MEASURE_NAMES, hinted_fields, known_fields, plain_name
 from richter.interop._safe import Unreadable
 
 KEY = "key"  # the column of an object's own keys
@@ -19,18 +19,7 @@ TEXT_ROOM = 1 << 22  # characters that the texts around a list may take in all o
 _ALIKE = 0.5  # share of common names from which two objects are alike
 _LOOK = 20  # entries that are looked at
 _MANY = 6  # plain values that are a list with names, not a record
-_NAMES = (
-    "name",
-    "key",
-    "metric",
-    "metric_name",
-    "scorer",
-    "evaluator",
-    "criterion",
-    "criteria",
-    "measure",
-    "from_name",
-)
+_NAMES = ("name", "key", *MEASURE_NAMES)
 _VALUES = ("value", "score", "result", "rating", "label", "grade", "string_value")
 _OWN = {"item", "prompt", "text", "reference", "score", "severity", "error", "rater", "group", "domain", "tier"}
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from richter.interop import FIELDS, hinted_fields, known_fields, leaf_name, plain_name
+from richter.interop import FIELDS, MEASURE_NAMES, hinted_fields, known_fields, leaf_name, plain_name
 from richter.records import printable
 from richter.tables._words import holds_grades, number_of, sure_grades, text_of
 
@@ -21,20 +21,6 @@ LONG = 80  # characters of a condition's name
 BOTH = "both\0"  # two columns that name the item, or the condition, only together
 # what a column that bears one of these names may be instead, if the table has no other for it
 WEAK = ("prompt", "group", "domain", "tier", "reference", "text", "kind", "layer")
-_METRIC = (
-    "metric",
-    "measure",
-    "scorer",
-    "criterion",
-    "criteria",
-    "evaluator",
-    "metric_name",
-    "kennzahl",
-    "metrik",
-    "指标",
-)
-
-
 JUDGES = re.compile(
     r"judge|evaluator|grader|annotator|scorer|rater\b", re.IGNORECASE
 )  # whose own model is no condition
@@ -64,8 +50,8 @@ class Table:
     def evenly(self, *columns: str) -> bool:
         """Whether every value, or pair of them, stands about equally often."""
         found = pl.DataFrame([self.text(c).alias(str(k)) for k, c in enumerate(columns)])
-        counts = found.group_by(pl.all()).len()["len"]
-        return bool(counts.min() >= CROSSED * counts.max())  # type: ignore[operator]
+        counts = found.group_by(pl.all()).len()["len"].to_numpy()
+        return bool(counts.min() >= CROSSED * counts.max())
 
     def graded(self, column: str) -> bool:
         """Whether the cells are grades; of a column whose name says so, most of them."""
@@ -91,6 +77,10 @@ class Table:
 
 def _whole(column: pl.Series) -> bool:
     return bool((column.drop_nulls() == column.drop_nulls().round()).all())
+
+
+def _long(texts: pl.Series) -> bool:
+    return bool((texts.str.len_chars() > LONG).any())
 
 
 def find_roles(
@@ -222,7 +212,7 @@ def counts_rows(values: pl.Series) -> bool:
     if not values.dtype.is_numeric() or not _whole(values):
         return False
     steps = values.drop_nulls().sort().diff().drop_nulls()
-    return bool((len(values) > 5 and (steps == 1).all()) or (values.max() or 0) > 1000)  # type: ignore[operator]
+    return bool((len(values) > 5 and (steps == 1).all()) or (values > 1000).any())
 
 
 def _crosses(table: Table, item: str, condition: str) -> bool:
@@ -236,7 +226,7 @@ def _crosses(table: Table, item: str, condition: str) -> bool:
         or not table.names(condition)
     ):
         return False
-    if (table.text(condition).str.len_chars().max() or 0) > LONG or not table.names(item):  # type: ignore[operator]
+    if _long(table.text(condition)) or not table.names(item):
         return False
     pairs = table.n(item, condition)
     return pairs >= CROSSED * n_i * n_c and (pairs == rows or table.evenly(item, condition))
@@ -300,7 +290,7 @@ def _hinted_condition(table: Table, free: Sequence[str]) -> str:
     """
     own = [c for c in free if "condition" in hinted_fields(c) and not JUDGES.search(c)]
     own = [c for c in own if table.n(c) <= min(20, max(table.frame.height // 5, 1)) and not table.graded(c)]
-    own = [c for c in own if (table.text(c).str.len_chars().max() or 0) <= LONG]  # type: ignore[operator]
+    own = [c for c in own if not _long(table.text(c))]
     return own[0] if len(own) == 1 else ""
 
 
@@ -311,7 +301,7 @@ def _says_right(table: Table, column: str) -> bool:
 
 
 def _measure_names(column: str) -> bool:
-    return plain_name(column) in _METRIC
+    return plain_name(column) in MEASURE_NAMES
 
 
 def _take(place: dict[str, str], field: str, column: str, before: str, notes: list[str], why: str) -> None:
@@ -350,7 +340,7 @@ def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list
         own,
         key=lambda c: (
             "item" in known_fields([c]), "item" in hinted_fields(c), c not in place.values(),
-            (table.text(c).str.len_chars().mean() or 0) < 40, -table.frame.columns.index(c),  # type: ignore[operator]
+            table.text(c).str.len_chars().sum() < 40 * rows, -table.frame.columns.index(c),
         ),
     )  # fmt: skip
     blank = not best.strip() or plain_name(best).startswith(("unnamed", "column_1"))
