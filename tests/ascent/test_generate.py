@@ -15,8 +15,10 @@ from richter.ascent._generate import (
     read_questions,
     read_rephrasings,
 )
+from richter.ascent._tasks import read_tasks
 from richter.errors import InputError
-from richter.knowledge import open_base, write_base
+from richter.knowledge import StoredQuestion, open_base, write_base
+from richter.knowledge._stored import append_stored, read_stored
 from richter.llm import parse_budget
 from richter.records import Answer, Condition, Decoding, Document, Paragraph, Question
 from richter.store import open_ledger
@@ -45,6 +47,17 @@ def test_every_fault_is_dropped_under_its_own_name_by_hand():
     assert [q.answer for q, reason in found if not reason] == ["Ann Bell", "1801"]
     dropped = Counter(reason for _, reason in found if reason)
     assert dropped == {"broken": 3, "unanswerable": 1, "leaking": 2, "duplicate": 2}
+
+
+def test_half_characters_of_a_reply_can_be_kept_and_ends_of_lines_within_a_question_lose_nothing(tmp_path):
+    made = row("Who\ud800 built\u2028the mill\u0085of Mill Hill?", "Ann Bell")
+    ((question, reason),) = read_questions(json.dumps({"questions": [made]}), PARAGRAPH, limit=1)
+    assert reason == ""
+    other = read_rephrasings('{"rephrasings": ["Whose \\udfff mill?"]}', question, limit=1, dropped=Counter())
+    assert read_tasks('{"tasks": ["ask \\ud83d this"]}') == (["ask \ufffd this"], 0)
+    kept = [StoredQuestion(row=k, key="0" * 16, question=other) for k in range(2)]
+    append_stored(tmp_path, kept)
+    assert read_stored(tmp_path) == kept
 
 
 @pytest.mark.parametrize("reply", ["", "no", "{", '{"questions": 3}', "[]", '{"questions": []}', '{"a": {"b": 1}'])

@@ -267,6 +267,12 @@ def test_questions_are_written_checked_confirmed_and_their_bad_keys_estimated(tm
     stale = dataclasses.replace(base.stored[0], key="0" * 16)
     base.add_questions([stale])
     assert len(base.paragraphs([stale.row])[0].questions) <= 1  # written for a text that is there no longer
+    base.add_questions([dataclasses.replace(stale, row=0, question=stale.question)] * 40)
+    confirm_questions(base, 100, rng=rng)
+    with open_ledger(run) as ledger:
+        asked = ledger.items()
+    assert len(asked) == 27  # none that is stale
+    assert names == [item.id for item in asked][:10]
 
 
 @pytest.mark.parametrize("said", ["I'm sorry, I cannot help with that.", "", '{"questions": [{"question": 5}]}'])

@@ -34,6 +34,16 @@ def test_one_wrong_answer_of_each_paragraph_is_asked_with_the_paragraph_in_view(
     assert len(few) == 3
 
 
+def test_sentences_without_their_subject_are_not_asked_again(tmp_path):
+    base = small_base(tmp_path / "kb")
+    testee = SimulatedTestee(lambda document, _: document in (2, 3))
+    settings = SearchSettings(strategy="sea", batch=8, neighbours=6, questions=2, phrasings=2)
+    run_search(tmp_path / "run", base, CONDITION, settings, budget=parse_budget("128calls"), model=testee)
+    items, _ = prepare_retest(tmp_path / "run", base, kind="open", limit=1000, rng=np.random.default_rng(0))
+    assert len(items) > 5
+    assert not any(item.bare for item in items)  # which correct for the options' prior, and are nobody's question
+
+
 def test_open_answers_are_graded_by_their_text(searched, tmp_path):
     base, run, _ = searched
     items, condition = prepare_retest(run, base, kind="open", limit=4, rng=np.random.default_rng(1))

@@ -49,6 +49,19 @@ def test_csv_and_parquet_by_hand(tmp_path: Path) -> None:
     assert read_items(tmp_path / "i.parquet")[0].options == ("France", "Spain")
 
 
+def test_the_cells_of_a_csv_file_are_taken_as_they_are_written_by_hand(tmp_path: Path) -> None:
+    text = "id,prompt,reference,aliases,domain,tier,weight\n007,Is it?,true,1.10,2024,2,0.5\n7,Which?,0033,33,2024,,2\n"
+    (tmp_path / "i.csv").write_text(text)
+    assert read_items(tmp_path / "i.csv") == [
+        Item(id="007", prompt="Is it?", reference="true", aliases=("1.10",), domain="2024", tier=2, weight=0.5),
+        Item(id="7", prompt="Which?", reference="0033", aliases=("33",), domain="2024", weight=2.0),
+    ]
+    for row, said in (("1,a,b,hard,1", "tier: 'hard' is not a tier"), ("1,a,b,1,-2", "weight: -2.0 is not a weight")):
+        (tmp_path / "i.csv").write_text(f"id,prompt,reference,tier,weight\n{row}\n")
+        with pytest.raises(InputError, match=said):
+            read_items(tmp_path / "i.csv")
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [

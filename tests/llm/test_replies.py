@@ -321,6 +321,14 @@ def test_streaming_only(tmp_path: Path) -> None:
     assert asker.tally.truncated == 2
 
 
+def test_a_stream_ends_its_lines_as_events_do_and_not_as_texts_may_by_hand() -> None:
+    said = "one\u2028two\u0085three\x0cfour"
+    event = {"choices": [{"delta": {"content": said}, "finish_reason": "stop"}]}
+    for end in ("\n\n", "\r\n\r\n", "\r\r"):
+        content = f"data: {json.dumps(event, ensure_ascii=False)}{end}data: [DONE]{end}".encode()
+        assert read_answer(content, raw=False, price=None, latency_s=0.0).text == said
+
+
 def test_reasoning_parts_tools_and_empty_choices_by_hand() -> None:
     def read(content: bytes) -> Answer:
         return read_answer(content, raw=False, price=None, latency_s=0.0)

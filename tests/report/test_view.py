@@ -303,6 +303,15 @@ def test_a_list_of_runs_says_what_each_found_with_its_history(tmp_path: Path) ->
         assert not any(row["stale"] for row in rows)
 
     ask(app_of(*runs), act)
+    page = runs[0] / "report.html"
+    page.write_text(page.read_text("utf-8").replace(": 0.5}", ": NaN}", 1), "utf-8")
+    assert "NaN" in page.read_text("utf-8")
+
+    async def again(client: aiohttp.ClientSession, base: str) -> None:
+        async with client.get(f"{base}/api/runs") as response:
+            assert "NaN" not in await response.text()  # which no browser reads as JSON
+
+    ask(app_of(*runs), again)
 
 
 def test_two_runs_are_compared_in_one_page(run: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from richter.bench import normalise, ordered
 from richter.llm import Message
-from richter.records import Decoding, Paragraph, Question, fence, last_object, printable
+from richter.records import Decoding, Paragraph, Question, fence, last_object, printable, storable
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 400}
 GENERATION = Decoding(
@@ -195,7 +195,8 @@ def _question(row: Any) -> Question | None:
         return None
     if not (text.strip() and normalise(answer)) or not all(isinstance(w, str) and w.strip() for w in wrong):
         return None
-    return Question(wordings=(text.strip(),), answer=answer.strip(), wrong=tuple(w.strip() for w in wrong[:3]))
+    text, answer, *others = (storable(part.strip()) for part in (text, answer, *wrong[:3]))
+    return Question(wordings=(text,), answer=answer, wrong=tuple(others))
 
 
 def _same_options(question: Question) -> bool:
@@ -213,5 +214,5 @@ def read_rephrasings(reply: str, question: Question, *, limit: int, dropped: Cou
         if not usable or normalise(text) in wordings:
             dropped["rephrasings"] += 1
         elif len(wordings) <= limit:
-            wordings[normalise(text)] = text.strip()
+            wordings[normalise(text)] = storable(text.strip())
     return dataclasses.replace(question, wordings=tuple(wordings.values()))

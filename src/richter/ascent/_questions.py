@@ -225,18 +225,20 @@ def confirm_questions(base: KnowledgeBase, n: int, *, rng: np.random.Generator) 
     The run's only condition is the key. `richter label` on it: level 0 says that the key is right, any other that it is
     bad. The sample grows when more are asked for; it is never drawn anew.
     """
-    kept = [q for q in base.stored if not q.rejected]
+    rows = sorted({q.row for q in base.stored if q.row < len(base)})
+    texts = dict(zip(rows, base.paragraphs(rows), strict=True))
+    good = [q for q in base.stored if not q.rejected]  # their places name them, also those of stale ones
+    kept = [(i, q) for i, q in enumerate(good) if q.row in texts and q.key == f"{key_of(texts[q.row].text):016x}"]
     if not kept:
         raise TooFewErrors(f"{base.folder} has no questions to confirm.", n=0, needed=1)
     folder = base.folder / CONFIRM
     with open_ledger(folder, mode="write") as ledger:
         there = {item.id for item in ledger.items()}
-        texts = dict(zip([q.row for q in kept], base.paragraphs([q.row for q in kept]), strict=True))
         items: list[Item] = []
         calls: list[Call] = []
         for i in rng.permutation(len(kept)):
-            q = kept[int(i)]
-            name = f"{q.key}.{kept.index(q)}"
+            place, q = kept[int(i)]
+            name = f"{q.key}.{place}"
             if len(there) + len(items) >= n or name in there:
                 continue
             options = "\n".join(f"- {option}" for option in sorted([q.question.answer, *q.question.wrong]))

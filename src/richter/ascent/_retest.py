@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from richter.ascent._judged import read_judged
-from richter.ascent._outcome import grade, last_answers, row_of
-from richter.ascent._summary import search_note
+from richter.ascent._outcome import grade, is_prior, last_answers, question_of, row_of
+from richter.ascent._summary import search_note, search_outcomes
 from richter.ascent._survey import check_base
 from richter.errors import TooFewErrors
 from richter.knowledge import KnowledgeBase
@@ -58,11 +58,15 @@ def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int,
     with open_ledger(run) as ledger:
         _, condition, note = search_note(ledger)
         items = {item.id: item for item in ledger.items()}
+        _, found = search_outcomes(ledger, condition)
         answers = [a for a in last_answers(ledger.answers(condition.name)).values() if not a.error]
         judged = read_judged(ledger, condition.name)
     check_base(note, base, run)
     by_row: dict[int, list[Item]] = {}
+    right = {question for o in found.values() for question in o.preferred}  # once corrected for the options' prior
     for answer in answers:
+        if is_prior(answer.item) or question_of(answer.item) in right:
+            continue
         if grade(items[answer.item], answer, condition.style, judged) == "wrong":
             by_row.setdefault(row_of(answer.item), []).append(items[answer.item])
     if not by_row:

@@ -16,7 +16,7 @@ from richter.ascent._field import Field
 from richter.errors import InputError
 from richter.knowledge import Embedder, find_similar, open_embedder
 from richter.llm import Message
-from richter.records import Decoding, Result, fence, last_object
+from richter.records import Decoding, Result, fence, last_object, storable
 from richter.store import Ledger
 
 TASKS_NOTE = "search tasks"
@@ -113,7 +113,7 @@ def read_tasks(reply: str) -> tuple[list[str], int]:
     rows = body["tasks"] if body else None
     if not isinstance(rows, list) or not rows:
         return [], 1
-    texts = [" ".join(row.split())[:LONGEST] for row in rows if isinstance(row, str) and row.strip()]
+    texts = [storable(" ".join(row.split())[:LONGEST]) for row in rows if isinstance(row, str) and row.strip()]
     kept = list(dict.fromkeys(texts))[:COUNT]
     return kept, len(rows) - len(kept)
 

@@ -1,5 +1,6 @@
 """Items from JSONL, CSV and Parquet, checked field by field; items to JSONL, the same bytes for the same items."""
 
+import contextlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -79,7 +80,7 @@ def _json_lines(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
 def _table_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     from richter.interop._files import read_frame  # polars is not loaded for JSONL
 
-    frame = read_frame(path)
+    frame = read_frame(path, text=True)  # the reference 007 is not 7, nor is "true" a truth value
     frame = frame.rename({old: new for old, new in SPELT.items() if old in frame.columns and new not in frame.columns})
     if "id" not in frame.columns and "prompt" in frame.columns:
         frame = frame.with_row_index("id", offset=1)
@@ -93,12 +94,16 @@ def _table_rows(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         where = f"{path}, data row {number}"
         given = {name: value for name, value in row.items() if value is not None and name in FIELDS}
-        for name in ("id", "prompt", "reference", "group"):  # a CSV reader takes an answer such as 42 for a number
-            if isinstance(given.get(name), int | float) and not isinstance(given[name], bool):
+        for name in (*TEXTS, *LISTS):  # a workbook has numbers where an answer is one
+            if isinstance(given.get(name), int | float):
                 given[name] = str(given[name])
         for name in LISTS:
             if isinstance(given.get(name), str):
                 given[name] = _split(where, name, given[name])
+        for name in ("tier", "weight"):
+            if isinstance(given.get(name), str):
+                with contextlib.suppress(ValueError):  # what is no number is said below
+                    given[name] = float(given[name])
         if isinstance(given.get("truth"), str):
             given["truth"] = _json(where, "truth", given["truth"]) if given["truth"].strip() else {}
         yield where, given

@@ -41,7 +41,7 @@ def read_stored(folder: Path, lines: int | None = None) -> list[StoredQuestion]:
     except FileNotFoundError:
         return []
     found: list[StoredQuestion] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):  # not `splitlines`, for which a question may hold the end of a line
         if len(found) == lines:
             break
         try:

@@ -3,6 +3,7 @@
 import email.utils
 import json
 import math
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -104,7 +105,7 @@ def _stream(content: bytes) -> dict[str, Any]:
     scored: list[Any] = []
     calls: list[Any] = []
     finish, usage = "", None
-    for line in content.decode("utf-8", "replace").splitlines():
+    for line in re.split(r"\r\n?|\n", content.decode("utf-8", "replace")):  # a text may hold other ends of lines
         data = line.removeprefix("data:").strip()
         if not line.startswith("data:") or data in ("", "[DONE]"):
             continue

@@ -393,7 +393,7 @@ def _page_summary(place: object, ended_at: float | None) -> dict[str, Any]:
     return {
         "answer": visible(str(known.get("answer") or ""))[:600],
         "bench": str(known.get("bench") or "")[:200],
-        "rates": {str(k): float(v) for k, v in rates.items() if isinstance(v, int | float)}
+        "rates": {str(k): float(v) for k, v in rates.items() if isinstance(v, int | float) and 0 <= v <= 1}
         if isinstance(rates, dict)
         else {},
         "stale": ended_at is not None and page.stat().st_mtime < ended_at,
