@@ -155,3 +155,12 @@ def test_answers_beside_their_key_are_no_grades(words: tuple[object, object]) ->
     assert (mean(tables, "gpt"), mean(tables, "claude")) == (0.5, 0.95)
     empty = read_tables(pl.DataFrame({**frame, "note": [None] * 20, "remark": [None] * 20}))
     assert empty.conditions == ("gpt", "claude")
+
+
+def test_domains_and_tiers_of_one_named_condition_are_no_conditions_and_items() -> None:
+    """A benchmark balanced over domains and tiers, asked of one model: domain and tier cross, and are neither key."""
+    ids = [f"q{k}" for k in range(40)]
+    rows = {"item": ids, "condition": "m", "correct": [k % 3 > 0 for k in range(40)]}
+    spread = {"domain": ["abcd"[k % 4] for k in range(40)], "tier": [1 + k % 5 for k in range(40)]}
+    tables = read_tables(pl.DataFrame(rows | spread))
+    assert (tables.conditions, tables.item_ids, tables.notes) == (("m",), tuple(sorted(ids)), ())

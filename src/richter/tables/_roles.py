@@ -20,7 +20,8 @@ MOST = 50  # conditions that a table may have
 LONG = 80  # characters of a condition's name
 BOTH = "both\0"  # two columns that name the item, or the condition, only together
 # what a column that bears one of these names may be instead, if the table has no other for it
-WEAK = ("prompt", "group", "domain", "tier", "reference", "text", "kind", "layer")
+TEXTS = ("prompt", "reference", "text")
+WEAK = (*TEXTS, "group", "domain", "tier", "kind", "layer")
 JUDGES = re.compile(
     r"judge|evaluator|grader|annotator|scorer|rater\b", re.IGNORECASE
 )  # whose own model is no condition
@@ -256,7 +257,8 @@ def _keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list
     given = bool(condition) and (table.n(condition) > 1 or condition in fixed)
     if known_item and given and (not numbers_row or table.n(condition) == 1):
         return
-    free = [c for c in _free(table, place, fixed, weak=WEAK) if c != score]
+    named = known_item in frame.columns and condition in frame.columns  # then a domain and a tier are what they say
+    free = [c for c in _free(table, place, fixed, weak=TEXTS if named else WEAK) if c != score]
     free = [c for c in free if table.names(c) and not (_other_number(table, c))]
     items = [known_item] if known_item and (fixed_item or not numbers_row) else [c for c in free if c != condition]
     if known_item and numbers_row:
