@@ -138,10 +138,11 @@ def test_a_run_and_its_parts_are_asked_for_by_one_process(tmp_path: Path) -> Non
         assert [r.granted for r in hold(part, "d", limits=Limits(money_usd=9.0, own_calls=1))] == [False]
 
 
-def test_an_older_run_opens_and_its_spending_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("schema", [2, 4])
+def test_an_older_run_opens_and_its_spending_counts(tmp_path: Path, schema: int) -> None:
     db = sqlite3.connect(tmp_path / "ledger.sqlite")  # as the version before the journal made it
     db.create_function("clock", 0, lambda: 0.0)
-    for number, (name, script) in enumerate(MIGRATIONS[:4], 1):
+    for number, (name, script) in enumerate(MIGRATIONS[:schema], 1):
         db.executescript(f"{script} INSERT INTO migrations VALUES ('{name}', 0); PRAGMA user_version={number};")
     db.execute(f"PRAGMA application_id={APPLICATION_ID}")
     for key, money in (("a", 0.5), ("b", 0.25)):
@@ -152,6 +153,7 @@ def test_an_older_run_opens_and_its_spending_counts(tmp_path: Path) -> None:
         assert reader.used() == Usage(2, 10, 0.75)
         assert reader.spent().calls == 2
         assert reader.unsettled().cut_off == 0
+        assert reader.grades() == reader.confidences() == []  # there were none
     with open_ledger(tmp_path, mode="write") as ledger:
         assert ledger.used() == Usage(2, 10, 0.75)
         assert [r.granted for r in hold(ledger, "a", limits=Limits(money_usd=1.0))] == [False]

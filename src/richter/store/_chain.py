@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import hashlib
 import operator
-import re
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from richter.store._database import Database, Transaction, Values
+from richter.store._database import Database, Statements, Values
 from richter.store._schema import CHAIN
 
 __all__ = ["Damage"]
@@ -38,16 +37,20 @@ class Table(NamedTuple):
     columns: str
     key: str = ""  # none: its rows have no key, and the same may stand there twice
     newest: bool = False  # whether a later record of the same key replaces the earlier
+    again: bool = False  # whether a record may come again, and then is left as it is
+    unhashed: str = ""  # further columns
 
 
 SEALED = {
     "items": Table("id position body", "id"),
     "conditions": Table("name position body", "name"),
     "calls": Table(
-        "key model request text finish tokens logprobs tokens_in tokens_out money_usd latency_s created_at", "key"
+        "key model request text finish tokens logprobs tokens_in tokens_out money_usd latency_s created_at",
+        "key",
+        again=True,
     ),
-    "answers": Table("item condition draw call", "condition item draw"),
-    "failures": Table("key model item condition draw error given_up created_at"),
+    "answers": Table("item condition draw call", "condition item draw", again=True),
+    "failures": Table("key model item condition draw error given_up created_at", unhashed="tokens money_usd"),
     "ratings": Table(
         "item condition draw rater kind severity mechanism reason started_at ended_at",
         "condition item draw rater",
@@ -62,41 +65,32 @@ SEALED = {
 }
 _REAL = frozenset(["money_usd", "latency_s", "created_at", "severity", "started_at", "ended_at", "value"])
 
-
-_COLUMNS = {name: table.columns.split() for name, table in SEALED.items()}
+COLUMNS = {name: table.columns.split() for name, table in SEALED.items()}
 _KEYS = {
-    name: operator.itemgetter(*(_COLUMNS[name].index(part) for part in table.key.split()))
+    name: operator.itemgetter(*(COLUMNS[name].index(part) for part in table.key.split()))
     for name, table in SEALED.items()
     if table.key
 }
 _encode = msgspec.json.Encoder().encode
 
 
-class _Shape(NamedTuple):
-    """How a statement fills a table: the columns, and the number of the parameter of each."""
-
-    table: str
-    sql: str  # with the clock as a parameter
-    parameters: tuple[int, ...]  # by column, from 0
-    clock: bool
-
-
 @functools.cache
-def _shape(sql: str) -> _Shape | None:
-    """What a statement inserts; None where it is not into a table under the chain."""
-    found = re.match(r"\s*INSERT INTO (\w+) VALUES \(((?:[^()]|\(\))*)\)", sql)
-    if found is None or found[1] not in SEALED:
-        return None
-    values = [value.strip() for value in found[2].split(",")]
-    count = max(int(value[1:]) for value in values if value[0] == "?")
-    numbers = [count if value == "clock()" else int(value[1:]) - 1 for value in values]
-    clock = "clock()" in values
-    return _Shape(found[1], sql.replace("clock()", f"?{count + 1}"), tuple(numbers[: len(_COLUMNS[found[1]])]), clock)
+def _insert(name: str) -> str:
+    """The statement that adds a record to a table."""
+    table, columns = SEALED[name], COLUMNS[name] + SEALED[name].unhashed.split()
+    sql = f"INSERT INTO {name} VALUES ({', '.join(f'?{k + 1}' for k in range(len(columns)))})"  # noqa: S608  (constants)
+    if table.again:
+        return f"{sql} ON CONFLICT DO NOTHING"
+    if table.newest:
+        key = table.key.split()
+        new = ", ".join(f"{column} = excluded.{column}" for column in columns if column not in key)
+        return f"{sql} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {new}"
+    return sql
 
 
 def _stored(table: str, values: Sequence[Any]) -> list[Any]:
     """Values as a database gives them back: numbers of a column of reals as such."""
-    return [float(v) if name in _REAL and v is not None else v for name, v in zip(_COLUMNS[table], values, strict=True)]
+    return [float(v) if name in _REAL and v is not None else v for name, v in zip(COLUMNS[table], values, strict=True)]
 
 
 def _record(table: str, stored: Sequence[Any]) -> tuple[str, str]:
@@ -123,31 +117,27 @@ def new_writer() -> str:
 class Watched:
     """A transaction whose records are noted, and bound to the chain at its end with `bind`."""
 
-    def __init__(self, transaction: Transaction, writer: str) -> None:
+    def __init__(self, transaction: Statements, writer: str) -> None:
         self._transaction, self._writer = transaction, writer
         self._records: list[tuple[str, str, str]] = []
         self._began: tuple[float, int, str, bool] | None = None
+        self.many, self.alone = transaction.many, transaction.alone
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
-        """Run one statement; the rows it returns. Records are added with `many` only."""
+        """Run one statement; the rows it returns."""
         return self._transaction.rows(sql, values)
 
-    def alone(self) -> None:
-        """Let no other writer of the run pass this point until the transaction ends."""
-        self._transaction.alone()
-
-    def many(self, sql: str, rows: Sequence[Values]) -> None:
-        """Run one statement for each row of values."""
-        shape = _shape(sql)
-        if shape is None or not rows:
-            return self._transaction.many(sql, rows)
-        at = self._begin()[0]
-        given = [(*row, at) for row in rows] if shape.clock else rows
-        self._transaction.many(shape.sql, given)
-        for row in given:
-            stored = _stored(shape.table, [row[i] for i in shape.parameters])
-            self._records.append((shape.table, *_record(shape.table, stored)))
-        return None
+    def add(self, table: str, rows: Iterable[Values]) -> None:
+        """Add records to a table under the chain."""
+        given, columns = [list(row) for row in rows], COLUMNS[table]
+        if not given:
+            return
+        if "created_at" in columns:
+            at = self._begin()[0]
+            for row in given:
+                row.insert(columns.index("created_at"), at)
+        self._transaction.many(_insert(table), given)
+        self._records += [(table, *_record(table, _stored(table, row[: len(columns)]))) for row in given]
 
     def _begin(self) -> tuple[float, int, str, bool]:
         if self._began is None:
@@ -162,7 +152,7 @@ class Watched:
         at, place, link, some = self._begin()
         if not some:  # the first commit under the chain vouches for what was there before
             self._records = [
-                (table, *_record(table, row)) for table in SEALED for row in self._transaction.rows(_select(table))
+                (table, *_record(table, row)) for table in SEALED for row in self._transaction.rows(select(table))
             ]
         rows = []
         for start in range(0, len(self._records), CHUNK):
@@ -174,8 +164,10 @@ class Watched:
         return place, link
 
 
-def _select(table: str) -> str:
-    return f"SELECT {', '.join(_COLUMNS[table])} FROM {table}"  # noqa: S608  (constants)
+def select(table: str, where: str = "") -> str:
+    """The records of a table; where a condition is given in the order of its key."""
+    sql = f"SELECT {', '.join(COLUMNS[table])} FROM {table}"  # noqa: S608  (constants)
+    return f"{sql} WHERE {where} ORDER BY {', '.join(SEALED[table].key.split())}" if where else sql
 
 
 # ---- checking --------------------------------------------------------------------------------------------------------
@@ -272,7 +264,7 @@ def check_chain(database: Database, *, history: bool = False) -> Checked:
     for table, due in expected.items():
         left = dict(due.hashes)
         loose = due.without_key.copy()
-        for row in database.stream(_select(table)):
+        for row in database.stream(select(table)):
             n_records += 1
             key, digest = _try_record(table, row)
             if SEALED[table].key:

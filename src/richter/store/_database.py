@@ -3,7 +3,7 @@
 SQL is written once for both, with numbered parameters (?1) and `clock()`, the database's seconds since 1970.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from richter.errors import LedgerError
@@ -16,8 +16,8 @@ class UnstorableValue(LedgerError):
     """A value that a column cannot hold, among those of a transaction, which was not done."""
 
 
-class Transaction(Protocol):
-    """A writing transaction under way."""
+class Statements(Protocol):
+    """What a driver does within a writing transaction."""
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Run one statement; the rows it returns."""
@@ -29,6 +29,14 @@ class Transaction(Protocol):
 
     def alone(self) -> None:
         """Let no other writer of the run pass this point until the transaction ends."""
+        ...
+
+
+class Transaction(Statements, Protocol):
+    """A writing transaction under way. Records go into their tables with `add`, which the chain of hashes sees."""
+
+    def add(self, table: str, rows: Iterable[Values]) -> None:
+        """Add records; the time at which they are made is the database's and is left out of the rows."""
         ...
 
 

@@ -21,13 +21,13 @@ class PartIntegrity:
     """
 
     name: str
-    sealed: bool
-    writers: int
-    commits: int
-    records: int
-    seal: str
+    sealed: bool = False
+    writers: int = 0
+    commits: int = 0
+    records: int = 0
+    seal: str = ""
     expected: str | None
-    grown: bool
+    grown: bool = False
     damage: tuple[Damage, ...]
 
     @property
@@ -70,17 +70,7 @@ def check_integrity(run: RunLike, *, seals: dict[str, str] | None = None) -> Int
 
 
 def _broken(name: str, what: str, *, expected: str | None) -> PartIntegrity:
-    return PartIntegrity(
-        name=name,
-        sealed=False,
-        writers=0,
-        commits=0,
-        records=0,
-        seal="",
-        expected=expected,
-        grown=False,
-        damage=(Damage(table="ledger", record="", what=what),),
-    )
+    return PartIntegrity(name=name, expected=expected, damage=(Damage(table="ledger", record="", what=what),))
 
 
 def _check(name: str, place: Place, expected: str | None) -> PartIntegrity:
@@ -94,7 +84,7 @@ def _check(name: str, place: Place, expected: str | None) -> PartIntegrity:
     except LedgerError as error:
         return _broken(name, error.what, expected=expected)
     if checked is None:
-        return dataclasses.replace(_broken(name, "", expected=expected), damage=faults)
+        return PartIntegrity(name=name, expected=expected, damage=faults)
     seal = checked.seals[-1] if checked.seals else ""
     return PartIntegrity(
         name=name,

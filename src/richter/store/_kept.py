@@ -21,7 +21,6 @@ from richter.store._write import write_file
 __all__ = ["LOOKS", "add_look", "keep_file", "kept_at", "looks_of", "run_file"]
 
 _READ = "SELECT body FROM notes WHERE name = ?1"
-_WRITE = "INSERT INTO notes VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET body = excluded.body"
 LOOKS = "looks.jsonl"
 
 
@@ -34,7 +33,7 @@ def keep_file(run: RunLike, name: str, content: bytes) -> Path:
 
         def keep(transaction: Transaction) -> None:
             (at,) = transaction.rows("SELECT clock()")[0]
-            transaction.many(_WRITE, [(f"file {name}", json.dumps({"gzip": packed, "at": at}))])
+            transaction.add("notes", [(f"file {name}", json.dumps({"gzip": packed, "at": at}))])
 
         with open_ledger(place, mode="write") as ledger:
             ledger._database.write(keep)
@@ -86,7 +85,7 @@ def add_look(run: RunLike, look: dict[str, Any]) -> None:
         looks: list[dict[str, Any]] = json.loads(rows[0][0])["looks"] if rows else []
         if all({k: v for k, v in there.items() if k != "at"} != look for there in looks):
             (at,) = transaction.rows("SELECT clock()")[0]
-            transaction.many(_WRITE, [(LOOKS, json.dumps({"looks": [*looks, look | {"at": at}]}))])
+            transaction.add("notes", [(LOOKS, json.dumps({"looks": [*looks, look | {"at": at}]}))])
 
     with open_ledger(place, mode="write") as ledger:
         ledger._database.write(add)

@@ -3,22 +3,25 @@
 import asyncio
 import contextlib
 import dataclasses
+import itertools
 import json
+import operator
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from richter.errors import InputError
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
-from richter.store._database import Database, Transaction, UnstorableValue
+from richter.store._chain import COLUMNS, select
+from richter.store._database import Database, Transaction, UnstorableValue, Values
 from richter.store._grouped import Grouped
 from richter.store._place import DatabaseRun, Place, RunLike, is_run, run_place, whole_run
 from richter.store._postgres import PostgresDatabase, database_runs
-from richter.store._schema import JOURNAL
+from richter.store._schema import GRADES, JOURNAL
 from richter.store._shared import Worker
 from richter.store._spending import Attempt, Room, Spender, Usage
 from richter.store._sqlite import LEDGER_NAME, SPENDING_LOCK, SqliteDatabase, is_locked, take_lock
@@ -40,10 +43,8 @@ __all__ = [
     "unsettled_run",
 ]
 
-_NAMED = {  # what is there, and how to add to it
-    "items": ("SELECT id, body FROM items", "INSERT INTO items VALUES (?1, ?2, ?3)"),
-    "conditions": ("SELECT name, body FROM conditions", "INSERT INTO conditions VALUES (?1, ?2, ?3)"),
-}
+T = TypeVar("T")
+_NAMED = {"items": "SELECT id, body FROM items", "conditions": "SELECT name, body FROM conditions"}
 _FIND = "SELECT text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s FROM calls WHERE key = ?1"
 _ANSWERS = """
     SELECT a.item, a.condition, a.draw, text, finish, tokens, logprobs, tokens_in, tokens_out, money_usd, latency_s
@@ -93,47 +94,14 @@ _SPENT_BY_MODEL = """
         UNION ALL SELECT model, 0, count(*), 0, 0, 0.0, 0 FROM failures GROUP BY model
     ) AS parts GROUP BY model ORDER BY model
 """
-_PAID = """
-    INSERT INTO calls VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, clock()) ON CONFLICT DO NOTHING
-"""
-_ATTEMPT = "INSERT INTO failures VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, clock(), ?8, ?9)"
 _ASIDE = "INSERT INTO aside VALUES (?1, ?2, clock())"
-_LINK = "INSERT INTO answers VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING"
-_RATE = """
-    INSERT INTO ratings VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-    ON CONFLICT (condition, item, draw, rater) DO UPDATE SET kind = excluded.kind, severity = excluded.severity,
-    mechanism = excluded.mechanism, reason = excluded.reason, started_at = excluded.started_at,
-    ended_at = excluded.ended_at
-"""
-_RATING = ("item", "condition", "draw", "rater", "kind", "severity", "mechanism", "reason", "started_at", "ended_at")
 _RATED = """
     SELECT kind, count(*) FROM (
         SELECT DISTINCT condition, item, draw, kind FROM ratings WHERE severity IS NOT NULL
     ) AS rated GROUP BY kind
 """
-_RATINGS = """
-    SELECT item, condition, draw, rater, kind, severity, mechanism, reason, started_at, ended_at FROM ratings
-    WHERE (CAST(?1 AS TEXT) IS NULL OR kind = ?1) AND (CAST(?2 AS TEXT) IS NULL OR item = ?2)
-    ORDER BY condition, item, draw, rater
-"""
-_GRADE = """
-    INSERT INTO grades VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-    ON CONFLICT (condition, item, draw, scorer) DO UPDATE SET value = excluded.value, correct = excluded.correct,
-    main = excluded.main
-"""
-_GRADES = """
-    SELECT item, condition, draw, scorer, value, correct, main FROM grades
-    WHERE CAST(?1 AS TEXT) IS NULL OR item = ?1 ORDER BY condition, item, draw, scorer
-"""
-_CONFIDENCE = """
-    INSERT INTO confidences VALUES (?1, ?2, ?3, ?4, ?5)
-    ON CONFLICT (condition, item, draw, source) DO UPDATE SET value = excluded.value
-"""
-_CONFIDENCES = """
-    SELECT item, condition, draw, source, value FROM confidences
-    WHERE CAST(?1 AS TEXT) IS NULL OR item = ?1 ORDER BY condition, item, draw, source
-"""
-_NOTE = "INSERT INTO notes VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET body = excluded.body"
+_OF_ITEM = "(CAST(?1 AS TEXT) IS NULL OR item = ?1)"
+_OF_KIND = f"{_OF_ITEM} AND (CAST(?2 AS TEXT) IS NULL OR kind = ?2)"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,10 +151,18 @@ class ModelSpent:
 class Unsettled:
     """What may have been billed without an answer: attempts cut off, attempts that failed, and the most they cost."""
 
-    cut_off: int
-    failed: int
-    tokens: int
-    money_usd: float
+    cut_off: int = 0
+    failed: int = 0
+    tokens: int = 0
+    money_usd: float = 0.0
+
+    def __add__(self, other: "Unsettled") -> "Unsettled":
+        return Unsettled(
+            cut_off=self.cut_off + other.cut_off,
+            failed=self.failed + other.failed,
+            tokens=self.tokens + other.tokens,
+            money_usd=self.money_usd + other.money_usd,
+        )
 
 
 class _Wanted(NamedTuple):
@@ -214,22 +190,21 @@ def open_ledger(
     With `item` the ledger gives what it holds of that item, and nothing of the others is read.
     """
     place, writable = run_place(run), mode == "write"
+    database: SqliteDatabase | PostgresDatabase
     if isinstance(place, Path):
-        folder = SqliteDatabase(place, writable=writable)
-        try:
-            if checked:
-                folder.ensure_whole()
-        except BaseException:
-            folder.close()
-            raise
-        return Ledger(folder, place, spender=Spender(folder) if writable else None, item=item)
-    database = PostgresDatabase(place, writable=writable, alone=alone)
+        database = SqliteDatabase(place, writable=writable)
+    else:
+        database = PostgresDatabase(place, writable=writable, alone=alone)
     try:
-        database.prepare()
+        if isinstance(database, PostgresDatabase):
+            database.prepare()
+        elif checked:
+            database.ensure_whole()
     except BaseException:
         database.close()
         raise
-    return Ledger(database, place, spender=Worker(database) if writable else None, item=item)
+    spends = Worker(database) if isinstance(database, PostgresDatabase) else Spender(database)
+    return Ledger(database, place, spender=spends if writable else None, item=item)
 
 
 def find_runs(where: Place) -> list[Place]:
@@ -250,7 +225,19 @@ def find_parts(run: RunLike) -> dict[str, Place]:
 
 def run_used(run: RunLike) -> Usage:
     """What counts against a budget over a run and all its parts: spent, held, or never settled."""
-    return _used(_family(run_place(run)))
+    return sum(_over(_family(run_place(run)), Ledger.used), Usage())
+
+
+def unsettled_run(run: RunLike) -> Unsettled:
+    """What may have been billed without an answer, over a run and its parts."""
+    return sum(_over(_family(run_place(run)), Ledger.unsettled), Unsettled())
+
+
+def settle_run(run: RunLike, *, billed_usd: float = 0.0) -> Unsettled:
+    """Say that what may have been billed without an answer, over a run and its parts, cost this much together."""
+    bills = itertools.chain([billed_usd], itertools.repeat(0.0))
+    settled = _over(_family(run_place(run)), lambda ledger: ledger.settle(next(bills)), mode="write")
+    return sum(settled, Unsettled())
 
 
 def _family(place: Place) -> list[Place]:
@@ -259,39 +246,12 @@ def _family(place: Place) -> list[Place]:
     return [p for p in (root, *find_parts(root).values()) if has_ledger(p)]
 
 
-def _used(places: Iterable[Place]) -> Usage:
-    total = Usage()
+def _over(
+    places: Iterable[Place], look: "Callable[[Ledger], T]", *, mode: Literal["read", "write"] = "read"
+) -> Iterator[T]:
     for place in places:
-        with open_ledger(place) as ledger:
-            total += ledger.used()
-    return total
-
-
-def unsettled_run(run: RunLike) -> Unsettled:
-    """What may have been billed without an answer, over a run and its parts."""
-    found = []
-    for place in _family(run_place(run)):
-        with open_ledger(place) as ledger:
-            found.append(ledger.unsettled())
-    return _together(found)
-
-
-def settle_run(run: RunLike, *, billed_usd: float = 0.0) -> Unsettled:
-    """Say that what may have been billed without an answer, over a run and its parts, cost this much together."""
-    found: list[Unsettled] = []
-    for place in _family(run_place(run)):
-        with open_ledger(place, mode="write") as ledger:
-            found.append(ledger.settle(billed_usd if not found else 0.0))
-    return _together(found)
-
-
-def _together(found: Sequence[Unsettled]) -> Unsettled:
-    return Unsettled(
-        cut_off=sum(u.cut_off for u in found),
-        failed=sum(u.failed for u in found),
-        tokens=sum(u.tokens for u in found),
-        money_usd=sum(u.money_usd for u in found),
-    )
+        with open_ledger(place, mode=mode) as ledger:
+            yield look(ledger)
 
 
 def has_ledger(run: RunLike) -> bool:
@@ -394,11 +354,9 @@ class Ledger:
         self._add_named("conditions", [(c.name, json.dumps(c.to_dict(), sort_keys=True)) for c in conditions])
 
     def _add_named(self, table: Literal["items", "conditions"], rows: list[tuple[str, str]]) -> None:
-        select, insert = _NAMED[table]
-
         def add(transaction: Transaction) -> None:
             transaction.alone()
-            known = dict(transaction.rows(select))
+            known = dict(transaction.rows(_NAMED[table]))
             for name, body in rows:
                 if known.get(name, body) != body:
                     raise InputError(
@@ -406,15 +364,24 @@ class Ledger:
                         remedy="Give it another name, or use a new run.",
                     )
             new = {name: body for name, body in rows if name not in known}
-            transaction.many(insert, [(name, i, body) for i, (name, body) in enumerate(new.items(), len(known))])
+            transaction.add(table, [(name, i, body) for i, (name, body) in enumerate(new.items(), len(known))])
 
         self._database.write(add)
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         return self._database.rows(sql, values)
 
-    def _run(self, sql: str, *rows: Sequence[Any]) -> None:
-        self._database.write(lambda transaction: transaction.many(sql, rows))
+    def _add(self, table: str, rows: Sequence[Values]) -> None:
+        self._database.write(lambda transaction: transaction.add(table, rows))
+
+    def _add_records(self, table: str, records: Iterable[object]) -> None:
+        fields = operator.attrgetter(*COLUMNS[table])
+        self._add(table, [[int(v) if isinstance(v, bool) else v for v in fields(record)] for record in records])
+
+    def _read(self, table: str, where: str, *values: object) -> Iterator[dict[str, Any]]:
+        there = self._database.version >= GRADES or table == "ratings"
+        rows = self._rows(select(table, where), values) if there else []
+        return (dict(zip(COLUMNS[table], row, strict=True)) for row in rows)
 
     def items(self) -> list[Item]:
         """The run's items in the order they were added."""
@@ -461,7 +428,7 @@ class Ledger:
         claims = self._shared().claim([w.key for w in wanted])
         links = [(w.item, w.condition, w.draw, w.key) for w in wanted if w.key in claims.found and w.condition]
         if links:
-            self._run(_LINK, *links)
+            self._add("answers", links)
         results: list[Answer | Literal["ours", "theirs"]] = []
         for key, item, condition, draw in wanted:
             if key in claims.found:
@@ -481,7 +448,8 @@ class Ledger:
         if isinstance(root, Path) and self._lock is None:
             self._lock = take_lock(root, SPENDING_LOCK)
             here = Path(str(self.place)).absolute()
-            self._spending().elsewhere = _used(p for p in _family(root) if Path(str(p)).absolute() != here)
+            others = [p for p in _family(root) if Path(str(p)).absolute() != here]
+            self._spending().elsewhere = sum(_over(others, Ledger.used), Usage())
         return self._spending().used()
 
     def _spending(self) -> Spender:
@@ -502,7 +470,7 @@ class Ledger:
 
     def link(self, item: str, condition: str, draw: int, key: str) -> None:
         """Say that a call already in the ledger answers this item of this condition too."""
-        self._run(_LINK, (item, condition, draw, key))
+        self._add("answers", [(item, condition, draw, key)])
 
     def has_answers(self, model: str) -> bool:
         """Whether a model has answered anything in this run."""
@@ -553,45 +521,10 @@ class Ledger:
                 return  # the server kept it, but the connection was lost before it said so
             if worker is not None:
                 worker.release(transaction, [c.key for c in calls if not c.answer.error or c.given_up])
-            transaction.many(
-                _PAID,
-                [
-                    (
-                        c.key,
-                        c.model,
-                        c.request,
-                        c.answer.text,
-                        c.answer.finish,
-                        json.dumps(c.answer.tokens, ensure_ascii=False) if c.answer.tokens else None,
-                        json.dumps(c.answer.logprobs) if c.answer.logprobs else None,
-                        c.answer.tokens_in,
-                        c.answer.tokens_out,
-                        c.answer.money_usd,
-                        c.answer.latency_s,
-                    )
-                    for c in paid
-                ],
-            )
-            transaction.many(
-                _LINK, [(c.answer.item, c.answer.condition, c.answer.draw, c.key) for c in paid if c.answer.condition]
-            )
-            transaction.many(
-                _ATTEMPT,
-                [
-                    (
-                        c.key,
-                        c.model,
-                        c.answer.item,
-                        c.answer.condition,
-                        c.answer.draw,
-                        c.answer.error,
-                        c.given_up,
-                        c.cost.tokens if c.cost else 0,
-                        c.cost.money_usd if c.cost else 0.0,
-                    )
-                    for c in failed
-                ],
-            )
+            transaction.add("calls", [_paid(c) for c in paid])
+            links = [(c.answer.item, c.answer.condition, c.answer.draw, c.key) for c in paid if c.answer.condition]
+            transaction.add("answers", links)
+            transaction.add("failures", [_given_up(c) for c in failed])
             transaction.many(_ASIDE, [(c.key, c.aside) for c in calls if c.aside])
 
         self._database.write(commit)
@@ -634,7 +567,7 @@ class Ledger:
             rows, failed = transaction.rows(_UNSETTLED), transaction.rows(_MAYBE_BILLED)[0]
             found = _unsettled(rows, failed)
             reason = "cut off, and settled by hand"
-            transaction.many(_ATTEMPT, [(key, model, "", "", 0, reason, False, 0, 0.0) for _, key, model, *_ in rows])
+            transaction.add("failures", [(key, model, "", "", 0, reason, False, 0, 0.0) for _, key, model, *_ in rows])
             transaction.many("DELETE FROM attempts WHERE id = ?1", [(row[0],) for row in rows])
             transaction.rows("UPDATE failures SET tokens = 0, money_usd = 0 WHERE tokens > 0 OR money_usd > 0")
             transaction.rows(_BY_HAND, (uuid.uuid4().hex, -found.tokens, billed_usd - found.money_usd))
@@ -678,11 +611,7 @@ class Ledger:
 
     def add_ratings(self, ratings: Iterable[Rating]) -> None:
         """Add ratings; a rater's newer rating of the same answer replaces the older."""
-        rows = [
-            (r.item, r.condition, r.draw, r.rater, r.kind, r.severity, r.mechanism, r.reason, r.started_at, r.ended_at)
-            for r in ratings
-        ]
-        self._run(_RATE, *rows)
+        self._add_records("ratings", ratings)
 
     def rated(self) -> dict[str, int]:
         """How many answers each kind of rater gave a severity."""
@@ -690,43 +619,28 @@ class Ledger:
 
     def ratings(self, *, kind: Literal["human", "judge", "rule"] | None = None) -> list[Rating]:
         """Ratings in the order of condition, item, draw and rater; of one kind, or all."""
-        rows = self._rows(_RATINGS, (kind, self._item))
-        return [Rating(**dict(zip(_RATING, row, strict=True))) for row in rows]
+        return [Rating(**row) for row in self._read("ratings", _OF_KIND, self._item, kind)]
 
     # -- imported grades and confidences ---------------------------------------------------------------------
 
     def add_grades(self, grades: Iterable[Grade]) -> None:
         """Add grades; a scorer's newer grade of the same answer replaces the older."""
-        rows = [
-            (g.item, g.condition, g.draw, g.scorer, g.value, None if g.correct is None else int(g.correct), int(g.main))
-            for g in grades
-        ]
-        self._run(_GRADE, *rows)
+        self._add_records("grades", grades)
 
     def grades(self) -> list[Grade]:
         """Grades in the order of condition, item, draw and scorer."""
-        return [
-            Grade(
-                item=i,
-                condition=c,
-                draw=d,
-                scorer=s,
-                value=v,
-                correct=None if right is None else bool(right),
-                main=bool(main),
-            )
-            for i, c, d, s, v, right, main in self._rows(_GRADES, (self._item,))
-        ]
+        found = list(self._read("grades", _OF_ITEM, self._item))
+        for row in found:
+            row["correct"] = None if row["correct"] is None else bool(row["correct"])
+        return [Grade(**row | {"main": bool(row["main"])}) for row in found]
 
     def add_confidences(self, confidences: Iterable[Confidence]) -> None:
         """Add confidences; a newer one of the same answer and source replaces the older."""
-        rows = [(c.item, c.condition, c.draw, c.source, c.value) for c in confidences]
-        self._run(_CONFIDENCE, *rows)
+        self._add_records("confidences", confidences)
 
     def confidences(self) -> list[Confidence]:
         """Confidences in the order of condition, item, draw and source."""
-        rows = self._rows(_CONFIDENCES, (self._item,))
-        return [Confidence(item=i, condition=c, draw=d, source=s, value=v) for i, c, d, s, v in rows]
+        return [Confidence(**row) for row in self._read("confidences", _OF_ITEM, self._item)]
 
     # -- error search --------------------------------------------------------------------------------------
 
@@ -748,9 +662,9 @@ class Ledger:
 
         def add(transaction: Transaction) -> None:
             (start,) = transaction.rows("SELECT count(*) FROM sample")[0]
-            transaction.many("INSERT INTO picks VALUES (?1, ?2, ?3, ?4)", rows)
-            transaction.many("INSERT INTO retrievals VALUES (?1, ?2)", edges)
-            transaction.many("INSERT INTO sample VALUES (?1, ?2)", list(enumerate(sample, start)))
+            transaction.add("picks", rows)
+            transaction.add("retrievals", edges)
+            transaction.add("sample", enumerate(sample, start))
 
         self._database.write(add)
 
@@ -770,7 +684,7 @@ class Ledger:
 
     def set_note(self, name: str, value: Mapping[str, Any]) -> None:
         """Keep a small fact of the run (its bench, versions, plan hash) under a name."""
-        self._run(_NOTE, (name, json.dumps(value, sort_keys=True, ensure_ascii=False)))
+        self._add("notes", [(name, json.dumps(value, sort_keys=True, ensure_ascii=False))])
 
     def note(self, name: str) -> dict[str, Any] | None:
         """A fact kept with `set_note`."""
@@ -783,6 +697,22 @@ def _cost(call: Call) -> Usage:
         return call.cost
     given = call.answer
     return Usage(1, (given.tokens_in or 0) + (given.tokens_out or 0), given.money_usd or 0.0)
+
+
+def _paid(call: Call) -> Values:
+    """A call as a row of `calls`."""
+    given = call.answer
+    tokens = json.dumps(given.tokens, ensure_ascii=False) if given.tokens else None
+    logprobs = json.dumps(given.logprobs) if given.logprobs else None
+    counts = (given.tokens_in, given.tokens_out, given.money_usd, given.latency_s)
+    return call.key, call.model, call.request, given.text, given.finish, tokens, logprobs, *counts
+
+
+def _given_up(call: Call) -> Values:
+    """A call without an answer as a row of `failures`."""
+    asked, cost = call.answer, call.cost or Usage()
+    whose = (asked.item, asked.condition, asked.draw)
+    return call.key, call.model, *whose, asked.error, call.given_up, cost.tokens, cost.money_usd
 
 
 def _failed(call: Call, error: Exception) -> Call:

@@ -201,6 +201,7 @@ def for_postgres(script: str) -> str:
 
 
 READABLE = 2  # the oldest schema of a file whose tables hold everything that is only read
+GRADES = 3  # the first with grades and confidences
 SHARED = 4  # ... of a database: who writes it is read too
 JOURNAL = 5  # the first with a spending journal
 

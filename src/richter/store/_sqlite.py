@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, StorageError
+from richter.errors import InputError, LedgerCorrupt, LedgerError, LedgerLocked, RichterError, StorageError
 from richter.store._chain import Watched, check_chain, is_sealed, new_writer
 from richter.store._database import Transaction, UnstorableValue, Values
 from richter.store._schema import APPLICATION_ID, MIGRATIONS, check_version
@@ -305,24 +306,28 @@ def is_locked(folder: Path) -> bool:
     return False
 
 
-def _ours(error: sqlite3.Error, path: Path) -> LedgerError | StorageError:
-    text = str(error)
-    if isinstance(error, sqlite3.DataError | sqlite3.InterfaceError) or "parameter" in text:
-        return UnstorableValue(f"{path} cannot hold a value: {text}.", remedy="Leave it out.")
-    if "locked" in text or "busy" in text:
-        return LedgerLocked(
-            f"{path} is locked by another program.", remedy="Close what has it open and run the command again."
-        )
-    if "full" in text:
-        return StorageError(
-            f"The disk is full; {path} could not take an answer.",
-            remedy="What was committed is kept: free space and run the same command again.",
-        )
-    if "readonly" in text or "unable to open" in text:
-        return StorageError(f"{path} cannot be opened or written: {text}.", remedy="Check its permissions.")
-    damaged = ("malformed", "not a database", "decode to UTF-8", "no such", "disk I/O", "is unsupported")
-    if isinstance(error, sqlite3.DatabaseError) and any(sign in text for sign in damaged):
-        return LedgerCorrupt(
-            f"{path} is damaged or is not a ledger: {text}.", remedy="Restore it from a copy, or use a new run folder."
-        )
-    return LedgerError(f"{path}: {text}.", remedy="Run again with --debug and report this.")
+# what SQLite says -> what it means for a run
+_SAID: tuple[tuple[str, type[RichterError], str, str], ...] = (
+    ("parameter", UnstorableValue, "{path} cannot hold a value: {text}.", "Leave it out."),
+    ("locked|busy", LedgerLocked, "{path} is locked by another program.", "Close what has it open and try again."),
+    (
+        "full",
+        StorageError,
+        "The disk is full; {path} could not take an answer.",
+        "What was committed is kept: free space and run the same command again.",
+    ),
+    ("readonly|unable to open", StorageError, "{path} cannot be opened or written: {text}.", "Check its permissions."),
+    (
+        "malformed|not a database|decode to UTF-8|no such|disk I/O|is unsupported",
+        LedgerCorrupt,
+        "{path} is damaged or is not a ledger: {text}.",
+        "Restore it from a copy, or use a new run folder.",
+    ),
+    ("", LedgerError, "{path}: {text}.", "Run again with --debug and report this."),
+)
+
+
+def _ours(error: sqlite3.Error, path: Path) -> RichterError:
+    text = "parameter" if isinstance(error, sqlite3.DataError | sqlite3.InterfaceError) else str(error)
+    _, kind, what, remedy = next(means for means in _SAID if re.search(means[0], text))
+    return kind(what.format(path=path, text=error), remedy=remedy)
