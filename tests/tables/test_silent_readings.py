@@ -1,6 +1,7 @@
 """Tables whose cells can be read in two ways: what was read is right, or refused, or said; each by hand."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from richter.audit import measure_calibration
 from richter.calibration import as_probability
 from richter.errors import InputError
-from richter.tables import Tables, read_tables
+from richter.tables import ReadOptions, Tables, read_tables
 
 ITEMS = [f"q{k}" for k in range(30)]
 
@@ -25,14 +26,25 @@ def mean(tables: Tables, condition: str) -> float:
     return float(tables.scores.filter(pl.col("condition") == condition)["value"].mean())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["failed", "wrong", "incorrect", "hallucinated", "is_toxic", "violation", "unsafe"])
+FAULTS = ["failed", "wrong", "incorrect", "hallucinated", "is_toxic", "violation", "unsafe", "attack_success",
+          "jailbreak_success", "refused_wrongly", "over_refusal", "pii_leak", "bugs", "harm", "error",
+          "timeouts"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
 def test_a_column_that_counts_faults_is_turned_over_and_said_by_hand(name: str) -> None:
     tables = read_tables(long(name, [1] * 3 + [0] * 27, [1] * 12 + [0] * 18))
     assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx((0.9, 0.6))
-    assert any("1 counts as wrong" in note for note in tables.notes)
+    assert any("1 counts as wrong" in note and "--better higher" in note for note in tables.notes)
+    stated = read_tables(long(name, [1] * 3 + [0] * 27, [1] * 12 + [0] * 18), options=ReadOptions(better="higher"))
+    assert mean(stated, "a") == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("name", ["error_free", "no_errors", "non_toxic", "pass_fail"])
+GOOD = ["error_free", "no_errors", "non_toxic", "pass_fail", "attack_blocked", "error_handling", "bugs_fixed",
+        "toxicity_accuracy", "harmful_request_refused"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOOD)
 def test_a_column_that_says_a_fault_is_absent_is_not_turned_over(name: str) -> None:
     assert mean(read_tables(long(name, [1] * 27 + [0] * 3, [1] * 18 + [0] * 12)), "a") == pytest.approx(0.9)
 
@@ -50,6 +62,32 @@ def test_less_of_a_bounded_fault_is_better() -> None:
     assert "lower is better" in tables.understood
 
 
+@pytest.mark.parametrize("name", ["latency", "cost", "rank", "perplexity", "loss", "edit_distance", "time"])
+def test_less_is_better_by_a_columns_name_for_each_model(name: str) -> None:
+    frame = pl.DataFrame({"id": ITEMS, f"gpt_{name}": [1.5, 2.5] * 15, f"claude_{name}": [2.5, 0.5] * 15})
+    tables = read_tables(frame)
+    assert tables.conditions == ("gpt", "claude")
+    assert "lower is better" in tables.understood
+
+
+def test_a_number_beside_no_grade_is_named_by_the_remedy() -> None:
+    frame = long("latency", [1.5, 2.5] * 15, [2.5, 0.5] * 15)
+    with pytest.raises(InputError, match="--map score=latency"):
+        read_tables(frame)
+    assert set(read_tables(frame, options=ReadOptions(map={"score": "latency"})).scores["better"]) == {"lower"}
+
+
+def test_two_files_of_which_one_counts_faults_are_one_measure_or_refused(tmp_path: Path) -> None:
+    for name, column, values in (("a", "failed", [1, 0, 0, 0]), ("b", "passed", [1, 0, 0, 0])):
+        lines = [f"q{k},{value}" for k, value in enumerate(values * 5)]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"item,{column}", *lines]))
+    tables = read_tables(str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
+    assert (mean(tables, "a"), mean(tables, "b")) == (0.75, 0.25)
+    (tmp_path / "a.csv").write_text("\n".join(["item,errors", *(f"q{k},{k % 4}" for k in range(20))]))
+    with pytest.raises(InputError, match="they are not one measure"):
+        read_tables(str(tmp_path / "a.csv"), str(tmp_path / "b.csv"))
+
+
 @pytest.mark.parametrize(
     ("name", "values"), [("difficulty_rating", [1, 2, 3, 4, 5] * 6), ("average", [0.5] * 30), ("diff", [-1, 0, 1] * 10)]
 )
@@ -60,6 +98,14 @@ def test_what_is_no_condition_beside_columns_of_right_and_wrong_is_left_out_and_
     tables = read_tables(frame)
     assert tables.conditions == ("gpt", "claude")
     assert tables.metric == "accuracy"
+    assert any(note.startswith(f"{name}: taken for no condition") for note in tables.notes)
+
+
+@pytest.mark.parametrize("name", ["Difficulty (1-5)", "complexity", "hops", "priority", "year", "grade_level"])
+def test_what_is_said_of_an_item_is_no_condition_on_the_same_scale(name: str) -> None:
+    frame = pl.DataFrame({"id": ITEMS, name: [1, 5, 3] * 10, "gpt": [1, 2, 5] * 10, "claude": [3, 4, 5] * 10})
+    tables = read_tables(frame)
+    assert tables.conditions == ("gpt", "claude")
     assert any(note.startswith(f"{name}: taken for no condition") for note in tables.notes)
 
 
@@ -77,11 +123,23 @@ def test_measures_of_one_answer_are_no_conditions() -> None:
 
 
 @pytest.mark.parametrize(("code", "rest"), [(-1, [0, 1]), (9, [1, 2, 3, 4, 5]), (99, [1, 2, 3, 4, 5])])
-def test_a_code_for_no_grade_is_doubted(code: int, rest: list[int]) -> None:
-    scores = [code] * 4 + (rest * 15)[:26]
-    notes = read_tables(long("rating", scores, (rest * 15)[:30])).notes
-    assert any(f"4 of 60 scores are {code}" in note and "a code for no grade?" in note for note in notes)
+def test_a_code_for_no_grade_is_refused_until_it_is_said_what_it_is(code: int, rest: list[int]) -> None:
+    frame = long("rating", [code] * 4 + (rest * 15)[:26], (rest * 15)[:30])
+    with pytest.raises(InputError, match=f"4 of 60 scores are {code}.*--grade {code}=missing") as refused:
+        read_tables(frame)
+    low, high = re.findall(r"--scale=(\S+):(\S+)", str(refused.value))[0]
+    assert read_tables(frame, options=ReadOptions(scale=(float(low), float(high)))).scores["value"].null_count() == 0
+    for table in (frame, frame.cast(pl.String)):
+        tables = read_tables(table, options=ReadOptions(grade={str(code): None}))
+        assert tables.scores["value"].null_count() == 4
+        assert mean(tables, "a") == pytest.approx(np.mean((rest * 15)[:26]))
+
+
+def test_a_number_that_may_be_a_score_is_no_code() -> None:
     assert not any("code" in note for note in read_tables(long("rating", [1, 2, 3] * 10, [5, 9, 8] * 10)).notes)
+    duels = read_tables(long("preference score", [-1, 0, 1, 1, 1] * 6, [0, 0, 1, 1, -1] * 6))
+    assert mean(duels, "a") == pytest.approx(0.4)
+    assert any("12 of 60 scores are -1" in note and "--grade -1=missing" in note for note in duels.notes)
 
 
 def test_confidences_on_a_scale_are_no_percentages() -> None:
@@ -164,3 +222,147 @@ def test_domains_and_tiers_of_one_named_condition_are_no_conditions_and_items() 
     spread = {"domain": ["abcd"[k % 4] for k in range(40)], "tier": [1 + k % 5 for k in range(40)]}
     tables = read_tables(pl.DataFrame(rows | spread))
     assert (tables.conditions, tables.item_ids, tables.notes) == (("m",), tuple(sorted(ids)), ())
+
+
+RATINGS = {"1": [1, 2, 5] * 10, "2": [3, 4, 5] * 10}
+
+
+@pytest.mark.parametrize("names", ["rater_{}", "Annotator {}", "judge_{}", "reviewer{}_score", "score_rater{}"])
+def test_columns_of_raters_are_no_conditions_by_hand(names: str) -> None:
+    columns = {names.format(k): values for k, values in RATINGS.items()}
+    tables = read_tables(pl.DataFrame({"id": ITEMS, **columns}), shown=())
+    assert tables.conditions == ("frame",)
+    assert mean(tables, "frame") == pytest.approx(20 / 6)
+    assert any("rate the same answers" in note and "--wide" in note for note in tables.notes)
+    both = {"id": ITEMS * 2, "model": ["a"] * 30 + ["b"] * 30}
+    long = read_tables(pl.DataFrame({**both, **{c: [*values, *[5] * 30] for c, values in columns.items()}}))
+    assert (mean(long, "a"), mean(long, "b")) == pytest.approx((20 / 6, 5))
+    stated = read_tables(pl.DataFrame({"id": ITEMS, **columns}), options=ReadOptions(wide=tuple(columns)))
+    assert len(stated.conditions) == 2
+
+
+@pytest.mark.parametrize("names", ["{model}_rater_{k}", "rater{k}_{model}", "{model} (annotator {k})"])
+def test_raters_of_each_model_are_its_draws_by_hand(names: str) -> None:
+    columns = {
+        names.format(model=model, k=k): [v - lower for v in values]
+        for model, lower in (("gpt", 0), ("claude", 1)) for k, values in RATINGS.items()
+    }  # fmt: skip
+    tables = read_tables(pl.DataFrame({"id": ITEMS, **columns}))
+    assert {c: mean(tables, c) for c in tables.conditions} == pytest.approx({"gpt": 20 / 6, "claude": 14 / 6})
+
+
+def test_rows_of_raters_who_did_not_all_rate_everything_are_read_by_hand() -> None:
+    frame = pl.DataFrame(
+        {"item": ["a", "a", "b"], "model": ["m"] * 3, "annotator": ["x", "y", "x"], "correct": [1, 0, 1]}
+    )
+    tables = read_tables(frame)
+    assert tables.scores.group_by("item").agg(pl.col("value").mean()).sort("item")["value"].to_list() == [0.5, 1.0]
+    assert any("annotator tells several ratings" in note for note in tables.notes)
+
+
+def test_people_beside_a_judge_check_it_and_are_no_condition() -> None:
+    frame = pl.DataFrame({"id": ITEMS, "human_score": [1, 0, 1] * 10, "judge_score": [1, 1, 1] * 10})
+    tables = read_tables(frame)
+    assert (tables.conditions, mean(tables, "frame")) == (("frame",), 1.0)
+    assert tables.answers["human"].mean() == pytest.approx(2 / 3)
+    assert any("human_score is what people say" in note for note in tables.notes)
+    rated = read_tables(pl.DataFrame({"id": ITEMS, "human_score": [1, 4, 5] * 10, "judge_score": [2, 4, 5] * 10}))
+    assert mean(rated, "frame") == pytest.approx(10 / 3)
+    assert any("--map score=judge_score" in note for note in rated.notes)
+
+
+def test_people_beside_two_models_are_a_condition_and_label_neither() -> None:
+    frame = pl.DataFrame({"id": ITEMS, "human": [1] * 30, "gpt": [1, 0] * 15, "claude": [0, 1, 1] * 10})
+    tables = read_tables(frame)
+    assert tables.conditions == ("human", "gpt", "claude")
+    assert tables.answers["human"].null_count() == 90
+
+
+def test_a_summary_of_the_conditions_is_none_of_them_by_hand() -> None:
+    a, b = [1, 0, 1] * 10, [0, 0, 1] * 10
+    rows = {"item": ITEMS * 3, "model": ["a"] * 30 + ["b"] * 30 + ["average"] * 30}
+    tables = read_tables(
+        pl.DataFrame({**rows, "score": [*a, *b, *((x + y) / 2 for x, y in zip(a, b, strict=True))]}, strict=False)
+    )
+    assert tables.conditions == ("a", "b")
+    assert any("'average' is the mean or sum of the other conditions" in note for note in tables.notes)
+    own = read_tables(pl.DataFrame({**rows, "score": [*a, *b, *[1] * 30]}))
+    assert own.conditions == ("a", "b", "average")
+    assert any("a condition is called 'average'" in note for note in own.notes)
+
+
+AREAS = ["math", "law", "code", "art"]
+
+
+@pytest.mark.parametrize("counted", ["n", "num_questions", "total"])
+def test_averages_by_category_are_no_items(counted: str) -> None:
+    rows = {"category": AREAS * 2, "model": ["a"] * 4 + ["b"] * 4, counted: [100, 50, 80, 20] * 2}
+    for scores in ({"accuracy": [0.71, 0.64, 0.55, 0.8] * 2}, {"correct": [71, 32, 44, 16] * 2}):
+        with pytest.raises(InputError, match=f"an average of many answers .{counted} says.*--map item=category"):
+            read_tables(pl.DataFrame({**rows, **scores}))
+    wide = pl.DataFrame({"category": AREAS, counted: [100, 50, 80, 20], "gpt": [0.5] * 4, "claude": [0.6] * 4})
+    with pytest.raises(InputError, match="an average of many answers"):
+        read_tables(wide)
+    tables = read_tables(wide.drop(counted))
+    assert any("each of 4 values of category counts as one item" in note for note in tables.notes)
+
+
+def test_counts_in_json_are_no_items(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    for outer, inner in ((("gpt", "claude"), AREAS), (AREAS, ("gpt", "claude"))):
+        path.write_text(json.dumps({a: {b: {"correct": 12, "total": 20} for b in inner} for a in outer}))
+        with pytest.raises(InputError, match="an average of many answers"):
+            read_tables(str(path))
+    path.write_text(json.dumps({c: {"correct": 30, "wrong": 8, "refused": 2} for c in ("gpt", "claude")}))
+    with pytest.raises(InputError, match="correct and wrong are counts of answers"):
+        read_tables(str(path))
+
+
+def test_points_beside_the_points_possible_are_a_share_by_hand() -> None:
+    frame = long("passed", [3, 5] * 15, [1, 2] * 15).with_columns(total=pl.Series([5, 5, 4, 5] * 15))
+    tables = read_tables(frame)
+    assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx(
+        ((3 / 5 * 8 + 3 / 4 * 7 + 15) / 30, (0.25 * 8 + 0.2 * 7 + 6) / 30)
+    )
+    assert any("passed of total is read as a share" in note for note in tables.notes)
+
+
+def test_turns_of_a_chat_that_ask_are_no_condition(tmp_path: Path) -> None:
+    roles = ("user", "assistant", "user", "assistant")
+    chats = [
+        {"id": k, "model": m,
+         "turns": [{"role": r, "content": f"{r} {k}", "score": s}
+                   for r, s in zip(roles, (0, k % 2, 0, 1), strict=True)]}
+        for m in "ab" for k in range(8)
+    ]  # fmt: skip
+    (tmp_path / "chats.json").write_text(json.dumps(chats))
+    tables = read_tables(str(tmp_path / "chats.json"))
+    assert tables.conditions == ("a", "b")
+    assert [mean(tables, c) for c in "ab"] == [0.75, 0.75]
+    assert any("32 turns that are not the assistant's" in note for note in tables.notes)
+
+
+@pytest.mark.parametrize("form", ["struct", "cell", "rows"])
+def test_settings_name_a_condition_by_what_differs(form: str, tmp_path: Path) -> None:
+    rows = [{"id": k, "config": {"model": "gpt", "temperature": t, "max_tokens": 100}, "correct": (k + t) % 2}
+            for t in (0, 1) for k in range(21)]  # fmt: skip
+    if form == "rows":
+        (tmp_path / "t.json").write_text(json.dumps(rows))
+        tables = read_tables(str(tmp_path / "t.json"))
+    else:
+        cells = [row | {"config": json.dumps(row["config"])} for row in rows]
+        tables = read_tables(pl.DataFrame(rows if form == "struct" else cells))
+    assert tables.conditions == ("temperature 0", "temperature 1")
+    assert [mean(tables, c) for c in tables.conditions] == pytest.approx([10 / 21, 11 / 21])
+
+
+def test_ids_that_begin_again_are_no_grades(tmp_path: Path) -> None:
+    lines = [line for c in ("old", "new") for line in (f"{c},,", *(f"{k},Why {k}?,{0.05 * k:.2f}" for k in range(15)))]
+    (tmp_path / "t.csv").write_text("\n".join(["example,Question,label", *lines]))
+    tables = read_tables(str(tmp_path / "t.csv"))
+    assert [mean(tables, c) for c in ("old", "new")] == pytest.approx([0.35, 0.35])
+
+
+def test_what_is_one_value_a_condition_is_no_grade() -> None:
+    frame = long("x", [0.1, 0.3] * 15, [0.2, 0.4] * 15).with_columns(params=pl.Series([0.5] * 30 + [0.9] * 30))
+    assert mean(read_tables(frame.select("item", "model", "params", "x")), "a") == pytest.approx(0.2)

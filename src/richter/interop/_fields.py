@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "hinted_fields", "known_fields", "leaf_name", "less_is_better",
-           "plain_name"]  # fmt: skip
+__all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "PEOPLE", "hinted_fields", "known_fields", "leaf_name",
+           "less_is_better", "plain_name", "rater_of"]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:
@@ -15,13 +15,20 @@ def _set(words: str) -> frozenset[str]:
 # columns, or keys beside a value, that name the measure of their row; the likelier first
 MEASURE_NAMES = ("metric", "metric_name", "scorer", "evaluator", "criterion", "criteria", "measure", "from_name",
                  "kennzahl", "metrik", "指标")  # fmt: skip
-# words in names of scores of which less is better, and such names
+# words in names of scores of which less is better; a plural in s is one too
 LESS = _set(
-    "wer cer toxicity toxic error errors loss mistake mistakes violation violations perplexity rmse mae mse nll brier"
-    " distance divergence penalty wrong incorrect fail fails failed failure failures hallucination hallucinations"
-    " hallucinated bias biased harmful unsafe jailbroken defects fehler falsch faux errores errori"
+    "wer cer toxicity toxic error loss losses mistake violation perplexity ppl rmse mae mse nll brier distance"
+    " divergence penalty wrong wrongly incorrect fail failed failure hallucination hallucinated bias biased biases harm"
+    " harmful unsafe risk attack jailbreak jailbroken leak leaked leakage misuse defect bug crash crashes timeout"
+    " regression severity latency duration delay elapsed time second cost price rank ranking asr fehler falsch faux"
+    " errores errori"
 )
-UNLESS = _set("no not non free without zero pass correct right")  # beside these it is otherwise
+# beside these it is otherwise: `no_errors`, `attack_blocked`, `error_handling`
+UNLESS = _set(
+    "no not non free without zero pass passed correct right resisted resistance blocked defended prevented avoided"
+    " refused refusal handling handled correction corrected fixed caught reduction reduced saved recovery recovered"
+    " robustness robust on accuracy acc precision recall f1 auc awareness efficiency effectiveness"
+)
 LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
 # a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -101,9 +108,14 @@ def leaf_name(column: str) -> str:
 
 
 def less_is_better(name: str) -> bool:
-    """Whether a score's name says that less of it is better: `toxicity`, `n_errors`, `failed`, not `pass_fail`."""
+    """Whether a score's name says that less of it is better: `toxicity`, `n_errors`, `failed`, not `pass_fail`.
+
+    Refusing is good of an attack (`attack_refused`) and bad where it is said to be so (`over_refusal`).
+    """
     plain = plain_name(name)
-    words = set(plain.split("_"))
+    words = {w for word in plain.split("_") for w in (word, word.removesuffix("s"))}
+    if words & {"refusal", "refused"} and words & {"over", "false", "falsely", "wrong", "wrongly"}:
+        return True
     return plain in LOWER or (bool(words & LESS) and not words & UNLESS)
 
 
@@ -138,7 +150,8 @@ HINTS: dict[str, frozenset[str]] = {
         "latency token cost time timestamp date duration second seconds sec ms length len char word"
         " price usd seed temperature page elapsed year lead count rank ranking vote index created updated started"
         " ended finished confidence probability prob logprob perplexity size step turn age n total"
-        " created_at completed"
+        " created_at completed difficulty difficult hardness hard easy complexity level tier priority importance hops"
+        " options chapter schwierigkeit difficulte dificultad difficolta 难度 難易度"
     ),
     # measures of which a table has several for one answer
     "metric": _set(
@@ -156,7 +169,27 @@ def hinted_fields(column: str) -> set[str]:
     leaf = re.split(r"\.(?=\S)", column.strip())[-1]  # of a nested name the last part
     plain = plain_name(re.sub(r"[()\[\]{},;|]", " ", leaf))
     words = {w for word in plain.split("_") for w in (word, word.removesuffix("s"))}
-    return {
+    found = {
         role for role, known in HINTS.items()
         if words & known or any(not word.isascii() and word in plain for word in known)
     }  # fmt: skip
+    counts = re.match(r"(n|num|nb|count|number_of)_\w+s$", plain) and "score" not in found and not less_is_better(plain)
+    return {"other"} if counts else found
+
+
+PEOPLE = _set("human person people expert crowd annotator rater reviewer labeler labeller assessor bewerter gutachter")
+JUDGES = _set("judge llm autograder grader evaluator auto automatic")
+
+
+def rater_of(column: str) -> tuple[str, str]:
+    """The word of a name that says that somebody rates, and which one: `rater` and `1` of `Rater 1` or `rater1_score`.
+
+    Both are empty where there is no such word.
+    """
+    words = re.sub(r"(?<=[a-z])(?=\d)", "_", plain_name(re.sub(r"[()\[\]]", " ", column))).split("_")
+    at = next((k for k, word in enumerate(words) if word in PEOPLE | JUDGES), len(words) - 1)
+    if words[at] not in PEOPLE | JUDGES or (at > 0 and words[0] not in HINTS["score"]):
+        return "", ""
+    while words[at + 1 :] and words[-1] in HINTS["score"]:
+        words.pop()
+    return ("", "") if len(words) > at + 2 else (words[at], "".join(words[at + 1 :]))

@@ -194,7 +194,7 @@ def _holds_grade(node: Any) -> bool:
         named = "score" in known_fields(node) or any(
             "score" in hinted_fields(key) for key in itertools.islice(node, 50)
         )
-        return named or _are_grades(some) or any(map(_holds_grade, some))
+        return named or _are_grades(some) or any(map(_holds_grade, some)) or (len(node) >= _MANY and _is_mapping(node))
     if isinstance(node, list):
         return any(map(_holds_grade, itertools.islice(node, 5)))
     return isinstance(node, bool | int | float)

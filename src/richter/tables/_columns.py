@@ -1,5 +1,6 @@
 """A table's columns by what they are usually called, long or wide, and its cells as numbers."""
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import FIELDS, HINTS, LOWER, hinted_fields, leaf_name, less_is_better, plain_name
+from richter.interop import FIELDS, HINTS, LOWER, hinted_fields, known_fields, leaf_name, less_is_better, plain_name
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._roles import JUDGES, counts_rows, find_roles
-from richter.tables._shapes import CONDITION, VALUE, long_form
+from richter.tables._shapes import CONDITION, ORDER, VALUE, long_form
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 from richter.tables._words import (
     ANY,
@@ -35,11 +36,18 @@ from richter.tables._words import (
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
 _SCORED = "correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output"
 _ENDS, _STARTS = rf"[_ .:/-]+({_SCORED})$", rf"^({_SCORED})[_ .:/-]+"
-ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
 # severities that annotators write as words, in order; an attention check ("HOTW") is no rating
 SEVERITIES = {"no-error": 0.0, "neutral": 0.5, "minor": 1.0, "moderate": 2.0, "major": 3.0, "critical": 4.0}
 CHECKS = ("hotw-test", "hotw")
 _MADE = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median")  # of other columns
+# what a row's points, or its average, are of; with or without a word for "number" before it
+_OF = ("total", "out_of", "max", "max_score", "max_points", "possible", "n", "count", "support", "samples", "questions",
+       "tests", "examples", "items", "answers", "anzahl", "gesamt")  # fmt: skip
+_RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes", "pass", "richtig")
+_MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
+           "num_incorrect", "falsch")  # fmt: skip
+_MANY = 10  # answers behind an average
+_FEW = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 
 
@@ -62,9 +70,9 @@ def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions) -> di
     if joint.is_empty() or long_form(joint.drop(CONDITION), [])[1]:
         return {}
     place = _place(joint, options, "", {})
-    if {"item", "score"} <= place.keys() or "condition" in place:
+    if {"item", "score"} <= place.keys():
         return {}
-    _, place = find_roles(joint, {**place, "condition": CONDITION}, [CONDITION], options.grade, [])
+    _, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, [])
     return {field: place[field] for field in ("item", "score") if place.get(field) in columns}
 
 
@@ -75,7 +83,7 @@ def part_of_frame(
 
     `common` are the columns that tables beside it have shown to be the item and the grade.
     """
-    frame = _without_blanks(frame)
+    frame = _without_blanks(_unnested(frame))
     if frame.is_empty():
         raise InputError(f"{what} has a header and no rows.", remedy="It needs at least one row: export it again.")
     notes: list[str] = []
@@ -109,7 +117,9 @@ def part_of_frame(
             place["item"] = ORDER
             notes.append("no column names the items: each row is taken for one")
     if not settled_by_user:
+        frame, counted = _shares(frame, place, what, notes)
         _not_averaged(frame, place, what)
+        _not_by_category(frame, place, what, counted, notes)
     column, told = place.get("score"), {"reference", "confidence"} & place.keys()  # graded by it, or still to label
     if column in frame.columns and not holds_any(frame[column]) and not told:
         raise InputError(
@@ -144,6 +154,10 @@ def part_of_frame(
     if settled:
         given = words.replace_strict(list(settled), list(settled.values()), default=None, return_dtype=pl.Float64)
         numbers["score"] = numbers["score"].fill_null(given)
+    if "score" in numbers and (
+        codes := {n: v for word, v in options.grade.items() if (n := _plain_number(word)) is not None}
+    ):
+        numbers["score"] = numbers["score"].replace(list(codes), list(codes.values()))
     people = numbers["human"].drop_nulls() if "human" in numbers else pl.Series(dtype=pl.Float64)
     if len(odd := people.filter(~people.is_in([0.0, 1.0]))):
         raise InputError(
@@ -167,7 +181,7 @@ def part_of_frame(
         rows = rows.with_columns(words.is_in(declined).fill_null(value=False).alias("refused"))
     if "severity" in numbers:
         rows = rows.with_columns(numbers["severity"].alias("severity"))
-    rows = _probable(rows, place, notes)
+    rows = _without_summary(_probable(rows, place, notes), notes)
     ratings = _ratings(frame, rows, place, options, what)
     rows, repeated = _once(frame, rows, place, what, rated=len(ratings) > 0)
     notes += repeated
@@ -191,6 +205,14 @@ def part_of_frame(
         worded="score" in place and says_right(words if settled else frame[place["score"]]),
         notes=notes,
     )
+
+
+def _unnested(frame: pl.DataFrame) -> pl.DataFrame:
+    """With a column for each field of an object (`config.model`), as nested JSON has it."""
+    while structs := {c: kind for c, kind in frame.schema.items() if isinstance(kind, pl.Struct)}:
+        own = (pl.col(c).struct.rename_fields([f"{c}.{f.name}" for f in kind.fields]) for c, kind in structs.items())
+        frame = frame.with_columns(own).unnest(*structs)
+    return frame
 
 
 def _without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
@@ -392,7 +414,8 @@ def _wide_columns(
             raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {_names(frame.columns)}.")
         texts = "reference" in place and not any(holds_grades(frame[c], options.grade) for c in options.wide)
         return list(options.wide), "text" if texts else "score"
-    rest = [c for c in frame.columns if c not in place.values() and c.strip()]
+    taken = {c for f, c in place.items() if f != "human" or f in options.map}  # beside models: people's own answers
+    rest = [c for c in frame.columns if c not in taken and c.strip()]
     graded = [c for c in rest if holds_grades(frame[c], options.grade)]
     if options.wide is not None:
         if len(graded) < 2:
@@ -402,7 +425,8 @@ def _wide_columns(
             )
         return graded, "score"
     alone = "condition" not in place and not {"score", "severity", "rater"} & place.keys()
-    graded = [c for c in graded if not hinted_fields(c) & {"other"} and not counts_rows(frame[c])] or graded
+    others = [c for c in graded if hinted_fields(c) & {"other"} or counts_rows(frame[c])]
+    graded, others = (graded, []) if len(others) == len(graded) else ([c for c in graded if c not in others], others)
     column = place.get("reference", "")
     key: set[str] = set(text_of(frame[column]).drop_nulls().unique()) if column in frame.columns else set()
     held = {c: set(text_of(frame[c]).drop_nulls().unique()) for c in (rest if 1 < len(key) <= 20 else [])}
@@ -418,7 +442,7 @@ def _wide_columns(
                 remedy=f"Name the one that counts: --map {shlex.quote(f'score={graded[0]}')}, or --wide all if each is "
                 "a condition.",
             )
-        return _of_conditions(frame, graded, notes), "score"
+        return _of_conditions(frame, graded, others, notes), "score"
     worded = [c for c in rest if frame[c].dtype == pl.String]
     if alone and {"prompt", "reference"} <= place.keys() and "text" not in place and len(worded) == len(rest) > 1:
         return worded, "text"
@@ -432,21 +456,21 @@ def _faults(wide: Sequence[str]) -> list[str]:
     return [w for w in common if less_is_better(w) and all(w in own for own in words)][:1]
 
 
-def _of_conditions(frame: pl.DataFrame, graded: list[str], notes: list[str]) -> list[str]:
-    """Without what is made of other columns (a mean, a difference), and what is no grade beside right or wrong."""
+def _of_conditions(frame: pl.DataFrame, graded: list[str], others: list[str], notes: list[str]) -> list[str]:
+    """Without what is made of other columns (a mean, a difference), and what is no grade beside right or wrong.
+
+    What is left out is named, with `others`: times, lengths, difficulties, which are known by name.
+    """
     made = [c for c in graded if TOTALS.fullmatch(c.strip()) or plain_name(c) in _MADE]
     rest = [c for c in graded if c not in made]
     values = {c: [number_of(text) for text in text_of(frame[c]).drop_nulls().unique()] for c in rest}
     binary = [c for c in rest if {*values[c]} <= {0.0, 1.0}]
     off = [c for c in rest if len(binary) > 1 and any(v is not None and not 0 <= v <= 1 for v in values[c])]
-    left = [*made, *off]
-    if not left or len(rest) - len(off) < 2:
-        return graded
-    notes.append(
-        f"{', '.join(printable(c, limit=40) for c in left)}: taken for no condition beside "
-        f"{', '.join(printable(c, limit=40) for c in rest if c not in off)} (--wide names the conditions)"
-    )
-    return [c for c in rest if c not in off]
+    kept = [c for c in rest if c not in off]
+    left, kept = ([*others, *made, *off], kept) if len(kept) > 1 else (others, graded)
+    if left:
+        notes.append(f"{_names(left)}: taken for no condition beside {_names(kept)} (--wide names the conditions)")
+    return kept
 
 
 def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[str, float | None]:
@@ -466,6 +490,14 @@ def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[
     return known
 
 
+def _plain_number(word: str) -> float | None:
+    """A code that is a number: 99, -1."""
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
 def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFrame:
     """One row per item and condition. What all names begin or end with (`old_correct`, `new_correct`) is left out."""
     names = {c: leaf_of(c, wide) for c in wide}
@@ -476,7 +508,7 @@ def _melted(frame: pl.DataFrame, keep: list[str], wide: list[str]) -> pl.DataFra
 
 def leaf_of(column: str, wide: Sequence[str]) -> str:
     """A condition's name: without the word for the score that all end or begin with, or the object they were in."""
-    for cut in (r"^[^.]+\.", _ENDS, _STARTS):
+    for cut in (r"^[^.]+\.", _ENDS, _STARTS, *(rf"[_ .:/-]+{w}$|^{w}[_ .:/-]+" for w in _faults(wide))):
         short = {c: re.sub(cut, "", c, flags=re.IGNORECASE).strip() for c in wide}
         if len(set(short.values())) == len(wide) and all(short[c] and short[c] != c for c in wide):
             heads = {c[: len(c) - len(short[c])] for c in wide}
@@ -489,6 +521,7 @@ def _guess(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """A column that a remedy can name: the first that holds numbers and is nothing else."""
     rest = [c for c in frame.columns if c not in place.values()]
     rest = rest if "item" in place else rest[1:] or rest  # the first is taken for the item
+    rest += [place[f] for f in ("latency_s", "money_usd", "tokens_out") if place.get(f) in frame.columns]
     return next((c for c in rest if holds_grades(frame[c])), "COLUMN")
 
 
@@ -508,7 +541,7 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
             remedy="Add one that names the question, or name it by --map; where the rows are the items, in the same "
             "order in every file: --map item=order",
         )
-    named = {"condition": text_of(frame[place["condition"]])} if "condition" in place else {}
+    named = {"condition": _settings(text_of(frame[place["condition"]]))} if "condition" in place else {}
     keys = pl.DataFrame(named) if named else pl.select(pl.repeat(stem, len(frame)).alias("condition"))
     if place["item"] == ORDER and ORDER not in frame.columns:
         keys = keys.with_columns((pl.int_range(pl.len()).over("condition") + 1).cast(pl.String).alias("item"))
@@ -540,6 +573,27 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
     return keys
 
 
+def _settings(names: pl.Series) -> pl.Series:
+    """Names that are objects of settings by what differs between them: `temperature 0`; any others as they are."""
+    found: dict[str, dict[str, object]] = {}
+    for name in names.drop_nulls().unique(maintain_order=True):
+        try:
+            own = json.loads(name) if name.startswith("{") else None
+        except (ValueError, RecursionError):
+            own = None
+        if not isinstance(own, dict):
+            return names
+        found[name] = own
+    keys = dict.fromkeys(key for own in found.values() for key in own)
+    differ = [k for k in keys if len({json.dumps(own.get(k)) for own in found.values()}) > 1]
+    said = {name: ", ".join(_setting(k, own[k]) for k in differ if k in own) for name, own in found.items()}
+    return names.replace(said) if len(set(said.values())) == len(said) > 1 else names
+
+
+def _setting(name: str, value: object) -> str:
+    return value if isinstance(value, str) and not value.replace(".", "").isdigit() else f"{name} {json.dumps(value)}"
+
+
 def _not_averaged(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> None:
     """Refuse a table of averages: a row for each model, and nothing that names an item."""
     condition = place.get("condition", "")
@@ -559,6 +613,67 @@ def _not_averaged(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> N
             "so it names no model.",
             remedy="Name the column that does: --map condition=COLUMN, or remove it if the file is one model's.",
         )
+
+
+def _whole(frame: pl.DataFrame, column: str) -> pl.Series | None:
+    """A column of whole numbers from 0 on; None for any other."""
+    values = text_of(frame[column]).cast(pl.Float64, strict=False)
+    whole = values.null_count() == 0 and (values >= 0).all() and (values == values.round()).all()
+    return values if whole else None
+
+
+def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: list[str]) -> tuple[pl.DataFrame, str]:
+    """Points beside the points that were possible (3 of 5 tests) as a share, which is said; the column that counts."""
+    bare = {c: re.sub("^(n|num|total)_", "", leaf_name(c)) for c in frame.columns}
+    totals = {c: n for c in bare if bare[c] in _OF and (n := _whole(frame, c)) is not None and (n > 1).any()}
+    by = place.get("condition", "\0")
+    rows = frame.select(pl.len().over(by) if by in frame.columns else pl.repeat(frame.height, frame.height)).to_series()
+    totals = {c: n for c, n in totals.items() if (n != rows).any()}  # not the size of the table itself
+    column = place.get("score", "")
+    points = _whole(frame, column) if column in frame.columns and "\0" not in column else None
+    if points is None or not (points > 1).any():
+        return frame, next(iter(totals), "")
+    for c, total in totals.items():
+        of = bare[c] in _OF[:6] or bare[column] in _RIGHT
+        if c != column and of and (total >= points).all() and (total > 0).all():
+            notes.append(f"{printable(column, limit=40)} of {printable(c, limit=40)} is read as a share")
+            return frame.with_columns((points / total).alias(column)), c
+    wrong = [c for c in frame.columns if c != column and leaf_name(c) in _MISSED and _whole(frame, c) is not None]
+    if wrong and not less_is_better(column):
+        raise InputError(
+            f"{what}: {printable(column, limit=40)} and {printable(wrong[0], limit=40)} are counts of answers, not the "
+            "results of single items.",
+            remedy="Give the file with a row for each question, or say that it is a score: "
+            f"--map {shlex.quote(f'score={column}')}",
+        )
+    return frame, next(iter(totals), "")
+
+
+def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, counted: str, notes: list[str]) -> None:
+    """Averages by category, one row each: refused where a column says of how many answers, else pointed out."""
+    item = place.get("item", "")
+    named = "domain" in known_fields([item]) or leaf_name(item) in ("key", "outer_key")
+    few = item in frame.columns and frame[item].n_unique() <= _FEW
+    column = place.get("domain", "\0") if item == ORDER else item if named or few else "\0"
+    if column not in frame.columns or place.get("score") not in frame.columns:
+        return
+    keys = [c for c in (column, place.get("condition")) if c in frame.columns]
+    scores = [number_of(v) for v in text_of(frame[place["score"]]).drop_nulls().unique()]
+    alone = not frame.select(keys).is_duplicated().any() and frame[column].n_unique() > 1
+    if not alone or {*scores} <= {0.0, 1.0, None}:
+        return
+    name, n = printable(column, limit=40), frame[column].n_unique()
+    behind = _whole(frame, counted) if counted and (named or column != item) else None
+    if behind is not None and (behind >= _MANY).all():
+        raise InputError(
+            f"{what}: each row is an average of many answers ({printable(counted, limit=40)} says of how many) for one "
+            f"of {n} values of {name}, not the result of a single item.",
+            remedy="Give the file with a row for each question (two averages and their n: richter floors published); "
+            f"if each is to count as one item: --map {shlex.quote(f'item={column}')}",
+        )
+    if few or "key" not in leaf_name(column):
+        of = "columns" if "\0" in column else f"values of {name}"
+        notes.append(f"each of {n} {of} counts as one item: if it stands for many answers, give those")
 
 
 def _one_spelling(keys: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
@@ -675,6 +790,23 @@ def _one_kind(series: pl.Series, plain: pl.Series, column: str, what: str, notes
         )
 
 
+def _without_summary(rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Without a condition that is called an average or total and is one of the others; any other such is named."""
+    names = rows["condition"].unique(maintain_order=True).to_list()
+    for name in [n for n in names if TOTALS.fullmatch(n.strip())] if "value" in rows.columns else []:
+        own, value = pl.col("condition") == name, pl.col("value")
+        others = rows.filter(~own).group_by("item").agg(value.mean().alias("mean"), value.sum().alias("sum"))
+        both = rows.filter(own).join(others, on="item").drop_nulls("value")
+        far = [(both["value"] - both[c]).abs() / (1e-9 + both["value"].abs()) for c in ("mean", "sum")]
+        same = len(both) > 0 and any((gap < 0.02).all() for gap in far)
+        if same and len(names) > 2:
+            notes.append(f"{name!r} is the mean or sum of the other conditions, item by item: it is left out")
+            rows = rows.filter(~own)
+        else:
+            notes.append(f"a condition is called {name!r}: if it is a summary, name the others after the file")
+    return rows
+
+
 def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) -> pl.DataFrame:
     """Confidences of each condition as probabilities: another condition may well state percentages."""
     if "confidence" not in rows.columns:
@@ -776,12 +908,18 @@ def _once(
     twice = rows.select(pl.struct(KEY).is_duplicated()).to_series()
     if not twice.any():
         return rows, []
+    number = pl.int_range(pl.len(), dtype=pl.Int64).over("item", "condition").alias("draw")
+    if "rater" in place and not rows.select(pl.struct(*KEY, "rater").is_duplicated().any()).item():
+        raters = printable(place["rater"], limit=40)
+        apart = f"{raters} tells several ratings of an answer apart: its score is their mean"
+        return rows.with_columns(number).drop(dropped), [apart]
     again = rows.filter(twice)
     distinct = again.unique(maintain_order=True)
     if distinct.select(pl.struct(KEY).is_duplicated().any()).item():
         if "draw" not in place and (count := _repeats(frame, rows, place)):
-            rows = rows.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("item", "condition").alias("draw"))
-            return rows.drop(dropped), [f"every item has {count} rows under each condition, taken as repeated draws"]
+            return rows.with_columns(number).drop(dropped), [
+                f"every item has {count} rows under each condition, taken as repeated draws"
+            ]
         item, condition, draw = distinct.filter(pl.struct(KEY).is_duplicated()).select(KEY).row(0)
         own = rows.filter(item=item, condition=condition, draw=draw)
         said = [c for c in own.columns if c not in KEY and own[c].n_unique() > 1]

@@ -10,22 +10,23 @@ from richter.tables._tables import ReadOptions
 
 FAR = 2.0  # times the end of a scale from which a lone value is doubted
 CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 99.0, 999.0)  # that people write for "missing"
+RARE = 0.1
 USUAL = (1.0, 5.0, 7.0, 10.0, 100.0)  # upper ends of scales
 
 
 def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOptions, what: str) -> list[str]:
-    """One line for each doubt. Fractions beside points of a hundred are refused unless a scale is stated."""
+    """One line for each doubt. Codes, and fractions beside points, are refused unless a scale is stated."""
     scored = answers.filter(pl.col("value").is_not_null())
+    values, same = scored["value"], list[str]()
     if options.scale is None:
         _one_scale(scored, what)
-    values, same = scored["value"], list[str]()
+        same += _no_codes(values, what)
     if len(values) > 9 and values.n_unique() == 1:
         said = f"every one of {len(values):,} scores is {values[0]:g}: nothing varies"
-        same = [f"{said}. Is it the right column? --map score=COLUMN"]
+        same += [f"{said}. Is it the right column? --map score=COLUMN"]
     return [
         *same,
         *_off(scored, options),
-        *_coded(values, options),
         *_written(answers, conditions),
         *_shortened(answers),
     ]
@@ -69,9 +70,12 @@ def _off(scored: pl.DataFrame, options: ReadOptions) -> list[str]:
     return []
 
 
-def _coded(values: pl.Series, options: ReadOptions) -> list[str]:
-    """A number of some rows that people write where there is no grade: -1, 9 or 99 off the scale of the others."""
-    for code in [] if options.scale is not None else CODES:
+def _no_codes(values: pl.Series, what: str) -> list[str]:
+    """Refuse a number of some rows that people write where there is no grade: 9 or 99 off the scale, a rare -1.
+
+    A -1 of more than a tenth of the rows may well be a score, a loss beside ties and wins: it is pointed out.
+    """
+    for code in CODES:
         rest = values.filter(values != code)
         if not 0 < len(values) - len(rest) <= 0.3 * len(values):
             continue
@@ -79,10 +83,17 @@ def _coded(values: pl.Series, options: ReadOptions) -> list[str]:
         top = next((end for end in USUAL if most <= end), 0.0)
         whole = bool((rest == rest.round()).all())
         if least >= 0 and whole and (code < 0 or (code > top > 1 and most > 1)) and (code >= 0 or most <= 10):
-            said = (
+            many = (
                 f"{len(values) - len(rest):,} of {len(values):,} scores are {code:g}, the others {least:g} to {most:g}"
             )
-            return [f"{said}: a code for no grade? Then leave these cells empty (it counts as a score now)"]
+            settle = f"--grade {code:g}=missing (or =wrong)"
+            if code == -1 and len(rest) < (1 - RARE) * len(values):
+                return [f"{many}: a code for no grade? Then {settle}; it counts as a score now"]
+            raise InputError(
+                f"{what}: {many}: a code for no grade, it seems.",
+                remedy=f"Say what it counts as: {settle}; if it is a score: "
+                f"--scale={min(code, least):g}:{max(code, most):g}",
+            )
     return []
 
 

@@ -69,14 +69,7 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     if graded_failures:
         notes.append(f"{graded_failures} rows marked as failed calls carried a grade; it is not used")
         answers = answers.with_columns(pl.when(failed).then(None).otherwise("value").alias("value"))
-    less = any(part.score for part in parts) and all(
-        less_is_better(part.score.removeprefix("column ")) and not part.worded for part in parts if part.score
-    )
-    lower = options.better == "lower" or (options.better is None and less)
-    given = answers["value"].drop_nulls()
-    if lower and options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():
-        notes.append("Less is better and every score is 0 or 1: 1 counts as wrong, 0 as right.")
-        answers, lower = answers.with_columns((1 - pl.col("value")).alias("value")), False
+    answers, lower = _turned(answers, parts, options, notes)
     notes += doubts(answers, conditions, options, what)
     counting = counting_kind(ratings, options.ratings, what)
     draft = Tables(
@@ -112,6 +105,35 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
         counting=counting,  # type: ignore[arg-type]
         reading=options,
     )
+
+
+def _turned(
+    answers: pl.DataFrame, parts: Sequence[Part], options: ReadOptions, notes: list[str]
+) -> tuple[pl.DataFrame, bool]:
+    """Faults of 0 and 1 as right and wrong, and whether less of the score is better: as stated, else by its name."""
+    scored = [part for part in parts if part.score]
+    ways = {
+        part.score: options.better == "lower"
+        or (options.better is None and not part.worded and less_is_better(part.score.removeprefix("column ")))
+        for part in scored
+    }
+    faults = [part for part in scored if ways[part.score]]
+    of_faults = pl.col("condition").is_in([name for part in faults for name in part.conditions])
+    given = answers.filter(of_faults)["value"].drop_nulls()
+    if options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():
+        what = ", ".join(dict.fromkeys(printable(part.score.removeprefix("column "), limit=40) for part in faults))
+        said = "" if options.better else f" by its name, {what}; --better higher says otherwise"
+        notes.append(f"Less is better{said}. Every score is 0 or 1: 1 counts as wrong, 0 as right.")
+        turned = pl.when(of_faults).then(1 - pl.col("value")).otherwise("value")
+        return answers.with_columns(turned.alias("value")), False
+    if len(set(ways.values())) > 1:
+        less, more = (next(part for part in scored if ways[part.score] is way) for way in (True, False))
+        raise InputError(
+            f"Less of {printable(less.score, limit=40)} is better ({less.name}), and more of "
+            f"{printable(more.score, limit=40)} ({more.name}): they are not one measure.",
+            remedy="Name a column of one measure, --map score=COLUMN, or say which way it goes: --better lower",
+        )
+    return answers, bool(faults)
 
 
 def _in_order(rows: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:

@@ -162,19 +162,20 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
     common = common_roles(alike, options) if alike else {}
     found: dict[Path, Part] = {}
     errors: list[InputError] = []
+    unlike: list[InputError] = []
     for file, frame in frames.items():
         try:
             found[file] = part_of_frame(
                 frame, options, what=str(file), stem=str(file), common=common if str(file) in alike else {}
             )
         except InputError as error:
-            errors += [error] if file.suffix.lower() not in NOTES else []
+            (errors if file.suffix.lower() not in NOTES else unlike).append(error)
             faults[file] = error.what.removeprefix(str(file)).lstrip(": ")
     graded = {f for f, part in found.items() if part.score or len(part.ratings)}
     if errors and not graded:
         raise errors[0]
     if not found:
-        raise _no_tables(path)
+        raise unlike[0] if len(alike) > 1 else _no_tables(path)
     bare = [f for f in found if graded and f not in graded]
     faults |= dict.fromkeys(bare, "its answers have no grades, and other files have")
     kept = [f for f in found if f not in bare]

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from richter.interop import FIELDS, MEASURE_NAMES, hinted_fields, known_fields, leaf_name, plain_name
+from richter.interop import FIELDS, MEASURE_NAMES, hinted_fields, known_fields, leaf_name, less_is_better, plain_name
 from richter.records import printable
-from richter.tables._words import holds_grades, number_of, sure_grades, text_of
+from richter.tables._words import holds_grades, number_of, says_right, sure_grades, text_of
 
 CROSSED = 0.8  # share of the pairs of items and conditions that are there
 MOST = 50  # conditions that a table may have
@@ -22,6 +22,7 @@ BOTH = "both\0"  # two columns that name the item, or the condition, only togeth
 # what a column that bears one of these names may be instead, if the table has no other for it
 TEXTS = ("prompt", "reference", "text")
 WEAK = (*TEXTS, "group", "domain", "tier", "kind", "layer")
+SETTINGS = {"temperature", "temp", "shots", "shot", "decoding", "quantization", "effort", "thinking", "lr", "beam"}
 JUDGES = re.compile(
     r"judge|evaluator|grader|annotator|scorer|rater\b", re.IGNORECASE
 )  # whose own model is no condition
@@ -127,6 +128,9 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
         c for c in _free(table, place, fixed) if c != named and table.graded(c) and not counts_rows(table.frame[c])
     ]
     graded = [c for c in graded if not hinted_fields(c) & {"other"} and leaf_name(c) != "key"]
+    named_by = place.get("condition", "\0")
+    if named_by in table.frame.columns and 1 < table.n(named_by) < table.frame.height:  # what is one value a condition
+        graded = [c for c in graded if table.n(named_by, c) > table.n(named_by)]
     free = [c for c in graded if table.n(c) > 1 or "score" in hinted_fields(c)]
     weak = [place[f] for f in ("reference", "text", "kind") if f in place and place[f] not in fixed]
     weak = [c for c in weak if c in table.frame.columns and sure_grades(table.frame[c]) and table.n(c) <= 3]
@@ -135,12 +139,17 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     no_grade = beside or key not in table.frame.columns or key in fixed
     if not weak and not no_grade and table.graded(key) and _no_key(table, place):
         weak = [key] if table.n(key) > 1 else []
+    fault = place.get("error", "\0")
+    alone = fault in table.frame.columns and not {"text", "reference", "confidence"} & place.keys()
     ranks = (
         [c for c in free if sure_grades(table.frame[c])],
         [c for c in free if "score" in hinted_fields(c)],
         weak,
         [c for c in free if table.frame[c].dtype == pl.Boolean or not _numbers(table, c)],
         free,
+        [fault]
+        if alone and table.graded(fault) and table.n(fault) > 1
+        else [],  # no call that failed, but a wrong answer
     )
     found = next((own for own in ranks if own), [])
     if len(found) > 1:
@@ -160,7 +169,11 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     for own in [f for f, c in place.items() if c == found[0]]:
         del place[own]
     place["score"] = found[0]
-    notes.append(f"column {printable(found[0], limit=40)} is taken for the grade (--map score=COLUMN says which)")
+    told = says_right(table.frame[found[0]]) or less_is_better(found[0])  # which is said where it is turned over
+    notes.append(
+        f"column {printable(found[0], limit=40)} is taken for the grade"
+        + (" (--map score=COLUMN says which)" if told else ", more being better (--map score=COLUMN, --better lower)")
+    )
 
 
 def _is_item(table: Table, place: Mapping[str, str], column: str, graded: Sequence[str]) -> bool:
@@ -212,8 +225,10 @@ def counts_rows(values: pl.Series) -> bool:
         values = values.cast(pl.Int64, strict=False)
     if not values.dtype.is_numeric() or not _whole(values):
         return False
-    steps = values.drop_nulls().sort().diff().drop_nulls()
-    return bool((len(values) > 5 and (steps == 1).all()) or (values > 1000).any())
+    often = values.drop_nulls().value_counts(name="rows").sort(values.name)
+    steps, rows = often[values.name].diff().drop_nulls(), often["rows"]
+    numbered = len(often) > 5 and (steps == 1).all() and rows.n_unique() == 1
+    return bool(numbered or (values > 1000).any())
 
 
 def _crosses(table: Table, item: str, condition: str) -> bool:
@@ -325,12 +340,10 @@ def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list
     if condition and table.n(condition) > 1 and condition in table.frame.columns:
         return
     rows = table.frame.height
-    names = [c for c in free if c != condition and not hinted_fields(c) & {"other"}]
-    names = [
-        c
-        for c in names
-        if (c not in place.values() or c in (place.get("prompt"), place.get("draw"), place.get("group")))
-    ]
+    names = [c for c in free if c != condition and hinted_fields(c) & {"other", "item"} != {"other"}]
+    names = [c for c in names if not (table.graded(c) and table.text(c).str.contains("[.,%/]").any())]
+    may = (place.get("prompt"), place.get("draw"), place.get("group"), place.get("domain"))
+    names = [c for c in names if c not in place.values() or c in may]
     draw = place.get("draw", place.get("run", ""))
     each = table.n(draw) if draw in table.frame.columns else 1
     own = [c for c in names if table.n(c) * each == rows and table.evenly(c) and not _dated(table, c)]
@@ -380,14 +393,18 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     measures = [c for c in free if _measure_names(c) or any(_is_measure(v) for v in table.text(c).unique().head(20))]
     if measures:
         return _one_measure(table, place, measures[0], notes)
-    further = [c for c in free if "condition" in known_fields([c]) | hinted_fields(c) and condition in frame.columns]
-    if len(further) == 1 and not table.graded(further[0]):
-        both = pl.concat_str(table.text(condition), table.text(further[0]), separator=", ").alias(BOTH)
+    further = [c for c in free if "condition" in known_fields([c]) | hinted_fields(c) and not table.graded(c)]
+    settings = [c for c in free if set(plain_name(c).split("_")) & SETTINGS]
+    if len(found := settings if condition not in frame.columns else settings or further) == 1:
+        own = table.text(found[0])
+        if found == settings:
+            own = f"{leaf_name(found[0])} " + own
+        if condition in frame.columns and table.n(condition) > 1:
+            own = table.text(condition) + ", " + own
         place["condition"] = BOTH
-        notes.append(
-            f"a condition is named by {printable(condition, limit=40)} and {printable(further[0], limit=40)} together"
-        )
-        return frame.with_columns(both)
+        shown = " and ".join(printable(c.strip("\0"), limit=40) for c in (condition, found[0]) if c in frame.columns)
+        notes.append(f"a condition is named by {shown}{' together' if condition in frame.columns else ''}")
+        return frame.with_columns(own.alias(BOTH))
     counts = [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
     if counts and not table.frame[counts[0]].dtype.is_float():
         place["draw"] = counts[0]

@@ -6,21 +6,26 @@ byte, so that no column of a file has their name.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
-from richter.interop import hinted_fields, known_fields, plain_name
+from richter.interop import PEOPLE, hinted_fields, known_fields, leaf_name, plain_name, rater_of
 from richter.records import printable
-from richter.tables._words import holds_grades, listed, number_of, text_of
+from richter.tables._words import holds_any, holds_grades, listed, number_of, text_of
 
+ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
 ITEM, CONDITION, DRAW, VALUE, SECTION = "item\0", "condition\0", "draw\0", "value\0", "section\0"
 _PART = re.compile(r"[\s_./:|#–—-]+")
 _SPACED = re.compile(r"\s+[-–—|/:]\s+|[:|]\s+")
 _DRAWN = re.compile(
-    r"(?:run|seed|trial|try|epoch|draw|sample|rep|repeat|attempt|pass|iteration|round)?[ _#-]*(\d{1,4})", re.I
+    r"(?:run|seed|trial|try|epoch|draw|sample|rep|repeat|attempt|pass|iteration|round)?[ _#-]*\d{1,4}", re.I
 )
+_ROLES = ("role", "author", "from", "sender", "speaker", "author_role")
+_ANSWERS = {"assistant", "ai", "bot", "gpt", "model", "chatbot", "agent"}  # turns of a chat that answer
+_ASKS = {"user", "human", "system", "tool", "function", "developer", "customer", "prompter"}
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "y"))
 _WON = (
     "winner",
@@ -44,9 +49,11 @@ def long_form(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made
     """The table with one row an answer as far as its layout tells, and the columns that were made for it."""
     made: Made = {}
     frame = _without_headers(frame)
-    for rule in (_sections, _merged, _battles, _survey_or_measures, _drawn_lists, _items_as_columns):
+    for rule in (_sections, _merged, _battles, _chat, _raters, _survey_or_measures, _drawn_lists, _items_as_columns):
         frame, more = rule(frame, notes)
         made |= more
+        if "score" in made:
+            break
     return frame, made
 
 
@@ -88,15 +95,15 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
         return frame, {}
     for c in frame.columns:
         empty = _blank(frame[c])
-        if (
-            empty[0]
-            or not _names_rows(frame, c)
-            or not 0.3 * len(empty) <= empty.sum() < len(empty)
-            or (frame[c].dtype.is_float() and not _whole(frame[c]))
-        ):
+        if empty[0] or not 0.3 * len(empty) <= empty.sum() < len(empty):
             continue
         starts = (~empty).arg_true()
         sizes = {*starts.diff().drop_nulls(), frame.height - starts[-1]}
+        numbers = text_of(frame[c]).filter(~empty).cast(pl.Int64, strict=False)
+        counted = len(sizes) == 1 and len(numbers) > 5 and bool((numbers.diff().drop_nulls() == 1).all())
+        broken = frame[c].dtype.is_float() and not _whole(frame[c])
+        if broken or not (_names_rows(frame, c) or (counted and not numbers.null_count())):
+            continue
         named = known_fields([c]) & {"item", "condition"} or hinted_fields(c) & {"item", "condition"}
         if len(starts) < 2 or (len(sizes) > 1 and not named) or frame[c].drop_nulls().n_unique() < len(starts):
             continue
@@ -168,6 +175,63 @@ def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:
     return 0.5 if any(tie in cell for tie in _TIES) else None
 
 
+def _chat(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """Turns of chats: those of the assistant are the answers; the others ask, and are no condition."""
+    for c in (c for c in frame.columns if leaf_name(c) in _ROLES):
+        said = text_of(frame[c]).str.to_lowercase()
+        found = set(said.drop_nulls().unique())
+        if found & _ANSWERS and found & _ASKS and found <= _ANSWERS | _ASKS:
+            kept = frame.filter(said.is_in(list(_ANSWERS))).drop(c)
+            others = frame.height - kept.height
+            notes.append(f"{others:,} turns that are not the assistant's ({printable(c, limit=40)}) are left out")
+            return kept, {"draw": ORDER}
+    return frame, {}
+
+
+def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """Columns that say by name who rates the same answers: raters are draws; people beside a judge check it."""
+    graded = [c for c in frame.columns if holds_grades(frame[c]) and holds_any(frame[c])]
+    own = {c: rater_of(c) for c in graded if rater_of(c)[0]}
+    words = list(dict.fromkeys(word for word, _ in own.values()))
+    rest = [c for c in frame.columns if c not in own]
+    beside = [c for c in rest if holds_grades(frame[c]) and not known_fields([c]) | hinted_fields(c)]
+    if len(own) < 2 or known_fields(rest) & {"score", "severity"} or beside:
+        return frame, {}
+    grids = [g for g in factors(list(own)) if len(g.ones) > 1 and len(g.twos) > 1]
+    if any(all(map(_is_draw, side)) for g in grids for side in (g.ones, g.twos)):
+        return frame, {}  # a column for each condition and rater
+    shown = ", ".join(printable(c, limit=40) for c in own)
+    settle = f"--wide {shlex.quote(','.join(own))} compares them"
+    if "condition" in known_fields(rest):
+        settle = f"--map {shlex.quote(f'score={next(iter(own))}')} reads one"
+    if len(words) == 1 and len(dict.fromkeys(which for _, which in own.values() if which)) == len(own):
+        if all(re.fullmatch(r"judge_\d+", c) for c in own) and not _binary(frame, own) and "text" in known_fields(rest):
+            return frame, {}  # severities, as the tables of ratings have them
+        frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, list(own)))
+        parts = [frame.select(*rest, pl.lit(k).alias(DRAW), pl.col(c).alias(VALUE)) for k, c in enumerate(own)]
+        notes.append(f"{shown} rate the same answers: an answer's score is the mean of theirs ({settle})")
+        return pl.concat(parts, how="vertical_relaxed"), {"score": VALUE, "draw": DRAW}
+    if len(own) != 2 or len({word in PEOPLE for word in words}) != 2:
+        return frame, {}
+    person, judge = sorted(own, key=lambda c: own[c][0] not in PEOPLE)
+    if _binary(frame, own):
+        notes.append(
+            f"{printable(judge, limit=40)} grades, and {printable(person, limit=40)} is what people say of the same "
+            f"answers ({settle})"
+        )
+        return frame, {"score": judge, "human": person}
+    main, other = (person, judge) if not _blank(frame[person]).any() else (judge, person)
+    notes.append(
+        f"{shown} grade the same answers: {printable(main, limit=40)} is read "
+        f"(--map {shlex.quote(f'score={other}')} reads the other)"
+    )
+    return frame, {"score": main}
+
+
+def _binary(frame: pl.DataFrame, columns: Iterable[str]) -> bool:
+    return all({number_of(v) for v in text_of(frame[c]).drop_nulls().unique()} <= {0.0, 1.0, None} for c in columns)
+
+
 # ------------------------------------------------------------------ columns whose names are two things joined
 
 
@@ -236,7 +300,14 @@ def factors(names: Sequence[str]) -> list[Grid]:
         several = len(own) > 1 or (len(twos) > 1 and _scored(ones))
         if several and len({*column.values()}) == len(column) >= len(names):
             found.append(Grid(ones, twos, column))
-    return sorted(found, key=lambda grid: (len(grid.twos), sum(map(len, grid.twos))), reverse=True)
+    return sorted(found, key=lambda grid: (len(grid.twos), _parted(grid), sum(map(len, grid.twos))), reverse=True)
+
+
+def _parted(grid: Grid) -> bool:
+    """Whether one of the parts is a known name, or an underscore parts each name (`was it right_zero-shot`)."""
+    cuts = {name.removeprefix(a).removesuffix(b) for (a, b), name in grid.column.items()}
+    once = all(name.count("_") == 1 for name in grid.column.values())
+    return bool(known_fields(grid.ones)) or (cuts == {"_"} and once)
 
 
 def _scored(names: Sequence[str]) -> bool:
@@ -254,12 +325,13 @@ def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataF
                 continue
             keep = [c for c in frame.columns if c not in column.values()]
             if _scored(twos) and not _scored(ones) and "score" not in known_fields(keep):
-                drawn = all(map(_DRAWN.fullmatch, ones)) and "condition" in known_fields(keep)
+                drawn = all(map(_is_draw, ones)) and "condition" in known_fields(keep)
                 return _measured(frame, keep, ones, twos, column), {"draw" if drawn else "condition": CONDITION}
-            draws = [_DRAWN.fullmatch(b) for b in twos]
-            if all(draws) and len(twos) > 1 and not all(map(_DRAWN.fullmatch, ones)):
-                made = {"condition": CONDITION, "score": VALUE, "draw": DRAW}
-                return _melted(frame, keep, ones, twos, column, [int(m[1]) for m in draws if m]), made
+            if len(twos) > 1 and all(map(_is_draw, twos)) and not all(map(_is_draw, ones)):
+                if any(rater_of(b)[0] for b in twos):
+                    shown = ", ".join(printable(b, limit=30) for b in twos)
+                    notes.append(f"{shown} rate the same answers: an answer's score is the mean of theirs")
+                return _melted(frame, keep, ones, twos, column), {"condition": CONDITION, "score": VALUE, "draw": DRAW}
     for grid in grids:
         ones, twos, column = grid if len(grid.ones) >= len(grid.twos) else grid.turned()
         graded = all(map(holds_grades, frame[[*column.values()]])) and not any(
@@ -268,6 +340,12 @@ def _survey_or_measures(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataF
         if graded and len(ones) > 2 and len(twos) > 1 and not known_fields(names) & {"item", "score"}:
             return _survey(frame, ones, twos, column, notes)
     return frame, {}
+
+
+def _is_draw(name: str) -> bool:
+    """Whether a part of a name numbers a run or a rater."""
+    rater = rater_of(name)[0] and re.fullmatch(r"[a-z]+([ _#-]*\d{1,4}|[ _#-]+[a-z])", name, re.I)
+    return bool(rater or _DRAWN.fullmatch(name))
 
 
 def _families(frame: pl.DataFrame, names: list[str]) -> list[list[str]]:
@@ -297,15 +375,14 @@ def _measured(
 
 
 def _melted(
-    frame: pl.DataFrame, keep: list[str], ones: list[str], twos: list[str], column: Mapping[tuple[str, str], str],
-    draws: Sequence[int],
-) -> pl.DataFrame:  # fmt: skip
+    frame: pl.DataFrame, keep: list[str], ones: list[str], twos: list[str], column: Mapping[tuple[str, str], str]
+) -> pl.DataFrame:
     frame = frame.with_columns(pl.col(c).cast(pl.String) for c in _mixed(frame, list(column.values())))
     return pl.concat(
         [
             frame.select(*keep, pl.lit(a).alias(CONDITION), pl.lit(d).alias(DRAW), pl.col(column[a, b]).alias(VALUE))
             for a in ones
-            for b, d in zip(twos, draws, strict=True)
+            for d, b in enumerate(twos)
         ],
         how="vertical_relaxed",
     )
@@ -346,9 +423,8 @@ def _drawn_lists(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, M
     """Cells that hold a list of grades: a row for each, its draws, with the other lists of the same length."""
     lists = {c: found for c in frame.columns if (found := listed(frame[c])) is not None}
     graded = [c for c, cells in lists.items() if holds_grades(pl.Series([_said(v) for cell in cells for v in cell]))]
-    graded = [
-        c for c in graded if not known_fields([c]) - {"score", "text"} and any(len(cell) > 1 for cell in lists[c])
-    ]
+    other = {"score", "text"} if "text" in known_fields(frame.columns) else {"score", "text", "reference"}
+    graded = [c for c in graded if not known_fields([c]) - other and any(len(cell) > 1 for cell in lists[c])]
     if not graded:
         return frame, {}
     sizes = [len(cell) for cell in lists[graded[0]]]

@@ -58,6 +58,7 @@ RANKS = (
 _NEGATED = re.compile(
     r"(in|im|un|non|not|no|nicht|ne|не|nie|niet|on|dis|pas|não|nao|non[- ]|不|非|未)[\s_-]*", re.IGNORECASE
 )
+_NOT = re.compile(r"(not|no|nicht|non|не|nie|niet|pas|não|nao)[\s_-]+")
 TOTALS = re.compile(
     r"(grand )?(total|mean|average|avg|accuracy|sum|overall|summe|gesamt|durchschnitt|mittelwert|moyenne|"
     r"media|promedio|średnia|suma|итого|среднее|σ|∑|合計|合计|平均|总计)(?![\w-])",
@@ -96,6 +97,8 @@ def number_of(text: str) -> float | None:
         return float(match[1].replace(",", "."))
     if plain and not plain.strip("★⭐☆ ️"):
         return float(plain.count("★") + plain.count("⭐"))
+    if (match := _NOT.match(plain)) and WORDS.get(word := plain[match.end() :]) in (0.0, 1.0):
+        return 1 - WORDS[word]
     parts = [part for part in re.split(r"[\s()\[\],;:/|-]+", plain) if part]
     said = {WORDS[part] for part in parts if part in WORDS}
     rest = "".join(part for part in parts if part not in WORDS)
