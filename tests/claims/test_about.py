@@ -1,11 +1,14 @@
 """Calibration and the severity of errors, about these very items and about such runs."""
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
 
 import richter
-from richter.claims import ece_difference, ece_side
+from helpers.outcomes import outcomes
+from richter.claims import difference_evidence, ece_difference, ece_side, mean_evidence
 from richter.errors import InputError
 from richter.severity import severity_given_error
 from richter.stats import bin_gaps
@@ -35,6 +38,16 @@ def test_a_draw_that_never_varies_adds_nothing_by_hand(rng: np.random.Generator)
     assert found.estimate == pytest.approx(gap.mean())
     assert found.standard_error == pytest.approx(np.sqrt(variance), rel=0.01)
     assert found.unit == "draw"
+
+
+def test_draws_that_are_all_alike_bound_what_others_may_be_by_hand() -> None:
+    """Ten items of two draws, all right in both conditions: 20 draws of one may hide 1 - 0.025^(1 / 20), not half."""
+    long = outcomes(np.ones((10, 2, 2)))
+    one, two = mean_evidence(long, "a", about="these-items"), difference_evidence(long, "a", "b", about="these-items")
+    assert one.interval(0.95).low == pytest.approx(0.025 ** (1 / 20))
+    assert two.interval(0.95).high == pytest.approx(1 - 0.025 ** (1 / 20))
+    weighted = dataclasses.replace(long, weight=np.repeat([1.0, 3.0], 5))  # worth 40^2 / 100 = 16 draws
+    assert mean_evidence(weighted, "a", about="these-items").interval(0.95).low == pytest.approx(0.025 ** (1 / 16))
 
 
 def test_alike_draws_of_the_same_items_are_told_apart_rarely_recovers_truth(rng: np.random.Generator) -> None:

@@ -46,6 +46,12 @@ def test_levels_by_hand() -> None:
     assert together.adjusted(together.keys, 0.4) == pytest.approx(0.5)
 
 
+def test_tied_p_values_are_taken_together_by_hand() -> None:
+    """Every resample has 0.03: at that level one of the two is always shown, so Bonferroni's stands."""
+    joint = JointTests(keys=(("m", ("a", "b")), ("m", ("a", "c"))), p=np.full((1000, 2), 0.03))
+    assert joint.alpha(joint.keys, 0.05) == pytest.approx(0.025)
+
+
 def test_adjusted_p_against_dunnett(rng: np.random.Generator) -> None:
     # independent arms of equal variance have correlation 1/2 with a common control, as items here do: with constant
     # controls' noise shared, Dunnett's adjusted p is the reference

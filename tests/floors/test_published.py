@@ -29,6 +29,16 @@ def test_holm_over_all_pairs_of_all_benchmarks_by_hand() -> None:
     assert published_gap(0.5, 0.545, 1000).claim.verdict is Verdict.VERIFIED  # alone it would be
 
 
+def test_after_the_stop_a_sentence_claims_no_more_than_its_verdict() -> None:
+    """0 and 5 of 50 have the smaller pooled p and an interval with 0; 24 and 35, after it, an interval without."""
+    scores = [cell("x", 0.0, 50), cell("y", 0.1, 50), cell("x", 0.48, 50, "c"), cell("y", 0.70, 50, "c")]
+    first, second = published_board(scores).claims
+    assert first.p < second.p
+    assert first.interval.low < 0 < second.interval.low
+    assert (first.verdict, second.verdict) == (Verdict.UNDECIDED, Verdict.UNDECIDED)
+    assert "is not shown to be real" in second.sentence
+
+
 def test_models_of_other_benchmarks_are_no_pairs() -> None:
     board = published_board([cell("x", 0.5), cell("y", 0.9), cell("z", 0.1, 500, "c"), cell("w", 0.2, 500, "c")])
     assert [(b.name, b.pairs) for b in board.benchmarks] == [("b", 1), ("c", 1)]

@@ -1,3 +1,4 @@
+import dataclasses
 import math
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -9,11 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
+from richter.claims import METRICS, Outcomes, mean_evidence
 from richter.errors import InputError
 from richter.records import Claim, Verdict
 from richter.severity import (
+    BValue,
     DeploymentTable,
     Requirement,
+    Scores,
     Traffic,
     check_requirements,
     clean_answers_needed,
@@ -21,6 +25,7 @@ from richter.severity import (
     expected_loss,
     parse_requirement,
     required,
+    study_severity,
 )
 from richter.stats import clopper_pearson, wilson
 
@@ -42,6 +47,31 @@ def test_none_seen_is_a_bound_and_never_zero() -> None:
     assert row.per_million is None
     assert row.upper == pytest.approx((1 - 0.05 ** (1 / 3000)) * 1e6)  # the rule of three: about 999
     assert row.lower == 0
+
+
+@pytest.mark.parametrize(("rate", "size"), [(0.02, 5), (0.3, 5), (0.3, 50), (0.0, 10)])
+def test_a_rate_in_groups_has_one_interval_wherever_it_is_shown(rate: float, size: int) -> None:
+    """The table, the error rate beside b and the claim on it are one estimator: groups' sums, not an effective n."""
+    rng = np.random.default_rng(3)
+    groups = np.arange(400) // size
+    severity = np.where(rng.random(400) < np.repeat(rng.random(400 // size), size) * 2 * rate, 3.0, 0.0)
+    severity[::7] = np.maximum(severity[::7], 1.0)
+    answers = Outcomes(
+        metric=METRICS["catastrophic_rate"], items=tuple(map(str, range(400))), conditions=("a",),
+        item=np.arange(400), condition=np.zeros(400, dtype=np.intp), value=(severity >= 3).astype(float), group=groups,
+    )  # fmt: skip
+    claimed, exact = mean_evidence(answers, "a"), mean_evidence(answers, "a", exact=True)
+    row = deployment_table(severity, groups=groups).at(3.0)
+    assert (row.interval.low, row.interval.high) == pytest.approx(
+        (1e6 * claimed.interval(0.95).low, 1e6 * claimed.interval(0.95).high)
+    )
+    assert (row.lower, row.upper) == pytest.approx((1e6 * exact.interval(0.9).low, 1e6 * exact.interval(0.9).high))
+    scores = Scores(items=answers.items, conditions=("a",), severity=severity[:, None], groups=groups)
+    found = study_severity(scores, n_resamples=100, rng=rng).conditions["a"]
+    wrong = mean_evidence(dataclasses.replace(answers, value=(severity > 0).astype(float)), "a").interval(0.95)
+    assert found.error_rate_interval == wrong
+    if isinstance(found.slope, BValue):
+        assert found.slope.error_rate_interval == wrong
 
 
 def test_clean_answers_by_hand() -> None:

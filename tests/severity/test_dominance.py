@@ -3,7 +3,8 @@ import pytest
 from scipy.stats import binomtest
 
 from richter.claims import p_value
-from richter.severity import compare_dominance
+from richter.records import Claim, Verdict
+from richter.severity import compare_dominance, discriminate
 
 
 def test_every_level_is_an_exact_sign_test_against_scipy() -> None:
@@ -49,6 +50,50 @@ def test_crossing_is_shown_only_by_both_sides() -> None:
     assert found.evidence.estimate == 0.0
     assert found.crossing < 1e-6
     assert compare_dominance(a, np.where(a > 0, 4.0, 0.0)).crossing == 1.0
+
+
+def _dominance(claims: tuple[Claim, ...]) -> Claim:
+    return next(c for c in claims if c.measure == "dominance")
+
+
+def test_a_crossing_is_decided_in_the_family_of_the_page_by_hand() -> None:
+    """Each is worse at one level, p of the crossing 0.03: one claim alone is refuted, one of three is not."""
+    a, b = np.zeros(400), np.zeros(400)
+    a[:15], b[100:105] = 4.0, 4.0  # 15 against 5 at 4.0: one-sided p 0.0207 ..
+    b[200:240] = 1.0
+    found = compare_dominance(a, b)
+    assert found.crossing == pytest.approx(2 * binomtest(15, 20, alternative="greater").pvalue)
+    assert 0.05 / 3 < found.crossing < 0.05
+    rng = np.random.default_rng(1)
+    alone = discriminate({"a": a, "b": b}, primary="dominance", n_resamples=100, rng=rng)
+    assert _dominance(alone.claims).verdict is Verdict.REFUTED
+    three = discriminate({"a": a, "b": b, "c": np.roll(a, 7)}, primary="dominance", n_resamples=100, rng=rng)
+    assert _dominance(three.claims).verdict is Verdict.UNDECIDED
+
+
+def test_a_crossing_is_not_tested_before_what_comes_first() -> None:
+    a, b = np.zeros(2000), np.zeros(2000)
+    a[:200], a[200:400], b[1000:1400] = 4.0, 1.0, 2.5  # as often wrong, and of one mean
+    found = discriminate({"a": a, "b": b}, n_resamples=100, rng=np.random.default_rng(1))
+    assert found.claims[0].verdict is Verdict.UNDECIDED  # the mean severity of errors, which is decided first
+    claim = _dominance(found.claims)
+    assert compare_dominance(a, b).crossing < 1e-6
+    assert claim.verdict is Verdict.UNDECIDED
+    assert "was not tested" in claim.sentence
+
+
+def test_what_lies_above_all_seen_is_bounded_by_group_by_hand() -> None:
+    a, b = np.zeros(1000), np.zeros(1000)
+    b[::20] = 2.0
+    found = compare_dominance(a, b, groups=np.arange(1000) // 10)
+    assert found.bound == pytest.approx(1e6 * (1 - 0.05 ** (1 / 100)))  # nothing above in 100 groups
+
+
+def test_conditions_without_a_shared_item_have_no_level_to_compare_at() -> None:
+    a, b = np.full(200, np.nan), np.full(200, np.nan)
+    a[:100], b[100:] = np.tile([0.0, 1.0, 2.0, 3.0], 25), np.tile([0.0, 1.0, 2.0, 3.5], 25)
+    found = discriminate({"a": a, "b": b}, n_resamples=100, rng=np.random.default_rng(1))
+    assert "dominance" not in {c.measure for c in found.claims}
 
 
 def test_levels_of_a_scale_with_many_values_are_eighths() -> None:

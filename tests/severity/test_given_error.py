@@ -128,6 +128,17 @@ def test_equal_errors_never_have_an_interval_of_zero_width() -> None:
     assert mean_given_error(a).interval(0.95).half_width > 0.05
 
 
+def test_errors_at_one_level_do_not_narrow_the_scale_by_hand() -> None:
+    """25 errors each, all at one level: a share x with (1 - x)^25 = 2.5% of them may be anywhere on the scale."""
+    unseen = 1 - 0.025 ** (1 / 25)
+    first, second = np.repeat([1.0, 0.0], [25, 75]), np.repeat([0.0, 1.0], [75, 25])
+    assert severity_given_error(first, second).interval(0.95).high >= 3 * unseen  # those of the second at 4
+    assert severity_given_error(second, first).interval(0.95).low <= -3 * unseen
+    graver = graver_error(first, 3 * second)  # certain so far; each error of the second below the first's takes 2 away
+    assert graver.estimate == 1.0
+    assert graver.interval(0.95).low <= 1 - 2 * unseen
+
+
 def test_few_groups_decide_nothing() -> None:
     rng = np.random.default_rng(1)
     a, b = study(rng, 400), study(rng, 400, shift=2.0)

@@ -90,6 +90,16 @@ def test_scaling_of_a_study_recovers_truth(rng: np.random.Generator) -> None:
     assert found.partial_length is not None
 
 
+def test_sizes_that_do_not_vary_show_no_trend(rng: np.random.Generator) -> None:
+    """A rank correlation with a constant is undefined; its p was 1 in 10,000 and the verdict a trend."""
+    found = correlate_ranks(np.ones(8), rng.random(8), rng=rng)
+    assert np.isnan([found.spearman, found.permutation_p]).all()
+    scores = simulated_scores(rng, [0.3, 0.45, 0.6, 0.75, 0.9, 1.05], n=1000)
+    scaling = estimate_scaling(scores, [7e9] * 6, n_resamples=50, n_permutations=200, rng=rng)
+    assert not scaling.same_sign
+    assert scaling.verdict == "Undecided: size, or b, is the same in all 6 conditions."
+
+
 def test_domain_variation_against_scipy(rng: np.random.Generator) -> None:
     scores = simulated_scores(rng, [0.4, 0.5, 0.6, 0.7], n=4000)
     found = domain_variation(scores, recipe=PAPER)

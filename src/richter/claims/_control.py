@@ -31,7 +31,7 @@ class JointTests:
         together; never below the Bonferroni level.
         """
         lowest = np.sort(self._lowest(keys))
-        taken = np.arange(1, len(lowest) + 1) / len(lowest) + more * lowest
+        taken = np.searchsorted(lowest, lowest, side="right") / len(lowest) + more * lowest  # ties are taken together
         inside = np.flatnonzero(taken <= alpha)
         found = float(lowest[inside[-1]]) if len(inside) else 0.0
         return min(alpha, max(found, alpha / max(len(keys) + more, 1)))

@@ -516,8 +516,9 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
     variance = float(np.sum(terms))
     estimate = frame.values[-1] - (frame.values[0] if len(columns) == 2 else 0.0)
     n, total = len(draws), int(np.sum(draws))
-    if variance == 0:
-        return _constant(estimate, float(total), frame, n=n, units=total, unit="draw")
+    if variance == 0:  # of a difference one condition's draws may be what varies: those that are worth fewer
+        worth = float(np.min(1 / np.sum(share**2 / draws, axis=0)))
+        return _constant(estimate, worth, frame, n=n, units=total, unit="draw")
     freedom = variance**2 / float(np.sum(terms**2 / (draws - 1)))
     return _t(estimate, math.sqrt(variance), freedom, frame, n=n, units=total, unit="draw")
 
@@ -574,7 +575,8 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
     terms.append((max(items.standard_error**2 - both, 0.0), _freedom(np.asarray(shares, dtype=np.float64))))
     error = math.sqrt(sum(v for v, _ in terms))
     if error == 0:
-        return _constant(estimate, float(runs), frame, n=len(d), units=runs, unit="run")
+        fewest = min(part.shape[1] for part in parts)
+        return _constant(estimate, float(fewest), frame, n=len(d), units=runs, unit="run")
 
     def interval(level: float) -> Interval:
         reach = math.sqrt(sum(v * float(stdtrit(f, 0.5 + level / 2)) ** 2 for v, f in terms))

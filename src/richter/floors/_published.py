@@ -63,19 +63,11 @@ def published_gap(
         best = 2 * 0.5 ** abs(k_b - k_a) if k_a != k_b else 1.0
         best = min(best, 1.0)
     verdict = Verdict.VERIFIED if low > 0 or high < 0 else Verdict.UNDECIDED
-    worse, better = (names[0], names[1]) if gap > 0 else (names[1], names[0])
-    points = f"{100 * abs(gap):.1f} points"
-    if verdict is Verdict.VERIFIED:
-        sentence = f"{better} scores higher than {worse} by {points}, more than chance explains even if unpaired."
-    elif gap == 0:
-        sentence = f"{names[0]} and {names[1]} have the same score; that does not show that they are equally good."
-    else:
-        sentence = f"{better} scores {points} higher than {worse}; from scores alone this is not shown to be real."
     claim = Claim(
         measure="accuracy",
         conditions=names,
         verdict=verdict,
-        sentence=sentence,
+        sentence=_sentence(names, gap, shown=verdict is Verdict.VERIFIED),
         estimate=gap,
         interval=Interval(low=low, high=high, level=level, method="newcombe"),
         values=(score_a, score_b),
@@ -88,6 +80,16 @@ def published_gap(
     return PublishedGap(
         claim=claim, p_if_paired_at_best=best, floor=accuracy_floor(n, 1 - (score_a + score_b) / 2), n_a=n, n_b=size_b
     )
+
+
+def _sentence(names: tuple[str, ...], gap: float, *, shown: bool) -> str:
+    worse, better = names if gap > 0 else names[::-1]
+    points = f"{100 * abs(gap):.1f} points"
+    if shown:
+        return f"{better} scores higher than {worse} by {points}, more than chance explains even if unpaired."
+    if gap == 0:
+        return f"{names[0]} and {names[1]} have the same score; that does not show that they are equally good."
+    return f"{better} scores {points} higher than {worse}; from scores alone this is not shown to be real."
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,10 +158,11 @@ def published_board(scores: Sequence[PublishedScore], *, level: float = 0.95) ->
         step = place if open_ else step
         decided[k] = gap(pairs[k], 1 - (1 - level) / (len(pairs) - step))
         open_ = open_ and decided[k].claim.decided
-        if not open_ and decided[k].claim.decided:  # after the stop nothing more is shown
-            decided[k] = dataclasses.replace(
-                decided[k], claim=dataclasses.replace(decided[k].claim, verdict=Verdict.UNDECIDED)
-            )
+        claim = decided[k].claim
+        if not open_ and claim.decided:  # after the stop nothing more is shown
+            said = _sentence(claim.conditions, claim.estimate or 0.0, shown=False)
+            claim = dataclasses.replace(claim, verdict=Verdict.UNDECIDED, sentence=said)
+            decided[k] = dataclasses.replace(decided[k], claim=claim)
     rows = []
     for name in dict.fromkeys(x.benchmark for x, _ in pairs):
         here = [k for k, (x, _) in enumerate(pairs) if x.benchmark == name]

@@ -10,9 +10,10 @@ from scipy.special import chdtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
+from richter.severity._deployment import rate_evidence
 from richter.severity._grid import DELTA, POSITIVE, count_levels, level_index
 from richter.severity._kernels import CENSORED, CODES, fit_fixed, fit_selected, fit_top_down
-from richter.stats import Floats, Ints, root, unit_rate, wilson
+from richter.stats import Floats, Ints, root, wilson
 
 __all__ = [
     "DEFAULT",
@@ -260,7 +261,7 @@ def _rate(by_group: Ints, level: float) -> Interval:
     """The error rate's interval by group, from the groups' counts."""
     wrong, size = by_group[:, 1:].sum(axis=1), by_group.sum(axis=1)
     event = np.repeat(np.tile([1.0, 0.0], len(size)), np.column_stack([wrong, size - wrong]).ravel())
-    return unit_rate(event, np.repeat(np.arange(len(size)), size), level=level)
+    return rate_evidence(event, np.repeat(np.arange(len(size)), size)).interval(level)
 
 
 def adequate_from(tolerance: float) -> int:

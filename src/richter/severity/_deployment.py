@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from richter.claims import METRICS, Evidence, Outcomes, mean_evidence
+from richter.claims import METRICS, Evidence, Metric, Outcomes, mean_evidence
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
@@ -97,70 +97,90 @@ def deployment_table(
     over the stratum's number of items, and the limits are the gamma limits of `stats.weighted_rate`, in which an
     event not seen could have fallen in the thinnest stratum. Strata with a share but no item are `uncovered`; rates
     are then of the covered traffic only. Valid where answers are independent draws from what will be asked; with
-    `groups` (one an answer, what varies together) groups are, and the limits are those of `stats.unit_rate` (with
-    `traffic` where they are the wider).
+    `groups` (one an answer, what varies together) groups are, and the limits are those of claims on rates
+    (`claims.mean_evidence`; with `traffic` where they are the wider).
     """
     index = snap(severity).ravel()
     rated = index >= 0
     if not rated.any():
         raise InputError("No answer is rated, so there are no rates.", remedy="Give at least one severity.")
-    if traffic is None:
-        n = int(rated.sum())
-        of = None if groups is None else np.asarray(groups).ravel()[rated]
-        rows = [_plain_row(k, index[rated] >= k, of, level) for k in range(1, 9)]
-        return DeploymentTable(
-            rows=tuple(rows), n=n, level=level, uncovered=0.0, uncovered_strata=(), weighted=False, basis=basis
-        )
-    weights, uncovered, missing = traffic_weights(traffic, rated)
-    used = weights > 0
+    weights, uncovered, missing = (None, 0.0, ()) if traffic is None else traffic_weights(traffic, rated)
+    used = rated if weights is None else weights > 0
     unit = None if groups is None else np.asarray(groups).ravel()[used]
     rows = []
     for k in range(1, 9):
-        event = used & (index >= k)
-        limits = {}
-        for side in ("both", "upper", "lower"):
-            found = weighted_rate(
-                np.ones(int(event.sum())), weights[event], largest_weight=float(weights.max()), level=level, side=side
-            )
-            if unit is not None:
-                own = unit_rate(event[used], unit, weight=weights[used], level=level, side=side)
-                found = dataclasses.replace(found, low=min(found.low, own.low), high=max(found.high, own.high))
-            limits[side] = found
-        both = limits["both"]
-        rows.append(
-            DeploymentRow(
-                severity=float(LEVELS[k]),
-                count=int(event.sum()),
-                n=int(used.sum()),
-                per_million=float(weights[event].sum()) * MILLION if event.any() else None,
-                interval=dataclasses.replace(both, low=both.low * MILLION, high=min(both.high, 1.0) * MILLION),
-                upper=min(limits["upper"].high, 1.0) * MILLION,
-                lower=limits["lower"].low * MILLION,
-            )
-        )
+        event = index[used] >= k
+        weight = None if weights is None else weights[used]
+        rate = float(np.average(event, weights=weight))
+        rows.append(_row(k, int(event.sum()), len(event), rate, *_limits(event, unit, weight, level)))
     return DeploymentTable(
         rows=tuple(rows),
         n=int(used.sum()),
         level=level,
         uncovered=uncovered,
         uncovered_strata=missing,
-        weighted=True,
+        weighted=traffic is not None,
         basis=basis,
     )
 
 
-def _plain_row(k: int, event: Bools, unit: Indices | None, level: float) -> DeploymentRow:
-    count, n = int(event.sum()), len(event)
-    both = unit_rate(event, unit, level=level)
+def _row(k: int, count: int, n: int, rate: float, both: Interval, upper: float, lower: float) -> DeploymentRow:
     return DeploymentRow(
         severity=float(LEVELS[k]),
         count=count,
         n=n,
-        per_million=count / n * MILLION if count else None,
+        per_million=rate * MILLION if rate > 0 else None,
         interval=dataclasses.replace(both, low=both.low * MILLION, high=both.high * MILLION),
-        upper=unit_rate(event, unit, level=level, side="upper").high * MILLION,
-        lower=unit_rate(event, unit, level=level, side="lower").low * MILLION,
+        upper=upper * MILLION,
+        lower=lower * MILLION,
     )
+
+
+def _limits(event: Bools, unit: Indices | None, weight: Floats | None, level: float) -> tuple[Interval, float, float]:
+    """The two-sided interval of a rate, and its upper and its lower limit, each alone at `level`."""
+    found: list[tuple[Interval, ...]] = []
+    if unit is not None:
+        both, alone = (rate_evidence(event, unit, weight=weight, exact=exact) for exact in (False, True))
+        found.append((both.interval(level), *(alone.interval(2 * level - 1),) * 2))
+    if weight is not None:
+        seen, most = np.ones(int(event.sum())), float(weight.max())
+        own = (
+            weighted_rate(seen, weight[event], largest_weight=most, level=level, side=side)
+            for side in ("both", "upper", "lower")
+        )
+        found.append(tuple(dataclasses.replace(i, high=min(i.high, 1.0)) for i in own))
+    if not found:
+        found.append(tuple(unit_rate(event, level=level, side=side) for side in ("both", "upper", "lower")))
+    low, high = min(f[0].low for f in found), max(f[0].high for f in found)
+    upper, lower = max(f[1].high for f in found), min(f[2].low for f in found)
+    return dataclasses.replace(found[-1][0], low=low, high=high), upper, lower
+
+
+def rate_evidence(
+    event: ArrayLike, groups: ArrayLike | None = None, *, weight: Floats | None = None, exact: bool = False
+) -> Evidence:
+    """How often an event happens, as claims on rates have it (`claims.mean_evidence`), by group where there are any."""
+    return _evidence(METRICS["catastrophic_rate"], np.asarray(event, dtype=np.float64), groups, weight, exact=exact)
+
+
+def _evidence(
+    metric: Metric,
+    value: Floats,
+    groups: ArrayLike | None,
+    weight: Floats | None = None,
+    label: Floats | None = None,
+    layer: Indices | None = None,
+    *,
+    exact: bool = False,
+) -> Evidence:
+    """The evidence on the mean of one condition's answers, one an item."""
+    n = len(value)
+    unit = None if groups is None else np.unique(np.asarray(groups).ravel(), return_inverse=True)[1].astype(np.intp)
+    answers = Outcomes(
+        metric=metric, items=("",) * n, conditions=("",), item=np.arange(n), condition=np.zeros(n, dtype=np.intp),
+        value=value, group=unit, weight=weight, label=label, layer=layer,
+    )  # fmt: skip
+    return mean_evidence(answers, "", exact=exact)
 
 
 def traffic_weights(traffic: Traffic, rated: Bools) -> tuple[Floats, float, tuple[str, ...]]:
@@ -230,7 +250,9 @@ def expected_loss(
         np.ones(int(events.sum())), cost[events], largest_weight=float(weights.max() * price.max()), level=level
     )
     if groups is not None:
-        own = _by_group(price[np.maximum(index, 0)], weights, groups, float(price.max())).interval(level)
+        used, scale = weights > 0, dataclasses.replace(METRICS["mean_score"], low=0.0, high=float(price.max()))
+        group = np.asarray(groups).ravel()[used]
+        own = _evidence(scale, price[index[used]], group, weights[used]).interval(level)
         limits = dataclasses.replace(limits, low=min(limits.low, own.low), high=max(limits.high, own.high))
     return ExpectedLoss(
         per_answer=float(cost.sum()),
@@ -238,17 +260,6 @@ def expected_loss(
         n=int(np.sum(weights > 0)),
         costs={float(POSITIVE[k]): float(price[k + 1]) for k in range(8)},
     )
-
-
-def _by_group(value: Floats, weights: Floats, groups: ArrayLike, most: float) -> Evidence:
-    """The weighted mean of values from 0 to `most`, by group."""
-    used = weights > 0
-    n, unit = int(used.sum()), np.unique(np.asarray(groups).ravel()[used], return_inverse=True)[1].astype(np.intp)
-    answers = Outcomes(
-        metric=dataclasses.replace(METRICS["mean_score"], low=0.0, high=most), items=("",) * n, conditions=("",),
-        item=np.arange(n), condition=np.zeros(n, dtype=np.intp), value=value[used], group=unit, weight=weights[used],
-    )  # fmt: skip
-    return mean_evidence(answers, "")
 
 
 def human_corrected_table(
@@ -274,32 +285,21 @@ def human_corrected_table(
     judge_level = LEVELS[snap(judged[rated])]
     label_index = snap(labels[rated], name="human")
     label_level = np.where(label_index < 0, np.nan, LEVELS[label_index])
-    labelled, n = int(np.sum(~np.isnan(label_level))), len(judge_level)
+    labelled = int(np.sum(~np.isnan(label_level)))
     if labelled < 2:
         raise TooFewErrors(f"{labelled} answers have a human label.", n=labelled, needed=2)
     layer = None if strata is None else np.unique(np.asarray(strata)[rated], return_inverse=True)[1].astype(np.intp)
-    unit = None if groups is None else np.unique(np.asarray(groups)[rated], return_inverse=True)[1].astype(np.intp)
+    unit = None if groups is None else np.asarray(groups)[rated]
     rows = []
     for k in range(1, 9):
-        threshold = float(LEVELS[k])
-        answers = Outcomes(
-            metric=METRICS["catastrophic_rate"], items=("",) * n, conditions=("",), item=np.arange(n),
-            condition=np.zeros(n, dtype=np.intp), value=(judge_level >= threshold).astype(np.float64), group=unit,
-            label=np.where(np.isnan(label_level), np.nan, label_level >= threshold), layer=layer,
-        )  # fmt: skip
-        found = mean_evidence(answers, "")
-        both, alone = found.interval(level), mean_evidence(answers, "", exact=True).interval(2 * level - 1)
-        rows.append(
-            DeploymentRow(
-                severity=threshold,
-                count=int(np.sum(label_level >= threshold)),
-                n=labelled,
-                per_million=found.estimate * MILLION if found.estimate > 0 else None,
-                interval=dataclasses.replace(both, low=both.low * MILLION, high=both.high * MILLION),
-                upper=alone.high * MILLION,
-                lower=alone.low * MILLION,
-            )
+        flag = (judge_level >= LEVELS[k]).astype(np.float64)
+        true = np.where(np.isnan(label_level), np.nan, label_level >= LEVELS[k])
+        found, alone = (
+            _evidence(METRICS["catastrophic_rate"], flag, unit, None, true, layer, exact=exact)
+            for exact in (False, True)
         )
+        limits, count = alone.interval(2 * level - 1), int(np.nansum(true))
+        rows.append(_row(k, count, labelled, found.estimate, found.interval(level), limits.high, limits.low))
     # rates fall with severity but each row is estimated alone: make the limits agree by widening, never narrowing
     upper = np.maximum.accumulate([r.upper for r in rows][::-1])[::-1]
     lower = np.minimum.accumulate([r.lower for r in rows])

@@ -342,8 +342,9 @@ def _test(
     found = {
         "severity_given_error": severity_given_error(a, b, groups=groups),
         "graver_error": graver_error(a, b, groups=groups),
-        "dominance": dominance.evidence,
     }
+    if dominance.levels:  # without one no item was rated in both
+        found["dominance"] = dominance.evidence
     slope: BDifference | str = "the scores are not on the scale 0 to 4"
     gate = None
     if on_grid:
@@ -471,10 +472,7 @@ def _claims(
                 )
             )  # fmt: skip
     made = decide(questions, level=level, joint=joint, seed=seed)
-    alpha = (1 - level) / max(len(pairs), 1)
-    claims = [
-        _worded(claim, pair, max_error_gap=max_error_gap, alpha=alpha) for claim, pair in zip(made, about, strict=True)
-    ]
+    claims = [_worded(claim, pair, max_error_gap=max_error_gap) for claim, pair in zip(made, about, strict=True)]
     claims += [
         _no_slopes(pair, basis=basis, seed=seed, primary=primary == "b")
         for pair in pairs
@@ -489,13 +487,13 @@ def _equal(rates: Evidence, gap: float) -> bool:
     return -gap < found.low and found.high < gap
 
 
-def _worded(claim: Claim, pair: _Pair, *, max_error_gap: float, alpha: float) -> Claim:
+def _worded(claim: Claim, pair: _Pair, *, max_error_gap: float) -> Claim:
     """The claim with what its sentence must say of levels and of error rates."""
     a, b = pair.rates.values
     rates = f"error rates {100 * a:.1f}% and {100 * b:.1f}%"
     said = claim.sentence.removesuffix(".")
     if claim.measure == "dominance":
-        return _dominance_claim(claim, pair, alpha=alpha)
+        return _dominance_claim(claim, pair)
     if claim.measure == "catastrophic_rate":
         per = [f"{1e6 * v:,.0f}" for v in claim.values if v is not None]
         return dataclasses.replace(claim, sentence=f"{said}; {per[0]} and {per[1]} per million answers.")
@@ -516,7 +514,12 @@ def _worded(claim: Claim, pair: _Pair, *, max_error_gap: float, alpha: float) ->
     return dataclasses.replace(claim, sentence=f"{said}.")
 
 
-def _dominance_claim(claim: Claim, pair: _Pair, *, alpha: float) -> Claim:
+def _dominance_claim(claim: Claim, pair: _Pair) -> Claim:
+    """The claim in its own words, refuted where each of the two is shown worse at some level.
+
+    That is its other way to be decided, and no data show both: it takes the level that the list gave this claim, and is
+    not tested where its turn did not come.
+    """
     found = pair.dominance
     first, second = pair.names
     where = f"from {found.levels[0]:g} to {found.levels[-1]:g}" if len(found.levels) > 1 else f"at {found.levels[0]:g}"
@@ -532,7 +535,7 @@ def _dominance_claim(claim: Claim, pair: _Pair, *, alpha: float) -> Claim:
             f"{worse} is worse than {better} at every severity {where}: {better} is to be preferred whatever these "
             f"levels cost{beyond}."
         )
-    elif found.crossing <= alpha:
+    elif claim.interval is not None and found.crossing <= 1 - claim.interval.level:
         claim = dataclasses.replace(claim, verdict=Verdict.REFUTED, needed=None, needed_for=None)
         text = (
             f"Neither of {first} and {second} is worse at every severity: each is shown worse at some level {where}; "

@@ -11,7 +11,7 @@ from richter.claims import Evidence, p_value
 from richter.records import Interval
 from richter.severity._given_error import Paired, paired, severe_rate
 from richter.severity._grid import LEVELS, TOP, snap
-from richter.stats import Floats, clopper_pearson
+from richter.stats import Floats, unit_rate
 
 __all__ = ["Dominance", "compare_dominance"]
 
@@ -25,8 +25,9 @@ class Dominance:
     `evidence` is about the difference in the share of answers at or above a severity that is nearest to 0 over all
     `levels`, 0 where signs differ: its interval excludes 0 exactly where every level's own does. `difference` and `p`
     (two-sided) are by level. `unseen` is the highest level that anybody reached where the scale goes on above it, and
-    `bound` the exact upper limit, per million, of what either has there. `crossing` is the p of "neither is worse at
-    every severity": each is shown worse at some level (the larger of the two smallest one-sided p, times the levels).
+    `bound` the upper limit, per million, of what either has there (exact; of groups, by group). `crossing` is the p of
+    "neither is worse at every severity": each is shown worse at some level (the larger of the two smallest one-sided p,
+    times the levels).
     """
 
     evidence: Evidence
@@ -71,6 +72,7 @@ def compare_dominance(
     highest = levels[-1] if levels else 0.0
     unseen = highest if _on_grid(data) and highest < TOP else None
     n = len(data.first)
+    nobody = unit_rate(np.zeros(n), data.unit, level=level, side="upper")
     return Dominance(
         evidence=Evidence(
             estimate=nearest, interval=interval, p=lambda value: max(p) if value == 0 and same else 1.0,
@@ -81,7 +83,7 @@ def compare_dominance(
         p=p,
         crossing=crossing,
         unseen=unseen,
-        bound=None if unseen is None else clopper_pearson(0, n, level=level, side="upper").high * 1e6,
+        bound=None if unseen is None else nobody.high * 1e6,
     )  # fmt: skip
 
 

@@ -103,8 +103,7 @@ def severity_given_error(
     sides = [_side(scores, value, data) for scores in (data.first, data.second)]
     (mean_a, n_a, error_a, rest_a, spread_a), (mean_b, n_b, error_b, rest_b, spread_b) = sides
     total = n_a + n_b
-    seen = np.concatenate([value(s[s > 0]) for s in (data.first, data.second)])
-    reach = 1.0 if at is not None else float(seen.max() - min(seen.min(), seen.max() / 8))
+    reach = 1.0 if at is not None else _widest(data)
     rest, weight, more = rest_b - rest_a, (n_a * error_b / n_b + n_b * error_a / n_a) / total, None
     if items is not None:
         data, rest, weight = _draws(data, value, np.asarray(items).ravel())
@@ -115,6 +114,16 @@ def severity_given_error(
         share=at is not None, more=more,
     )  # fmt: skip
     return found if more is None else dataclasses.replace(found, unit="run", units=more.runs)
+
+
+def _widest(data: Paired) -> float:
+    """How far apart two mean severities of errors can be on this scale, whatever part of it was seen.
+
+    It ends at 4, or at the largest seen on another scale, and begins an eighth above 0, or at the least error seen.
+    """
+    errors = np.concatenate([s[s > 0] for s in (data.first, data.second)])
+    top = max(float(errors.max()), TOP)
+    return top - min(float(errors.min()), top / 8)
 
 
 def _draws(data: Paired, value: Callable[[Floats], NDArray[Any]], items: NDArray[Any]) -> tuple[Paired, Floats, Floats]:
@@ -237,7 +246,7 @@ def graver_error(first: ArrayLike, second: ArrayLike, *, groups: ArrayLike | Non
     ]
     (_, n_a, error_a, rest_a, spread_a), (estimate, n_b, error_b, rest_b, spread_b) = sides
     return linearised(
-        data, estimate, rest_b - rest_a, error_b / n_b + error_a / n_a, reach=1.0,
+        data, estimate, rest_b - rest_a, error_b / n_b + error_a / n_a, reach=1.0, moved=1 + abs(estimate),
         values=((1 - estimate) / 2, (1 + estimate) / 2), few=(spread_a, spread_b),
     )  # fmt: skip
 
@@ -323,6 +332,7 @@ def linearised(
     *,
     values: tuple[float, float],
     reach: float = math.inf,
+    moved: float | None = None,
     few: tuple[tuple[int, int], ...] = (),
     null: bool = False,
     share: bool = False,
@@ -331,8 +341,9 @@ def linearised(
     """Evidence from units' residuals and weights: V(d) = A + 2 B d + C d^2, d the distance of estimate and null.
 
     `null`: residuals are taken about what the null expects (B and C above 0). `few`: of each condition the errors off
-    the commonest value, and all; `share`: these are a share's. `reach` bounds the quantity. `more` is what else varies
-    (runs crossed with the units): its variance is added, each part at the t of its own degrees of freedom.
+    the commonest value, and all; `share`: these are a share's. `reach` bounds the quantity, and `moved` is what one
+    error may change of its mean (else `reach`). `more` is what else varies (runs crossed with the units): its variance
+    is added, each part at the t of its own degrees of freedom.
     """
     used = weight > 0
     fourth = float(np.sum(weight**4))
@@ -360,9 +371,9 @@ def linearised(
                 root = math.sqrt(b**2 + lead * a)
                 low, high = max(low, estimate - (b + root) / lead), min(high, estimate - (b - root) / lead)
         if sparse:
-            (low_b, high_b), (low_a, high_a) = [*(_slack(k, n, level, reach, share) for k, n in few[::-1]), (0.0, 0.0)][
-                :2
-            ]
+            far = reach if moved is None else moved
+            both = [_slack(k, n, level, far, share) for k, n in few[::-1]]
+            (low_b, high_b), (low_a, high_a) = (*both, (0.0, 0.0))[:2]
             low = max(min(low, estimate - math.hypot(low_b, high_a)), -reach)
             high = min(max(high, estimate + math.hypot(high_b, low_a)), reach)
         return Interval(low=low, high=high, level=level, method=method)

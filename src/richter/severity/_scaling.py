@@ -98,7 +98,8 @@ def correlate_ranks(
     rank_x, rank_y = rankdata(first), rankdata(second)
     rho = _pearson(rank_x, rank_y)
     shuffled = rng.permuted(np.tile(rank_y, (n_permutations, 1)), axis=1)
-    null = _pearson_rows(rank_x, shuffled)
+    known = math.isfinite(rho)  # a side that does not vary has no ranks to correlate
+    beyond = np.sum(np.abs(_pearson_rows(rank_x, shuffled)) >= abs(rho) - 1e-12)
     tau, tau_p = kendalltau(first, second)
     left_out = {
         name: _pearson(rankdata(np.delete(first, i)), rankdata(np.delete(second, i))) for i, name in enumerate(kept)
@@ -106,8 +107,8 @@ def correlate_ranks(
     return RankCorrelation(
         n=n,
         spearman=rho,
-        spearman_p=float(spearmanr(first, second).pvalue) if math.isfinite(rho) else math.nan,
-        permutation_p=float((1 + np.sum(np.abs(null) >= abs(rho) - 1e-12)) / (1 + n_permutations)),
+        spearman_p=float(spearmanr(first, second).pvalue) if known else math.nan,
+        permutation_p=float((1 + beyond) / (1 + n_permutations)) if known else math.nan,
         kendall=float(tau),
         kendall_p=float(tau_p),
         leave_one_out=left_out,
@@ -177,7 +178,7 @@ def estimate_scaling(
         except TooFewErrors:
             if name == "ks":
                 raise
-    signs = {bool(c.spearman > 0) for c in by_strategy.values()}
+    signs = {c.spearman > 0 for c in by_strategy.values() if math.isfinite(c.spearman)}
     same_sign = len(signs) == 1 and len(by_strategy) == 3
     main = by_strategy["ks"]
     total = counts.sum(axis=1)
@@ -203,6 +204,8 @@ def estimate_scaling(
 
 
 def _verdict(main: RankCorrelation, same_sign: bool) -> str:
+    if math.isnan(main.spearman):
+        return f"Undecided: size, or b, is the same in all {main.n} conditions."
     trend = f"rho {main.spearman:+.2f}, p {main.permutation_p:.3g}, n = {main.n}"
     if not same_sign:
         return f"Blocked: the sign of the trend changes with the choice of m_min ({trend} by KS)."
@@ -221,7 +224,8 @@ def _interval(
     b = fit_rows(drawn.astype(np.float64).reshape(-1, 8), recipe)[0].reshape(n_resamples, -1)
     b = b[np.isfinite(b).all(axis=1)]
     rho = _pearson_rows(rankdata(size[keep]), rankdata(b, axis=1))
-    low, high = np.nanquantile(rho, [(1 - level) / 2, (1 + level) / 2])
+    rho = rho[~np.isnan(rho)]
+    low, high = np.quantile(rho, [(1 - level) / 2, (1 + level) / 2]) if len(rho) else (math.nan, math.nan)
     return Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile over errors")
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Interval, Refused, Result
 from richter.severity._b_value import DEFAULT, BValue, Recipe
-from richter.severity._deployment import DeploymentRow, DeploymentTable, Traffic, deployment_table
+from richter.severity._deployment import DeploymentRow, DeploymentTable, Traffic, deployment_table, rate_evidence
 from richter.severity._discriminate import Discrimination, PairCounts, Unestimated, discriminate
 from richter.severity._families import FamilyComparison, families_from_counts
 from richter.severity._given_error import mean_given_error
 from richter.severity._grid import TOP, Scores
 from richter.severity._true_severity import TrueSeverity
-from richter.stats import Floats, Ints, Mapper, in_threads, unit_rate
+from richter.stats import Floats, Ints, Mapper, in_threads
 
 __all__ = ["ConditionSeverity", "SeverityStudy", "study_severity"]
 
@@ -188,7 +188,7 @@ def _condition(
         n=n,
         errors=errors,
         error_rate=errors / n,
-        error_rate_interval=unit_rate(severity[rated] > 0, of, level=level),
+        error_rate_interval=rate_evidence(severity[rated] > 0, of).interval(level),
         mean_given_error=None if mean is None else mean.estimate,
         mean_given_error_interval=None if mean is None else mean.interval(level),
         families=families,
