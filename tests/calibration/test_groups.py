@@ -44,6 +44,52 @@ def test_small_groups_are_joined() -> None:
     assert study.joined == 3
 
 
+def test_a_group_counts_by_its_units_by_hand() -> None:
+    """Three items of four draws are three units, too few to stand alone; draws that vary freely are worth as many."""
+    c, item = np.full(60, 0.8), np.r_[np.repeat(np.arange(3), 4), np.arange(3, 51)]
+    group = ["a"] * 12 + ["b"] * 48
+    a = np.r_[np.ones(8), np.zeros(4), np.tile([1.0, 1.0, 1.0, 0.0], 12)]
+    assert [r.group for r in by_group(c, a, group, unit=item).rows] == ["b", "others"]
+    c, item = np.full(400, 0.8), np.repeat(np.arange(20), 20)
+    free = (np.random.default_rng(9).random(400) < 0.75).astype(float)
+    alike = np.repeat(np.r_[np.ones(15), np.zeros(5)], 20)  # 15 of 20 items are right in all of them
+    names = ["a", "b"] * 10
+    spans = [
+        by_group(c, a, np.repeat(names, 20), unit=item).rows[0].pooled_error_interval.half_width for a in (free, alike)
+    ]
+    assert spans[1] > 2 * spans[0]
+    weighted = by_group(c, free, np.repeat(names, 20), unit=item, weight=np.where(free == 1, 1.0, 3.0)).rows[0]
+    wrong = 1 - free[np.repeat(names, 20) == "a"].mean()
+    assert weighted.error_rate == pytest.approx(3 * wrong / (1 + 2 * wrong))
+
+
+def _copied(rows: dict[str, list[object]], times: int) -> pl.DataFrame:
+    """Each row `times` times over: draws that say nothing new."""
+    return pl.DataFrame({name: [v for v in values for _ in range(times)] for name, values in rows.items()})
+
+
+def test_copies_of_an_answer_narrow_nothing() -> None:
+    """ECE with and without refusals, the floor, people's labels: all by item, as many draws as it may have."""
+    rng = np.random.default_rng(8)
+    c = rng.uniform(0.4, 0.95, 700)
+    rows: dict[str, list[object]] = {
+        "item": [f"q{k}" for k in range(700)], "condition": ["m"] * 700, "confidence": c.tolist(),
+        "correct": (rng.random(700) < c - 0.1).astype(int).tolist(), "refused": [k < 20 for k in range(700)],
+        "human": [*(rng.random(150) < c[:150] - 0.15).astype(int).tolist(), *([None] * 550)],
+    }  # fmt: skip
+    once, often = (measure_calibration(_copied(rows, n), rng=np.random.default_rng(1)).conditions[0] for n in (1, 5))
+    for name in ("kept", "left_out"):
+        one, five = getattr(once.refusals, name), getattr(often.refusals, name)
+        assert five.debiased == pytest.approx(one.debiased, abs=0.003)
+        assert five.interval.half_width == pytest.approx(one.interval.half_width, rel=0.05)
+    assert often.floor == pytest.approx(once.floor, rel=0.01)
+    assert often.grader.accuracy_interval.half_width == pytest.approx(
+        once.grader.accuracy_interval.half_width, rel=0.05
+    )
+    assert often.grader.wrong_interval.half_width == pytest.approx(once.grader.wrong_interval.half_width, rel=0.05)
+    assert often.grader.ece_interval.half_width == pytest.approx(once.grader.ece_interval.half_width, rel=0.1)
+
+
 @pytest.mark.slow
 def test_grader_error_is_carried_along_recovers_truth() -> None:
     # a grader that calls 15% of wrong answers right; ECE of people's grades is 0.1
@@ -119,6 +165,19 @@ def test_phase_on_data_rises_with_labels_and_keeps_the_level() -> None:
         assert points[0].shown <= 0.35  # ten labels show next to nothing
         assert last[0] <= points[-1].shown <= last[1]
         assert points[-1].half_width < points[0].half_width
+
+
+def test_phase_on_draws_counts_items() -> None:
+    """A calibrated model of 100 items with 12 draws alike: half of them show it to be wrong no more often than 5%."""
+    rng = np.random.default_rng(6)
+    c = rng.uniform(0.4, 0.95, 100)
+    rows: dict[str, list[object]] = {
+        "item": [str(k) for k in range(100)], "condition": ["m"] * 100, "confidence": c.tolist(),
+        "correct": (rng.random(100) < c).astype(int).tolist(),
+    }  # fmt: skip
+    (points,) = measure_phase(_copied(rows, 12), rng=rng, runs=20).values()
+    assert points[-1].n == 50
+    assert all(p.shown <= 0.25 for p in points)  # six of 20 at 5%: less than 1 in 2,000
 
 
 def test_weights_count_for_what_they_say() -> None:

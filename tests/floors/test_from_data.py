@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test, spearmanr
 
+from helpers.outcomes import outcomes
+from richter.claims import mean_evidence
 from richter.errors import InputError, TooFewErrors
-from richter.floors import lipschitz, self_evaluation, subject_noise, temperature_rate
+from richter.floors import lipschitz, self_evaluation, subject_noise, summarise_condition, temperature_rate
 
 
 def by_recipe(c: np.ndarray, a: np.ndarray, bins: int = 20) -> float:
@@ -29,6 +31,19 @@ def test_lipschitz_by_hand(rng: np.random.Generator) -> None:
     assert result.resolutions[10] == pytest.approx(by_recipe(c, a, 10))
     assert result.resolutions[40] == pytest.approx(by_recipe(c, a, 40))
     assert result.interval.low < result.estimate < result.interval.high
+
+
+def test_draws_are_no_labels_of_their_own_in_a_floor(rng: np.random.Generator) -> None:
+    c = rng.beta(3, 1.5, size=2000)
+    a = (rng.random(2000) < c**2).astype(float)
+    once, often = (
+        summarise_condition(
+            "m", mean_evidence(outcomes(1 - np.repeat(a[:, None, None], k, axis=2), "error_rate"), "a"),
+            correct=np.repeat(a, k), confidence=np.repeat(c, k), item=np.repeat(np.arange(2000), k), rng=rng,
+        )
+        for k in (1, 6)
+    )  # fmt: skip
+    assert often.floor == pytest.approx(once.floor, rel=0.01)  # six draws alike are one label: it was 0.55 of that
 
 
 def test_lipschitz_of_noise_is_named_as_noise(rng: np.random.Generator) -> None:

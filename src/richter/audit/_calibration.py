@@ -19,7 +19,7 @@ from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
 from richter.records import Claim, Result, Shown, printable
 from richter.sampling import PairQuality, cluster_questions, grouping_quality
-from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks
+from richter.stats import Bools, Floats, Mapper, in_threads, run_tasks, unit_worth
 from richter.store import DatabaseRun, RunLike, is_run, run_file, run_part, run_place
 from richter.tables import ReadOptions, Tables, read_tables
 
@@ -367,7 +367,8 @@ def measure_phase(
     out = {}
     for name, part in _parts(frame).items():
         part = _probabilities(part)[0].filter(pl.col("confidence").is_not_nan() & pl.col("correct").is_not_null())
-        out[name] = cal.phase_transition(part["confidence"], part["correct"], rng=rng, runs=runs, level=level)
+        c, a, use = part["confidence"].to_numpy(), part["correct"].to_numpy(), np.ones(len(part), dtype=bool)
+        out[name] = cal.phase_transition(c, a, rng=rng, unit=_unit(part, use), runs=runs, level=level)
     return out
 
 
@@ -383,8 +384,13 @@ def _probabilities(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     return part.with_columns(pl.Series("confidence", values)), [note] if note else []
 
 
-def _floor(c: Floats, a: Floats) -> float | None:
-    """The passive floor at this many labels and the estimated L, as `richter floors data` has it; else undefined."""
+def _unit(part: pl.DataFrame, use: Bools) -> list[str] | None:
+    """What varies independently, of the rows in use: the group, else the item."""
+    return _column(part, "group", use) or _column(part, "item", use)
+
+
+def _floor(c: Floats, a: Floats, unit: list[str] | None) -> float | None:
+    """The passive floor at as many labels as these are worth and the estimated L, as `richter floors data` has it."""
     wrong = float(np.mean(a == 0))
     if not 0 < wrong < 1:
         return None
@@ -392,7 +398,7 @@ def _floor(c: Floats, a: Floats) -> float | None:
         smooth = lipschitz(c, a, rng=np.random.default_rng(0), n_resamples=20)
     except TooFewErrors:
         return None
-    return passive_floor(len(a), wrong, lipschitz=smooth.estimate).value
+    return passive_floor(unit_worth(a == 0, unit), wrong, lipschitz=smooth.estimate).value
 
 
 def _column(part: pl.DataFrame, name: str | None, use: Bools) -> list[str] | None:
@@ -446,31 +452,34 @@ def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> Grade
     silence = _declined(part)
     found = None
     if silence is not None:
-        found, use = _refusals(c, a, use, silence, options)
+        found, use = _refusals(c, a, use, silence, part, options)
     labels = _labels(part)
-    grader, more = _grader(c[use], a[use], None if labels is None else labels[use], part, options)
+    grader, more = _grader(c[use], a[use], None if labels is None else labels[use], part, _unit(part, use), options)
     notes += more
     return GradesCondition(
         name=name,
         study=_study(c[use], a[use], part, use, options),
         refusals=found,
         grader=grader,
-        floor=_floor(c[use], a[use]),
+        floor=_floor(c[use], a[use], _unit(part, use)),
         notes=tuple(notes),
         **counts,
     )
 
 
 def _study(c: Floats, a: Floats, part: pl.DataFrame, use: Bools, options: _Options) -> cal.ConfidenceStudy:
-    return cal.study_confidence(
-        c, a, rng=options.rng, item=_column(part, "item", use), group=_column(part, "group", use),
-        weight=None if "weight" not in part.columns else part["weight"].fill_null(1.0).to_numpy()[use],
-        by=_column(part, options.by, use), target=options.target, **options.ece,
-    )  # fmt: skip
+    by = _column(part, options.by, use)
+    return cal.study_confidence(c, a, rng=options.rng, by=by, target=options.target, **_units(part, use), **options.ece)
+
+
+def _units(part: pl.DataFrame, use: Bools) -> dict[str, Any]:
+    """Item, group and weight of the rows in use."""
+    weight = None if "weight" not in part.columns else part["weight"].fill_null(1.0).to_numpy()[use]
+    return {"item": _column(part, "item", use), "group": _column(part, "group", use), "weight": weight}
 
 
 def _grader(
-    c: Floats, a: Floats, labels: Floats | None, part: pl.DataFrame, options: _Options
+    c: Floats, a: Floats, labels: Floats | None, part: pl.DataFrame, unit: list[str] | None, options: _Options
 ) -> tuple[cal.GraderError | None, list[str]]:
     """What people's labels say of the grades, where there are some and they are a random sample."""
     if labels is None or np.isnan(labels).all():
@@ -478,10 +487,10 @@ def _grader(
     if "uneven" in part.columns and part["uneven"].any():
         said = "Answers were drawn for people with different chances, so their labels are no random sample of all: "
         return None, [said + "how often the grader is wrong is not worked out from them here (richter compare does)."]
-    told = [name for name in ("weight", "group") if name in part.columns]
-    alike = [f"What people's labels say of the grader counts every answer alike, without its {' and '.join(told)}."]
+    alike = ["What people's labels say of the grader counts every answer alike, without its weight."]
     try:
-        return cal.grader_error(c, a, labels, bins=options.bins, level=options.level), alike if told else []
+        found = cal.grader_error(c, a, labels, unit=unit, bins=options.bins, level=options.level)
+        return found, alike if "weight" in part.columns else []
     except TooFewErrors as e:
         return None, [str(e)]
 
@@ -494,7 +503,7 @@ def _labels(part: pl.DataFrame) -> Floats | None:
 
 
 def _refusals(
-    c: Floats, a: Floats, use: Bools, silence: tuple[Bools, Bools], options: _Options
+    c: Floats, a: Floats, use: Bools, silence: tuple[Bools, Bools], part: pl.DataFrame, options: _Options
 ) -> tuple[Refusals | None, Bools]:
     """The count of declined and empty answers, ECE with and without them, and the rows to use."""
     refused, empty = silence
@@ -508,8 +517,10 @@ def _refusals(
         empty=int(np.sum(use & empty)),
         of=int(np.sum(use)),
         used="left out" if leave else "kept",
-        kept=cal.ece(c[use], a[use], **options.ece),
-        left_out=cal.ece(c[answered], a[answered], **options.ece) if answered.any() else None,
+        kept=cal.unit_ece(c[use], a[use], **_units(part, use), **options.ece),
+        left_out=cal.unit_ece(c[answered], a[answered], **_units(part, answered), **options.ece)
+        if answered.any()
+        else None,
     )
     return found, answered if leave else use
 
@@ -650,13 +661,13 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
     found, use = None, usable
     if declined is not None:
         marks = (_deployed(part, pool, declined[0]), _deployed(part, pool, declined[1]))
-        found, use = _refusals(best, pool.correct, usable, marks, options)
+        found, use = _refusals(best, pool.correct, usable, marks, first, options)
     labels = _labels(part)
     if labels is not None:  # of a question: what most labels of its deployed class say
         inside = np.where(pool.labels == pool.mode[:, None], _wide(part, pl.Series(labels), np.nan), np.nan)
         seen = np.sum(~np.isnan(inside), axis=1)
         labels = np.where(seen > 0, (2 * np.nansum(inside, axis=1) > seen).astype(float), np.nan)[use]
-    grader, more = _grader(best[use], pool.correct[use], labels, part, options)
+    grader, more = _grader(best[use], pool.correct[use], labels, part, _unit(first, use), options)
     return dataclasses.replace(
         base,
         sem=sem,
@@ -670,7 +681,7 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
         strata=() if sem.sem2 is None else cal.margin_strata(sem, base.margins, bins=options.bins),
         convergence=_convergence(pool, options),
         bounds=cal.ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
-        floor=_floor(best[use], pool.correct[use]),
+        floor=_floor(best[use], pool.correct[use], _unit(first, use)),
         sensitivity=_sensitivity(pools, options),
         corrected=_corrected(part, pool, options),
         grouping_quality=_grouping_quality(pools, how),

@@ -10,7 +10,7 @@ from scipy.special import betaincinv, betaln, ndtri
 
 from richter.claims import ece_evidence, ece_side
 from richter.records import Interval
-from richter.stats import Floats, Indices, unit_rate
+from richter.stats import Floats, Indices, unit_rate, unit_worth
 
 __all__ = ["GroupRow", "GroupStudy", "by_group"]
 
@@ -35,7 +35,7 @@ class GroupRow:
 class GroupStudy:
     """All groups; `spread_error` and `spread_ece` are the standard deviations between groups that the data ask for.
 
-    Groups of fewer than five items are joined as `others` (`joined` counts them).
+    Groups of fewer than five units are joined as `others` (`joined` counts them).
     """
 
     rows: tuple[GroupRow, ...]
@@ -50,6 +50,7 @@ def by_group(
     group: ArrayLike,
     *,
     unit: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
     bins: int = 10,
     level: float = 0.95,
     fewest: int = 5,
@@ -61,21 +62,21 @@ def by_group(
     with standard errors taken from their own intervals, and a normal spread between groups (DerSimonian and Laird):
     pooled = B mean + (1 - B) own, B = s_g^2 / (s_g^2 + t^2), with the variance of the mean added. Pooled limits answer
     "which groups stand out" without the winner's curse; a group's own limits are the honest ones for it alone. Where
-    answers vary together (`unit`, one each) a group counts for as many as it has units.
+    answers vary together (`unit`, one each) or count differently (`weight`), n is as many independent answers as these
+    are worth (`stats.unit_worth`), and a group of fewer than `fewest` units is joined with others.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     names = np.asarray([str(g) for g in np.asarray(group, dtype=object)])
-    found, counts = np.unique(names, return_counts=True)
-    small = found[counts < fewest]
+    of = np.arange(len(c)) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1].astype(np.intp)
+    w = np.ones(len(c)) if weight is None else np.asarray(weight, dtype=np.float64)
+    small = [g for g in np.unique(names) if len(np.unique(of[names == g])) < fewest]
     names = np.where(np.isin(names, small), "others", names)
     kept = [str(g) for g in np.unique(names)]
     places = [np.flatnonzero(names == g) for g in kept]
-    n = np.array([len(p) for p in places], dtype=np.float64)
-    wrong = np.array([float(np.sum(1 - a[p])) for p in places])
-    of = np.arange(len(c)) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1].astype(np.intp)
-    worth = np.array([len(np.unique(of[p])) for p in places], dtype=np.float64)
-    m, s = _beta_prior(wrong * worth / n, worth)
-    own = [ece_evidence(ece_side(c[p], a[p], np.arange(len(p)), group=_codes(of[p]), bins=bins)) for p in places]
+    rate = np.array([float(np.average(1 - a[p], weights=w[p])) for p in places])
+    worth = np.array([unit_worth(1 - a[p], of[p], weight=w[p], level=level) for p in places])
+    m, s = _beta_prior(rate * worth, worth)
+    own = [ece_evidence(ece_side(c[p], a[p], group=_codes(of[p]), weight=w[p], bins=bins)) for p in places]
     values = np.array([e.estimate for e in own])
     z = float(ndtri(0.5 + level / 2))
     # the upper distance: the lower one is cut off at 0
@@ -84,8 +85,7 @@ def by_group(
     tail = (1 - level) / 2
     rows = []
     for k, g in enumerate(kept):
-        k_worth = wrong[k] * worth[k] / n[k]
-        first, second = k_worth + m * s, worth[k] - k_worth + (1 - m) * s
+        first, second = rate[k] * worth[k] + m * s, (1 - rate[k]) * worth[k] + (1 - m) * s
         shrink = errors[k] ** 2 / (errors[k] ** 2 + spread**2)
         weight = 1 / (errors**2 + spread**2)
         pooled = shrink * middle + (1 - shrink) * values[k]
@@ -93,9 +93,9 @@ def by_group(
         rows.append(
             GroupRow(
                 group=g,
-                n=int(n[k]),
-                error_rate=float(wrong[k] / n[k]),
-                error_interval=unit_rate(1 - a[places[k]], of[places[k]], level=level),
+                n=len(places[k]),
+                error_rate=float(rate[k]),
+                error_interval=unit_rate(1 - a[places[k]], of[places[k]], weight=w[places[k]], level=level),
                 pooled_error_rate=float(first / (first + second)),
                 pooled_error_interval=Interval(
                     low=float(betaincinv(first, second, tail)),

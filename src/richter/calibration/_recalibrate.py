@@ -228,7 +228,9 @@ def recalibrate(
 def _told(found: EceResult, side: Any, level: float) -> EceResult:
     """A result with its ECE by unit and weight."""
     own = ece_evidence(side)
-    return dataclasses.replace(found, ece=side.plug_in, debiased=own.estimate, interval=own.interval(level))
+    return dataclasses.replace(
+        found, ece=side.plug_in, null=side.null, debiased=own.estimate, interval=own.interval(level)
+    )
 
 
 def _side(c: Floats, a: Floats, of: Indices, w: Floats, bins: int) -> Any:

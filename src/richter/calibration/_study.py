@@ -1,7 +1,7 @@
 """All that one confidence and its grades say: size of the error, whether there is one, and what to do about it."""
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +14,10 @@ from richter.calibration._selective import CurvePoint, SafeThreshold, risk_cover
 from richter.claims import METRICS, Evidence, Question, decide, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Interval, Result, Verdict, printable
-from richter.stats import EceResult, ece
+from richter.stats import EceResult, Floats, Indices, ece
 from richter.stats._ece import Binning
 
-__all__ = ["ConfidenceStudy", "calibration_claims", "study_confidence"]
+__all__ = ["ConfidenceStudy", "calibration_claims", "study_confidence", "unit_ece"]
 
 _ABOVE = 1e-9  # the lower end of a calibration error that is shown to be above 0 and not by how much
 
@@ -61,56 +61,24 @@ def study_confidence(
     """Measure one confidence: rows are answers, `item` and `group` (one each a row) what varies independently.
 
     `weight` is what a row's item counts for (draws share it). `by` names a part of the data for each row, for figures
-    by group; those count every row alike, the curve and the threshold every draw of an item. `target` is the share of
-    errors that answering alone may have.
+    by group. The curve and the threshold count every draw of an item. `target` is the share of errors that answering
+    alone may have.
     """
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
-    items = None if item is None else np.unique(np.asarray(item), return_inverse=True)[1].astype(np.intp)
-    if items is not None and int(items.max()) + 1 == len(c):
-        items = None
-    groups = None if group is None else np.unique(np.asarray(group), return_inverse=True)[1].astype(np.intp)
-    unit = items if groups is None else groups
-    rows = np.arange(len(c)) if items is None else items
-    given = None if weight is None else np.asarray(weight, dtype=np.float64)
-    counted = given
-    if items is not None:
-        counted = (1.0 if given is None else given) / np.bincount(items)[items]
-    of_weight = None
-    if given is not None:
-        of_weight = np.ones(int(rows.max()) + 1)
-        of_weight[rows] = given
-    of_item = None
-    if groups is not None:
-        of_item = np.zeros(int(rows.max()) + 1, dtype=np.intp)
-        of_item[rows] = groups
-    result = ece(confidence, correct, unit=unit, weight=counted, bins=bins, binning=binning, level=level)
-    side = ece_side(c, a, rows, group=of_item, weight=of_weight, bins=bins, binning=binning)
-    evidence = ece_evidence(side)
+    rows = _rows(len(c), item, group, weight)
+    of: dict[str, Any] = {"unit": rows.unit, "weight": rows.counted}
+    result, evidence = _by_unit(confidence, correct, rows, bins=bins, binning=binning, level=level)
     cannot = list(result.notes) + list(evidence.notes)
     test, advice = None, None
     try:
-        test = miscalibration(c, a, rng=rng, unit=unit, weight=counted, bins=bins, n_resamples=n_resamples)
+        test = miscalibration(c, a, rng=rng, bins=bins, n_resamples=n_resamples, **of)
     except InputError as e:
         cannot.append(str(e))
     try:
-        advice = recalibrate(c, a, rng=rng, unit=unit, weight=counted, level=level, bins=bins)
+        advice = recalibrate(c, a, rng=rng, level=level, bins=bins, **of)
     except TooFewErrors as e:
         cannot.append(str(e))
-    scores = confidence_scores(c, a, rng=rng, unit=unit, weight=counted, level=level)
-    if unit is not None or given is not None:
-        w = np.full(len(c), 1 / len(c)) if counted is None else counted / np.sum(counted)
-        result = dataclasses.replace(
-            result,
-            ece=side.plug_in,
-            null=side.null,
-            debiased=evidence.estimate,
-            interval=evidence.interval(level),
-            accuracy=float(np.sum(w * a)),
-            mean_confidence=float(np.sum(w * c)),
-            signed_gap=float(np.sum(w * (c - a))),
-            brier=scores.brier.value or 0.0,
-            auroc=scores.auroc.value,
-        )
+    scores = confidence_scores(c, a, rng=rng, level=level, **of)
     if scores.auroc.reason:
         cannot.append(f"AUROC cannot be said: {scores.auroc.reason}.")
     return ConfidenceStudy(
@@ -118,12 +86,74 @@ def study_confidence(
         evidence=_tested(evidence, test),
         miscalibration=test,
         scores=scores,
-        curve=risk_coverage(c, a, unit=unit, weight=given, level=level),
-        safe=safe_threshold(c, a, target=target, rng=rng, unit=unit, weight=given, level=level),
+        curve=risk_coverage(c, a, unit=rows.unit, weight=rows.given, level=level),
+        safe=safe_threshold(c, a, target=target, rng=rng, unit=rows.unit, weight=rows.given, level=level),
         recalibration=advice,
-        by_group=None if by is None else by_group(c, a, by, unit=unit, bins=bins, level=level),
+        by_group=None if by is None else by_group(c, a, by, bins=bins, level=level, **of),
         cannot=tuple(dict.fromkeys(cannot)),
     )
+
+
+class _Rows(NamedTuple):
+    """Each row's item, what varies independently (None: the row), its own weight, and what it counts for."""
+
+    item: Indices
+    group: Indices | None
+    unit: Indices | None
+    given: Floats | None
+    counted: Floats | None
+
+
+def _rows(n: int, item: ArrayLike | None, group: ArrayLike | None, weight: ArrayLike | None) -> _Rows:
+    items, groups = (
+        None if x is None else np.unique(np.asarray(x), return_inverse=True)[1].astype(np.intp) for x in (item, group)
+    )
+    if items is not None and int(items.max()) + 1 == n:
+        items = None
+    given = None if weight is None else np.asarray(weight, dtype=np.float64)
+    counted = given if items is None else (1.0 if given is None else given) / np.bincount(items)[items]
+    return _Rows(np.arange(n) if items is None else items, groups, items if groups is None else groups, given, counted)
+
+
+def _by_unit(
+    confidence: ArrayLike, correct: ArrayLike, rows: _Rows, *, bins: int, binning: Binning, level: float
+) -> tuple[EceResult, Evidence]:
+    result = ece(confidence, correct, unit=rows.unit, weight=rows.counted, bins=bins, binning=binning, level=level)
+    c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    first = np.unique(rows.item, return_index=True)[1]  # a row of each item
+    group, weight = rows.group, rows.given
+    side = ece_side(
+        c, a, rows.item, group=None if group is None else group[first],
+        weight=None if weight is None else weight[first], bins=bins, binning=binning,
+    )  # fmt: skip
+    evidence = ece_evidence(side)
+    if rows.unit is None and rows.given is None:
+        return result, evidence
+    found = dataclasses.replace(
+        result, ece=side.plug_in, null=side.null, debiased=evidence.estimate, interval=evidence.interval(level)
+    )
+    return found, evidence
+
+
+def unit_ece(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    item: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    bins: int = 10,
+    binning: Binning = "width",
+    level: float = 0.95,
+) -> EceResult:
+    """`ece` of answers of which several are to one `item`, or to items of one `group`: these vary together.
+
+    Every item counts alike, or by its `weight`, and its draws share that. The error, what chance alone would show of it
+    and its interval are those of `claims.ece_evidence`; with one answer an item and neither groups nor weights it is
+    `ece`.
+    """
+    rows = _rows(len(np.asarray(confidence)), item, group, weight)
+    return _by_unit(confidence, correct, rows, bins=bins, binning=binning, level=level)[0]
 
 
 def _tested(evidence: Evidence, test: Miscalibration | None) -> Evidence:

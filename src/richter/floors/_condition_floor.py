@@ -12,7 +12,7 @@ from richter.claims import Evidence, ece_evidence, ece_side, rate_interval
 from richter.errors import InputError, TooFewErrors
 from richter.floors._rates import passive_floor
 from richter.records import Interval, Shown, at_most
-from richter.stats import Floats, Indices, ece
+from richter.stats import Floats, Indices, ece, unit_worth
 
 __all__ = ["ConditionSummary", "Lipschitz", "lipschitz", "summarise_condition"]
 
@@ -153,7 +153,8 @@ class ConditionSummary(Shown):
     """One condition: its error rate, calibration and floor, and what is wrong with its data.
 
     `error_rate` None: nothing was graded right or wrong. With zero errors it is 0 and what is known is the upper end
-    of its interval. `floor` is the passive rate at the estimated L; None where L is undefined.
+    of its interval. `floor` is the passive rate at the estimated L for as many independent labels as these are worth;
+    None where L is undefined.
     """
 
     unwritten: ClassVar = ("name",)
@@ -230,7 +231,8 @@ def summarise_condition(
     try:
         smooth = lipschitz(c, a, rng=rng, level=level, n_resamples=min(n_resamples, 1000))
         # with no error seen, the rate's upper limit stands in: a floor of 0 would be false
-        floor = float(passive_floor(len(c), rate or interval.high, lipschitz=smooth.estimate))
+        labels = unit_worth(1 - a, item[known] if group is None else group[item[known]])
+        floor = float(passive_floor(labels, rate or interval.high, lipschitz=smooth.estimate))
     except TooFewErrors as few:
         warnings.append(few.what)
     return dataclasses.replace(

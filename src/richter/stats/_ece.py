@@ -12,7 +12,7 @@ from richter.errors import InputError
 from richter.records import Interval, Result, Shown
 from richter.stats._arrays import Floats, Indices
 from richter.stats._bootstrap import BootstrapResult, stream_seed
-from richter.stats._proportion import average_ranks, unit_rate
+from richter.stats._proportion import unit_rate
 
 __all__ = [
     "Bin",
@@ -351,13 +351,13 @@ def _null_mean(c: Floats, index: Indices) -> float:
     return total / len(c)
 
 
-def _auroc(c: Floats, a: Floats) -> float | None:
+def _auroc(c: Floats, a: Floats, w: Floats) -> float | None:
     """Chance that a correct answer has the higher confidence, ties counted half (Mann-Whitney)."""
-    right = float(np.sum(a))
-    wrong = len(a) - right
-    if right == 0 or wrong == 0:
+    place = np.unique(c, return_inverse=True)[1]
+    right, wrong = (np.bincount(place, weights=w * kind) for kind in (a, 1 - a))
+    if not right.any() or not wrong.any():
         return None
-    return float((np.sum(average_ranks(c)[a == 1]) - right * (right + 1) / 2) / (right * wrong))
+    return float(right @ (np.cumsum(wrong) - wrong / 2) / (right.sum() * wrong.sum()))
 
 
 def ece(
@@ -377,8 +377,8 @@ def ece(
     but `null` (exact: each bin's count of correct answers is Poisson-binomial); subtracting it over-corrects a
     miscalibrated model, so `debiased` and `interval` come from `ece_interval`. The interval is for the binned ECE of
     this confidence over the population of items, not for an unbinned one, which no sample bounds without smoothness.
-    The intervals of the bins' accuracies allow for what varies together (`unit`) and for weights; the ECE's own
-    interval by unit is `claims.ece_evidence`.
+    The intervals of the bins' accuracies allow for what varies together (`unit`) and all means count by `weight`; the
+    ECE itself and its interval do so in `calibration.unit_ece`.
     """
     gaps = bin_gaps(confidence, correct, bins=bins, binning=binning)
     c, a = _pairs(confidence, correct)
@@ -403,11 +403,11 @@ def ece(
         debiased=debiased,
         interval=interval,
         n=n,
-        accuracy=float(np.mean(a)),
-        mean_confidence=float(np.mean(c)),
-        signed_gap=float(np.mean(c - a)),
-        brier=float(np.mean((c - a) ** 2)),
-        auroc=_auroc(c, a),
+        accuracy=float(np.average(a, weights=w)),
+        mean_confidence=float(np.average(c, weights=w)),
+        signed_gap=float(np.average(c - a, weights=w)),
+        brier=float(np.average((c - a) ** 2, weights=w)),
+        auroc=_auroc(c, a, w),
         bins=tuple(
             Bin(
                 low=float(lo),

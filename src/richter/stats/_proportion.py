@@ -55,6 +55,72 @@ def clopper_pearson(k: float, n: float, *, level: float = 0.95, side: str = "bot
 FEW_EVENTS = 5  # below which the spread between units is not learnt from them: each unit counts once
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """A rate of answers that vary together within units, and how many independent ones these are worth to it.
+
+    `most` is what their weights leave (Kish), `apart` the same of the units; `own` is p (1 - p) over the variance of
+    the rate by unit sums, None where answers vary alone or too few events say nothing of how they crowd.
+    """
+
+    rate: float
+    most: float
+    apart: float
+    own: float | None
+    freedom: float
+
+    def at(self, level: float, side: str = "both") -> float:
+        """How many, less what Student's t costs at `level`."""
+        if self.own is None:
+            return max(self.apart, 1.0)
+        tail = 0.5 + level / 2 if side == "both" else level
+        return max(min(self.most, self.own * float(ndtri(tail) / stdtrit(max(self.freedom, 1.0), tail)) ** 2), 1.0)
+
+    def interval(self, level: float, side: str = "both") -> Interval:
+        """Wilson's interval (one side: Clopper and Pearson's) at as many."""
+        worth = self.at(level, side)
+        k = self.rate * worth
+        found = wilson(k, worth, level=level) if side == "both" else clopper_pearson(k, worth, level=level, side=side)
+        return dataclasses.replace(found, method=f"{found.method}, by unit")
+
+
+def worth_of(event: ArrayLike, unit: ArrayLike | None = None, *, weight: ArrayLike | None = None) -> Worth:
+    """The variance of a rate by unit is CR2's, sum e_u^2 / (1 - h_u), with its degrees of freedom (`unit_freedom`)."""
+    e = np.asarray(event, dtype=np.float64)
+    w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
+    w = w / np.sum(w)
+    rate, most = min(max(float(np.sum(w * e)), 0.0), 1.0), 1 / float(np.sum(w**2))
+    place = None if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1]
+    if place is None or int(place.max()) + 1 == len(e):
+        return Worth(rate=rate, most=most, apart=most, own=None, freedom=math.inf)
+    shares = np.bincount(place, weights=w).astype(np.float64)
+    sums = np.bincount(place, weights=w * (e - rate))
+    variance = float(np.sum(sums**2 / (1 - shares))) if len(shares) > 1 else 0.0
+    rare = min(np.sum(e), np.sum(1 - e)) < FEW_EVENTS
+    own = None if rare or variance <= 0 else rate * (1 - rate) / variance
+    return Worth(rate=rate, most=most, apart=1 / float(np.sum(shares**2)), own=own, freedom=unit_freedom(shares))
+
+
+def unit_freedom(shares: NDArray[np.float64]) -> float:
+    """Satterthwaite's degrees of freedom of the CR2 variance of a mean, from the units' shares h.
+
+    The variance is sum e_u^2 / (1 - h_u). Taken under two working models, units' sums varying as h (members
+    independent) and as h^2 (members alike), and the smaller is used: few degrees of freedom are never optimistic. With
+    equal shares both are the number of units less 1.
+    """
+    h = shares
+    if len(h) < 2:
+        return 0.0
+    u = h**2 / (1 - h)
+    size = float(np.sum(h**2))
+    a0, a1, a2 = (float(np.sum(u * h**k)) for k in (0, 1, 2))
+    independent = 1 / (size + a0**2 - float(np.sum(u**2)))
+    square = size**2 * a0**2 + 2 * a2 * a0 - 4 * size * a1 * a0 + 2 * a1**2
+    square += float(np.sum(u**2 * (1 + 2 * (size - 2 * h))))
+    alike = float(np.sum(u * (1 - 2 * h + size))) ** 2 / square
+    return min(independent, alike)
+
+
 def unit_worth(
     event: ArrayLike,
     unit: ArrayLike | None = None,
@@ -65,26 +131,11 @@ def unit_worth(
 ) -> float:
     """How many independent answers these are worth to their rate, where they vary together within units.
 
-    p (1 - p) over the variance of the rate by unit sums, less what Student's t with units - 1 degrees of freedom costs
-    at `level`, and at most what the weights leave (Kish). With fewer than five events, or answers without one, each
-    unit is worth one answer.
+    p (1 - p) over the variance of the rate by unit sums (CR2), less what Student's t with Satterthwaite's degrees of
+    freedom costs at `level`, and at most what the weights leave (Kish). With fewer than five events, or answers without
+    one, each unit is worth one answer.
     """
-    e = np.asarray(event, dtype=np.float64)
-    w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
-    w = w / np.sum(w)
-    worth = 1 / float(np.sum(w**2))
-    if unit is not None:
-        rate, place = float(np.sum(w * e)), np.unique(np.asarray(unit), return_inverse=True)[1]
-        shares, sums = np.bincount(place, weights=w), np.bincount(place, weights=w * (e - rate))
-        units = len(shares)
-        if units < len(e):
-            variance = float(np.sum(sums**2)) * units / max(units - 1, 1)
-            rare = min(np.sum(e), np.sum(1 - e)) < FEW_EVENTS
-            apart = 1 / float(np.sum(shares**2))
-            tail = 0.5 + level / 2 if side == "both" else level
-            freedom = float((ndtri(tail) / stdtrit(max(units - 1, 1), tail)) ** 2)
-            worth = apart if rare or variance <= 0 else min(worth, rate * (1 - rate) / variance * freedom)
-    return max(worth, 1.0)
+    return worth_of(event, unit, weight=weight).at(level, side)
 
 
 def unit_rate(
@@ -104,11 +155,7 @@ def unit_rate(
     if alone and (weight is None or np.ptp(np.asarray(weight, dtype=np.float64)) == 0):
         k, n = float(np.sum(e)), len(e)
         return wilson(k, n, level=level) if side == "both" else clopper_pearson(k, n, level=level, side=side)
-    worth = unit_worth(e, unit, weight=weight, level=level, side=side)
-    w = np.ones(len(e)) if weight is None else np.asarray(weight, dtype=np.float64)
-    k = min(max(float(np.average(e, weights=w)), 0.0), 1.0) * worth
-    found = wilson(k, worth, level=level) if side == "both" else clopper_pearson(k, worth, level=level, side=side)
-    return dataclasses.replace(found, method=f"{found.method}, by unit")
+    return worth_of(e, unit, weight=weight).interval(level, side)
 
 
 def weighted_rate(
