@@ -97,7 +97,8 @@ def worth_of(event: ArrayLike, unit: ArrayLike | None = None, *, weight: ArrayLi
     sums = np.bincount(place, weights=w * (e - rate))
     variance = float(np.sum(sums**2 / (1 - shares))) if len(shares) > 1 else 0.0
     rare = min(np.sum(e), np.sum(1 - e)) < FEW_EVENTS
-    own = None if rare or variance <= 0 else rate * (1 - rate) / variance
+    alike = variance <= 1e-12 * rate * (1 - rate)  # but for rounding
+    own = None if rare or alike else rate * (1 - rate) / variance
     return Worth(rate=rate, most=most, apart=1 / float(np.sum(shares**2)), own=own, freedom=unit_freedom(shares))
 
 
