@@ -4,23 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from richter.report._figure import (
-    Figure,
-    Key,
-    Numbered,
-    Row,
-    band,
-    copied,
-    dashed,
-    dots,
-    ends,
-    figure,
-    line,
-    panels_by,
-    spans,
-)
+from richter.report import _figure as draw
+from richter.report._figure import Figure, Key, Row, axis_of, copied, ends, figure, panels_by
 from richter.report._numbers import count, name, number, percent
-from richter.report._svg import Axis, Mark, axis
+from richter.report._svg import Axis
 
 SOURCES = {"sem1": "Sem1", "sem2": "Sem2", "token": "token probability", "verbalised": "stated"}
 ANSWERS = {
@@ -28,6 +15,7 @@ ANSWERS = {
     "wrong": Key(name="wrong", colour="var(--c1)", shape="cross"),
     "not graded": Key(name="not graded", colour="var(--c6)", shape="square"),
 }
+COUNTED = (Key(name="Sem1", colour="var(--c0)"), Key(name="Sem2", colour="var(--c1)", shape="diamond"))
 REGIMES = {"large": "clear winner", "low": "close race", "jensen": "too close to call"}
 FEW = 20  # answers below which a diagram shows the luck of single ones
 
@@ -90,13 +78,17 @@ def _reliability(
         worst = max(known, key=lambda k: k[2])
         sentence += f" The furthest off is {worst[0]} ({worst[1]}): debiased ECE {number(worst[2])}."
 
-    def marks(own: Numbered) -> list[Mark]:
-        by_size = [m for k, r in own for m in dots([(k, r)], *on, size=2.5 + 5 * (r["n"] / top) ** 0.5)]
-        return [dashed((0, 0), (1, 1)), *line(own, *on, size=2.5, faint=True), *spans(own, "confidence"), *by_size]
-
     on = ("confidence", "accuracy")
-    x, y = Axis(title="confidence", low=0.0, high=1.0), Axis(title="accuracy", low=0.0, high=1.0)
-    panels = panels_by(rows, "series", x=x, y=y, marks=marks)
+    panels = panels_by(
+        rows,
+        Axis(title="confidence"),
+        Axis(title="accuracy"),
+        draw.against((0, 0), (1, 1)),
+        draw.line(*on, size=2.5, faint=True),
+        draw.spans("confidence"),
+        draw.dots(*on, size=lambda r: 2.5 + 5 * (r["n"] / top) ** 0.5),
+        field="series",
+    )
     if sum(r["n"] for r in rows) < FEW:
         panels, sentence = [], f"{sentence} There are too few answers to draw it."
     yield figure(
@@ -131,10 +123,10 @@ def _phase(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         + (f" For {least['condition']} {count(least['n'], 'label')} show it in four of five parts." if least else ""),
         panels=panels_by(
             rows,
-            "condition",
-            x=axis((r["errors"] for r in rows), "labels times the error rate", log=True),
-            y=Axis(title="parts that show it", low=0.0, high=1.0),
-            marks=lambda own: line(own, "errors", "shown", size=3) + dots(own, "errors", "shown", size=3),
+            axis_of(rows, "errors", "labels times the error rate", log=True),
+            Axis(title="parts that show it"),
+            draw.line("errors", "shown", size=3),
+            draw.dots("errors", "shown", size=3),
         ),
         rows=rows,
         columns="condition, n: labels, errors: errors among them, shown: parts that show it, "
@@ -162,10 +154,6 @@ def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
             f"{percent(found['target'])} wrong."
         )
 
-    def marks(own: Numbered) -> list[Mark]:
-        on = ("coverage", "error")
-        return [band(own, "coverage"), *line(own, *on, size=3), *dots(own, *on, size=2)]
-
     few = max(Counter(r["condition"] for r in rows).values()) < 3
     yield figure(
         "calibration-coverage",
@@ -175,10 +163,11 @@ def _coverage(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         if few
         else panels_by(
             rows,
-            "condition",
-            x=Axis(title="share of answers given alone", low=0.0, high=1.0, percent=True),
-            y=axis((r[k] for r in rows for k in ("low", "high")), "wrong", percent=True, zero=True),
-            marks=marks,
+            Axis(title="share of answers given alone", percent=True),
+            axis_of(rows, "low high", "wrong", percent=True, zero=True),
+            draw.band("coverage"),
+            draw.line("coverage", "error", size=3),
+            draw.dots("coverage", "error", size=2),
         ),
         rows=rows,
         columns="condition, threshold: from confidence, coverage: share given, error: wrong, low: from, high: to",
@@ -207,10 +196,6 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         return
     alone, pooled = Key(name="alone", colour="var(--c0)"), Key(name="pooled", colour="var(--c1)", shape="diamond")
 
-    def marks(own: Numbered) -> list[Mark]:
-        both = [dots(own, "n", field, key, size=3.5) for field, key in (("ece", alone), ("pooled", pooled))]
-        return [*spans(own, "n", numbered=False), *both[0], *both[1]]
-
     widest = max(rows, key=lambda r: r["high"] - r["low"])
     yield figure(
         "calibration-groups",
@@ -221,10 +206,11 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         panels=panels_by(
             rows,
-            "condition",
-            x=axis((r["n"] for r in rows), "items of the group", log=True),
-            y=axis((r[k] for r in rows for k in ("low", "high")), "ECE", zero=True),
-            marks=marks,
+            axis_of(rows, "n", "items of the group", log=True),
+            axis_of(rows, "low high", "ECE", zero=True),
+            draw.spans("n", numbered=False),
+            draw.dots("n", "ece", alone, size=3.5),
+            draw.dots("n", "pooled", pooled, size=3.5),
         ),
         legend=[alone, pooled],
         rows=rows,
@@ -235,10 +221,14 @@ def _groups(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     )
 
 
-def _by_estimator(own: Numbered, told: Sequence[Key], x: str) -> list[Mark]:
+def _by_estimator(x: str) -> draw.Layer:
     """A line with dots for each estimator's ECE."""
-    parts = [(key, [(k, r) for k, r in own if r["estimator"] == key.name]) for key in told]
-    return [m for key, part in parts for m in (*line(part, x, "ece", key, size=3), *dots(part, x, "ece", key, size=3))]
+    return draw.each(
+        "estimator",
+        COUNTED,
+        lambda key: draw.line(x, "ece", key, size=3),
+        lambda key: draw.dots(x, "ece", key, size=3),
+    )
 
 
 def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
@@ -256,10 +246,6 @@ def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
         if row["draws"] == max(x["draws"] for x in rows if x["condition"] == row["condition"]):
             gaps.setdefault(row["condition"], []).append(row["ece"])
     widest = max(gaps, key=lambda c: max(gaps[c]) - min(gaps[c]))
-    told = [Key(name="Sem1", colour="var(--c0)"), Key(name="Sem2", colour="var(--c1)", shape="diamond")]
-
-    def marks(own: Numbered) -> list[Mark]:
-        return _by_estimator(own, told, "draws")
 
     yield figure(
         "calibration-convergence",
@@ -271,12 +257,11 @@ def _convergence(draws: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         panels=panels_by(
             rows,
-            "condition",
-            x=axis((r["draws"] for r in rows), "draws a question", log=True),
-            y=axis((r["ece"] for r in rows), "ECE"),
-            marks=marks,
+            axis_of(rows, "draws", "draws a question", log=True),
+            axis_of(rows, "ece", "ECE"),
+            _by_estimator("draws"),
         ),
-        legend=told,
+        legend=COUNTED,
         rows=rows,
         columns="condition, estimator, draws, ece: ECE",
         docs="estimators/sem-ece",
@@ -303,13 +288,9 @@ def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
     ]
     if not rows:
         return
-    told = [Key(name="Sem1", colour="var(--c0)"), Key(name="Sem2", colour="var(--c1)", shape="diamond")]
     first = rows[0]["condition"]
     own = [r for r in rows if r["condition"] == first]
     close, clear = (abs(pair[0]["ece"] - pair[1]["ece"]) for pair in (own[:2], own[-2:]))
-
-    def marks(own: Numbered) -> list[Mark]:
-        return _by_estimator(own, told, "margin")
 
     yield figure(
         "calibration-margins",
@@ -321,12 +302,11 @@ def _margins(draws: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         panels=panels_by(
             rows,
-            "condition",
-            x=axis((r["margin"] for r in rows), "lead of the commonest answer"),
-            y=axis((r["ece"] for r in rows), "ECE"),
-            marks=marks,
+            axis_of(rows, "margin", "lead of the commonest answer"),
+            axis_of(rows, "ece", "ECE"),
+            _by_estimator("margin"),
         ),
-        legend=told,
+        legend=COUNTED,
         rows=rows,
         columns="condition, estimator, from, to, n: questions, ece: ECE",
         docs="estimators/sem-ece",
@@ -357,10 +337,8 @@ def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
     close = sum(r["questions"] for r in rows if r["regime"] != REGIMES["large"])
     sure_wrong = sum(r["questions"] for r in rows if r["answer"] == "wrong" and r["regime"] == REGIMES["large"])
 
-    def marks(own: Numbered) -> list[Mark]:
-        sized = [(k, r, 2.5 + 6 * (r["questions"] / most) ** 0.5) for k, r in own]
-        on = ("margin", "top_share")
-        return [m for k, r, s in sized for m in dots([(k, r)], *on, ANSWERS[r["answer"]], size=s, faint=True)]
+    def size(row: Row) -> float:
+        return float(2.5 + 6 * (row["questions"] / most) ** 0.5)
 
     yield figure(
         "calibration-regimes",
@@ -372,10 +350,9 @@ def _regimes(questions: list[Mapping[str, Any]]) -> Iterator[Figure]:
         ),
         panels=panels_by(
             rows,
-            "condition",
-            x=Axis(title="lead of the first answer", low=0.0, high=1.0),
-            y=Axis(title="its share", low=0.0, high=1.0),
-            marks=marks,
+            Axis(title="lead of the first answer"),
+            Axis(title="its share"),
+            draw.dots("margin", "top_share", lambda r: ANSWERS[r["answer"]], size=size, faint=True),
         ),
         legend=[key for key in ANSWERS.values() if any(r["answer"] == key.name for r in rows)],
         rows=rows,

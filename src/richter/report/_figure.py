@@ -7,7 +7,7 @@ darkened or lightened until each has a contrast of 3 to 1 with its background.
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -17,6 +17,7 @@ __all__ = ["Figure"]
 
 Row = dict[str, Any]
 Numbered = Sequence[tuple[int, Row]]
+Layer = Callable[[Numbered], Iterable[Mark]]  # of a panel: the marks for its rows, which are numbered
 
 COLOURS = {  # CSS variable: on light, on dark
     "--paper": ("#ffffff", "#14171a"),
@@ -98,36 +99,78 @@ def copied(found: Mapping[str, Any], fields: str) -> Row:
     return {field: found.get(field) for field in fields.split()}
 
 
-def dots(own: Numbered, x: str, y: str, key: Key = PLAIN, *, size: float = 4.0, faint: bool = False) -> list[Mark]:
+def dots(
+    x: str,
+    y: str,
+    key: Key | Callable[[Row], Key] = PLAIN,
+    *,
+    size: float | Callable[[Row], float] = 4.0,
+    faint: bool = False,
+) -> Layer:
     """A dot for every row that has both values."""
-    at = [(k, (r[x], r[y])) for k, r in own if r[x] is not None and r[y] is not None]
-    return [Mark(kind="dot", at=[p], colour=key.colour, shape=key.shape, size=size, row=k, faint=faint) for k, p in at]
+
+    def draw(own: Numbered) -> Iterator[Mark]:
+        for k, r in own:
+            if r[x] is not None and r[y] is not None:
+                told, wide = key(r) if callable(key) else key, size(r) if callable(size) else size
+                at = [(r[x], r[y])]
+                yield Mark(kind="dot", at=at, colour=told.colour, shape=told.shape, size=wide, row=k, faint=faint)
+
+    return draw
 
 
-def line(own: Numbered, x: str, y: str, key: Key = PLAIN, **look: Any) -> list[Mark]:
+def line(x: str, y: str, key: Key = PLAIN, **look: Any) -> Layer:
     """A line through the rows that have both values."""
-    at = [(r[x], r[y]) for _, r in own if r[x] is not None and r[y] is not None]
-    return [Mark(kind="line", at=at, colour=key.colour, **look)] if at else []
+
+    def draw(own: Numbered) -> list[Mark]:
+        at = [(r[x], r[y]) for _, r in own if r[x] is not None and r[y] is not None]
+        return [Mark(kind="line", at=at, colour=key.colour, **look)] if len(at) > 1 else []
+
+    return draw
 
 
-def spans(own: Numbered, x: str, *, numbered: bool = True) -> list[Mark]:
+def spans(x: str, *, numbered: bool = True) -> Layer:
     """An upright interval for every row that has one."""
-    return [
+    return lambda own: [
         Mark(kind="span", at=[(r[x], r["low"]), (r[x], r["high"])], size=3, row=k if numbered else None, faint=True)
         for k, r in own
         if r["low"] is not None and r["high"] is not None
     ]
 
 
-def band(own: Numbered, x: str) -> Mark:
+def band(x: str) -> Layer:
     """The room between the ends of the rows' intervals."""
-    known = [(r[x], r["low"], r["high"]) for _, r in own if r["low"] is not None and r["high"] is not None]
-    return Mark(kind="band", at=known if len(known) > 1 else [])
+
+    def draw(own: Numbered) -> list[Mark]:
+        known = [(r[x], r["low"], r["high"]) for _, r in own if r["low"] is not None and r["high"] is not None]
+        return [Mark(kind="band", at=known)] if len(known) > 1 else []
+
+    return draw
 
 
 def dashed(*at: tuple[float, float]) -> Mark:
     """What a figure is read against."""
     return Mark(kind="line", at=at, colour="var(--muted)", dash=True, size=2)
+
+
+def against(*at: tuple[float, float]) -> Layer:
+    """The same under every panel's marks."""
+    return lambda _: [dashed(*at)]
+
+
+def some(test: Callable[[Row], bool], layer: Layer) -> Layer:
+    """A layer of those rows alone that pass a test."""
+    return lambda own: layer([(k, r) for k, r in own if test(r)])
+
+
+def each(field: str, told: Iterable[Key], *layers: Callable[[Key], Layer]) -> Layer:
+    """Layers for the rows of each of some names, one after the other."""
+    return lambda own: [
+        mark
+        for key in told
+        for layer in layers
+        for mark in layer(key)([(k, r) for k, r in own if r[field] == key.name])
+    ]
 
 
 def keys(names: Sequence[str]) -> dict[str, Key]:
@@ -153,20 +196,25 @@ def apart(rows: Sequence[Row], field: str) -> dict[str, list[tuple[int, Row]]]:
 
 def panels_by(
     rows: Sequence[Row],
-    field: str,
-    *,
     x: Axis | Callable[[list[Row]], Axis],
     y: Axis | Callable[[list[Row]], Axis],
-    marks: Callable[[list[tuple[int, Row]]], list[Mark]],
+    *layers: Layer,
+    field: str = "condition",
     cells: bool = False,
 ) -> list[Panel]:
-    """One panel for each value of `field`, with a heading where there are several; `marks` gets numbered rows."""
+    """One panel of these layers for each value of `field`, with a heading where there are several."""
     groups = apart(rows, field)
     made = []
     for name, own in list(groups.items())[:MOST_PANELS]:
         at = [axis if isinstance(axis, Axis) else axis([row for _, row in own]) for axis in (x, y)]
-        made.append(Panel(title=name if len(groups) > 1 else "", x=at[0], y=at[1], marks=marks(own), cells=cells))
+        marks = [mark for layer in layers for mark in layer(own)]
+        made.append(Panel(title=name if len(groups) > 1 else "", x=at[0], y=at[1], marks=marks, cells=cells))
     return made
+
+
+def axis_of(rows: Sequence[Row], fields: str, title: str = "", **look: bool) -> Axis:
+    """An axis that holds some fields of the rows."""
+    return axis((row[field] for row in rows for field in fields.split()), title, **look)
 
 
 def interval_panel(

@@ -3,21 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from richter.report._figure import (
-    Figure,
-    Numbered,
-    Row,
-    copied,
-    dots,
-    ends,
-    figure,
-    interval_panel,
-    keys,
-    line,
-    panels_by,
-)
+from richter.report import _figure as draw
+from richter.report._figure import Figure, Row, copied, ends, figure, interval_panel, keys, panels_by
 from richter.report._numbers import name, number, percent, signed
-from richter.report._svg import Axis, Mark
+from richter.report._svg import Axis
 
 GOOD_ENOUGH = 0.667  # Krippendorff's lowest alpha for tentative conclusions
 SCREENING = {"sensitivity": "finds (sensitivity)", "specificity": "clears (specificity)", "ppv": "is right (precision)"}
@@ -137,12 +126,7 @@ def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
     rows.sort(key=lambda r: list(SCREENING.values()).index(r["measure"]))
     told = keys(list(dict.fromkeys(r["judge"] for r in rows)))
 
-    def marks(own: Numbered) -> list[Mark]:
-        parts = [(key, [(k, r) for k, r in own if r["judge"] == judge]) for judge, key in told.items()]
-        on = ("threshold", "estimate")
-        drawn = [(line(part, *on, key, size=3, faint=True), dots(part, *on, key, size=3.5)) for key, part in parts]
-        return [m for path, at in drawn for m in (*path, *at)]
-
+    on = ("threshold", "estimate")
     first = next((r for r in rows if r["threshold"] == 3 and r["measure"] == SCREENING["sensitivity"]), rows[0])
     yield figure(
         "judges-screening",
@@ -154,10 +138,15 @@ def _screening(judges: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         panels=panels_by(
             rows,
-            "measure",
-            x=Axis(title="severity of at least", low=0.3, high=4.2),
-            y=Axis(low=0.0, high=1.0, percent=True),
-            marks=marks,
+            Axis(title="severity of at least", low=0.3, high=4.2),
+            Axis(low=0.0, high=1.0, percent=True),
+            draw.each(
+                "judge",
+                told.values(),
+                lambda key: draw.line(*on, key, size=3, faint=True),
+                lambda key: draw.dots(*on, key, size=3.5),
+            ),
+            field="measure",
         ),
         legend=list(told.values()) if len(told) > 1 else [],
         rows=rows,

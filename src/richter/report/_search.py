@@ -4,23 +4,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from richter.report import _figure as draw
 from richter.report._figure import (
     Figure,
     Key,
-    Numbered,
     Row,
     apart,
-    dots,
+    axis_of,
     ends,
     figure,
     interval_panel,
     keys,
     leading,
-    line,
     panels_by,
 )
 from richter.report._numbers import among, count, name, number, percent
-from richter.report._svg import Axis, Mark, Panel, axis
+from richter.report._svg import Axis, Panel, axis
 
 MOST_CATEGORIES = 6  # told apart on the map
 OTHERS = Key(name="others", colour="var(--c6)")
@@ -75,18 +74,20 @@ def _steps(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f". Neighbours come from a disk index that finds {percent(recall['recall'])} of the exact "
             f"{number(recall['k'])}, measured on {number(recall['queries'])} random paragraphs"
         )
-    marks: list[Mark] = []
-    for label, own in apart(rows, "condition").items():
-        marks += line(own, "step", "cumulative", told[label], size=5)
-        marks += line(own, "step", "base", told[label], dash=True, size=2)
-        marks += dots(own, "step", "error", told[label], size=3, faint=True)
-    shares = [r[k] for r in rows for k in ("error", "cumulative", "base")]
-    x, y = axis((r["step"] for r in rows), "step"), axis(shares, "wrong", percent=True, zero=True)
+    marks = draw.each(
+        "condition",
+        told.values(),
+        lambda key: draw.line("step", "cumulative", key, size=5),
+        lambda key: draw.line("step", "base", key, dash=True, size=2),
+        lambda key: draw.dots("step", "error", key, size=3, faint=True),
+    )
+    x, y = axis_of(rows, "step", "step"), axis_of(rows, "error cumulative base", "wrong", percent=True, zero=True)
+    panel = Panel(x=x, y=y, marks=list(marks(list(enumerate(rows)))))
     yield figure(
         "search-steps",
         title="How the search went",
         sentence=sentence + ".",
-        panels=[Panel(x=x, y=y, marks=marks)] if len({r["step"] for r in rows}) > 1 else [],
+        panels=[panel] if len({r["step"] for r in rows}) > 1 else [],
         legend=list(told.values()) if len(told) > 1 else [],
         rows=rows,
         columns="condition: search, step, paragraphs, error: wrong, cumulative: wrong so far, base: wrong in the base",
@@ -154,13 +155,6 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
     told = keys(ranked[:MOST_CATEGORIES])
     bases = {label: str((search.get("base") or {}).get("name")) for label, search in searches.items()}
 
-    def marks(own: Numbered) -> list[Mark]:
-        passing = dots([(k, r) for k, r in own if not r["fails"]], "x", "y", PASSES, size=2, faint=True)
-        failing = [(k, r) for k, r in own if r["fails"]]
-        return passing + [
-            m for k, r in failing for m in dots([(k, r)], "x", "y", told.get(r["category"], OTHERS), size=3.5)
-        ]
-
     def silent(own: list[Row], field: str) -> Axis:  # searches of one base share its plane
         base = bases[own[0]["condition"]]
         found = axis(r[field] for r in rows if bases[r["condition"]] == base)
@@ -179,7 +173,13 @@ def _map(searches: Mapping[str, Mapping[str, Any]]) -> Iterator[Figure]:
             f"Most failing ones are on {ranked[0]} ({number(counts[ranked[0]])})"
             + (f", then {among(ranked[1:])}." if len(ranked) > 1 else ".")
         ),
-        panels=panels_by(rows, "condition", x=lambda o: silent(o, "x"), y=lambda o: silent(o, "y"), marks=marks),
+        panels=panels_by(
+            rows,
+            lambda own: silent(own, "x"),
+            lambda own: silent(own, "y"),
+            draw.some(lambda r: not r["fails"], draw.dots("x", "y", PASSES, size=2, faint=True)),
+            draw.some(lambda r: r["fails"], draw.dots("x", "y", lambda r: told.get(r["category"], OTHERS), size=3.5)),
+        ),
         legend=[*told.values(), *([OTHERS] if len(ranked) > len(told) else []), *([PASSES] if passing else [])],
         rows=rows,
         columns="condition: search, category, question, wrong: share wrong, fails, x, y",

@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from richter.report import _figure as draw
 from richter.report._figure import (
     Figure,
     Key,
     Numbered,
     Row,
     apart,
+    axis_of,
     copied,
-    dots,
     ends,
     figure,
     interval_panel,
     keys,
-    line,
     panels_by,
 )
 from richter.report._numbers import among, name, number, percent
@@ -62,25 +62,23 @@ def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) ->
         sentence += " It is adequate for no condition, or there are too few errors to say: read the points."
     told = keys(list(dict.fromkeys(r["condition"] for r in rows)))
     x = Axis(title="severity of at least", low=0.4, high=4.1)
-    y = axis((r[k] for r in rows for k in ("exceed", "fitted_exceed")), "share of answers", log=True, percent=True)
-
-    def marks(own: Numbered) -> list[Mark]:
-        made = []
-        for one in dict.fromkeys(r["condition"] for _, r in own):
-            mine = [(k, r) for k, r in own if r["condition"] == one]
-            fitted, seen = ([(k, r) for k, r in mine if r[key]] for key in ("fitted_exceed", "exceed"))
-            law = line(fitted, "severity", "fitted_exceed", told[one], faint=True)
-            made += [m for m in law if len(m.at) > 1] + dots(seen, "severity", "exceed", told[one])
-        return made
-
+    y = axis_of(rows, "exceed fitted_exceed", "share of answers", log=True, percent=True)
+    seen = draw.each(
+        "condition",
+        told.values(),
+        lambda key: draw.some(
+            lambda r: bool(r["fitted_exceed"]), draw.line("severity", "fitted_exceed", key, faint=True)
+        ),
+        lambda key: draw.some(lambda r: bool(r["exceed"]), draw.dots("severity", "exceed", key)),
+    )
     errors = sum(r["count"] or 0 for r in rows)
     together = len(told) <= len({k.colour for k in told.values()})
     if errors < FEW_ERRORS:
         panels, sentence = [], f"There are {number(errors)} errors: too few to draw how often each severity comes."
     elif together:
-        panels = [Panel(x=x, y=y, marks=marks(list(enumerate(rows))))]
+        panels = [Panel(x=x, y=y, marks=list(seen(list(enumerate(rows)))))]
     else:
-        panels = panels_by(rows, "condition", x=x, y=y, marks=marks)
+        panels = panels_by(rows, x, y, seen)
     yield figure(
         "severity-curve",
         title="Magnitude and frequency",
@@ -173,7 +171,7 @@ def _heatmap(cells: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
             ]
 
         x = Axis(title="tier", names=tuple(tiers))
-        panels = panels_by(rows, "condition", x=x, y=lanes(domains), marks=marks, cells=True)
+        panels = panels_by(rows, x, lanes(domains), marks, cells=True)
     yield figure(
         "severity-heatmap",
         title="Where: domain by tier",
@@ -232,7 +230,7 @@ def _mechanisms(found: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         "severity-mechanisms",
         title="Mechanism by severity",
         sentence=sentence,
-        panels=panels_by(rows, "condition", x=x, y=lanes(shown), marks=marks) if len(ranked) > 1 else [],
+        panels=panels_by(rows, x, lanes(shown), marks) if len(ranked) > 1 else [],
         legend=[Key(name=f"severity {number(level)}", colour=ramp[level], shape="square") for level in levels],
         rows=rows,
         columns="condition, mechanism, severity, count: errors",

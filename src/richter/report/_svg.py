@@ -95,17 +95,9 @@ class Panel:
 
 
 def axis(
-    values: Iterable[Any],
-    title: str = "",
-    *,
-    log: bool = False,
-    percent: bool = False,
-    zero: bool = False,
-    ends: tuple[float, float] | None = None,
+    values: Iterable[Any], title: str = "", *, log: bool = False, percent: bool = False, zero: bool = False
 ) -> Axis:
     """An axis that holds the values (None among them is passed over), with a little room; `zero` takes 0 in."""
-    if ends is not None:
-        return Axis(title=title, low=ends[0], high=ends[1], log=log, percent=percent)
     known = [float(v) for v in values if v is not None and math.isfinite(v) and (not log or v > 0)]
     known += [0.0] if zero and not log else []
     low, high = min(known, default=0.1), max(known, default=1.0)

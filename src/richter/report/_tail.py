@@ -3,22 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from richter.report._figure import (
-    Figure,
-    Key,
-    Numbered,
-    Row,
-    band,
-    copied,
-    dashed,
-    dots,
-    figure,
-    leading,
-    line,
-    panels_by,
-)
+from richter.report import _figure as draw
+from richter.report._figure import Figure, Key, Row, axis_of, copied, figure, leading, panels_by
 from richter.report._numbers import count, name, number
-from richter.report._svg import Axis, Mark, Panel, axis, lanes
+from richter.report._svg import Axis, Mark, Panel, lanes
 
 GATES = {
     "G1": "equal mean",
@@ -104,9 +92,6 @@ def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator
         return
     q = study.get("q")
 
-    def marks(own: Numbered) -> list[Mark]:
-        return [m for m in (band(own, "q"), *line(own, "q", "xi"), *dots(own, "q", "xi", size=2.5)) if m.at]
-
     yield figure(
         "tail-stability",
         title="Does the shape hold still?",
@@ -117,10 +102,11 @@ def _stability(section: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator
         ),
         panels=panels_by(
             rows,
-            "condition",
-            x=axis((r["q"] for r in rows), "threshold quantile"),
-            y=axis((r[k] for r in rows for k in ("xi", "low", "high")), "shape ξ"),
-            marks=marks,
+            axis_of(rows, "q", "threshold quantile"),
+            axis_of(rows, "xi low high", "shape ξ"),
+            draw.band("q"),
+            draw.line("q", "xi"),
+            draw.dots("q", "xi", size=2.5),
         ),
         rows=rows,
         columns="condition, q: quantile, threshold, n_exc: exceedances, xi: shape ξ, low: from, high: to",
@@ -137,9 +123,9 @@ def _qq(section: Mapping[str, Any]) -> Iterator[Figure]:
         return
     off = max(rows, key=lambda r: abs(r["observed"] - r["model"]))
 
-    def marks(own: Numbered) -> list[Mark]:
+    def law(own: draw.Numbered) -> list[Mark]:
         top = max(r["model"] for _, r in own)
-        return [dashed((0, 0), (top, top)), *dots(own, "model", "observed", size=2.5)]
+        return [draw.dashed((0, 0), (top, top))]
 
     yield figure(
         "tail-qq",
@@ -151,10 +137,10 @@ def _qq(section: Mapping[str, Any]) -> Iterator[Figure]:
         ),
         panels=panels_by(
             rows,
-            "condition",
-            x=lambda own: axis((r["model"] for r in own), "excess by the fitted law", zero=True),
-            y=lambda own: axis((r[k] for r in own for k in ("observed", "model")), "observed", zero=True),
-            marks=marks,
+            lambda own: axis_of(own, "model", "excess by the fitted law", zero=True),
+            lambda own: axis_of(own, "observed model", "observed", zero=True),
+            law,
+            draw.dots("model", "observed", size=2.5),
         ),
         rows=rows,
         columns="condition, model: by the law, observed",
