@@ -2,8 +2,9 @@
 
 import dataclasses
 from functools import partial
+from typing import Any
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, trap
+from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation
 from richter.bench._money import Money
 from richter.bench._places import country_draft, country_truth, near_countries
 from richter.bench._regions import zone_draft
@@ -80,57 +81,41 @@ def aviation(world: World) -> list[Cell]:
         assert airport.city
         return airport.city
 
-    def truth(airport: Airport, kind: str, subject: str) -> dict[str, object]:
-        return {"kind": kind, "subject": subject, "lat": airport.lat, "lon": airport.lon} | country_truth(
-            world, airport.country
-        )
+    def where_is(airport: Airport) -> dict[str, Any]:
+        return {"lat": airport.lat, "lon": airport.lon, **country_truth(world, airport.country)}
 
-    def land(iata: str, **more: str) -> Draft:
-        return country_draft(world, table[iata].country, lat=table[iata].lat, lon=table[iata].lon, **more)
+    def land(iata: str, asked: Asked) -> Draft:
+        return country_draft(world, table[iata].country, asked, lat=table[iata].lat, lon=table[iata].lon)
 
-    def city_draft(iata: str, *, prompt: str, stem: str, subject: str) -> Draft:
-        airport = table[iata]
+    def city_draft(iata: str, asked: Asked) -> Draft:
+        airport, salt = table[iata], asked.prompt
         city = served_by(airport)
         others = [(served_by(a).name, a.country) for a in usable[:1500]]
         same = [name for name, code in others if code == airport.country and name != city.name]
         like = [name for name, code in others if name[0] == city.name[0] and code != airport.country]
-        near = [world.countries[c].capital for c in near_countries(world, airport.country, prompt)]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=city.name,
-            aliases=[airport.town, *world.city_aliases(city.name, airport.country)],
-            wrong=[*pick(same[:40], 2, prompt), *pick(like, 1, prompt), *near],
-            truth={**truth(airport, "city", subject), **world.city_truth(city.name, airport.country)},
-        )
+        near = [world.countries[c].capital for c in near_countries(world, airport.country, salt)]
+        wrong = [*pick(same[:40], 2, salt), *pick(like, 1, salt), *near]
+        aliases = [airport.town, *world.city_aliases(city.name, airport.country)]
+        truth = where_is(airport) | world.city_truth(city.name, airport.country)
+        return asked.draft(city.name, wrong, "city", aliases=aliases, **truth)
 
     def code_of_city(fact: str) -> Draft:
         airport = table[fact]
         name, land = served_by(airport).name, world.countries[airport.country].the_name
         like = [a.iata for a in usable[:1200] if a.iata[0] == fact[0] and a.iata != fact]
         home = [a.iata for a in usable if a.country == airport.country and a.iata != fact]
-        return Draft(
-            prompt=f"Give the three-letter IATA code of the airport that serves {name} in {land}.",
-            stem=f"The IATA code of the airport that serves {name} in {land} is",
-            answer=fact,
-            wrong=[*pick(like, 2, fact), *pick(home[:40], 1, fact), *pick(like, 4, fact, "more")],
-            truth={**truth(airport, "code", name), "of": "airport", "code": fact},
-        )
+        served = f"IATA code of the airport that serves {name} in {land}"
+        wrong = [*pick(like, 2, fact), *pick(home[:40], 1, fact), *pick(like, 4, fact, "more")]
+        asked = Asked(f"Give the three-letter {served}.", name, f"The {served} is")
+        return asked.draft(fact, wrong, "code", **where_is(airport), of="airport", code=fact)
 
     def zone_of_code(fact: str) -> Draft | None:
         airport = table[fact]
         if airport.zone not in world.zones:
             return None
-        return zone_draft(
-            world,
-            airport.zone,
-            airport.country,
-            prompt=f"Which IANA time zone identifier applies at the airport with the IATA code {fact}?",
-            stem=f"The IANA time zone identifier at the airport with the IATA code {fact} is",
-            subject=fact,
-            salt=fact,
-            via=served_by(airport).name,
-        )
+        prompt = f"Which IANA time zone identifier applies at the airport with the IATA code {fact}?"
+        asked = Asked(prompt, fact, f"The IANA time zone identifier at the airport with the IATA code {fact} is")
+        return zone_draft(world, airport.zone, airport.country, asked, salt=fact, via=served_by(airport).name)
 
     def capital_of_code(fact: str) -> Draft | None:
         airport = table[fact]
@@ -138,50 +123,36 @@ def aviation(world: World) -> list[Cell]:
         if not country.capital or served_by(airport).name in (country.capital, *country.capital_aliases):
             return None
         near = [world.countries[c].capital for c in near_countries(world, airport.country, fact)]
-        return Draft(
-            prompt=f"What is the capital of the country whose airport has the IATA code {fact}?",
-            stem=f"The capital of the country whose airport has the IATA code {fact} is",
-            answer=country.capital,
-            aliases=country.capital_aliases,
-            wrong=[served_by(airport).name, *near],
-            truth={
-                **truth(airport, "city", fact),
-                "via": country.name,
-                **world.city_truth(country.capital, airport.country),
-            },
+        truth = where_is(airport) | {"via": country.name} | world.city_truth(country.capital, airport.country)
+        return Asked(f"What is the capital of the country whose airport has the IATA code {fact}?", fact).draft(
+            country.capital, [served_by(airport).name, *near], "city", aliases=country.capital_aliases, **truth
         )
 
     def unassigned(fact: str) -> Draft:
-        return Draft(
-            prompt=f"Which airport has the IATA code {fact}?",
-            stem=f"The airport that has the IATA code {fact} is",
-            answer=f"none, because {fact} is not assigned to any airport",
+        stem = f"The airport that has the IATA code {fact} is"
+        return Asked(f"Which airport has the IATA code {fact}?", fact, stem).trap(
+            f"none, because {fact} is not assigned to any airport",
+            [table[k].name for k in pick(named[:400], 4, fact)],
+            f"{fact} is the IATA code of an airport",
             aliases=[*NO_SUCH, "no airport", "not an IATA code"],
-            wrong=[table[k].name for k in pick(named[:400], 4, fact)],
-            truth=trap(fact, f"{fact} is the IATA code of an airport"),
         )
 
     def elsewhere(fact: str) -> Draft:
         iata, code = fact.split("|")
         airport, claimed = table[iata], world.countries[code]
-        real = world.countries[airport.country]
-        term = world.division_terms[code]
-        return Draft(
-            prompt=f"In which {term} of {claimed.the_name} is the airport with the IATA code {iata}?",
-            stem=f"The {term} of {claimed.the_name} with the airport {iata} is",
-            answer=f"none, because {iata} is in {real.the_name}",
+        real, part = world.countries[airport.country], f"{world.division_terms[code]} of {claimed.the_name}"
+        prompt = f"In which {part} is the airport with the IATA code {iata}?"
+        return Asked(prompt, iata, f"The {part} with the airport {iata} is").trap(
+            f"none, because {iata} is in {real.the_name}",
+            [r.name for r in pick(world.big_regions(code), 4, fact)],
+            f"{iata} is in {claimed.the_name}",
+            f"{iata} is {airport.name} in {real.the_name}",
             aliases=[
                 *(real.name, *real.aliases, served_by(airport).name, "none", f"not in {claimed.name}"),
                 *(f"not in {claimed.the_name}", f"isn't in {claimed.the_name}", f"not located in {claimed.the_name}"),
             ],
-            wrong=[r.name for r in pick(world.big_regions(code), 4, fact)],
-            truth=trap(
-                iata,
-                f"{iata} is in {claimed.the_name}",
-                f"{iata} is {airport.name} in {real.the_name}",
-                claimed_country=code,
-                **country_truth(world, airport.country),
-            ),
+            claimed_country=code,
+            **country_truth(world, airport.country),
         )
 
     def telling(a: Airport) -> bool:
@@ -221,7 +192,7 @@ def aviation(world: World) -> list[Cell]:
     write = ask(city_draft, f"Which city is served by the {port}?", stem=f"The {port} serves the city of")
     city = plain("iata-city", write=write, shots=some)
     write = ask(
-        lambda code, **more: bank.unit_draft(table[code].country, **more),
+        lambda code, asked: bank.unit_draft(table[code].country, asked),
         f"What is the main unit of the currency at the {port}?",
         stem=f"At the {port} people pay with the",
     )

@@ -1,6 +1,6 @@
 """Cities: in which country they lie, which capital and currency that leads to, and cities put in the wrong country."""
 
-from richter.bench._draft import Cell, Draft, relation, trap
+from richter.bench._draft import Asked, Cell, Draft, relation
 from richter.bench._money import Money
 from richter.bench._places import GEONAMES, capital_draft, country_draft, country_truth
 from richter.bench._text import ordered, pick, unique
@@ -13,15 +13,10 @@ def cities(world: World) -> list[Cell]:
 
     def in_country(fact: str) -> Draft:
         city = world.cities[fact]
-        called = world.call(city)
-        return country_draft(
-            world,
-            city.country,
-            prompt=f"In which country is the {_kind(city)} of {called}?",
-            stem=f"{called} is a {_kind(city)} in the country of",
-            subject=city.name,
-            salt=fact,
-        )
+        kind, called = _kind(city), world.call(city)
+        stem = f"{called} is a {kind} in the country of"
+        asked = Asked(f"In which country is the {kind} of {called}?", city.name, stem)
+        return country_draft(world, city.country, asked, salt=fact)
 
     def capital_of_its_country(fact: str) -> Draft | None:
         city = world.cities[fact]
@@ -30,49 +25,33 @@ def cities(world: World) -> list[Cell]:
             return None
         called = world.call(city)
         largest = [c.name for c in world.biggest(city.country)[:3] if c.id != fact and c.name != country.capital]
-        return capital_draft(
-            world,
-            city.country,
-            prompt=f"What is the capital of the country in which the {_kind(city)} of {called} lies?",
-            stem=f"The capital of the country in which {called} lies is",
-            subject=city.name,
-            salt=fact,
-            first=largest[:1],
-        )
+        prompt = f"What is the capital of the country in which the {_kind(city)} of {called} lies?"
+        asked = Asked(prompt, city.name, f"The capital of the country in which {called} lies is")
+        return capital_draft(world, city.country, asked, salt=fact, first=largest[:1])
 
     def money_of_its_country(fact: str) -> Draft | None:
         city = world.cities[fact]
-        called = world.call(city)
-        return money.unit_draft(
-            city.country,
-            prompt=f"What is the main unit of the currency used in the {_kind(city)} of {called}?",
-            stem=f"People in the {_kind(city)} of {called} pay with the",
-            subject=city.name,
-        )
+        place = f"the {_kind(city)} of {world.call(city)}"
+        prompt = f"What is the main unit of the currency used in {place}?"
+        return money.unit_draft(city.country, Asked(prompt, city.name, f"People in {place} pay with the"))
 
     def wrong_state(fact: str) -> Draft:
         """A city said to lie in a division of a country that it is not in."""
         key, code = fact.split("|")
         city, claimed = world.cities[key], world.countries[code]
-        country = world.countries[city.country]
-        term = world.division_terms[code]
-        called = world.call(city)
-        inside = [r.name for r in world.big_regions(code)]
+        country, called = world.countries[city.country], world.call(city)
+        part = f"{world.division_terms[code]} of {claimed.the_name}"
         forms = (f"{city.name} is not in", "not in", "isn't in", "not a city in", "not located in")
         denials = [f"{form} {name}" for form in forms for name in (claimed.the_name, claimed.name)]
-        return Draft(
-            prompt=f"In which {term} of {claimed.the_name} is the city of {called}?",
-            stem=f"The {term} of {claimed.the_name} in which {called} lies is",
-            answer=f"none, because {city.name} is in {country.the_name}",
+        prompt = f"In which {part} is the city of {called}?"
+        return Asked(prompt, city.name, f"The {part} in which {called} lies is").trap(
+            f"none, because {city.name} is in {country.the_name}",
+            pick([r.name for r in world.big_regions(code)], 3, fact),
+            f"{city.name} lies in {claimed.the_name}",
+            f"{city.name} lies in {country.the_name}",
             aliases=unique([country.name, *country.aliases, *denials, "none"]),
-            wrong=pick(inside, 3, fact),
-            truth=trap(
-                city.name,
-                f"{city.name} lies in {claimed.the_name}",
-                f"{city.name} lies in {country.the_name}",
-                claimed_country=code,
-                **country_truth(world, city.country),
-            ),
+            claimed_country=code,
+            **country_truth(world, city.country),
         )
 
     asked = world.asked_cities

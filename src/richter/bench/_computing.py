@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, solve, trap
+from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
 from richter.bench._places import capital_draft, country_draft, country_truth, field_of, near_countries
 from richter.bench._text import normalise_name, ordered, pick, words
 from richter.bench._world import World
@@ -123,61 +123,40 @@ def computing(world: World) -> list[Cell]:
     made_names = sorted(set(files.values()))
     known_names = sorted({files[e] for e in FAMILIAR if e in files})
 
-    def tld_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
-        country = world.countries[code]
+    def tld_draft(code: str, asked: Asked) -> Draft:
+        country, salt = world.countries[code], asked.prompt
         name = normalise_name(country.name).replace(" ", "")
         real = {c.tld for c in world.countries.values()}
         made = [t for t in (f".{name[:2]}", f".{name[0]}{name[-1]}", f".{name[0]}{name[2]}") if t != country.tld]
-        near = [world.countries[c].tld for c in near_countries(world, code, prompt)]
+        near = [world.countries[c].tld for c in near_countries(world, code, salt)]
         like = [t for t in sorted(real) if t[1:2] == country.tld[1:2] and t != country.tld]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=country.tld,
-            also=[".gb"] if code == "GB" else (),
-            wrong=[*ordered(made, prompt)[:1], *ordered(like, prompt)[:1], *near],
-            truth={
-                "kind": "code",
-                "of": "domain",
-                "subject": subject,
-                "code": country.tld,
-                **country_truth(world, code),
-            },
-        )
+        wrong = [*ordered(made, salt)[:1], *ordered(like, salt)[:1], *near]
+        truth = {"code": country.tld, **country_truth(world, code)}
+        return asked.draft(country.tld, wrong, "code", also=[".gb"] if code == "GB" else (), code_of="domain", **truth)
 
     def of_extension(fact: str) -> Draft:
         name = files[fact]
-        return Draft(
-            prompt=f"Which programming language or file format uses the file extension .{fact}?",
-            stem=f"Files with the extension .{fact} are written in",
-            answer=name,
+        prompt = f"Which programming language or file format uses the file extension .{fact}?"
+        return Asked(prompt, f".{fact}", f"Files with the extension .{fact} are written in").draft(
+            name,
+            [*pick(known_names, 3, fact), *pick(made_names, 3, fact)],
+            "software",
             aliases=MORE_NAMES.get(name, ()),
             also=[n for e, n in files.items() if e == fact],
-            wrong=[*pick(known_names, 3, fact), *pick(made_names, 3, fact)],
-            truth={"kind": "software", "subject": f".{fact}", "name": name},
+            name=name,
         )
 
     def of_status(fact: str) -> Draft:
         code = int(fact)
         same = [phrase for other, phrase in HTTP.items() if other // 100 == code // 100 and other != code]
         rest = [phrase for other, phrase in HTTP.items() if other // 100 != code // 100]
-        return Draft(
-            prompt=f"What is the standard phrase for the HTTP status code {code}?",
-            stem=f"The standard phrase for the HTTP status code {code} is",
-            answer=HTTP[code],
-            aliases=HTTP_ALIASES.get(code, ()),
-            wrong=[*ordered(same, fact)[:2], *ordered(rest, fact)],
-            truth={"kind": "status", "subject": fact, "value": code},
-        )
+        wrong = [*ordered(same, fact)[:2], *ordered(rest, fact)]
+        asked = Asked(f"What is the standard phrase for the HTTP status code {code}?", fact)
+        return asked.draft(HTTP[code], wrong, "status", aliases=HTTP_ALIASES.get(code, ()), value=code)
 
-    def number_draft(others: Callable[[int], list[int]], fact: str, *, prompt: str, stem: str, subject: str) -> Draft:
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=fact,
-            wrong=[str(o) for o in ordered(others(int(fact)), prompt)],
-            truth={"kind": "number", "subject": subject, "value": int(fact)},
-        )
+    def number_draft(others: Callable[[int], list[int]], fact: str, asked: Asked) -> Draft:
+        wrong = [str(o) for o in ordered(others(int(fact)), asked.prompt)]
+        return asked.draft(fact, wrong, "number", value=int(fact))
 
     def same_class(code: int) -> list[int]:
         return [c for c in HTTP if c // 100 == code // 100 and c != code]
@@ -191,39 +170,31 @@ def computing(world: World) -> list[Cell]:
 
     def of_port(fact: str) -> Draft:
         port = int(fact)
-        return Draft(
-            prompt=f"Which service has the standard port number {port}?",
-            stem=f"The service with the standard port number {port} is",
-            answer=PORTS[port],
-            aliases=PORT_ALIASES.get(port, ()),
-            wrong=[PORTS[p] for p in pick(sorted(set(PORTS) - {port}), 5, fact)],
-            truth={"kind": "service", "subject": fact, "value": port},
-        )
+        wrong = [PORTS[p] for p in pick(sorted(set(PORTS) - {port}), 5, fact)]
+        asked = Asked(f"Which service has the standard port number {port}?", fact)
+        return asked.draft(PORTS[port], wrong, "service", aliases=PORT_ALIASES.get(port, ()), value=port)
 
     def based(fact: str, base: str) -> Draft:
-        value = int(fact)
-        written = f"{value:02X}" if base == "hexadecimal" else f"{value:07b}"
+        value, form, character = int(fact), "02X" if base == "hexadecimal" else "07b", f"“{chr(int(fact))}”"
+        written = f"{value:{form}}"
         near = [v for v in range(33, 127) if 0 < abs(v - value) <= 12]
-        others = [f"{v:02X}" if base == "hexadecimal" else f"{v:07b}" for v in ordered(near, base, fact)]
-        return Draft(
-            prompt=f"Write the ASCII code of the character {_shown(value)} in {base}.",
-            stem=f"In {base}, the ASCII code of the character {_shown(value)} is",
-            answer=written,
+        stem = f"In {base}, the ASCII code of the character {character} is"
+        return Asked(f"Write the ASCII code of the character {character} in {base}.", chr(value), stem).draft(
+            written,
+            [f"{v:{form}}" for v in ordered(near, base, fact)],
+            "number",
             aliases=[f"0x{written}", f"{written}h"] if base == "hexadecimal" else [f"0{written}", f"0b{written}"],
-            wrong=others,
-            truth={"kind": "number", "subject": chr(value), "value": value, "base": base, "via": value},
+            value=value,
+            base=base,
+            via=value,
         )
 
     def next_character(fact: str) -> Draft:
         value = int(fact)
         near = [v for v in range(48, 91) if chr(v).isalnum() and v != value]
-        return Draft(
-            prompt=f"Which character has the decimal ASCII code {value}?",
-            stem=f"The character with the decimal ASCII code {value} is",
-            answer=chr(value),
-            wrong=[chr(v) for v in [*ordered([v for v in near if abs(v - value) < 5], fact), *near]],
-            truth={"kind": "character", "subject": fact, "value": value},
-        )
+        wrong = [chr(v) for v in [*ordered([v for v in near if abs(v - value) < 5], fact), *near]]
+        asked = Asked(f"Which character has the decimal ASCII code {value}?", fact)
+        return asked.draft(chr(value), wrong, "character", value=value)
 
     scripts = {
         s.alpha_4: s.name.split(" (")[0] for s in world.pycountry.scripts if not s.alpha_4.startswith(("Z", "Q"))
@@ -233,44 +204,36 @@ def computing(world: World) -> list[Cell]:
     def of_script(fact: str) -> Draft:
         name = plain_scripts[fact]
         like = sorted(v for k, v in plain_scripts.items() if k[0] == fact[0] and v != name)
-        return Draft(
-            prompt=f"Which writing system has the ISO 15924 code {fact}?",
-            stem=f"The writing system with the ISO 15924 code {fact} is",
-            answer=name,
-            aliases=[scripts[fact], str(world.cldr.scripts.get(fact, ""))],
-            wrong=[*pick(like, 2, fact), *pick(sorted(plain_scripts.values()), 4, fact)],
-            truth={"kind": "script", "subject": fact, "script": fact},
-        )
+        wrong = [*pick(like, 2, fact), *pick(sorted(plain_scripts.values()), 4, fact)]
+        aliases = [scripts[fact], str(world.cldr.scripts.get(fact, ""))]
+        asked = Asked(f"Which writing system has the ISO 15924 code {fact}?", fact)
+        return asked.draft(name, wrong, "script", aliases=aliases, script=fact)
 
     def no_tld(fact: str) -> Draft:
-        return Draft(
-            prompt=f"Which country uses the internet top-level domain {fact}?",
-            stem=f"The country that uses the internet top-level domain {fact} is",
-            answer=f"none, because {fact} is not assigned",
+        stem = f"The country that uses the internet top-level domain {fact} is"
+        return Asked(f"Which country uses the internet top-level domain {fact}?", fact, stem).trap(
+            f"none, because {fact} is not assigned",
+            [world.countries[c].the_name for c in pick(world.states[:120], 4, fact)],
+            f"{fact} is a country's top-level domain",
             aliases=[*NO_SUCH, "no country", "not a top-level domain", "not a country code"],
-            wrong=[world.countries[c].the_name for c in pick(world.states[:120], 4, fact)],
-            truth=trap(fact, f"{fact} is a country's top-level domain"),
         )
 
     def no_status(fact: str) -> Draft:
-        return Draft(
-            prompt=f"What is the standard phrase of the HTTP status code {fact}?",
-            stem=f"The standard phrase of the HTTP status code {fact} is",
-            answer=f"none, because {fact} is not assigned",
+        return Asked(f"What is the standard phrase of the HTTP status code {fact}?", fact).trap(
+            f"none, because {fact} is not assigned",
+            [HTTP[c] for c in pick(sorted(c for c in HTTP if 400 <= c < 500), 4, fact)],
+            f"{fact} is a standard HTTP status code",
             aliases=[*NO_SUCH, "no standard", "not standard", "non-standard"],
-            wrong=[HTTP[c] for c in pick(sorted(c for c in HTTP if 400 <= c < 500), 4, fact)],
-            truth=trap(fact, f"{fact} is a standard HTTP status code"),
         )
 
     def no_ascii(fact: str) -> Draft:
-        value = int(fact)
-        return Draft(
-            prompt=f"What is the ASCII code of the character “{chr(value)}”?",
-            stem=f"The ASCII code of the character “{chr(value)}” is",
-            answer=f"none, because “{chr(value)}” is not in ASCII",
-            aliases=[*NO_SUCH, "not in ASCII", "not part of ASCII", "not an ASCII", "no ASCII", "Unicode", "outside"],
-            wrong=[str(v) for v in pick(range(33, 127), 4, fact)],
-            truth=trap(chr(value), f"“{chr(value)}” is an ASCII character"),
+        character = chr(int(fact))
+        denials = ("not in ASCII", "not part of ASCII", "not an ASCII", "no ASCII", "Unicode", "outside")
+        return Asked(f"What is the ASCII code of the character “{character}”?", character).trap(
+            f"none, because “{character}” is not in ASCII",
+            [str(v) for v in pick(range(33, 127), 4, fact)],
+            f"“{character}” is an ASCII character",
+            aliases=[*NO_SUCH, *denials],
         )
 
     tlds = [c for c in world.states if world.countries[c].tld]
@@ -292,7 +255,7 @@ def computing(world: World) -> list[Cell]:
     chain = partial(relation, source=GEO, form="compositional")
     top = tlds[:30]
     write = ask(
-        partial(country_draft, world, salt="tld"),
+        lambda code, asked: country_draft(world, code, asked, salt="tld"),
         "Which country has the internet top-level domain {}?",
         tld_of,
         stem="{} is the internet top-level domain of",
@@ -305,7 +268,7 @@ def computing(world: World) -> list[Cell]:
     )
     capital_tld = chain("capital-tld", write=write, shots=top)
     write = ask(
-        partial(capital_draft, world, salt="tld"),
+        lambda code, asked: capital_draft(world, code, asked, salt="tld"),
         "What is the capital of the country with the internet top-level domain {}?",
         lambda code: tld_of(code) if world.countries[code].capital else "",
     )
@@ -360,7 +323,3 @@ def computing(world: World) -> list[Cell]:
         no_domain(tier=5, facts=free[110:], weight=1),
         no_char(tier=5, facts=foreign, weight=1),
     ]
-
-
-def _shown(value: int) -> str:
-    return f"“{chr(value)}”"

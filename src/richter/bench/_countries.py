@@ -3,7 +3,7 @@
 import dataclasses
 from functools import partial
 
-from richter.bench._draft import Cell, Draft, ask, relation, trap
+from richter.bench._draft import Asked, Cell, Draft, ask, relation
 from richter.bench._places import GEONAMES, capital_draft, country_draft, country_truth, field_of, near_countries
 from richter.bench._text import ordered, pick, words
 from richter.bench._world import CONTINENTS, World
@@ -21,48 +21,40 @@ def countries(world: World) -> list[Cell]:
     the, name, seat, iso3, numeric = (field_of(world, f) for f in ("the_name", "name", "capital", "iso3", "numeric"))
     land = partial(country_draft, world)
 
-    def capital(code: str, *, prompt: str, **more: str) -> Draft:
+    def capital(code: str, asked: Asked) -> Draft:
         known = (seat(code), *world.countries[code].capital_aliases)
         own = [c.name for c in world.biggest(code)[:3] if c.name not in known]
-        return capital_draft(world, code, prompt=prompt, first=own[:1], via=False, **more)
+        return capital_draft(world, code, asked, first=own[:1], via=False)
 
     def phone(code: str) -> str:
         return f"+{world.countries[code].phone}"
 
-    def dial(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
+    def dial(code: str, asked: Asked) -> Draft:
         number = world.countries[code].phone
-        near = [world.countries[c].phone for c in near_countries(world, code, prompt)]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=f"+{number}",
-            aliases=[f"00{number}"],
-            wrong=[f"+{p}" for p in near if p.isdigit()],
-            truth={"kind": "code", "of": "telephone", "subject": subject, "code": number, **country_truth(world, code)},
-        )
+        near = [world.countries[c].phone for c in near_countries(world, code, asked.prompt)]
+        wrong = [f"+{p}" for p in near if p.isdigit()]
+        truth = {"code": number, **country_truth(world, code)}
+        return asked.draft(f"+{number}", wrong, "code", aliases=[f"00{number}"], code_of="telephone", **truth)
 
     def continent(fact: str) -> Draft:
         country = world.countries[fact]
         name = country.the_name
-        return Draft(
-            prompt=f"On which continent is {name}?",
-            stem=f"{name[0].upper()}{name[1:]} is a country on the continent of",
-            answer=CONTINENTS[country.continent],
+        stem = f"{name[0].upper()}{name[1:]} is a country on the continent of"
+        return Asked(f"On which continent is {name}?", country.name, stem).draft(
+            CONTINENTS[country.continent],
+            ordered([CONTINENTS[c] for c in ("AF", "AS", "EU", "NA", "OC", "SA")], fact),
+            "continent",
             aliases=["the Americas", "Central America", "Caribbean"] if country.continent == "NA" else [],
-            wrong=ordered([CONTINENTS[c] for c in ("AF", "AS", "EU", "NA", "OC", "SA")], fact),
-            truth={"kind": "continent", "subject": country.name, **country_truth(world, fact)},
+            **country_truth(world, fact),
         )
 
     def between(fact: str) -> Draft:
         """The one country that borders both of two others."""
         code, one, two = fact.split("|")
         a, b = world.countries[one], world.countries[two]
-        draft = land(
-            code,
-            prompt=f"Which country borders both {a.the_name} and {b.the_name} by land?",
-            stem=f"The country that borders both {a.the_name} and {b.the_name} is",
-            subject=f"{a.name} and {b.name}",
-        )
+        both = f"borders both {a.the_name} and {b.the_name}"
+        asked = Asked(f"Which country {both} by land?", f"{a.name} and {b.name}", f"The country that {both} is")
+        draft = land(code, asked)
         near = [*a.neighbours, *b.neighbours]
         wrong = [world.countries[c].the_name for c in ordered(near, fact) if c in world.states and c not in (one, two)]
         safe = [n for n in draft.wrong if n not in (a.the_name, b.the_name)]
@@ -70,21 +62,19 @@ def countries(world: World) -> list[Cell]:
 
     def no_border(fact: str) -> Draft:
         one, two = (world.countries[c] for c in fact.split("|"))
-        return Draft(
-            prompt=f"How many kilometres long is the land border between {one.the_name} and {two.the_name}?",
-            stem=f"The length in kilometres of the land border between {one.the_name} and {two.the_name} is",
-            answer=f"zero, because {one.the_name} and {two.the_name} have no common border",
+        pair = f"{one.the_name} and {two.the_name}"
+        prompt = f"How many kilometres long is the land border between {pair}?"
+        stem = f"The length in kilometres of the land border between {pair} is"
+        return Asked(prompt, f"{one.name} and {two.name}", stem).trap(
+            f"zero, because {pair} have no common border",
+            ordered(["130", "310", "560", "740", "920", "1,340", "1,820"], fact),
+            f"{pair} share a land border",
+            f"{pair} share no land border",
             aliases=[
                 *("0", "none", "no land border", "no border", "do not share", "don't share", "does not share"),
                 *("doesn't share", "not share a", "do not border", "don't border", "does not border", "not neighbours"),
                 *("not neighbors", "no shared border", "no common border", "there is no", "not adjacent"),
             ],
-            wrong=ordered(["130", "310", "560", "740", "920", "1,340", "1,820"], fact),
-            truth=trap(
-                f"{one.name} and {two.name}",
-                f"{one.the_name} and {two.the_name} share a land border",
-                f"{one.the_name} and {two.the_name} share no land border",
-            ),
         )
 
     own_phone = {c: sum(o.phone == world.countries[c].phone for o in world.countries.values()) for c in world.states}

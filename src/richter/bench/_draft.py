@@ -58,10 +58,55 @@ class Cell:
 
 
 Write = Callable[[str], Draft | None]
+STEMS = (
+    (r"^(?:What is|Give) the (.*)[?.]$", r"The \1 is"),
+    (r"^Which (.*) has the (.*)\?$", r"The \1 with the \2 is"),
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked, the sentence that the answer completes, and what both are about.
+
+    "What is the code of X?" has the stem "The code of X is" of itself, "Which X has the Y?" has "The X with the Y is".
+    """
+
+    prompt: str
+    subject: str
+    stem: str = ""
+
+    def draft(
+        self,
+        answer: str,
+        wrong: Sequence[str],
+        kind: str,
+        *,
+        aliases: Sequence[str] = (),
+        also: Sequence[str] = (),
+        code_of: str = "",
+        **truth: Any,
+    ) -> Draft:
+        """The question with its answer; the rest is what a wrong answer is measured against."""
+        stem = self.stem or next((re.sub(*rule, self.prompt) for rule in STEMS if re.match(rule[0], self.prompt)), "")
+        truth = {"kind": kind, **({"of": code_of} if code_of else {}), "subject": self.subject, **truth}
+        return Draft(prompt=self.prompt, stem=stem, answer=answer, wrong=wrong, truth=truth, aliases=aliases, also=also)
+
+    def trap(
+        self,
+        answer: str,
+        wrong: Sequence[str],
+        premise: str,
+        corrected: str = "unassigned",
+        *,
+        aliases: Sequence[str],
+        **truth: Any,
+    ) -> Draft:
+        """A question whose premise is false; `answer` says so."""
+        return self.draft(answer, wrong, "trap", aliases=aliases, premise=premise, corrected=corrected, **truth)
 
 
 def ask(
-    draft: Callable[..., Draft | None],
+    draft: Callable[[Any, Asked], Draft | None],
     prompt: str,
     shown: Callable[[str], str] = str,
     subject: Callable[[str], str] | None = None,
@@ -71,17 +116,15 @@ def ask(
 ) -> Write:
     """How a fact is written: `shown` of it stands for {} in prompt and stem, and is the subject unless `subject` says.
 
-    "What is the code of {}?" and "Give the code of {}." have the stem "The code of {} is" of themselves. `draft` gets
-    the fact, or its `key`. Where there is nothing to show there is no question.
+    `draft` gets the fact, or its `key`. Where there is nothing to show there is no question.
     """
-    stem = stem or re.sub(r"^(?:What is|Give) the (.*)[?.]$", r"The \1 is", prompt)
 
     def write(fact: str) -> Draft | None:
         name = shown(fact)
         if not name:
             return None
-        about = (subject or shown)(fact)
-        return draft(key(fact) if key else fact, prompt=prompt.format(name), stem=stem.format(name), subject=about)
+        asked = Asked(prompt.format(name), (subject or shown)(fact), stem.format(name))
+        return draft(key(fact) if key else fact, asked)
 
     return write
 
@@ -99,11 +142,6 @@ def solve(write: Write, facts: Sequence[str]) -> list[tuple[str, str]]:
     """Solved sentences of a relation, for use as shots, each with its answer."""
     drafts = (write(fact) for fact in facts)
     return [(f"{draft.stem} {draft.answer}.", draft.answer) for draft in drafts if draft and draft.answer]
-
-
-def trap(subject: str, premise: str, corrected: str = "unassigned", **more: Any) -> dict[str, Any]:
-    """The truth of a question whose premise is false."""
-    return {"kind": "trap", "subject": subject, "premise": premise, "corrected": corrected, **more}
 
 
 def finish(domain: str, cell: Cell, fact: str) -> Item | None:

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, solve, trap
+from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
 from richter.bench._text import ordered, pick, words
 from richter.bench._world import Element, World
 
@@ -50,10 +50,8 @@ def elements(world: World) -> list[Cell]:
     everything = [e.symbol for e in table]
     family = {symbol: name for name, symbols in FAMILIES.items() for symbol in symbols.split()}
 
-    def truth(symbol: str, kind: str, subject: str, **more: Any) -> dict[str, Any]:
-        e = by[symbol]
-        row = {"kind": kind, "subject": subject, "element": e.symbol, "number": e.number, "period": e.period}
-        return {**row, "group": e.group, "block": e.block, **more}
+    def place(e: Element) -> dict[str, Any]:
+        return {"element": e.symbol, "number": e.number, "period": e.period, "group": e.group, "block": e.block}
 
     def near(e: Element, *salt: object) -> list[Element]:
         """Elements that a reader might mix up: neighbours in the table, same column, same first letter."""
@@ -63,41 +61,23 @@ def elements(world: World) -> list[Cell]:
         pools = [ordered(pool, *salt, e.symbol) for pool in (letter, column, beside)]
         return [*(pool[0] for pool in pools if pool), *pick(table, 4, *salt, e.symbol), *beside]
 
-    def name_draft(symbol: str, *, prompt: str, stem: str, subject: str) -> Draft:
+    def name_draft(symbol: str, asked: Asked) -> Draft:
         e = by[symbol]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=e.name,
-            aliases=SPELLINGS.get(e.name, ()),
-            wrong=[x.name for x in near(e, prompt)],
-            truth=truth(symbol, "element", subject),
-        )
+        wrong = [x.name for x in near(e, asked.prompt)]
+        return asked.draft(e.name, wrong, "element", aliases=SPELLINGS.get(e.name, ()), **place(e))
 
-    def symbol_draft(symbol: str, *, prompt: str, stem: str, subject: str, **more: Any) -> Draft:
+    def symbol_draft(symbol: str, asked: Asked, **more: Any) -> Draft:
         e = by[symbol]
         made = [s.title() for s in (e.name[0] + e.name[2:3], e.name[:2], e.name[0] + e.name[-1]) if len(s) == 2]
-        real = [x.symbol for x in near(e, prompt)]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=e.symbol,
-            wrong=[*ordered([s for s in made if s != e.symbol], prompt)[:1], *real],
-            truth=truth(symbol, "symbol", subject, **more),
-        )
+        real = [x.symbol for x in near(e, asked.prompt)]
+        wrong = [*ordered([s for s in made if s != e.symbol], asked.prompt)[:1], *real]
+        return asked.draft(e.symbol, wrong, "symbol", **place(e), **more)
 
-    def number_draft(
-        symbol: str, *, prompt: str, stem: str, subject: str, value: int = 0, spread: int = 6, **more: Any
-    ) -> Draft:
+    def number_draft(symbol: str, asked: Asked, value: int = 0, spread: int = 6, **more: Any) -> Draft:
         value = value or by[symbol].number
         steps = [d for d in range(-spread, spread + 1) if d and value + d > 0]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=str(value),
-            wrong=[str(value + d) for d in ordered(steps, prompt)],
-            truth=truth(symbol, "number", subject, value=value, **more),
-        )
+        wrong = [str(value + d) for d in ordered(steps, asked.prompt)]
+        return asked.draft(str(value), wrong, "number", **place(by[symbol]), value=value, **more)
 
     def called(symbol: str) -> str:
         return by[symbol].name
@@ -106,112 +86,90 @@ def elements(world: World) -> list[Cell]:
         return table[by[symbol].number].symbol
 
     def family_of(fact: str) -> Draft:
-        name = by[fact].name
-        own = family[fact]
-        others = [f for f in FAMILIES if f != own]
-        return Draft(
-            prompt=f"To which family of chemical elements does {name} belong?",
-            stem=f"{name.capitalize()} belongs to the family of the",
-            answer=f"{own}s" if own != "noble gas" else "noble gases",
-            aliases=[own, *FAMILY_ALIASES.get(own, ()), *(f"{a}s" for a in FAMILY_ALIASES.get(own, ()))],
-            wrong=[f"{f}s" if f != "noble gas" else "noble gases" for f in ordered(others, fact)],
-            truth=truth(fact, "family", name, family=own),
-        )
+        e, own = by[fact], family[fact]
+        aliases = [own, *FAMILY_ALIASES.get(own, ()), *(f"{a}s" for a in FAMILY_ALIASES.get(own, ()))]
+        wrong = [_several(f) for f in ordered([f for f in FAMILIES if f != own], fact)]
+        prompt = f"To which family of chemical elements does {e.name} belong?"
+        asked = Asked(prompt, e.name, f"{e.name.capitalize()} belongs to the family of the")
+        return asked.draft(_several(own), wrong, "family", aliases=aliases, **place(e), family=own)
 
     def period_of(fact: str) -> Draft:
         e = by[fact]
-        return Draft(
-            prompt=f"In which period (row) of the periodic table is {e.name}?",
-            stem=f"The number of the period of the periodic table with {e.name} is",
-            answer=str(e.period),
-            aliases=[f"{e.period}{_ordinal(e.period)}", f"period {e.period}", f"row {e.period}", _WORDS[e.period]],
-            wrong=[str(p) for p in ordered([p for p in range(1, 8) if p != e.period], fact)],
-            truth=truth(fact, "number", e.name, value=e.period),
-        )
+        aliases = [f"{e.period}{_ordinal(e.period)}", f"period {e.period}", f"row {e.period}", _WORDS[e.period]]
+        wrong = [str(p) for p in ordered([p for p in range(1, 8) if p != e.period], fact)]
+        prompt = f"In which period (row) of the periodic table is {e.name}?"
+        asked = Asked(prompt, e.name, f"The number of the period of the periodic table with {e.name} is")
+        return asked.draft(str(e.period), wrong, "number", aliases=aliases, **place(e), value=e.period)
 
     def group_of(fact: str) -> Draft:
         e = by[fact]
         assert e.group
-        return Draft(
-            prompt=f"In which group (column, IUPAC number) of the periodic table is {e.name}?",
-            stem=f"The number of the group of the periodic table with {e.name} is",
-            answer=str(e.group),
+        near = [g for g in range(1, 19) if g != e.group and abs(g - e.group) < 6]
+        prompt = f"In which group (column, IUPAC number) of the periodic table is {e.name}?"
+        return Asked(prompt, e.name, f"The number of the group of the periodic table with {e.name} is").draft(
+            str(e.group),
+            [str(g) for g in ordered(near, fact)],
+            "number",
             aliases=[f"group {e.group}", f"{e.group}{_ordinal(e.group)}"],
-            wrong=[str(g) for g in ordered([g for g in range(1, 19) if g != e.group and abs(g - e.group) < 6], fact)],
-            truth=truth(fact, "number", e.name, value=e.group),
+            **place(e),
+            value=e.group,
         )
 
     def year_of(fact: str) -> Draft:
         e, year = by[fact], FOUND[fact]
-        steps = [-48, -31, -19, -11, 12, 23, 34, 47]
-        return Draft(
-            prompt=f"In which year was the chemical element {e.name} discovered?",
-            stem=f"The chemical element {e.name} was discovered in the year",
-            answer=str(year),
-            wrong=[str(year + d) for d in ordered(steps, fact)],
-            truth=truth(fact, "year", e.name, value=year),
-        )
+        wrong = [str(year + d) for d in ordered([-48, -31, -19, -11, 12, 23, 34, 47], fact)]
+        prompt = f"In which year was the chemical element {e.name} discovered?"
+        asked = Asked(prompt, e.name, f"The chemical element {e.name} was discovered in the year")
+        return asked.draft(str(year), wrong, "year", **place(e), value=year)
 
     def neutrons(fact: str) -> Draft:
         symbol, mass = fact.split("-")
-        e = by[symbol]
-        return number_draft(
-            symbol,
-            value=int(mass) - e.number,
-            prompt=f"How many neutrons are in the nucleus of an atom of {e.name}-{mass}?",
-            stem=f"The number of neutrons in an atom of {e.name}-{mass} is",
-            subject=f"{e.name}-{mass}",
-            spread=5,
-            via=e.number,
-        )
+        e, name = by[symbol], f"{by[symbol].name}-{mass}"
+        prompt = f"How many neutrons are in the nucleus of an atom of {name}?"
+        asked = Asked(prompt, name, f"The number of neutrons in an atom of {name} is")
+        return number_draft(symbol, asked, value=int(mass) - e.number, spread=5, via=e.number)
 
     def main_isotope(fact: str) -> Draft:
         e = by[fact]
         mass = _main_isotope(e)
         others = [m for m, share in e.isotopes.items() if share and m != mass]
         beside = [m for m in e.isotopes if 0 < abs(m - mass) <= 4 and m not in others]
-        return Draft(
-            prompt=f"What is the mass number of the most abundant natural isotope of {e.name}?",
-            stem=f"The mass number of the most abundant natural isotope of {e.name} is",
-            answer=str(mass),
-            aliases=[f"{e.name}-{mass}", f"{fact}-{mass}"],
-            wrong=[str(m) for m in [*ordered(others, fact), *ordered(beside, fact)]],
-            truth=truth(fact, "number", e.name, value=mass),
-        )
+        wrong = [str(m) for m in [*ordered(others, fact), *ordered(beside, fact)]]
+        aliases = [f"{e.name}-{mass}", f"{fact}-{mass}"]
+        asked = Asked(f"What is the mass number of the most abundant natural isotope of {e.name}?", e.name)
+        return asked.draft(str(mass), wrong, "number", aliases=aliases, **place(e), value=mass)
 
     def no_element(fact: str) -> Draft:
-        return Draft(
-            prompt=f"What is the name of the chemical element with atomic number {fact}?",
-            stem=f"The name of the chemical element with atomic number {fact} is",
-            answer=f"none, because no element {fact} is known",
+        return Asked(f"What is the name of the chemical element with atomic number {fact}?", fact).trap(
+            f"none, because no element {fact} is known",
+            [e.name for e in pick(table[80:], 3, fact)],
+            f"element {fact} is known",
+            "118 elements are known",
             aliases=[
                 *NO_SUCH,
                 *("not been discovered", "not yet been discovered", "undiscovered", "no element", "not known"),
             ],
-            wrong=[e.name for e in pick(table[80:], 3, fact)],
-            truth=trap(fact, f"element {fact} is known", "118 elements are known"),
         )
 
     def no_symbol(fact: str) -> Draft:
-        return Draft(
-            prompt=f"What is the atomic number of the chemical element with the symbol {fact}?",
-            stem=f"The atomic number of the chemical element with the symbol {fact} is",
-            answer=f"none, because {fact} is no element's symbol",
+        return Asked(f"What is the atomic number of the chemical element with the symbol {fact}?", fact).trap(
+            f"none, because {fact} is no element's symbol",
+            [str(e.number) for e in pick(table, 4, fact)],
+            f"{fact} is the symbol of an element",
             aliases=[*NO_SUCH, "no element", "not a chemical symbol", "not the symbol", "not an element"],
-            wrong=[str(e.number) for e in pick(table, 4, fact)],
-            truth=trap(fact, f"{fact} is the symbol of an element"),
         )
 
     def no_stable(fact: str) -> Draft:
         e = by[fact]
-        masses = sorted(e.isotopes)
-        return Draft(
-            prompt=f"What is the mass number of the stable isotope of {e.name}?",
-            stem=f"The mass number of the stable isotope of {e.name} is",
-            answer=f"none, because {e.name} has no stable isotope",
-            aliases=[*NO_SUCH, "no stable", "not have a stable", "not have any stable", "radioactive", "not stable"],
-            wrong=[str(m) for m in pick(masses, 4, fact)],
-            truth=truth(fact, "trap", e.name, premise=f"{e.name} has a stable isotope", corrected="no stable isotope"),
+        denials = ("no stable", "not have a stable", "not have any stable", "radioactive", "not stable")
+        return Asked(f"What is the mass number of the stable isotope of {e.name}?", e.name).draft(
+            f"none, because {e.name} has no stable isotope",
+            [str(m) for m in pick(sorted(e.isotopes), 4, fact)],
+            "trap",
+            aliases=[*NO_SUCH, *denials],
+            **place(e),
+            premise=f"{e.name} has a stable isotope",
+            corrected="no stable isotope",
         )
 
     familiar = [s for s in COMMON if s in family]
@@ -233,12 +191,7 @@ def elements(world: World) -> list[Cell]:
     symbol = plain("element-symbol", write=write, shots=COMMON[10:40])
     write = ask(number_draft, "What is the atomic number of {}?", called)
     number = plain("element-number", write=write, shots=COMMON[5:35])
-    with_number = ask(
-        name_draft,
-        "Which chemical element has the atomic number {}?",
-        lambda s: str(by[s].number),
-        stem="The chemical element with the atomic number {} is",
-    )
+    with_number = ask(name_draft, "Which chemical element has the atomic number {}?", lambda s: str(by[s].number))
     numbered = plain("number-element", write=with_number, shots=some)
     kind = plain("element-family", write=family_of, shots=familiar[:24])
     period = plain("element-period", write=period_of, shots=COMMON[:40])
@@ -246,7 +199,7 @@ def elements(world: World) -> list[Cell]:
     year = plain("element-year", write=year_of, shots=sorted(FOUND))
     main = plain("main-isotope", write=main_isotope, shots=natural[:24])
     write = ask(
-        lambda s, **more: symbol_draft(after(s), via=called(after(s)), **more),
+        lambda s, asked: symbol_draft(after(s), asked, via=called(after(s))),
         "Give the symbol of the chemical element that follows {} in the periodic table.",
         called,
     )
@@ -259,7 +212,7 @@ def elements(world: World) -> list[Cell]:
     )
     follows = chain("symbol-next-element", write=write, shots=some)
     write = ask(
-        lambda s, **more: number_draft(s, via=called(s), **more),
+        lambda s, asked: number_draft(s, asked, via=called(s)),
         "How many protons are in the nucleus of an atom of the element with the symbol {}?",
         stem="The number of protons in an atom of the element with the symbol {} is",
     )
@@ -299,6 +252,10 @@ def elements(world: World) -> list[Cell]:
 _ONCE = frozenset(words("Cb Ma Ab Em Ad Ha Ao Me Ka Az Bo Jo De Vm Ph Nt Tu Gl Dp Cp Ct Nv"))
 _WORDS = ("zero", "first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 _ENGLISH = frozenset(words("am an as at be by do go he hi if in is it me my no of oh ok on or ox so to up us we"))
+
+
+def _several(family: str) -> str:
+    return "noble gases" if family == "noble gas" else f"{family}s"
 
 
 def _ordinal(n: int) -> str:

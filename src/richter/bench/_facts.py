@@ -138,9 +138,6 @@ def _draw(domain: str, cells: list[Cell], seed: int, prompts: set[str]) -> Itera
 
 def cached_facts(*, items: int, seed: int = 0) -> Path:
     """The items' file, its gazetteer beside it; built where this number, seed and versions were not built before."""
-    from richter.bench._facts import build_facts
-    from richter.bench._world import World
-
     versions = World().versions
     code = [file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))]  # other code, other questions
     key = hashlib.sha256(repr(sorted(versions.items())).encode() + b"".join(code)).hexdigest()[:12]

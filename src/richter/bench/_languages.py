@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, solve, trap
+from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
 from richter.bench._places import capital_draft, country_truth, field_of, wrong_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import World
@@ -123,82 +123,64 @@ def languages(world: World) -> list[Cell]:
     }
     one = {code: found[0] for code, found in official.items() if len(found) == 1 and "_" not in found[0]}
 
-    def truth(code: str, kind: str, subject: str) -> dict[str, Any]:
+    def spoken(code: str) -> dict[str, Any]:
         where = sorted(tongues.speakers.get(code, {}), key=lambda c: -tongues.speakers[code][c])[:5]
-        row: dict[str, Any] = {"kind": kind, "subject": subject, "language": code, "countries": where}
-        return row | (country_truth(world, where[0]) if where and where[0] in world.countries else {})
+        own = country_truth(world, where[0]) if where and where[0] in world.countries else {}
+        return {"language": code, "countries": where, **own}
 
-    def language_draft(pool: list[str], code: str, *, prompt: str, stem: str, subject: str) -> Draft:
+    def language_draft(pool: list[str], code: str, asked: Asked) -> Draft:
         where = set(tongues.speakers.get(code, {}))
         near = [c for c in pool if c != code and where & set(tongues.speakers.get(c, {}))]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=tongues.name(code),
-            aliases=tongues.aliases(code),
-            wrong=[tongues.name(c) for c in [*pick(near, 2, prompt), *pick(pool, 5, prompt)]],
-            truth=truth(code, "language", subject),
-        )
+        wrong = [tongues.name(c) for c in [*pick(near, 2, asked.prompt), *pick(pool, 5, asked.prompt)]]
+        return asked.draft(tongues.name(code), wrong, "language", aliases=tongues.aliases(code), **spoken(code))
 
     def home_of(fact: str) -> Draft:
         country = world.countries[tongues.home(fact)]
         name = tongues.name(fact)
-        return Draft(
-            prompt=f"In which country do most speakers of the {name} language live?",
-            stem=f"Most speakers of the {name} language live in",
-            answer=country.the_name,
+        stem = f"Most speakers of the {name} language live in"
+        return Asked(f"In which country do most speakers of the {name} language live?", name, stem).draft(
+            country.the_name,
+            wrong_countries(world, country.code, fact),
+            "country",
             aliases=country.aliases,
             also=[world.countries[c].name for c in tongues.speakers[fact] if c in world.countries],
-            wrong=wrong_countries(world, country.code, fact),
-            truth={"kind": "country", "subject": name, **country_truth(world, country.code)},
+            **country_truth(world, country.code),
         )
 
-    def code_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
+    def code_draft(code: str, asked: Asked) -> Draft:
         like = [c for c in two if c != code and c[0] == code[0]]
-        guess = normalise_name(subject)[:2]
+        guess = normalise_name(asked.subject)[:2]
         made = [guess] if len(guess) == 2 and guess.isalpha() else []
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=code,
-            wrong=[*made, *pick(like, 3, prompt), *pick(two, 4, prompt)],
-            truth={**truth(code, "code", subject), "of": "language", "code": code},
-        )
+        wrong = [*made, *pick(like, 3, asked.prompt), *pick(two, 4, asked.prompt)]
+        return asked.draft(code, wrong, "code", **spoken(code), of="language", code=code)
 
-    def script_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
-        script = scripts[code]
+    def script_draft(code: str, asked: Asked) -> Draft:
+        script, salt = scripts[code], asked.prompt
         pool = words("Latn Cyrl Arab Deva Grek Hebr Ethi Beng Thai Geor Armn Taml Khmr")
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=_script(world, script),
-            aliases=SCRIPT_ALIASES.get(script, ()),
-            wrong=[_script(world, s) for s in [*ordered(pool[:4], prompt)[:2], *ordered(pool, prompt)] if s != script],
-            truth={**truth(code, "script", subject), "script": script},
-        )
+        wrong = [_script(world, s) for s in [*ordered(pool[:4], salt)[:2], *ordered(pool, salt)] if s != script]
+        aliases = SCRIPT_ALIASES.get(script, ())
+        return asked.draft(_script(world, script), wrong, "script", aliases=aliases, **spoken(code), script=script)
 
     named3 = sorted(c for c in tongues.cldr if len(c) == 3 and c in tongues.iso3 and tongues.iso3[c].scope == "I")
 
     def unassigned(fact: str) -> Draft:
-        return Draft(
-            prompt=f"Which language does the ISO 639-1 code {fact} denote?",
-            stem=f"The language that the ISO 639-1 code {fact} denotes is",
-            answer=f"none, because {fact} is not assigned",
+        stem = f"The language that the ISO 639-1 code {fact} denotes is"
+        return Asked(f"Which language does the ISO 639-1 code {fact} denote?", fact, stem).trap(
+            f"none, because {fact} is not assigned",
+            [tongues.name(c) for c in pick(two, 4, fact)],
+            f"{fact} is an ISO 639-1 code",
             aliases=[*NO_SUCH, "no language", "not an ISO 639-1 code"],
-            wrong=[tongues.name(c) for c in pick(two, 4, fact)],
-            truth=trap(fact, f"{fact} is an ISO 639-1 code"),
         )
 
     def no_code2(fact: str) -> Draft:
         name = tongues.name(fact)
         like = [c for c in two if c[0] == normalise_name(name)[0]]
-        return Draft(
-            prompt=f"What is the two-letter ISO 639-1 code of the {name} language?",
-            stem=f"The two-letter ISO 639-1 code of the {name} language is",
-            answer=f"none, because {name} has only a three-letter code",
+        return Asked(f"What is the two-letter ISO 639-1 code of the {name} language?", name).trap(
+            f"none, because {name} has only a three-letter code",
+            [*pick(like, 2, fact), *pick(two, 3, fact)],
+            f"{name} has an ISO 639-1 code",
+            f"{name} has the ISO 639-3 code {fact} only",
             aliases=[*NO_SUCH, "does not have", "doesn't have", "no two-letter", "only a three-letter", fact, "has no"],
-            wrong=[*pick(like, 2, fact), *pick(two, 3, fact)],
-            truth=trap(name, f"{name} has an ISO 639-1 code", f"{name} has the ISO 639-3 code {fact} only"),
         )
 
     homes = sorted((c for c in tongues.speakers if c in tongues.cldr), key=lambda c: (-tongues.people(c), c))
@@ -280,7 +262,7 @@ def languages(world: World) -> list[Cell]:
     )
     code_script = chain("code-script", write=write, shots=written)
     write = ask(
-        lambda code, **more: capital_draft(world, tongues.home(code), salt=code, **more),
+        lambda code, asked: capital_draft(world, tongues.home(code), asked, salt=code),
         "What is the capital of the country where most speakers of the {} language live?",
         lambda code: tongues.name(code) if capital(tongues.home(code)) else "",
     )

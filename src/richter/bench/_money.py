@@ -4,7 +4,7 @@ import dataclasses
 from functools import partial
 from typing import Any
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, solve, trap
+from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation, solve
 from richter.bench._places import GEONAMES, country_draft, country_truth, field_of, near_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import World
@@ -98,35 +98,25 @@ class Money:
             users=tuple(users),
         )
 
-    def truth(self, currency: Currency, subject: str) -> dict[str, Any]:
+    def truth(self, currency: Currency) -> dict[str, Any]:
         """What a wrong currency is measured against."""
-        row: dict[str, Any] = {"kind": "currency", "subject": subject, "code": currency.code, "unit": currency.unit}
-        row["countries"] = list(currency.users)
-        if len(currency.users) == 1:
-            row |= country_truth(self.world, currency.users[0])
-        return row
+        own = country_truth(self.world, currency.users[0]) if len(currency.users) == 1 else {}
+        return {"code": currency.code, "unit": currency.unit, "countries": list(currency.users), **own}
 
-    def unit_draft(self, country: str, *, prompt: str, stem: str, subject: str) -> Draft | None:
+    def unit_draft(self, country: str, asked: Asked) -> Draft | None:
         """A question whose answer is the unit that a country pays with."""
         if country not in self.own:
             return None
         currency = self.currencies[self.own[country]]
         kin = next((group for group in KIN if normalise_name(currency.unit) in group), set())
-        near = [self.own[c] for c in near_countries(self.world, country, prompt) if c in self.own]
-        far = pick(sorted(self.unit_users), 6, prompt)
+        near = [self.own[c] for c in near_countries(self.world, country, asked.prompt) if c in self.own]
+        far = pick(sorted(self.unit_users), 6, asked.prompt)
         also = [self.currencies[c].unit for c, _, end, t in self.history[country] if end is None and t]
         units = [u for u in [*(self.currencies[c].unit for c in near), *far] if normalise_name(u) not in kin]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=currency.unit,
-            aliases=unique(
-                [currency.name, *currency.aliases, *currency.unit_aliases, f"{currency.unit}s", currency.code]
-            ),
-            also=also,
-            wrong=[u for u in units if not ("franc" in u and "franc" in currency.unit)],
-            truth={**self.truth(currency, subject), **country_truth(self.world, country)},
-        )
+        wrong = [u for u in units if not ("franc" in u and "franc" in currency.unit)]
+        names = [currency.name, *currency.aliases, *currency.unit_aliases, f"{currency.unit}s", currency.code]
+        truth = self.truth(currency) | country_truth(self.world, country)
+        return asked.draft(currency.unit, wrong, "currency", aliases=unique(names), also=also, **truth)
 
 
 def money(world: World) -> list[Cell]:
@@ -137,112 +127,91 @@ def money(world: World) -> list[Cell]:
         key=lambda c: (-sum(world.countries[u].population for u in bank.currencies[c].users), c),
     )
 
-    def code_draft(currency: str, *, prompt: str, stem: str, subject: str) -> Draft:
-        real = bank.currencies[currency]
+    def code_draft(currency: str, asked: Asked) -> Draft:
+        salt = asked.prompt
         like = [c for c in by_people if c[0] == currency[0] and c != currency]
         made = [f"{currency[:2]}{letter}" for letter in "DPRSFK" if f"{currency[:2]}{letter}" not in bank.iso]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=currency,
-            wrong=[*ordered(made, prompt)[:1], *ordered(like, prompt)[:2], *pick(by_people, 4, prompt)],
-            truth={**bank.truth(real, subject), "kind": "code", "of": "currency"},
-        )
+        wrong = [*ordered(made, salt)[:1], *ordered(like, salt)[:2], *pick(by_people, 4, salt)]
+        return asked.draft(currency, wrong, "code", **bank.truth(bank.currencies[currency]), of="currency")
 
-    def name_draft(code: str, *, prompt: str, stem: str, subject: str) -> Draft:
-        currency = bank.currencies[code]
+    def name_draft(code: str, asked: Asked) -> Draft:
+        currency, salt = bank.currencies[code], asked.prompt
         alone = len(bank.unit_users.get(currency.unit, ())) == 1
         home = currency.users[0] if currency.users else ""
-        near = [bank.own[c] for c in near_countries(world, home, prompt) if c in bank.own] if home else []
+        near = [bank.own[c] for c in near_countries(world, home, salt) if c in bank.own] if home else []
         kin = [c for c in by_people if bank.currencies[c].unit == currency.unit and c != currency.code]
-        pool = [*ordered(kin, prompt)[:1], *near, *pick(by_people, 4, prompt)]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=currency.name,
-            aliases=[*currency.aliases, *([currency.unit, *currency.unit_aliases] if alone else [])],
-            wrong=[bank.currencies[c].name for c in pool],
-            truth=bank.truth(currency, subject),
-        )
+        pool = [*ordered(kin, salt)[:1], *near, *pick(by_people, 4, salt)]
+        aliases = [*currency.aliases, *([currency.unit, *currency.unit_aliases] if alone else [])]
+        wrong = [bank.currencies[c].name for c in pool]
+        return asked.draft(currency.name, wrong, "currency", aliases=aliases, **bank.truth(currency))
 
     def number_of_name(fact: str) -> Draft:
         currency = bank.currencies[fact]
-        near = sorted(by_people, key=lambda c: (abs(int(bank.currencies[c].numeric) - int(currency.numeric)), c))
-        return Draft(
-            prompt=f"Give the three-digit numeric ISO 4217 code for the {currency.name}.",
-            stem=f"The numeric ISO 4217 code for the {currency.name} is",
-            answer=currency.numeric,
-            aliases=[str(int(currency.numeric))],
-            wrong=[bank.currencies[c].numeric for c in [*ordered(near[1:8], fact)[:2], *pick(by_people, 4, fact)]],
-            truth={**bank.truth(currency, currency.name), "kind": "number", "value": int(currency.numeric)},
-        )
+        value, name = int(currency.numeric), f"numeric ISO 4217 code for the {currency.name}"
+        near = sorted(by_people, key=lambda c: (abs(int(bank.currencies[c].numeric) - value), c))
+        wrong = [bank.currencies[c].numeric for c in [*ordered(near[1:8], fact)[:2], *pick(by_people, 4, fact)]]
+        asked = Asked(f"Give the three-digit {name}.", currency.name, f"The {name} is")
+        return asked.draft(currency.numeric, wrong, "number", aliases=[str(value)], **bank.truth(currency), value=value)
 
     def former_of_code(fact: str) -> Draft:
         currency = bank.former[fact]
         pool = [c for c in bank.former if c[:2] == fact[:2]] + pick(sorted(bank.former), 6, fact)
-        return Draft(
-            prompt=f"Which former currency had the ISO 4217 code {fact}?",
-            stem=f"The former currency with the ISO 4217 code {fact} was the",
-            answer=currency.name,
+        stem = f"The former currency with the ISO 4217 code {fact} was the"
+        return Asked(f"Which former currency had the ISO 4217 code {fact}?", fact, stem).draft(
+            currency.name,
+            [bank.former[c].name for c in pool],
+            "currency",
             aliases=[*currency.aliases, *currency.unit_aliases],
-            wrong=[bank.former[c].name for c in pool],
-            truth={"kind": "currency", "subject": fact, "code": fact, "unit": currency.unit, "former": True},
+            code=fact,
+            unit=currency.unit,
+            former=True,
         )
 
     def before_euro(fact: str) -> Draft:
-        country = world.countries[fact]
-        old = bank.former[BEFORE_EURO[fact]]
+        country, old = world.countries[fact], bank.former[BEFORE_EURO[fact]]
         others = [bank.former[c] for c in ordered(BEFORE_EURO.values(), fact)]
-        return Draft(
-            prompt=f"Which currency did {country.the_name} use before the euro?",
-            stem=f"Before the euro, {country.the_name} used the",
-            answer=old.name,
+        stem = f"Before the euro, {country.the_name} used the"
+        return Asked(f"Which currency did {country.the_name} use before the euro?", country.name, stem).draft(
+            old.name,
+            [c.name for c in others if c.unit != old.unit],
+            "currency",
             aliases=[*old.aliases, old.unit, *old.unit_aliases],
-            wrong=[c.name for c in others if c.unit != old.unit],
-            truth={**bank.truth(old, country.name), **country_truth(world, fact), "former": True},
+            **bank.truth(old) | country_truth(world, fact),
+            former=True,
         )
 
     def euro_year(fact: str) -> Draft:
         country, year = world.countries[fact], LATE_EURO[fact]
-        return Draft(
-            prompt=f"In which year did {country.the_name} adopt the euro?",
-            stem=f"{country.name} adopted the euro in the year",
-            answer=str(year),
-            wrong=[str(y) for y in ordered({2001, 2004, 2007, 2009, 2011, 2014, 2015, 2018, 2023} - {year}, fact)],
-            truth={"kind": "year", "subject": country.name, "value": year},
-        )
+        wrong = [str(y) for y in ordered({2001, 2004, 2007, 2009, 2011, 2014, 2015, 2018, 2023} - {year}, fact)]
+        stem = f"{country.name} adopted the euro in the year"
+        asked = Asked(f"In which year did {country.the_name} adopt the euro?", country.name, stem)
+        return asked.draft(str(year), wrong, "year", value=year)
 
     def never_euro(fact: str) -> Draft:
-        country = world.countries[fact]
-        currency = bank.currencies[bank.own[fact]]
+        country, currency = world.countries[fact], bank.currencies[bank.own[fact]]
         name = country.the_name
-        return Draft(
-            prompt=f"In which year did {name} adopt the euro?",
-            stem=f"{name[0].upper()}{name[1:]} adopted the euro in the year",
-            answer=f"none, because {name} has never adopted the euro",
+        stem = f"{name[0].upper()}{name[1:]} adopted the euro in the year"
+        return Asked(f"In which year did {name} adopt the euro?", country.name, stem).trap(
+            f"none, because {name} has never adopted the euro",
+            ordered(["1999", "2002", "2004", "2007", "2011", "2014"], fact),
+            f"{name} adopted the euro",
+            f"{name} uses the {currency.name}",
             aliases=[
                 f"{country.name} has not adopted the euro",
                 *("never adopted", "not adopted", "did not adopt", "didn't adopt", "has not", "hasn't", "does not use"),
                 *("doesn't use", "not a member of the eurozone", "not part of the eurozone", "not in the eurozone"),
                 *(currency.name, f"uses the {currency.unit}", "none", "never"),
             ],
-            wrong=ordered(["1999", "2002", "2004", "2007", "2011", "2014"], fact),
-            truth=trap(
-                country.name,
-                f"{name} adopted the euro",
-                f"{name} uses the {currency.name}",
-                **country_truth(world, fact),
-            ),
+            **country_truth(world, fact),
         )
 
     def unassigned(fact: str) -> Draft:
-        return Draft(
-            prompt=f"Which currency is denoted by the ISO 4217 code {fact}?",
-            stem=f"The currency denoted by the ISO 4217 code {fact} is",
-            answer=f"none, because {fact} is not assigned",
+        stem = f"The currency denoted by the ISO 4217 code {fact} is"
+        return Asked(f"Which currency is denoted by the ISO 4217 code {fact}?", fact, stem).trap(
+            f"none, because {fact} is not assigned",
+            [f"the {bank.currencies[c].name}" for c in pick(by_people, 4, fact)],
+            f"{fact} is an ISO 4217 code",
             aliases=[*NO_SUCH, "no currency", "not an ISO 4217 code"],
-            wrong=[f"the {bank.currencies[c].name}" for c in pick(by_people, 4, fact)],
-            truth=trap(fact, f"{fact} is an ISO 4217 code"),
         )
 
     states = [c for c in world.states if c in bank.own]
@@ -285,7 +254,7 @@ def money(world: World) -> list[Cell]:
     write = ask(code_draft, f"{give} {{}}.", capital, stem=f"{so} {{}} is", key=own)
     code_chain = chain("capital-currency-code", write=write, shots=top)
     write = ask(
-        lambda code, **more: country_draft(world, bank.currencies[code].users[0], salt=code, **more),
+        lambda code, asked: country_draft(world, bank.currencies[code].users[0], asked, salt=code),
         "Which country's currency has the ISO 4217 code {}?",
         stem="{} is the ISO 4217 code of the currency of",
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from richter.bench._draft import Draft
+from richter.bench._draft import Asked, Draft
 from richter.bench._text import ordered, pick
 from richter.bench._world import World
 
@@ -34,44 +34,22 @@ def wrong_countries(world: World, code: str, *salt: object) -> list[str]:
     return [world.countries[c].the_name for c in near_countries(world, code, *salt)]
 
 
-def country_draft(
-    world: World, code: str, *, prompt: str, stem: str, subject: str, salt: str = "", **more: Any
-) -> Draft:
+def country_draft(world: World, code: str, asked: Asked, *, salt: str = "", **more: Any) -> Draft:
     """A question whose answer is a country."""
-    country = world.countries[code]
-    return Draft(
-        prompt=prompt,
-        stem=stem,
-        answer=country.the_name,
-        aliases=country.aliases,
-        wrong=wrong_countries(world, code, salt or prompt),
-        truth={"kind": "country", "subject": subject, **more, **country_truth(world, code)},
-    )
+    country, wrong = world.countries[code], wrong_countries(world, code, salt or asked.prompt)
+    truth = {**more, **country_truth(world, code)}
+    return asked.draft(country.the_name, wrong, "country", aliases=country.aliases, **truth)
 
 
 def capital_draft(
-    world: World,
-    code: str,
-    *,
-    prompt: str,
-    stem: str,
-    subject: str,
-    salt: str = "",
-    first: Sequence[str] = (),
-    via: bool = True,
+    world: World, code: str, asked: Asked, *, salt: str = "", first: Sequence[str] = (), via: bool = True
 ) -> Draft:
     """A question whose answer is a country's capital; `first` are wrong answers before those of near countries."""
     country = world.countries[code]
-    near = [world.countries[c].capital for c in near_countries(world, code, salt or prompt)]
-    own = {"kind": "city", "subject": subject} | ({"via": country.name} if via else {})
-    return Draft(
-        prompt=prompt,
-        stem=stem,
-        answer=country.capital,
-        aliases=country.capital_aliases,
-        wrong=[*first, *near],
-        truth={**own, **country_truth(world, code), **world.city_truth(country.capital, code)},
-    )
+    near = [world.countries[c].capital for c in near_countries(world, code, salt or asked.prompt)]
+    truth = {"via": country.name} if via else {}
+    truth |= {**country_truth(world, code), **world.city_truth(country.capital, code)}
+    return asked.draft(country.capital, [*first, *near], "city", aliases=country.capital_aliases, **truth)
 
 
 def field_of(world: World, field: str) -> Callable[[str], str]:

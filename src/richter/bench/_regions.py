@@ -3,7 +3,7 @@
 import dataclasses
 from functools import partial
 
-from richter.bench._draft import NO_SUCH, Cell, Draft, ask, relation, trap
+from richter.bench._draft import NO_SUCH, Asked, Cell, Draft, ask, relation
 from richter.bench._places import country_draft, country_truth, near_countries
 from richter.bench._text import normalise_name, ordered, pick, unique, words
 from richter.bench._world import Region, World
@@ -22,28 +22,14 @@ def zones_near(world: World, zone: str, code: str, *salt: object) -> list[str]:
 
 
 def zone_draft(
-    world: World,
-    zone: str,
-    code: str,
-    *,
-    prompt: str,
-    stem: str,
-    subject: str,
-    salt: str,
-    any_of_country: bool = True,
-    **more: str,
+    world: World, zone: str, code: str, asked: Asked, *, salt: str, any_of_country: bool = True, **more: str
 ) -> Draft:
     """A question whose answer is a time zone; with `any_of_country` none of the country's zones is offered as wrong."""
+    aliases = [*world.zone_links.get(zone, ()), zone.split("/")[-1].replace("_", " ")]
+    also = world.country_zones.get(code, ()) if any_of_country else ()
+    draft = asked.draft(zone, zones_near(world, zone, code, salt), "zone", aliases=aliases, also=also)
     where = {"kind": "zone", "zone": zone, "area": zone.split("/")[0], **country_truth(world, code)}
-    return Draft(
-        prompt=prompt,
-        stem=stem,
-        answer=zone,
-        aliases=[*world.zone_links.get(zone, ()), zone.split("/")[-1].replace("_", " ")],
-        also=world.country_zones.get(code, ()) if any_of_country else (),
-        wrong=zones_near(world, zone, code, salt),
-        truth={"subject": subject, **more, **where},
-    )
+    return dataclasses.replace(draft, truth={"subject": asked.subject, **more, **where})
 
 
 def regions(world: World) -> list[Cell]:
@@ -56,78 +42,43 @@ def regions(world: World) -> list[Cell]:
 
     def its_country(fact: str) -> Draft:
         region = table[fact]
-        term = _one_term(world, region.country)
-        return country_draft(
-            world,
-            region.country,
-            prompt=f"In which country is the {term} of {region.name}?",
-            stem=f"The {term} of {region.name} is in the country of",
-            subject=region.name,
-            salt=fact,
-        )
+        part = f"{_one_term(world, region.country)} of {region.name}"
+        asked = Asked(f"In which country is the {part}?", region.name, f"The {part} is in the country of")
+        return country_draft(world, region.country, asked, salt=fact)
 
-    def region_draft(key: str, *, prompt: str, stem: str, subject: str) -> Draft:
+    def region_draft(key: str, asked: Asked, **more: str) -> Draft:
         region = table[key]
         siblings = [r.name for r in world.big_regions(region.country) if r.id != key and r.id in table]
-        return Draft(
-            prompt=prompt,
-            stem=stem,
-            answer=region.name,
-            aliases=region.aliases,
-            wrong=[*pick(siblings[:10], 2, prompt), *pick(siblings, 4, prompt, "rest")],
-            truth={"kind": "region", "subject": subject, "region": key, **country_truth(world, region.country)},
-        )
+        wrong = [*pick(siblings[:10], 2, asked.prompt), *pick(siblings, 4, asked.prompt, "rest")]
+        truth = {"region": key, **country_truth(world, region.country), **more}
+        return asked.draft(region.name, wrong, "region", aliases=region.aliases, **truth)
 
     def its_region(fact: str) -> Draft:
         city = world.cities[fact]
-        term, land = world.division_terms[city.country], world.countries[city.country].the_name
-        return region_draft(
-            city.region,
-            prompt=f"In which {term} of {land} is {world.call(city)}?",
-            stem=f"The {term} of {land} in which {world.call(city)} lies is",
-            subject=city.name,
-        )
+        part = f"{world.division_terms[city.country]} of {world.countries[city.country].the_name}"
+        stem = f"The {part} in which {world.call(city)} lies is"
+        return region_draft(city.region, Asked(f"In which {part} is {world.call(city)}?", city.name, stem))
+
+    def zone_asked(place: str, subject: str, named: str = "") -> Asked:
+        what = "IANA time zone identifier"
+        return Asked(f"Which {what} applies in {named or place}?", subject, f"The {what} for {place} is")
 
     def its_zone(fact: str) -> Draft:
         city = world.cities[fact]
-        called = world.call(city)
-        return zone_draft(
-            world,
-            city.zone,
-            city.country,
-            prompt=f"Which IANA time zone identifier applies in the city of {called}?",
-            stem=f"The IANA time zone identifier for {called} is",
-            subject=city.name,
-            salt=fact,
-        )
+        asked = zone_asked(world.call(city), city.name, f"the city of {world.call(city)}")
+        return zone_draft(world, city.zone, city.country, asked, salt=fact)
 
     def zone_by_capital(fact: str) -> Draft:
-        country = world.countries[fact]
-        return zone_draft(
-            world,
-            world.country_zones[fact][0],
-            fact,
-            prompt=f"Which IANA time zone identifier applies in the capital of {country.the_name}?",
-            stem=f"The IANA time zone identifier for the capital of {country.the_name} is",
-            subject=country.name,
-            salt="capital",
-            any_of_country=False,
-            via=country.capital,
-        )
+        country, zone = world.countries[fact], world.country_zones[fact][0]
+        asked = zone_asked(f"the capital of {country.the_name}", country.name)
+        return zone_draft(world, zone, fact, asked, salt="capital", any_of_country=False, via=country.capital)
 
     def region_zone(fact: str) -> Draft:
         """The zone of a division that lies in one zone whole."""
         region = table[fact]
         term, land = _one_term(world, region.country), world.countries[region.country].the_name
-        return zone_draft(
-            world,
-            world.region_zone[fact],
-            region.country,
-            prompt=f"Which IANA time zone identifier applies in the {term} of {region.name} in {land}?",
-            stem=f"The IANA time zone identifier for the {term} of {region.name} in {land} is",
-            subject=region.name,
-            salt=fact,
-        )
+        asked = zone_asked(f"the {term} of {region.name} in {land}", region.name)
+        return zone_draft(world, world.region_zone[fact], region.country, asked, salt=fact)
 
     known = {(r.country, normalise_name(n)): r for r in table.values() for n in (r.name, *r.aliases)}
     iso = {
@@ -138,51 +89,41 @@ def regions(world: World) -> list[Cell]:
 
     def of_code(fact: str) -> Draft:
         land = world.countries[iso[fact].country].the_name
-        draft = region_draft(
-            iso[fact].id,
-            prompt=f"Which division of {land} has the ISO 3166-2 code {fact}?",
-            stem=f"The division of {land} with the ISO 3166-2 code {fact} is",
-            subject=fact,
-        )
-        return dataclasses.replace(draft, truth={**draft.truth, "code": fact})
+        asked = Asked(f"Which division of {land} has the ISO 3166-2 code {fact}?", fact)
+        return region_draft(iso[fact].id, asked, code=fact)
 
     def no_zone(fact: str) -> Draft:
         key, zone = fact.split("|")
         city = world.cities[key]
         made = f"{city.zone.split('/')[0]}/{city.name.replace(' ', '_')}"
-        return Draft(
-            prompt=f"How many hours ahead of or behind UTC is the IANA time zone {made} in January?",
-            stem=f"In January the IANA time zone {made} differs from UTC by",
-            answer=f"nothing, because there is no IANA time zone {made}",
+        prompt = f"How many hours ahead of or behind UTC is the IANA time zone {made} in January?"
+        return Asked(prompt, made, f"In January the IANA time zone {made} differs from UTC by").trap(
+            f"nothing, because there is no IANA time zone {made}",
+            ordered(["1 hour", "2 hours", "3 hours", "5 hours", "7 hours", "9 hours"], fact),
+            f"{made} is an IANA time zone",
+            f"{city.name} uses {zone}",
             aliases=[*NO_SUCH, zone, "not an IANA"],
-            wrong=ordered(["1 hour", "2 hours", "3 hours", "5 hours", "7 hours", "9 hours"], fact),
-            truth=trap(made, f"{made} is an IANA time zone", f"{city.name} uses {zone}"),
         )
 
     def wrong_country(fact: str) -> Draft:
         key, code = fact.split("|")
         region, claimed = table[key], world.countries[code]
-        real = world.countries[region.country]
-        term = _one_term(world, region.country)
-        return Draft(
-            prompt=f"In {claimed.the_name}, what is the largest city of the {term} of {region.name}?",
-            stem=f"In {claimed.the_name}, the largest city of the {term} of {region.name} is",
-            answer=f"none, because {region.name} is in {real.the_name}",
-            aliases=unique(
-                [
-                    *(real.name, *real.aliases, f"not in {claimed.name}", f"not in {claimed.the_name}", "none"),
-                    *(f"isn't in {claimed.the_name}", f"not a {term} of", "there is no"),
-                    *("not part of", "does not exist", "no such"),
-                ]
-            ),
-            wrong=[c.name for c in world.biggest(code)[:6]],
-            truth=trap(
-                region.name,
-                f"{region.name} lies in {claimed.the_name}",
-                f"{region.name} lies in {real.the_name}",
-                claimed_country=code,
-                **country_truth(world, region.country),
-            ),
+        real, term = world.countries[region.country], _one_term(world, region.country)
+        denials = [
+            *(real.name, *real.aliases, f"not in {claimed.name}", f"not in {claimed.the_name}", "none"),
+            *(f"isn't in {claimed.the_name}", f"not a {term} of", "there is no"),
+            *("not part of", "does not exist", "no such"),
+        ]
+        largest = f"the largest city of the {term} of {region.name}"
+        stem = f"In {claimed.the_name}, {largest} is"
+        return Asked(f"In {claimed.the_name}, what is {largest}?", region.name, stem).trap(
+            f"none, because {region.name} is in {real.the_name}",
+            [c.name for c in world.biggest(code)[:6]],
+            f"{region.name} lies in {claimed.the_name}",
+            f"{region.name} lies in {real.the_name}",
+            aliases=unique(denials),
+            claimed_country=code,
+            **country_truth(world, region.country),
         )
 
     clear = [key for key, r in table.items() if len(names[normalise_name(r.name)]) == 1 and not _vague(r.name)]
@@ -215,7 +156,7 @@ def regions(world: World) -> list[Cell]:
     part = geo("city-region", write=its_region, shots=large[:40])
     zone = tz("city-zone", write=its_zone, shots=zone_big[:40])
     write = ask(
-        lambda zone, **more: country_draft(world, world.zone_country[zone], salt=zone, **more),
+        lambda zone, asked: country_draft(world, world.zone_country[zone], asked, salt=zone),
         "In which country does the IANA time zone {} apply?",
         stem="{} is an IANA time zone of the country of",
     )
