@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import NamedTuple
 
 __all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "PEOPLE", "hinted_fields", "known_fields", "leaf_name",
            "less_is_better", "plain_name", "rater_of"]  # fmt: skip
@@ -181,15 +182,19 @@ PEOPLE = _set("human person people expert crowd annotator rater reviewer labeler
 JUDGES = _set("judge llm autograder grader evaluator auto automatic")
 
 
-def rater_of(column: str) -> tuple[str, str]:
-    """The word of a name that says that somebody rates, and which one: `rater` and `1` of `Rater 1` or `rater1_score`.
+class RaterName(NamedTuple):
+    """The word that says that somebody rates, and which one; both are empty where there is none."""
 
-    Both are empty where there is no such word.
-    """
+    word: str = ""
+    which: str = ""
+
+
+def rater_of(column: str) -> RaterName:
+    """Who rates by the name of a column: `rater` and `1` of `Rater 1` or `rater1_score`."""
     words = re.sub(r"(?<=[a-z])(?=\d)", "_", plain_name(re.sub(r"[()\[\]]", " ", column))).split("_")
     at = next((k for k, word in enumerate(words) if word in PEOPLE | JUDGES), len(words) - 1)
     if words[at] not in PEOPLE | JUDGES or (at > 0 and words[0] not in HINTS["score"]):
-        return "", ""
+        return RaterName()
     while words[at + 1 :] and words[-1] in HINTS["score"]:
         words.pop()
-    return ("", "") if len(words) > at + 2 else (words[at], "".join(words[at + 1 :]))
+    return RaterName() if len(words) > at + 2 else RaterName(words[at], "".join(words[at + 1 :]))
