@@ -134,6 +134,19 @@ def test_tried_divides_the_level_by_hand() -> None:
     assert claim.interval.level == pytest.approx(1 - 0.05 / 4)
     assert claim.verdict is Verdict.VERIFIED
     assert decide([ask(2.4)], tried=4)[0].verdict is Verdict.UNDECIDED
+    assert claim.p is not None
+    assert claim.p_adjusted == pytest.approx(4 * claim.p)  # at most 5% exactly where it is shown
+
+
+@given(st.lists(st.floats(-6, 6), min_size=1, max_size=5), st.integers(1, 20), st.sampled_from([0.8, 0.95]))
+@settings(deadline=None, max_examples=50)
+def test_an_adjusted_p_is_at_most_one_less_the_level_exactly_where_a_difference_is_shown(
+    estimates: list[float], tried: int, level: float
+) -> None:
+    for claim in decide([ask(z) for z in estimates], tried=tried, level=level):
+        assert claim.p_adjusted is not None
+        if abs(claim.p_adjusted - (1 - level)) > 1e-9:
+            assert (claim.p_adjusted <= 1 - level) == (claim.verdict is Verdict.VERIFIED)
 
 
 def test_needed_is_for_the_margin_or_the_metrics_gap_never_for_what_was_seen_by_hand() -> None:

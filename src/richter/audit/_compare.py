@@ -24,6 +24,7 @@ from richter.claims import (
     as_judged,
     as_sample,
     check_alignment,
+    check_margin,
     compare_outcomes,
     ece_difference,
     ece_side,
@@ -155,6 +156,8 @@ def compare_tables(
     fixed = len(conditions) == 2 if directed is None else directed
     names = [sample.metric.name for sample in measured]
     margins = {name: m for name in names if (m := severity_margin if name in SEVERITIES else margin)}
+    check_margin(measured[names.index(tables.metric)].metric, margins.get(tables.metric, 0.0))
+    check_margin(METRICS["mean_severity"], severity_margin or 0.0)
     right = next((sample for sample in measured if sample.metric.name == "accuracy"), None)
     graded = None if right is None else graded_rows(tables, right)
     pairs = pairs_of(tables.conditions, control=control)

@@ -21,6 +21,7 @@ from richter.claims import (
     as_errors,
     as_sample,
     check_alignment,
+    check_margin,
     claim_words,
     difference_evidence,
     ece_evidence,
@@ -73,11 +74,16 @@ def margin_plan(tables: Tables, margin: float, *, metric: str | None = None, on_
     It fixes nothing before the data are seen, so what it finds is exploratory.
     """
     if len(tables.conditions) != 2:
+        limit = 'require=[{metric="error_rate", rule="below", limit=0.05}]'
+        one = f"Give what it is held against (--baseline FILE), or hold it to a limit by a plan: {limit}."
         raise InputError(
             f"A gate without a plan is on two conditions; the data hold {len(tables.conditions)}.",
-            remedy="Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
+            remedy=one
+            if len(tables.conditions) < 2
+            else "Name the two: richter gate old=main.csv new=branch.csv --margin 2pt",
         )
     asked = metric or tables.metric or "accuracy"
+    check_margin(_outcomes(tables, METRICS[asked]).metric if asked == "mean_score" else METRICS[asked], margin)
     given = {
         "candidate": tables.conditions[1],
         "baseline": tables.conditions[0],
@@ -177,6 +183,7 @@ def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) ->
     tried = values.get("tried", 1) or known or 1
     judged = iter(require(asked, level=1 - (1 - values["level"]) / tried, plan=confirmed, data_hash=tables.data_hash))
     claims = tuple(next(judged) if isinstance(r, Question) else r for r in rules)
+    claims = tuple(dataclasses.replace(c, p_adjusted=c.p_adjusted and min(tried * c.p_adjusted, 1.0)) for c in claims)
     return _report(plan, claims, status, tried, notes)
 
 

@@ -310,8 +310,9 @@ def _undecided_severity(measured: Measured) -> list[str]:
     gate = measured.gate
     for name, wanted in () if gate is None else zip(gate.requirements, gate.claims, strict=True):
         if wanted.verdict is Verdict.UNDECIDED and wanted.needed is not None:
-            more = max(wanted.needed - wanted.units, 0)
-            steps.append(f"undecided: {name}; {more:,} more labelled {wanted.unit}s would show it met")
+            more = wanted.needed - wanted.units
+            said = f"{more:,} more labelled {wanted.unit}s would" if more > 0 else f"{wanted.needed:,} were enough to"
+            steps.append(f"undecided: {name}; {said} show it met")
     return steps
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from richter.audit._stages import CANARIES
-from richter.claims import METRICS
+from richter.claims import METRICS, check_margin
 from richter.errors import InputError
 from richter.floors import (
     change_evidence,
@@ -288,6 +288,7 @@ def watch_series(
     """
     if not days:
         raise InputError("The series has no days.", remedy="Give runs that hold the condition.")
+    check_margin(METRICS["error_rate"], margin)
     items, said, days = _items(days)
     found = [*notes, *said, *_gaps(days)]
     table = _daily(days, items)
@@ -566,7 +567,7 @@ def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> st
     line = stats.linregress(day, np.array(lead.values))
     reach = float(stats.t.ppf((1 + level) / 2, len(day) - 2)) * float(line.stderr)
     fastest = max(abs(float(line.slope)) + float(np.nan_to_num(reach)), 1e-9)  # days that are all alike have no error
-    holds = half_life(min(margin, 0.99), fastest).expires_after
+    holds = half_life(margin, fastest).expires_after
     return (
         f"A verdict with a margin of {100 * margin:.3g} points may be relied on for {holds:,.0f} days: the days do not "
         f"exclude a drift of {100 * fastest:.2g} points a day."

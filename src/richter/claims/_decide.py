@@ -112,6 +112,8 @@ def decide(
     for primary in (True, False):
         places = [k for k, q in enumerate(questions) if q.primary is primary]
         states, size = _holm_list(questions, places, alpha, joint) if going else ({}, 0)
+        for state in states.values():  # as the level is shared, so that it is at most 1 - level where that shows it
+            state.p_adjusted = min(state.p_adjusted * (1 - level) / alpha, 1.0)
         method = "holm" if joint is None or not any(_key(questions[k]) in joint.keys for k in places) else "max t"
         for k in places:
             claim = _claim(questions[k], states.get(k), level=level, family=Family(method=method, size=size))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.records import Better
 
-__all__ = ["METRICS", "Metric", "Outcomes", "as_errors", "unit_means"]
+__all__ = ["METRICS", "Metric", "Outcomes", "as_errors", "check_margin", "unit_means"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -173,6 +173,21 @@ class Outcomes:
             raise InputError(
                 f"{bad} weights are zero, negative or missing.", remedy="Weights are above 0; leave items out instead."
             )
+
+
+def check_margin(metric: Metric, margin: float) -> None:
+    """Refuse a margin as large as the whole range of what it is of: within it are any two conditions."""
+    if metric.low is None or metric.high is None or metric.kind == "real" or margin < metric.high - metric.low:
+        return
+    if metric.suffix == " points":
+        raise InputError(
+            f"A margin of {margin:g} is {metric.amount(margin)} points of {metric.noun}, of which there are 100.",
+            remedy="Write 2pt (or 0.02) for two points.",
+        )
+    raise InputError(
+        f"A margin of {margin:g} is as large as the whole scale of {metric.noun}, {metric.low:g} to {metric.high:g}.",
+        remedy="Give the difference that would matter, on that scale.",
+    )
 
 
 def as_errors(right: Outcomes) -> Outcomes:

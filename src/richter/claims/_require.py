@@ -125,7 +125,8 @@ def _sentence(question: Question, verdict: Verdict, interval: Interval, *, neede
         text += f" in {counted(evidence.units, evidence.unit)}"
     if needed is not None:
         truth = "there is no loss" if two else "there is half of what is allowed"
-        text += f"; {counted(needed[0], evidence.unit)} would show it met if in truth {truth}"
+        more = "would show" if needed[0] > evidence.units else "were enough to show"
+        text += f"; {counted(needed[0], evidence.unit)} {more} it met if in truth {truth}"
     elif verdict is Verdict.UNDECIDED and evidence.notes:
         text += f"; {evidence.notes[-1]}"
     return f"{text}{kinder_judge(question, verdict, interval) if judged else ''}."

@@ -1,6 +1,10 @@
 """`richter compare`: is the difference between conditions real?"""
 
+import contextlib
 import dataclasses
+import math
+import re
+from collections import Counter
 from typing import Any
 
 import click
@@ -17,22 +21,26 @@ from richter.records import Claim, Refused, Verdict, at_most, distinct_names, ma
 from richter.tables import ReadOptions, attempts
 
 
-def parse_points(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """A margin: `2pt` (points), `2%` or `0.02`."""
-    if value is None:
-        return None
-    text = value.strip().lower()
-    scale = 1.0
-    for suffix in ("points", "point", "pts", "pt", "%"):
-        if text.endswith(suffix):
-            text, scale = text.removesuffix(suffix).strip(), 0.01
-            break
-    try:
-        number = float(text) * scale
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not a margin; write 2pt or 0.02.") from error
+def parse_margin(value: str | float) -> float:
+    """A margin: `2pt` (points), `2%` or `0.02`; of a score any number on its scale."""
+    text, number = str(value).strip().lower(), math.nan
+    given = re.fullmatch(r"(.*?)\s*(percentage points?|points?|pts?|pp|percent|%)", text)
+    with contextlib.suppress(ValueError):
+        number = float(given[1]) / 100 if given else float(text)
+    if math.isnan(number):
+        raise click.BadParameter(f"{value!r} is not a share; write 2pt, 2% or 0.02.")
     if not number > 0:
         raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
+    if given and number >= 1:
+        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
+    return number
+
+
+def parse_share(value: str | float) -> float:
+    """A share, or a difference of shares, written as a margin is."""
+    number = parse_margin(value)
+    if number >= 1:
+        raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
     return number
 
 
@@ -64,7 +72,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 @click.argument("sources", nargs=-1, required=True, metavar="FILE|RUN [A B ..] | NAME=FILE NAME=FILE ..")
 @click.option(
     "--margin",
-    callback=parse_points,
+    type=parse_margin,
     metavar="2pt",
     help="The gap that would matter. Gives 'equivalent', and sizes what is undecided.",
 )
@@ -378,6 +386,9 @@ def _board(out: Console, report: CompareReport) -> None:
             worst = max(wanted, key=lambda c: c.needed or 0)
             aim = scale * (worst.needed_for or 0.0)
             out.print(f"  {worst.needed:,} {worst.unit}s at most would settle a difference of {aim:g}")
+    stuck = Counter(c.notes[-1] for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is None and c.notes)
+    for reason, number in stuck.items():
+        out.print(f"  {number} undecided: {printable(reason)}")
     for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
         own = report.of(measure)
         if all(c.family is None for c in own):

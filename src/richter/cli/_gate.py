@@ -1,7 +1,6 @@
 """`richter gate`: check a plan's requirements, for continuous integration."""
 
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import click
 
@@ -15,7 +14,7 @@ from richter.audit import (
     stated_gate,
     stated_result,
 )
-from richter.cli._compare import parse_points
+from richter.cli._compare import parse_margin
 from richter.cli._output import console, json_option, md_option, write_json, write_text
 from richter.cli._reading import reading_options, split_sources
 from richter.records import Verdict, printable
@@ -27,7 +26,7 @@ from richter.tables import ReadOptions, read_tables
 @click.argument("sources", nargs=-1, required=True, metavar="[PLAN] FILE|RUN | NAME=FILE ..")
 @click.option(
     "--margin",
-    callback=parse_points,
+    type=parse_margin,
     metavar="2pt",
     help="Without a plan: what the second may be worse than the first.",
 )
@@ -74,8 +73,11 @@ def gate(
     richter gate plan.toml results.csv --md gate.md
     """
     plan_path = None if margin is not None and not sources[0].endswith(".toml") else sources[0]
-    if plan_path is not None and "=" in plan_path and not Path(plan_path).exists():
-        raise click.UsageError("Give a plan first (plan.toml), or the margin that would matter: --margin 2pt.")
+    if plan_path is not None and not plan_path.endswith(".toml"):
+        raise click.UsageError(
+            f"{printable(plan_path, limit=80)} is no plan. Give the margin that would matter (--margin 2pt), or a plan "
+            "first (plan.toml)."
+        )
     plan = None if plan_path is None else read_plan(plan_path, kind="gate")
     given = sources if plan_path is None else sources[1:]
     stated = None if baseline is None or plan is not None else stated_result(baseline)

@@ -8,8 +8,8 @@ from rich.table import Table
 from scipy.special import ndtri
 
 from richter import floors
-from richter.claims import as_sample, cheapest_design, variance_shares
-from richter.cli._compare import parse_points
+from richter.claims import METRICS, as_sample, cheapest_design, check_margin, variance_shares
+from richter.cli._compare import parse_margin, parse_share
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options, split_sources
 from richter.errors import InputError
@@ -35,9 +35,9 @@ def _inflation(cluster_size: float | None, intraclass: float | None) -> float:
 
 
 @click.command("error-rate")
-@click.option("--rate", type=float, help="The error rate expected.")
-@click.option("--half-width", callback=parse_points, metavar="2pt", help="The interval wanted around it.")
-@click.option("--below", type=float, help="Show the rate to be below this.")
+@click.option("--rate", type=parse_share, metavar="2%", help="The error rate expected.")
+@click.option("--half-width", type=parse_share, metavar="2pt", help="The interval wanted around it.")
+@click.option("--below", type=parse_share, metavar="1%", help="Show the rate to be below this.")
 @click.option("--errors", type=click.IntRange(min=0), default=0, help="Errors allowed with --below.")
 @correlation_options
 @level_option
@@ -77,11 +77,14 @@ def size_error_rate(
 
 @click.command("gap")
 @click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
-@click.option("--margin", callback=parse_points, required=True, metavar="2pt", help="The gap that matters.")
+@click.option("--margin", type=parse_margin, required=True, metavar="2pt", help="The gap that matters.")
 @click.option(
-    "--discordance", type=float, help="Share of items on which exactly one is right; else from --accuracy and --phi."
+    "--discordance",
+    type=parse_share,
+    metavar="12%",
+    help="Share of items on which exactly one is right; else from --accuracy and --phi.",
 )
-@click.option("--accuracy", nargs=2, type=float, metavar="A B", help="The two accuracies expected.")
+@click.option("--accuracy", nargs=2, type=parse_share, metavar="A B", help="The two accuracies expected.")
 @click.option("--phi", type=float, default=0.3, help="Correlation of their grades over items.")
 @click.option("--pairs", type=click.IntRange(min=1), default=1, help="Pairs judged together.")
 @click.option("--on", metavar="METRIC", help="With data: the measure that the gap is in.")
@@ -130,12 +133,11 @@ def size_gap(
         if not accuracy:
             raise click.UsageError("Give data of two conditions, --discordance, or --accuracy A B.")
         p, q = accuracy
-        if not (0 < p < 1 and 0 < q < 1):
-            raise InputError(f"Accuracies of {p:g} and {q:g} are not both in (0, 1).", remedy="Divide by 100.")
         both = p * q + phi * math.sqrt(p * (1 - p) * q * (1 - q))
         discordance = p + q - 2 * both
         if discordance <= 0 or both > min(p, q):
             raise InputError(f"phi={phi:g} is not possible with these accuracies.", remedy="Give a smaller --phi.")
+    check_margin(METRICS["accuracy"], margin)
     inflation = _inflation(cluster_size, intraclass)
     differ = math.ceil(floors.paired_gap_labels(margin, discordance, alpha=alpha, power=power) * inflation)
     same = math.ceil(
@@ -180,6 +182,7 @@ def _gap_from_data(
             f"{len(chosen)} conditions are no pair ({', '.join(chosen)}).", remedy="Name two of them after the file."
         )
     sample = as_sample(outcomes(tables, on or tables.metric or "accuracy"))
+    check_margin(sample.metric, margin)
     shares = variance_shares(sample, chosen[0], chosen[1])
     error = margin / float(ndtri(1 - alpha / 2) + ndtri(power))
     now = max(1, round(shares.draws_per_item))
@@ -198,8 +201,8 @@ def _gap_from_data(
 
 
 @click.command("calibration")
-@click.option("--delta", type=float, required=True, help="The calibration error to resolve.")
-@click.option("--error-rate", type=float, required=True, help="The error rate expected.")
+@click.option("--delta", type=parse_share, metavar="2pt", required=True, help="The calibration error to resolve.")
+@click.option("--error-rate", type=parse_share, metavar="5%", required=True, help="The error rate expected.")
 @click.option("--lipschitz", type=float, default=1.0)
 @click.option("--stages", type=click.IntRange(min=1), default=1, help="Equal stages of a pipeline, each with L.")
 @power_option
@@ -227,8 +230,8 @@ def size_calibration(
 @click.option("--preset", type=click.Choice(sorted(floors.PRESETS)), help="The paper's reading of a regulation.")
 @click.option("--groups", "count", type=click.IntRange(min=1), default=1)
 @click.option("--min-share", type=float, help="Share of the smallest group.")
-@click.option("--delta", type=float, help="The calibration error to resolve in each.")
-@click.option("--error-rate", type=float, help="The error rate expected.")
+@click.option("--delta", type=parse_share, metavar="2pt", help="The calibration error to resolve in each.")
+@click.option("--error-rate", type=parse_share, metavar="5%", help="The error rate expected.")
 @click.option("--lipschitz", type=float, default=1.0)
 @json_option
 def size_groups(

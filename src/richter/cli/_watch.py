@@ -3,7 +3,7 @@
 import click
 
 from richter.audit import WatchReport, read_series, watch_series
-from richter.cli._compare import parse_points
+from richter.cli._compare import parse_share
 from richter.cli._output import console, json_option, write_json
 from richter.cli._reading import reading_options
 from richter.records import printable, sparkline
@@ -22,7 +22,7 @@ __all__ = ["watch"]
 )
 @click.option(
     "--margin",
-    callback=parse_points,
+    type=parse_share,
     default="5pt",
     metavar="5pt",
     help="The loss that would matter, for how long the last verdict may be relied on.",

@@ -11,6 +11,10 @@ GLOSSARY: dict[str, str] = {
     "draw": "One of several answers of the same condition to the same item; also called epoch, sample or trial.",
     "group": "Items that belong together, such as the questions on one passage. They tend to be right or wrong "
     "together, so a group counts once, not once an item.",
+    "paired": "Two conditions answered the same items, so that each item is compared with itself. Hard items then "
+    "count against neither, and fewer items are needed.",
+    "unpaired": "Two conditions answered different items, as in a test with other users on each side. Their rates are "
+    "compared as a whole, which needs more items.",
     "unit": "What varies independently: the group where there are groups, else the item.",
     "weight": "How much an item counts in an average.",
     "score": "A number that a grader gave an answer: right or wrong, a share, or points on a scale.",

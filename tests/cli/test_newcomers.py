@@ -1,0 +1,122 @@
+"""What newcomers typed, and what they are told: shares in any writing, margins that mean nothing, words and advice."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from richter.cli import main
+
+GRADES = "item,condition,correct\n" + "".join(
+    f"q{i},{c},{int(i % k > 0)}\n" for c, k in (("old", 3), ("new", 5)) for i in range(60)
+)
+SCORES = "item,condition,score\n" + "".join(
+    f"q{i},{c},{(7 * i) % 90 + k}\n" for c, k in (("old", 3), ("new", 5)) for i in range(60)
+)
+MEANS = "dataset,method,seed,accuracy\n" + "".join(
+    f"{d},{m},{s},{80 + 2 * i + 0.1 * k * s + 0.3 * (i * k % 3)}\n"
+    for i, d in enumerate(("SST", "MRPC", "RTE", "QNLI"))
+    for k, m in enumerate(("LoRA", "DoRA", "Full"), 1)
+    for s in (1, 2, 3)
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    for name, text in (("grades", GRADES), ("scores", SCORES), ("means", MEANS)):
+        Path(f"{name}.csv").write_text(text)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(shlex.split(line))
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), " ".join((out + err).split())
+
+
+@pytest.mark.parametrize("written", ["2pt", "2 pt", "2pts", "2pp", "2%", "2 points", "2 percentage points", "0.02"])
+def test_two_points_in_any_writing(capsys: pytest.CaptureFixture[str], written: str) -> None:
+    code, said = run(capsys, f"size gap --discordance 12% --margin '{written}'")
+    assert code == 0, said
+    assert "settle a gap of 2 points" in said
+
+
+def test_rates_are_written_as_margins_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same figure from a share and from per cent: 0.02 +- 0.01 by the normal law, 1.96^2 0.02 0.98 / 0.01^2."""
+    for rate in ("0.02", "2%", "2pp"):
+        code, said = run(capsys, f"size error-rate --rate {rate} --half-width 1pt")
+        assert (code, said) == (0, "753 items give 0.02 +- 0.01 (95%).")
+    assert run(capsys, "size error-rate --below 1%")[1].startswith("299 items with at most 0 errors")
+    assert run(capsys, "size gap --margin 2pt --accuracy 85% 87%")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "compare grades.csv --margin 2",
+        "compare grades.csv --margin 150pt",
+        "gate grades.csv --margin 2",
+        "watch grades.csv --margin 5",
+        "size gap --margin 2 --discordance 0.1",
+        "size gap grades.csv old new --margin 2",
+        "size error-rate --rate 2 --half-width 1pt",
+    ],
+)
+def test_two_hundred_points_are_refused_and_two_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    code, said = run(capsys, line)
+    assert code in (1, 2)
+    assert "2pt" in said
+    assert "plan" not in said
+
+
+def test_a_scores_margin_is_on_its_scale(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "compare scores.csv --margin 20")
+    assert code == 0
+    assert "scored alike within 20.000" in said  # all differ by 2
+    code, said = run(capsys, "compare scores.csv --margin 100")
+    assert code == 1
+    assert "the whole scale of mean score, 0 to 100" in said
+
+
+def test_a_gate_without_a_plan_asks_for_the_margin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "gate grades.csv")
+    assert code == 2
+    assert "grades.csv is no plan" in said
+    assert "--margin 2pt" in said
+    assert "TOML" not in said
+    assert run(capsys, "gate grades.csv --margin 2pt")[0] in (0, 3, 4)
+    code, said = run(capsys, "gate grades.csv old --margin 2pt")
+    assert code == 1
+    rule = re.search(r"require=\[.*?\]", said)  # the advice is a plan's field as it is written
+    assert rule is not None
+    assert run(capsys, f"plan new gate -o limit.toml --set candidate=old --set '{rule[0]}'")[0] == 0
+    assert run(capsys, "gate limit.toml grades.csv")[0] == 3  # 20 of 60 are wrong, 5% are allowed
+
+
+def test_a_gate_says_that_there_were_enough_items(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """1 of 250 fixed, 2 broken: 186 items would do if nothing were lost, and 250 are more."""
+    rows = ["item,condition,correct"]
+    for i in range(250):
+        old, new = i % 5 > 0 or i == 5, (i % 5 > 0 and i != 1) or i == 10
+        rows += [f"q{i},main,{int(old)}", f"q{i},branch,{int(new)}"]
+    Path("ci.csv").write_text("\n".join(rows))
+    code, said = run(capsys, "gate ci.csv --margin 2pt")
+    assert code == 4
+    assert re.search(r"on 250 items; 1\d\d items were enough to show it met if in truth there is no loss", said)
+
+
+def test_many_undecided_pairs_say_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "compare means.csv")
+    assert code == 0
+    assert "3 undecided: 4 items leave 3 degrees of freedom, and under 4 nothing is decided" in said
+
+
+def test_paired_is_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "help paired")[1].startswith("paired: Two conditions answered the same items")
+    assert run(capsys, "help unpaired")[0] == 0
