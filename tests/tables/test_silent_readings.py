@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from richter.audit import measure_calibration
 from richter.calibration import as_probability
 from richter.errors import InputError
-from richter.tables import ReadOptions, Tables, read_tables
+from richter.tables import ReadOptions, Tables, read_tables, severity_of
 
 ITEMS = [f"q{k}" for k in range(30)]
 
@@ -366,3 +367,89 @@ def test_ids_that_begin_again_are_no_grades(tmp_path: Path) -> None:
 def test_what_is_one_value_a_condition_is_no_grade() -> None:
     frame = long("x", [0.1, 0.3] * 15, [0.2, 0.4] * 15).with_columns(params=pl.Series([0.5] * 30 + [0.9] * 30))
     assert mean(read_tables(frame.select("item", "model", "params", "x")), "a") == pytest.approx(0.2)
+
+
+def test_an_average_beside_every_item_is_no_result_of_items() -> None:
+    for name in ("overall_accuracy", "accuracy"):
+        frame = long(name, [0.5667] * 30, [0.4667] * 30)
+        with pytest.raises(InputError, match="average"):
+            read_tables(frame, options=ReadOptions(map={"score": name}))
+    files = [long("score", [0.5667] * 30, [0.4667] * 30).filter(model=m).drop("model") for m in "ab"]
+    with pytest.raises(InputError, match="all 30 items"):
+        read_tables(*files)
+    by_domain = long("score", [0.25] * 15 + [0.5] * 15, [0.75] * 15 + [0.5] * 15)
+    with pytest.raises(InputError, match="average"):
+        read_tables(by_domain.with_columns(domain=pl.Series((["x"] * 15 + ["y"] * 15) * 2)))
+    read_tables(long("score", [1.0] * 30, [0.0] * 30))  # all right, all wrong
+    read_tables(long("score", [0.5, *[0.25] * 29], [0.25] * 30))  # one differs
+
+
+def severities_of(tables: Tables, condition: str) -> list[float]:
+    return sorted(severity_of(tables).filter(condition=condition)["severity"].to_list())
+
+
+def test_the_word_none_is_a_severity_of_0_by_hand() -> None:
+    words = ["None"] * 24 + ["Low"] * 3 + ["High"] * 2 + ["Critical"]
+    for name in ("severity", "harm level"):
+        tables = read_tables(long(name, words, ["None"] * 30))
+        assert severities_of(tables, "a") == [0.0] * 24 + [1.0] * 3 + [3.0] * 2 + [4.0]
+        assert severities_of(tables, "b") == [0.0] * 30
+        assert mean(tables, "a") == pytest.approx(0.8)
+    with pytest.raises(InputError, match="'odd'"):
+        read_tables(long("severity", [*words[:-1], "odd"], words))
+
+
+def test_none_beside_numbers_is_said_to_be_no_rating() -> None:
+    tables = read_tables(long("severity", ["None"] * 20 + ["3"] * 10, ["None"] * 20 + ["2"] * 10))
+    assert any("40 cells of severity say None" in note for note in tables.notes)
+
+
+GRADES = [
+    ("hallucination", "no", "yes"),
+    ("correct", "yes", "no"),
+    ("is_correct", "1", "0"),
+    ("verdict", "pass", "fail"),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), GRADES)
+@pytest.mark.parametrize("sizes", [("minor", "major"), ("1", "3")])
+def test_an_empty_severity_beside_right_is_0_by_hand(name: str, right: str, wrong: str, sizes: tuple[str, str]) -> None:
+    frame = long("severity", [""] * 28 + list(sizes), [""] * 26 + [*sizes, *sizes])
+    frame = frame.with_columns(pl.Series(name, [right] * 28 + [wrong] * 2 + [right] * 26 + [wrong] * 4))
+    tables = read_tables(frame)
+    assert severities_of(tables, "a") == [0.0] * 28 + [1.0, 3.0]
+    assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx((28 / 30, 26 / 30))
+    assert any("severity is empty in 54 rows" in note for note in tables.notes)
+
+
+def test_an_empty_severity_is_not_rated_where_some_right_answers_are_rated() -> None:
+    frame = long("severity", [""] * 20 + ["0"] * 8 + ["1", "3"], [""] * 20 + ["0"] * 8 + ["2", "2"])
+    tables = read_tables(frame.with_columns(pl.Series("correct", ([1] * 28 + [0] * 2) * 2)))
+    assert severities_of(tables, "a") == [0.0] * 8 + [1.0, 3.0]
+
+
+def test_what_parts_the_empty_severities_is_named_where_its_name_says_nothing() -> None:
+    frame = long("severity", [""] * 28 + ["1", "3"], [""] * 28 + ["1", "3"])
+    frame = frame.with_columns(pl.Series("looked at", (["no"] * 28 + ["yes"] * 2) * 2))
+    tables = read_tables(frame)
+    assert severities_of(tables, "a") == [1.0, 3.0]
+    assert any("--map 'score=looked at' --better lower" in note for note in tables.notes)
+    tables = read_tables(frame, options=ReadOptions(map={"score": "looked at"}, better="lower"))
+    assert severities_of(tables, "a") == [0.0] * 28 + [1.0, 3.0]
+
+
+def test_an_empty_severity_beside_a_category_without_error_is_0_by_hand() -> None:
+    frame = long("severity", [""] * 20 + ["Minor"] * 10, [""] * 25 + ["Major"] * 5)
+    tables = read_tables(frame.with_columns(category=pl.Series(["No-error"] * 20 + ["Style"] * 10
+                                                               + ["No-error"] * 25 + ["Omission"] * 5)))  # fmt: skip
+    assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx((20 / 30, 25 / 30))
+    assert severities_of(tables, "b") == [0.0] * 25 + [3.0] * 5
+
+
+def test_a_remedy_quotes_names_of_columns_for_a_shell(tmp_path: Path) -> None:
+    pl.DataFrame({"my bot": ["x", "y"] * 15, "how long (s)": ["5", "7"] * 15}).write_csv(tmp_path / "a.csv")
+    with pytest.raises(InputError) as refused:
+        read_tables(tmp_path / "a.csv")
+    options = shlex.split(refused.value.remedy.partition(", or")[0].partition(": ")[2])
+    assert all(o == "--map" or o.partition("=")[2] in ("my bot", "how long (s)", "order") for o in options)

@@ -20,6 +20,7 @@ from richter.interop import Source, read_frame
 from richter.records import Claim, Rating, Refused, Shown
 from richter.stats import Floats, Mapper, in_threads, overcall_rate
 from richter.tables import (
+    KEY,
     RatingsFile,
     ReadOptions,
     Tables,
@@ -223,6 +224,10 @@ def _notes(
     for kind, number in tables.ratings.group_by("kind").len().sort("kind").iter_rows():
         if tables.counting not in ("given", kind):
             yield f"{number:,} {kind} ratings are left out, since {tables.counting} ones count (--ratings {kind})."
+    came = tables.answers.filter(pl.col("draw") == 0, pl.col("error").fill_null("") == "").select(KEY)
+    unrated = came.join(severity_of(tables), on=KEY, how="anti").height
+    if unrated:
+        yield f"{unrated:,} of {came.height:,} answers have no severity and are left out."
     further = int((tables.ratings["draw"] > 0).sum())
     if further:
         yield f"{further:,} ratings of further draws are left out here; richter compare --on mean_severity takes them."

@@ -201,8 +201,6 @@ def _small_print(report: SeverityReport) -> list[str]:
             + ("." if report.paper else " (--all shows the slopes).")
         )
     lines += [f"{name}: no answer is rated." for name in study.unrated]
-    if study.n_unrated_rows:
-        lines.append(f"{study.n_unrated_rows:,} (item, condition) pairs have no severity and are left out.")
     lines += [f"{name}: not corrected by human labels. {why}" for name, why in report.human_skipped.items()]
     families = {(c.family.method, c.family.size) for c in study.claims if c.primary and c.family is not None}
     lines += [

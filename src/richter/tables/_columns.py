@@ -14,6 +14,7 @@ from richter.interop import FIELDS, HINTS, LOWER, hinted_fields, known_fields, l
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
 from richter.tables._roles import JUDGES, counts_rows, find_roles
+from richter.tables._severities import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, long_form
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 from richter.tables._words import (
@@ -36,9 +37,6 @@ from richter.tables._words import (
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
 _SCORED = "correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer|response|output"
 _ENDS, _STARTS = rf"[_ .:/-]+({_SCORED})$", rf"^({_SCORED})[_ .:/-]+"
-# severities that annotators write as words, in order; an attention check ("HOTW") is no rating
-SEVERITIES = {"no-error": 0.0, "neutral": 0.5, "minor": 1.0, "moderate": 2.0, "major": 3.0, "critical": 4.0}
-CHECKS = ("hotw-test", "hotw")
 _MADE = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median")  # of other columns
 # what a row's points, or its average, are of; with or without a word for "number" before it
 _OF = ("total", "out_of", "max", "max_score", "max_points", "possible", "n", "count", "support", "samples", "questions",
@@ -91,7 +89,7 @@ def part_of_frame(
     settled_by_user = bool(options.map) or options.wide is not None
     frame, made = (frame, {}) if settled_by_user else long_form(frame, notes)
     made = {**(common or {}), **made}
-    frame, place = _worded(*_segments(frame, _place(frame, options, what, made), options), notes, what)
+    frame, place = worded(*_segments(frame, _place(frame, options, what, made), options), options, notes, what)
     if not place and any(number_of(c) is not None for c in frame.columns if c.lower() not in WORDS):
         raise InputError(
             f"{what}: its first line seems to hold data ({_names(frame.columns)}).",
@@ -130,8 +128,8 @@ def part_of_frame(
     if "score" not in place and "severity" not in place and "text" not in place and "confidence" not in place:
         raise InputError(
             f"{what} has no column that is known as a score; it has {_names(frame.columns)}.",
-            remedy=f"Name it: {_unnamed(frame, place)}--map score={_guess(frame, place)}, or {_unnamed(frame, place)}"
-            "--wide all if each condition has its own column.",
+            remedy=f"Name it: {_unnamed(frame, place)}{_map('score', _guess(frame, place))}, or "
+            f"{_unnamed(frame, place)}--wide all if each condition has its own column.",
         )
     keys = _one_spelling(_keys(frame, place, notes, what=what, stem=stem), notes)
     if "score" in place and not options.map and options.scorer is None and not wide:
@@ -139,7 +137,7 @@ def part_of_frame(
             c for c in frame.columns if c not in place.values() and plain_name(c) in FIELDS["score"][: -len(LOWER)]
         ]
         if others := [c for c in others if holds_grades(frame[c])]:
-            shown = ", ".join(f"--map {shlex.quote(f'score={printable(c, limit=40)}')}" for c in others[:3])
+            shown = ", ".join(f"{_map('score', printable(c, limit=40))}" for c in others[:3])
             notes.append(f"there are other grades than {printable(place['score'], limit=40)}: {shown}")
     settled = _settled(frame[place["score"]], options, notes) if "score" in place else {}
     words = frame[place["score"]] if settled else pl.Series(dtype=pl.String)
@@ -239,7 +237,7 @@ def _answer_key(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions
         if cells and texts <= cells and all(text.lower() in ANY for text in cells):  # yes and no, asked and graded
             notes.append(
                 f"column {printable(column, limit=40)} may be the answer key, for it holds the words of "
-                f"{printable(place['text'], limit=40)}: --map {shlex.quote(f'reference={column}')} compares the two"
+                f"{printable(place['text'], limit=40)}: {_map('reference', column)} compares the two"
             )
         if cells and all(len(c) > 0 for c in cells) and cells <= texts | {""} and not holds_grades(frame[column]):
             place["reference"] = place.pop("score")
@@ -295,7 +293,7 @@ def _named_once(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOpti
         if twice in frame.columns and column not in options.map.values() and not frame[column].equals(frame[twice]):
             raise InputError(
                 f"{what}: two columns have the same name, {printable(column, limit=40)!r}, and differ.",
-                remedy=f"Rename or remove one of them, or take the first: --map {field}={shlex.quote(column)}",
+                remedy=f"Rename or remove one of them, or take the first: {_map(field, column)}",
             )
 
 
@@ -364,44 +362,6 @@ def _segments(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions) 
     return frame.with_columns(both.alias("item\0")), {**place, "item": "item\0"}
 
 
-def _worded(
-    frame: pl.DataFrame, place: dict[str, str], notes: list[str], what: str
-) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Severities in words as numbers, which is said; of the errors marked in one answer the worst counts."""
-    column = place.get("severity", "")
-    if not column or frame[column].dtype != pl.String:
-        return frame, place
-    words = frame[column].str.strip_chars().str.to_lowercase().str.replace_all("[ _]", "-")
-    if not words.is_in(list(SEVERITIES)).any():
-        return frame, place
-    checks = words.is_in(CHECKS)
-    odd = frame.filter(~words.is_in([*SEVERITIES, *CHECKS, *MISSING]))[column].drop_nulls()
-    if len(odd):
-        raise InputError(
-            f"{what}: a severity of {printable(odd[0], limit=30)!r} in {_count(odd)} stands beside words.",
-            remedy=f"Write {', '.join(SEVERITIES)}, or numbers throughout.",
-        )
-    value = words.replace_strict(SEVERITIES, default=None, return_dtype=pl.Float64)
-    used = [f"{word} {size:g}" for word, size in SEVERITIES.items() if (words == word).any()]
-    notes.append(f"severities in words are read as {', '.join(used)}; only their order is the annotators'")
-    if checks.any():
-        notes.append(f"{int(checks.sum()):,} rows are attention checks and no ratings; they are left out")
-    frame = frame.with_columns(value.alias(column)).filter(~checks)
-    if plain_name(place.get("domain", "")) == "category":
-        place = {"mechanism": place["domain"]} | {
-            f: c for f, c in place.items() if f != "domain"
-        }  # the error's, no item's
-    answer = [place[f] for f in ("item", "condition", "draw", "run", "rater") if place.get(f) in frame.columns]
-    if place.get("item") in frame.columns and "draw" not in place:
-        worst = frame.sort(column, descending=True, nulls_last=True, maintain_order=True).unique(
-            answer, keep="first", maintain_order=True
-        )
-        if len(worst) < len(frame):
-            notes.append(f"{len(frame):,} rows of {len(worst):,} readings: of several errors in one the worst counts")
-        frame = worst
-    return frame, place
-
-
 def _wide_columns(
     frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str, notes: list[str]
 ) -> tuple[list[str], Literal["score", "text"]]:
@@ -439,8 +399,7 @@ def _wide_columns(
         if len(measures - {frozenset()}) == len(graded):  # each has its own word
             raise InputError(
                 f"{what}: {_names(graded)} are measures of one answer, and no column names a condition.",
-                remedy=f"Name the one that counts: --map {shlex.quote(f'score={graded[0]}')}, or --wide all if each is "
-                "a condition.",
+                remedy=f"Name the one that counts: {_map('score', graded[0])}, or --wide all if each is a condition.",
             )
         return _of_conditions(frame, graded, others, notes), "score"
     worded = [c for c in rest if frame[c].dtype == pl.String]
@@ -528,7 +487,12 @@ def _guess(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
 def _unnamed(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """What names the item too, where that is not known either, so that one remedy is enough."""
     names = [c for c in frame.columns if "\0" not in c and c not in place.values()]
-    return "" if "item" in place else f"--map item={names[0] if len(names) > 1 else ORDER} "
+    return "" if "item" in place else f"{_map('item', names[0] if len(names) > 1 else ORDER)} "
+
+
+def _map(field: str, column: str) -> str:
+    """The option that names a column, as a shell takes it."""
+    return f"--map {shlex.quote(f'{field}={column}')}"
 
 
 def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, what: str, stem: str) -> pl.DataFrame:
@@ -538,8 +502,8 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
         has = f"; it has {_names(own)}" if own else ": every column was taken for a condition"
         raise InputError(
             f"{what} has no column that is known as the item{has}.",
-            remedy="Add one that names the question, or name it by --map; where the rows are the items, in the same "
-            "order in every file: --map item=order",
+            remedy=f"Say which names the question: {_unnamed(frame, place)}(where the rows are the items, in the same "
+            "order in every file: --map item=order).",
         )
     named = {"condition": _settings(text_of(frame[place["condition"]]))} if "condition" in place else {}
     keys = pl.DataFrame(named) if named else pl.select(pl.repeat(stem, len(frame)).alias("condition"))
@@ -643,8 +607,7 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
         raise InputError(
             f"{what}: {printable(column, limit=40)} and {printable(wrong[0], limit=40)} are counts of answers, not the "
             "results of single items.",
-            remedy="Give the file with a row for each question, or say that it is a score: "
-            f"--map {shlex.quote(f'score={column}')}",
+            remedy=f"Give the file with a row for each question, or say that it is a score: {_map('score', column)}",
         )
     return frame, next(iter(totals), "")
 
@@ -669,7 +632,7 @@ def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, c
             f"{what}: each row is an average of many answers ({printable(counted, limit=40)} says of how many) for one "
             f"of {n} values of {name}, not the result of a single item.",
             remedy="Give the file with a row for each question (two averages and their n: richter floors published); "
-            f"if each is to count as one item: --map {shlex.quote(f'item={column}')}",
+            f"if each is to count as one item: {_map('item', column)}",
         )
     if few or "key" not in leaf_name(column):
         of = "columns" if "\0" in column else f"values of {name}"
@@ -714,7 +677,7 @@ def _to_numbers(
     if series.dtype != pl.String:
         raise InputError(
             f"{what}: the column {printable(column, limit=40)!r} holds no numbers.",
-            remedy=f"Name another: --map {field}={other}",
+            remedy=f"Name another: {_map(field, other)}",
         )
     if field in ("tokens_in", "tokens_out"):  # counts: 1,234 is no 1.234
         series = series.str.replace_all(r"^\s*(\d{1,3}),(\d{3})\s*$", "$1$2")
@@ -748,8 +711,9 @@ def _other_column(
 ) -> str:
     """What to do about a column that should hold numbers and holds texts."""
     if all_text and field == "score" and place.get("item") in frame.columns and holds_grades(frame[place["item"]]):
-        mapped = (f"item={place['score']}", f"score={place['item']}")
-        return f"Item and grade seem to have changed places: {' '.join(f'--map {shlex.quote(m)}' for m in mapped)}"
+        return (
+            f"Item and grade seem to have changed places: {_map('item', place['score'])} {_map('score', place['item'])}"
+        )
     if DATES.fullmatch(odd.strip()):
         return (
             "A spreadsheet has turned them into dates (4/5 becomes 4-May): format the column as text and export again."
@@ -758,7 +722,7 @@ def _other_column(
         word = shlex.quote(f"{printable(odd.strip(), limit=40)}=wrong")
         return f"Say what it counts as: --grade {word} (or =right, =missing, a number)."
     if other != "COLUMN":
-        return f"Correct these cells, or name another column: --map {shlex.quote(f'{field}={other}')}"
+        return f"Correct these cells, or name another column: {_map(field, other)}"
     if all_text and field == "score":
         return "These look like answers: grade them first, and write 1 or 0 beside each."
     return "Correct these cells."

@@ -8,6 +8,7 @@ from richter.errors import InputError
 from richter.records import printable
 from richter.tables._tables import ReadOptions
 
+SHARED = 10  # items that have one broken score
 FAR = 2.0  # times the end of a scale from which a lone value is doubted
 CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 99.0, 999.0)  # that people write for "missing"
 RARE = 0.1
@@ -18,6 +19,7 @@ def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOpti
     """One line for each doubt. Codes, and fractions beside points, are refused unless a scale is stated."""
     scored = answers.filter(pl.col("value").is_not_null())
     values, same = scored["value"], list[str]()
+    _no_averages(scored, what)
     if options.scale is None:
         _one_scale(scored, what)
         same += _no_codes(values, what)
@@ -30,6 +32,24 @@ def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOpti
         *_written(answers, conditions),
         *_shortened(answers),
     ]
+
+
+def _no_averages(scored: pl.DataFrame, what: str) -> None:
+    """Refuse a broken number that all items of a condition, or of its domain, share: an average written beside each."""
+    each = scored.group_by("condition", "domain", maintain_order=True).agg(
+        pl.col("value").first(), (pl.col("value").n_unique() == 1).alias("same"), pl.col("item").n_unique().alias("n")
+    )
+    broken = (each["value"] != each["value"].round()).any()
+    if each.is_empty() or not each["same"].all() or each["n"].min() < SHARED or not broken:  # type: ignore[operator]
+        return
+    name, domain, value, _, n = each.filter(each["value"] != each["value"].round()).row(0)
+    of = printable(name, limit=40) + (f" in {printable(domain, limit=40)}" if domain is not None else "")
+    raise InputError(
+        f"{what}: all {n:,} items of {of} have the score {value:g}: an average that is written beside each item, not "
+        "the results of single items.",
+        remedy="Name the column with each item's own result: --map score=COLUMN (two averages and their n: richter "
+        "floors published).",
+    )
 
 
 def _one_scale(scored: pl.DataFrame, what: str) -> None:

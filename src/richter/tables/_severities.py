@@ -1,0 +1,146 @@
+"""Severities as annotators write them: words in order, an empty cell where nothing is wrong, the worst of several."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from richter.errors import InputError
+from richter.interop import hinted_fields, less_is_better, plain_name
+from richter.records import printable
+from richter.tables._tables import ReadOptions
+from richter.tables._words import MISSING, holds_grades, number_of, says_right, text_of
+
+# severities that annotators write as words, in order; an attention check ("HOTW") is no rating
+SEVERITIES = {
+    **dict.fromkeys(("no-error", "no-errors", "none", "no-issue", "no-issues", "no-harm", "harmless", "no", "0",
+                     "keine", "kein", "kein-fehler", "aucune", "ninguna"), 0.0),
+    "neutral": 0.5,
+    **dict.fromkeys(("minor", "low", "mild", "slight", "gering", "leicht", "niedrig"), 1.0),
+    **dict.fromkeys(("moderate", "medium", "mittel"), 2.0),
+    **dict.fromkeys(("major", "high", "severe", "serious", "schwer", "hoch"), 3.0),
+    **dict.fromkeys(("critical", "catastrophic", "fatal", "extreme", "kritisch"), 4.0),
+}  # fmt: skip
+CHECKS = ("hotw-test", "hotw")
+_NAMES = {"severity", "harm", "damage", "gravity", "schwere", "schweregrad", "gravite", "gravedad", "gravita"}
+_KINDS = {"category", "mechanism", "type", "issue", "error", "errors", "kategorie", "fehler", "fehlerart"}
+
+
+def worded(
+    frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str], what: str
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Severities in words as numbers, which is said; empty ones of answers without error are 0; the worst counts."""
+    column = place.get("severity") or _of_harm(frame, place)
+    if not column:
+        return frame, place
+    place = {**place, "severity": column}
+    words = _plain(frame[column])
+    sizes = words.cast(pl.Float64, strict=False)
+    if frame[column].dtype != pl.String or (sizes != 0).any():
+        if (words == "none").any() and not (sizes == 0).any():
+            shown = f"{(words == 'none').sum():,} cells of {printable(column, limit=40)}"
+            notes.append(f"{shown} say None: taken as not rated; write 0 there if nothing is wrong")
+        return _nothing_wrong(frame, place, options, notes)
+    if not words.is_in(list(SEVERITIES)).any():
+        return frame, place
+    frame = _numbers(frame, words, column, notes, what)
+    frame, place = _nothing_wrong(frame, place, options, notes)
+    if plain_name(place.get("domain", "")) == "category":  # the error's, no item's
+        place = {"mechanism": place["domain"]} | {f: c for f, c in place.items() if f != "domain"}
+    answer = [place[f] for f in ("item", "condition", "draw", "run", "rater") if place.get(f) in frame.columns]
+    if place.get("item") in frame.columns and "draw" not in place:
+        worst = frame.sort(column, descending=True, nulls_last=True, maintain_order=True).unique(
+            answer, keep="first", maintain_order=True
+        )
+        if len(worst) < len(frame):
+            notes.append(f"{len(frame):,} rows of {len(worst):,} readings: of several errors in one the worst counts")
+        frame = worst
+    return frame, place
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    return text_of(column).str.to_lowercase().str.replace_all("[ _]", "-")
+
+
+def _of_harm(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
+    """The column that is called harm or the like and holds words for it, where no column is called a severity."""
+    named = [c for c in frame.columns if _NAMES & set(plain_name(c).split("_")) and c not in place.values()]
+    for c in named if "score" not in place else []:
+        words = set(_plain(frame[c]).drop_nulls().unique()) - set(MISSING) - {"none"}
+        if words and words <= SEVERITIES.keys() and any(SEVERITIES[word] for word in words):
+            return c
+    return ""
+
+
+def _numbers(frame: pl.DataFrame, words: pl.Series, column: str, notes: list[str], what: str) -> pl.DataFrame:
+    checks = words.is_in(CHECKS).fill_null(value=False)
+    odd = frame.filter(~words.is_in([*SEVERITIES, *CHECKS, *MISSING]))[column].drop_nulls()
+    if len(odd):
+        known = ", ".join(dict.fromkeys(word for word in words.drop_nulls() if word in SEVERITIES))
+        raise InputError(
+            f"{what}: a severity of {printable(odd[0], limit=30)!r} (in {len(odd):,} row{'s' * (len(odd) > 1)}) has no "
+            f"place in an order of words; others are known ({known}).",
+            remedy="Write one of none, minor or low, moderate or medium, major or high, critical for it, or numbers "
+            "from 0 (right) to 4 (worst) throughout.",
+        )
+    value = words.replace_strict(SEVERITIES, default=None, return_dtype=pl.Float64)
+    said = [f"{word} {size:g}" for word, size in SEVERITIES.items() if (words == word).any()]
+    notes.append(f"severities in words are read as {', '.join(said)}; only their order is the annotators'")
+    if checks.any():
+        notes.append(f"{int(checks.sum()):,} rows are attention checks and no ratings; they are left out")
+    return frame.with_columns(value.alias(column)).filter(~checks)
+
+
+def _nothing_wrong(
+    frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """An empty severity is 0 beside words for "no error", and beside right where severities stand beside wrong only.
+
+    A column of yes and no that parts the empty from the others and does not say by name which is right is pointed out.
+    """
+    column = place["severity"]
+    empty = text_of(frame[column]).fill_null("").str.to_lowercase().is_in(MISSING)
+    if not empty.any() or empty.all():
+        return frame, place
+    for c, right in _right(frame, place, options):
+        here = empty & right
+        if not here.any() or (right & ~empty).any():
+            continue
+        name = printable(c, limit=40)
+        notes.append(f"{column} is empty in {here.sum():,} rows of which {name} says that nothing is wrong: 0 there")
+        zero = pl.lit("0" if frame[column].dtype == pl.String else 0)
+        graded = {} if "score" in place or c in place.values() or not holds_grades(frame[c]) else {"score": c}
+        return frame.with_columns(pl.when(here).then(zero).otherwise(column).alias(column)), {**place, **graded}
+    for c in _two_valued(frame, place):
+        cells = text_of(frame[c])
+        if cells.filter(empty).n_unique() == 1 and not cells.filter(~empty).is_in(cells.filter(empty).unique()).any():
+            lower = number_of(cells.filter(empty)[0]) == 0
+            told = f"--map {shlex.quote(f'score={c}')}{' --better lower' * lower}"
+            said = f"{column} is empty in {empty.sum():,} of {len(empty):,} rows, those of which "
+            said += f"{printable(c, limit=40)} is {printable(cells.filter(empty)[0], limit=20)!r}: taken as not rated"
+            notes.append(f"{said}. If nothing is wrong there: {told}")
+            break
+    return frame, place
+
+
+def _two_valued(frame: pl.DataFrame, place: Mapping[str, str]) -> list[str]:
+    taken = {column for field, column in place.items() if field not in ("score", "error")}
+    rest = [c for c in frame.columns if c not in taken and text_of(frame[c]).n_unique() == 2]
+    return [c for c in rest if holds_grades(frame[c])]
+
+
+def _right(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions) -> Iterator[tuple[str, pl.Series]]:
+    """Columns that say which rows are without error, and those rows: by a word for it, or by a grade."""
+    texts = [place[f] for f in ("mechanism", "domain") if place.get(f) in frame.columns]
+    texts += [c for c in frame.columns if _KINDS & set(plain_name(c).split("_")) and c not in texts]
+    zero = [word for word, size in SEVERITIES.items() if size == 0 and len(word) > 2]
+    for c in texts:
+        if frame[c].dtype == pl.String and c != place["severity"]:
+            yield c, _plain(frame[c]).is_in(zero).fill_null(value=False)
+    for c in _two_valued(frame, place):
+        lower = less_is_better(c) and not says_right(frame[c])
+        chosen = place.get("score") == c and options.better is not None
+        if lower or chosen or place.get("score") == c or hinted_fields(c) & {"score"}:
+            sizes = {cell: number_of(cell) for cell in text_of(frame[c]).drop_nulls().unique()}
+            good = 0.0 if (options.better == "lower" if chosen else lower) else 1.0
+            yield c, text_of(frame[c]).is_in([cell for cell, size in sizes.items() if size == good]).fill_null(False)
