@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from richter.ascent._population import PopulationRate
-from richter.ascent._summary import search_note, search_outcomes
-from richter.ascent._survey import check_base
+from richter.ascent._population import PopulationRate, effective_wilson
+from richter.ascent._summary import read_searched
 from richter.knowledge import KnowledgeBase
 from richter.records import Interval
-from richter.store import RunLike, open_ledger
+from richter.store import RunLike
 
 __all__ = ["category_rates", "search_categories"]
 
@@ -83,30 +82,16 @@ def _interval(rate: float, residual: NDArray[np.float64], n: int, size: int, lev
     if math.isinf(effective):
         return Interval(low=rate, high=rate, level=level, method="census")
     z = float(stdtrit(n - 1 + TRUST, 0.5 + level / 2))  # as many as the variance rests on
-    centre = (rate + z * z / (2 * effective)) / (1 + z * z / effective)
-    half = z * math.sqrt(rate * (1 - rate) / effective + (z / (2 * effective)) ** 2) / (1 + z * z / effective)
-    return Interval(
-        low=0.0 if rate == 0 else max(0.0, centre - half),
-        high=1.0 if rate == 1 else min(1.0, centre + half),
-        level=level,
-        method="wilson, model-assisted effective size",
-    )
+    return effective_wilson(rate, effective, z, level=level, method="wilson, model-assisted effective size")
 
 
 def search_categories(run: RunLike, base: KnowledgeBase, *, level: float = 0.95) -> dict[str, PopulationRate]:
     """`category_rates` of a search, by name."""
-    with open_ledger(run) as ledger:
-        _, condition, note = search_note(ledger)
-        check_base(note, base, run)
-        _, found = search_outcomes(ledger, condition)
-        sample = ledger.sample()
-    finished = 0
-    while finished < len(sample) and not found[sample[finished]].missing:
-        finished += 1
-    errors = {row: math.nan if o.error is None else o.error for row, o in found.items()}
-    if not any(not math.isnan(errors.get(row, math.nan)) for row in sample[:finished]):
+    search = read_searched(run, base)
+    sample, errors = search.finished_sample, search.errors
+    if all(math.isnan(errors[row]) for row in sample):
         return {}
     names, codes = base.categories
-    among = None if note["generator"] else base.askable
-    rates = category_rates(errors, sample[:finished], base.vectors, codes, among=among, level=level)
+    among = None if search.note["generator"] else base.askable
+    rates = category_rates(errors, sample, base.vectors, codes, among=among, level=level)
     return {names[code]: rate for code, rate in rates.items()}

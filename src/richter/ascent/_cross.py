@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from richter.ascent._outcome import grade, is_first, last_answers, row_of
-from richter.ascent._summary import search_note, search_outcomes
+from richter.ascent._summary import read_searched
 from richter.errors import InputError
 from richter.records import Condition, Item, Result
 from richter.store import RunLike, has_ledger, open_ledger
@@ -43,12 +43,10 @@ class CrossMatrix(Result):
 
 def read_subset(run: RunLike, *, failing: bool = False) -> Subset:
     """The items of the paragraphs that a run finished asking about, or only of those whose error exceeds xi."""
-    with open_ledger(run) as ledger:
-        settings, condition, note = search_note(ledger)
-        _, found = search_outcomes(ledger, condition)
-        kept = {row for row, o in found.items() if o.error is not None and (o.error > settings.xi or not failing)}
-        items = tuple(item for item in ledger.items() if row_of(item.id) in kept and is_first(item.id))
-    return Subset(run=str(run), condition=condition, base=note["base"], items=items)
+    search = read_searched(run)
+    kept = set(search.failing if failing else search.done)
+    items = tuple(item for item in search.items.values() if row_of(item.id) in kept and is_first(item.id))
+    return Subset(run=str(run), condition=search.condition, base=search.note["base"], items=items)
 
 
 def merge_items(subsets: Sequence[Subset]) -> dict[str, Item]:

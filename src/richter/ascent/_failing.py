@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from richter.ascent._judged import read_judged
-from richter.ascent._outcome import Verdict, grade, last_answers, row_of
-from richter.ascent._summary import search_note, search_outcomes
-from richter.ascent._survey import check_base
+from richter.ascent._outcome import Verdict, grade, row_of
+from richter.ascent._summary import check_base, searched
 from richter.bench import normalise, read_choice
 from richter.errors import TooFewErrors
 from richter.knowledge import KnowledgeBase
@@ -104,13 +103,11 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
     same as another (the same words, or the same answer to nearly the same words). With the base come the paragraphs.
     """
     with open_ledger(run) as ledger:
-        settings, condition, note = search_note(ledger)
-        _, found = search_outcomes(ledger, condition)
-        items = {item.id: item for item in ledger.items()}
-        given = last_answers(ledger.answers(condition.name))
-        needed = (ledger.note(TOKENS_NOTE) or {}).get(condition.model, 0)
+        search = searched(ledger)
+        needed = (ledger.note(TOKENS_NOTE) or {}).get(search.condition.model, 0)
+    condition, found = search.condition, search.found
     if base is not None:
-        check_base(note, base, run)
+        check_base(search.note, base, run)
     if needed > condition.decoding.max_tokens:
         decoding = dataclasses.replace(condition.decoding, max_tokens=needed)
         condition = dataclasses.replace(condition, decoding=decoding)
@@ -121,7 +118,7 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
     seen: set[tuple[str, str]] = set()
     kept = []
     for row, question, share in wrong:
-        item = items[f"{question}.0"]
+        item = search.items[f"{question}.0"]
         same = (" ".join(sorted(set(normalise(item.prompt).split()))), normalise(item.reference))
         if confirmed and share is not None and share < 0.5:
             left["right in other words"] += 1
@@ -133,7 +130,7 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
             kept.append(
                 FailingQuestion(
                     item=item,
-                    answer=given[item.id].text,
+                    answer=search.given[item.id].text,
                     mode=item.domain,
                     reworded=share,
                     text=paragraph.text if paragraph else "",
@@ -149,8 +146,8 @@ def failing_questions(run: RunLike, base: KnowledgeBase | None = None, *, confir
         left_out=dict(+left),
         wrong_share=len(wrong) / max(1, sum(o.questions for o in found.values())),
         reworded_share=sum(others) / len(others) if others else None,
-        other_wordings=max(1, settings.phrasings - 1),
-        judge=note.get("judge"),
+        other_wordings=max(1, search.settings.phrasings - 1),
+        judge=search.note.get("judge"),
     )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from richter.ascent._summary import search_note, search_outcomes
-from richter.store import RunLike, open_ledger, write_file
+from richter.ascent._summary import read_searched
+from richter.store import RunLike, write_file
 
 __all__ = ["write_graphml"]
 
@@ -18,23 +18,20 @@ def write_graphml(run: RunLike, path: str | Path) -> int:
     A node is a paragraph that was asked about, with its step, design, category, error (left out where it has none)
     and whether it is a source; an edge runs from a source to a paragraph that it retrieved.
     """
-    with open_ledger(run) as ledger:
-        settings, condition, _ = search_note(ledger)
-        _, found = search_outcomes(ledger, condition)
-        picks, edges = ledger.picks(), ledger.retrievals()
+    search = read_searched(run)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">']
     lines += [f'<key id="{k}" for="node" attr.name="{k}" attr.type="{t}"/>' for k, t in _KEYS.items()]
     lines.append('<graph edgedefault="directed">')
-    for row, step, design in picks:
-        outcome = found[row]
+    for row, step, design in search.picks:
+        outcome = search.found[row]
         data = {"step": str(step), "design": design, "category": outcome.category}
         if outcome.error is not None:
-            data |= {"error": repr(outcome.error), "source": str(outcome.error > settings.xi).lower()}
+            data |= {"error": repr(outcome.error), "source": str(outcome.error > search.settings.xi).lower()}
         lines.append(f'<node id="p{row}">{_data(data)}</node>')
-    lines += [f'<edge source="p{source}" target="p{target}"/>' for source, target in edges]
+    lines += [f'<edge source="p{source}" target="p{target}"/>' for source, target in search.edges]
     lines += ["</graph>", "</graphml>", ""]
     write_file(path, "\n".join(lines))
-    return len(picks)
+    return len(search.picks)
 
 
 def _data(values: Mapping[str, str]) -> str:

@@ -48,9 +48,13 @@ def population_rate(errors: ArrayLike, *, size: int, level: float = 0.95) -> Pop
         effect = max(float(values.var(ddof=1)) / (p * (1 - p)), 1 / n)
     effective = n / (effect * shrink)
     z = float(ndtri(0.5 + level / 2))
-    centre = (p + z * z / (2 * effective)) / (1 + z * z / effective)
-    spread = z * math.sqrt(p * (1 - p) / effective + (z / (2 * effective)) ** 2) / (1 + z * z / effective)
-    low = 0.0 if p == 0 else max(0.0, centre - spread)
-    high = 1.0 if p == 1 else min(1.0, centre + spread)
-    interval = Interval(low=low, high=high, level=level, method="wilson, effective sample size")
+    interval = effective_wilson(p, effective, z, level=level, method="wilson, effective sample size")
     return PopulationRate(error_rate=p, interval=interval, n=n, size=size)
+
+
+def effective_wilson(p: float, n: float, z: float, *, level: float, method: str) -> Interval:
+    """Wilson's interval of a share p of an effective number n of units; a share of 0 or 1 keeps that end."""
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2) / (1 + z * z / n)
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return Interval(low=0.0 if p == 0 else low, high=1.0 if p == 1 else high, level=level, method=method)

@@ -7,8 +7,7 @@ import numpy as np
 
 from richter.ascent._judged import read_judged
 from richter.ascent._outcome import grade, is_prior, last_answers, question_of, row_of
-from richter.ascent._summary import search_note, search_outcomes
-from richter.ascent._survey import check_base
+from richter.ascent._summary import read_searched
 from richter.errors import TooFewErrors
 from richter.knowledge import KnowledgeBase
 from richter.records import Condition, Interval, Item, Result
@@ -55,20 +54,15 @@ def prepare_retest(run: RunLike, base: KnowledgeBase, *, kind: Kind, limit: int,
     itself?). `context` puts the paragraph before the question (does it use what it is told, or stay with what it
     believes?), in the way that the search asked.
     """
-    with open_ledger(run) as ledger:
-        _, condition, note = search_note(ledger)
-        items = {item.id: item for item in ledger.items()}
-        _, found = search_outcomes(ledger, condition)
-        answers = [a for a in last_answers(ledger.answers(condition.name)).values() if not a.error]
-        judged = read_judged(ledger, condition.name)
-    check_base(note, base, run)
+    search = read_searched(run, base)
+    condition = search.condition
     by_row: dict[int, list[Item]] = {}
-    right = {question for o in found.values() for question in o.preferred}  # once corrected for the options' prior
-    for answer in answers:
-        if is_prior(answer.item) or question_of(answer.item) in right:
+    right = {question for o in search.found.values() for question in o.preferred}  # corrected for the options' prior
+    for answer in search.given.values():
+        if answer.error or is_prior(answer.item) or question_of(answer.item) in right:
             continue
-        if grade(items[answer.item], answer, condition.style, judged) == "wrong":
-            by_row.setdefault(row_of(answer.item), []).append(items[answer.item])
+        if grade(search.items[answer.item], answer, condition.style, search.judged) == "wrong":
+            by_row.setdefault(row_of(answer.item), []).append(search.items[answer.item])
     if not by_row:
         raise TooFewErrors(f"{run} has no wrong answer to ask again.", n=0, needed=1)
     rows = rng.permutation(sorted(by_row))[:limit]

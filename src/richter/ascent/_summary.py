@@ -1,6 +1,7 @@
 """What a search found, from its ledger alone: per step, in all, and for the whole base."""
 
 import dataclasses
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -8,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from richter.ascent._graph import Trail, follow
-from richter.ascent._judged import read_judged
+from richter.ascent._judged import Judged, read_judged
 from richter.ascent._outcome import Outcome, last_answers, outcomes, row_of
 from richter.ascent._patterns import Pattern, find_patterns
 from richter.ascent._population import PopulationRate, population_rate
@@ -16,7 +17,8 @@ from richter.ascent._questions import KeyCheck, read_key_check
 from richter.ascent._settings import SearchSettings
 from richter.ascent._tasks import Task, read_archive
 from richter.errors import InputError
-from richter.records import Condition, Result
+from richter.knowledge import KnowledgeBase
+from richter.records import Answer, Condition, Item, Result
 from richter.store import Ledger, RunLike, Spent, open_ledger
 
 __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_failing", "search_patterns", "summarise"]
@@ -130,41 +132,100 @@ def read_search(run: RunLike) -> SearchSummary:
         return summarise(ledger)
 
 
-def search_note(ledger: Ledger) -> tuple[SearchSettings, Condition, dict[str, Any]]:
-    """What defines the search in a ledger."""
-    note = ledger.note("search")
-    if note is None:
-        raise InputError(f"{ledger.name} holds no search.", remedy="Make one with `richter search run`.")
-    condition = next(c for c in ledger.conditions() if c.name == note["condition"])
-    return SearchSettings.from_dict(note["settings"]), condition, note
-
-
-def search_outcomes(ledger: Ledger, condition: Condition) -> tuple[dict[int, list[int]], dict[int, Outcome]]:
-    """The paragraphs of each step, and what came of each of them.
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """What the ledger of a search holds: what defines it, what it asked, and what came of each paragraph.
 
     A paragraph without items in a step that was written is one without a usable question: it has no error. A step
     without items, and without a note of what was dropped, is still to be written.
     """
-    settings = search_note(ledger)[0]
+
+    settings: SearchSettings
+    condition: Condition
+    note: Mapping[str, Any]
+    items: Mapping[str, Item]
+    given: Mapping[str, Answer]  # each item's answer
+    judged: Judged
+    picks: Sequence[tuple[int, int, str]]
+    edges: Sequence[tuple[int, int]]
+    sample: Sequence[int]
+    batches: Mapping[int, Sequence[int]]  # the paragraphs of each step
+    found: Mapping[int, Outcome]
+
+    @property
+    def done(self) -> dict[int, float]:
+        """The error of every paragraph that has one."""
+        return {row: o.error for row, o in self.found.items() if o.error is not None}
+
+    @property
+    def errors(self) -> dict[int, float]:
+        """The error of every paragraph; nan where it has none."""
+        return {row: np.nan if o.error is None else o.error for row, o in self.found.items()}
+
+    @property
+    def failing(self) -> list[int]:
+        """The paragraphs whose error exceeds xi."""
+        return [row for row, error in self.done.items() if error > self.settings.xi]
+
+    @property
+    def finished_sample(self) -> list[int]:
+        """The random sample up to the first paragraph that is still to be asked about, so that it has no gap."""
+        return list(itertools.takewhile(lambda row: not self.found[row].missing, self.sample))
+
+
+def searched(ledger: Ledger) -> Searched:
+    """What a search's ledger holds."""
+    note = ledger.note("search")
+    if note is None:
+        raise InputError(f"{ledger.name} holds no search.", remedy="Make one with `richter search run`.")
+    condition = next(c for c in ledger.conditions() if c.name == note["condition"])
+    settings, items, picks = SearchSettings.from_dict(note["settings"]), ledger.items(), ledger.picks()
     given, judged = last_answers(ledger.answers(condition.name)), read_judged(ledger, condition.name)
-    found = outcomes(ledger.items(), given, condition, settings, judged)
+    found = outcomes(items, given, condition, settings, judged)
     batches: dict[int, list[int]] = defaultdict(list)
-    for row, step, _ in ledger.picks():
+    for row, step, _ in picks:
         batches[step].append(row)
     for step, batch in batches.items():
         written = any(row in found for row in batch) or ledger.note(f"{DROPPED_NOTE} {step}") is not None
-        missing = int(not written)
         for row in batch:
-            found.setdefault(row, dataclasses.replace(UNASKED, missing=missing))
-    return batches, found
+            found.setdefault(row, dataclasses.replace(UNASKED, missing=int(not written)))
+    return Searched(
+        settings=settings,
+        condition=condition,
+        note=note,
+        items={item.id: item for item in items},
+        given=given,
+        judged=judged,
+        picks=picks,
+        edges=ledger.retrievals(),
+        sample=ledger.sample(),
+        batches=batches,
+        found=found,
+    )
+
+
+def read_searched(run: RunLike, base: KnowledgeBase | None = None) -> Searched:
+    """What the ledger of a run holds, of a search of this base where one is given."""
+    with open_ledger(run) as ledger:
+        found = searched(ledger)
+    if base is not None:
+        check_base(found.note, base, run)
+    return found
+
+
+def check_base(note: Mapping[str, Any], base: KnowledgeBase, run: RunLike) -> None:
+    """Refuse a base that is not the one a search went through: its row numbers would mean other paragraphs."""
+    found = {key: getattr(base.info, key) for key in note["base"]}
+    if found != note["base"]:
+        raise InputError(f"{base.folder} is not the base of {run}.", remedy="Give the base that was searched.")
 
 
 def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
     """Everything that a search's ledger says. Asks nothing."""
-    settings, condition, note = search_note(ledger)
-    batches, found = search_outcomes(ledger, condition)
-    errors = {row: np.nan if o.error is None else o.error for row, o in found.items()}
-    trails = follow(list(batches.values()), ledger.retrievals(), errors, xi=settings.xi, gamma=settings.gamma)
+    search = searched(ledger)
+    settings, condition, note = search.settings, search.condition, search.note
+    batches, found, errors = search.batches, search.found, search.errors
+    trails = follow(list(batches.values()), search.edges, errors, xi=settings.xi, gamma=settings.gamma)
     progress, steps, asked = Steps(), [], []
     for batch, trail in zip(batches.values(), trails, strict=True):
         steps.append(progress.add(trail, [found[row] for row in batch]))
@@ -172,9 +233,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
     failing = Counter(o.category for o in found.values() for _ in o.failing)
     again = [share for o in found.values() for share in o.failing.values() if share is not None]
     path = ledger.note(BASE_NOTE)
-    judged = read_judged(ledger, condition.name)
-    sources = [row for row, error in errors.items() if error > settings.xi]
-    population, by_category = _population(ledger.sample(), found, note["categories"], level)
+    population, by_category = _population(search, level)
     return SearchSummary(
         strategy=settings.strategy,
         settings=settings,
@@ -189,8 +248,8 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         errors_found=progress.wrong,
         reworded=len(again),
         confirmed=sum(share >= 0.5 for share in again),
-        judged=len(judged),
-        judged_right=sum(judged.values()),
+        judged=len(search.judged),
+        judged_right=sum(search.judged.values()),
         uncorrected=sum(o.uncorrected for o in found.values()),
         preferred=sum(len(o.preferred) for o in found.values()),
         truncated=sum(o.truncated for o in found.values()),
@@ -198,7 +257,7 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         refused=sum(o.refused for o in found.values()),
         failed=sum(o.failed for o in found.values()),
         unfinished=sum(o.missing > 0 for o in found.values()),
-        sources_found=len(sources),
+        sources_found=len(search.failing),
         distinct_categories=len(failing),
         effective_categories=effective_number(failing.values()),
         keys=read_key_check(path["path"]) if path else None,
@@ -239,10 +298,8 @@ def _dropped(ledger: Ledger, steps: int) -> dict[str, int]:
 
 def search_failing(run: RunLike) -> dict[int, bool]:
     """Whether each paragraph that a run finished asking about fails (its error exceeds xi)."""
-    with open_ledger(run) as ledger:
-        settings, condition, _ = search_note(ledger)
-        _, found = search_outcomes(ledger, condition)
-    return {row: o.error > settings.xi for row, o in found.items() if o.error is not None}
+    search = read_searched(run)
+    return {row: error > search.settings.xi for row, error in search.done.items()}
 
 
 def search_patterns(
@@ -252,15 +309,12 @@ def search_patterns(
 
     Over what was asked the contrasts describe the search's own choice; over the sample they hold for the base.
     """
-    with open_ledger(run) as ledger:
-        _, condition, _ = search_note(ledger)
-        _, found = search_outcomes(ledger, condition)
-        rows = ledger.sample() if over == "sample" else list(found)
-        attributes = {row_of(item.id): item.truth.get("attributes") or {} for item in ledger.items()}
-    done = [row for row in rows if found[row].error is not None]
-    errors = [found[row].error or 0.0 for row in done]
-    contrasts = [{"category": found[row].category, **attributes[row]} for row in done]
-    return find_patterns(errors, contrasts, level=level, rng=rng)
+    search = read_searched(run)
+    attributes = {row_of(item.id): item.truth.get("attributes") or {} for item in search.items.values()}
+    rows = search.finished_sample if over == "sample" else search.found
+    errors = {row: search.done[row] for row in rows if row in search.done}
+    contrasts = [{"category": search.found[row].category, **attributes[row]} for row in errors]
+    return find_patterns(list(errors.values()), contrasts, level=level, rng=rng)
 
 
 def effective_number(counts: Iterable[int]) -> float | None:
@@ -293,24 +347,15 @@ class Steps:
         )
 
 
-def _population(
-    sample: list[int], found: Mapping[int, Outcome], categories: Mapping[str, int], level: float
-) -> tuple[PopulationRate, dict[str, PopulationRate]]:
+def _population(search: Searched, level: float) -> tuple[PopulationRate, dict[str, PopulationRate]]:
     """Rates from the random order as far as it has been finished.
 
-    The sample ends before the first paragraph that is still to be asked about, so that a budget that ran out in the
-    middle of a step leaves no gap. Paragraphs whose every call failed have no error and are left out.
+    Paragraphs whose every call failed have no error and are left out.
     """
-    finished = 0
-    while finished < len(sample) and not found[sample[finished]].missing:
-        finished += 1
-    rows = [found[row] for row in sample[:finished] if found[row].error is not None]
-    whole = population_rate([o.error or 0.0 for o in rows], size=sum(categories.values()), level=level)
-    seen = sorted({o.category for o in rows})
-    by_category = {
-        name: population_rate(
-            [o.error or 0.0 for o in rows if o.category == name], size=categories.get(name, 0), level=level
-        )
-        for name in seen
-    }
-    return whole, by_category
+    sizes: Mapping[str, int] = search.note["categories"]
+    of: dict[str, list[float]] = defaultdict(list)
+    for row in search.finished_sample:
+        if row in search.done:
+            of[search.found[row].category].append(search.done[row])
+    whole = population_rate([error for own in of.values() for error in own], size=sum(sizes.values()), level=level)
+    return whole, {name: population_rate(of[name], size=sizes.get(name, 0), level=level) for name in sorted(of)}

@@ -10,8 +10,8 @@ import numpy as np
 from richter.ascent._clusters import Clustering, Term, cluster_vectors, distinguishing_terms
 from richter.ascent._map import ErrorMap, map_vectors
 from richter.ascent._outcome import row_of
-from richter.ascent._summary import BASE_NOTE, search_note, search_outcomes
-from richter.errors import InputError, TooFewErrors
+from richter.ascent._summary import BASE_NOTE, read_searched
+from richter.errors import TooFewErrors
 from richter.knowledge import KnowledgeBase
 from richter.records import Result, plain
 from richter.store import RunLike, open_ledger
@@ -75,13 +75,6 @@ class ErrorSurvey(Result):
         return {"map": plain(self.placed) | {"points": self.points}, "clusters": clusters}
 
 
-def check_base(note: dict[str, Any], base: KnowledgeBase, run: RunLike) -> None:
-    """Refuse a base that is not the one a search went through: its row numbers would mean other paragraphs."""
-    found = {key: getattr(base.info, key) for key in note["base"]}
-    if found != note["base"]:
-        raise InputError(f"{base.folder} is not the base of {run}.", remedy="Give the base that was searched.")
-
-
 def base_of(run: RunLike) -> Path | None:
     """The folder of the base that a run went through, where it still lies."""
     with open_ledger(run) as ledger:
@@ -96,16 +89,12 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
     The words of a cluster are told against all else asked about. A paragraph lies at the same place in every search of
     the base, whoever was asked.
     """
-    with open_ledger(run) as ledger:
-        settings, condition, note = search_note(ledger)
-        check_base(note, base, run)
-        batches, found = search_outcomes(ledger, condition)
-        questions = {row_of(item.id): item.prompt for item in ledger.items() if item.id.endswith(".0.0")}
-    step = {row: t for t, batch in batches.items() for row in batch}
-    done = {row: outcome for row, outcome in found.items() if outcome.error is not None}
+    search = read_searched(run, base)
+    questions = {row_of(item.id): item.prompt for item in search.items.values() if item.id.endswith(".0.0")}
+    step = {row: t for t, batch in search.batches.items() for row in batch}
+    done, failed = search.done, set(search.failing)
     asked = [row for row in step if row in done]
-    failing = [row for row in asked if (done[row].error or 0.0) > settings.xi]
-    failed = set(failing)
+    failing = [row for row in asked if row in failed]
     fails = np.isin(asked, failing)
     everything = np.asarray(base.vectors[asked], dtype=np.float64)
     placed = map_vectors(everything, base=base.vectors, rng=rng)
@@ -120,11 +109,11 @@ def survey_errors(run: RunLike, base: KnowledgeBase, *, rng: np.random.Generator
             paragraph=row,
             x=x,
             y=y,
-            category=done[row].category,
+            category=search.found[row].category,
             question=questions.get(row, ""),
             cluster=of.get(row),
             step=step[row],
-            error=done[row].error or 0.0,
+            error=done[row],
             fails=row in failed,
         )
         for row, (x, y) in zip(asked, placed.points, strict=True)
