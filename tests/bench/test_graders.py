@@ -74,6 +74,24 @@ def test_a_named_grader_overrides_and_an_unknown_one_is_refused() -> None:
         grade_answer(one, "42", "magic")
 
 
+def test_an_option_that_ends_or_begins_with_a_letter_is_no_letter_by_hand() -> None:
+    vitamins = item("vitamin C", options=("vitamin C", "vitamin D", "vitamin A", "vitamin B"))
+    animals = item("A dog", options=("A cat", "A bird", "A dog", "A fish"))
+    for text in (
+        "It is vitamin C.",
+        "Answer: Vitamin C",
+        "Answer: I think it is vitamin C",
+        "Answer: I believe A",
+        "A",
+    ):
+        assert read_choice(vitamins, text) == "vitamin C"
+    assert read_choice(vitamins, "Answer: C") == read_choice(vitamins, "It is vitamin A.") == "vitamin A"
+    assert read_choice(animals, "Answer: A dog") == read_choice(animals, "Answer: C") == "A dog"
+    assert read_choice(animals, "Answer: A") == read_choice(animals, "Answer: A cat") == "A cat"
+    assert grade_answer(item("bern", options=("Basel", "Bern")), "Answer: B")
+    assert not grade_answer(item("Berlin", options=("Basel", "Bern")), "Answer: B")  # a word holds letters, and is none
+
+
 def test_the_choice_is_counted_with_items_that_lack_a_reference(tmp_path: Path) -> None:
     path = tmp_path / "qa.csv"
     path.write_text("question,answer\nTwo and two?,4\nCapital of Peru?,Lima\nWho knows?,\n6 times 7?,42\n")

@@ -10,6 +10,7 @@ import pytest
 
 from richter.bench import Gazetteer, read_gazetteer
 from richter.judge import GRID, RuleJudge, rubric, rule_label
+from richter.judge._rules import _group
 from richter.records import Answer, Item
 from richter.stats import weighted_kappa
 
@@ -332,3 +333,9 @@ def test_answers_that_were_read_against_one_reader() -> None:
     assert sum(s.severity >= 2 for s in severe) / len(severe) >= 0.9
     twice = [row for row in rows if "second" in row]
     assert sum(row["second"] == row["label"] for row in twice) >= 0.95 * len(twice)
+
+
+def test_the_groups_of_the_main_elements_by_hand() -> None:
+    """By the periodic table: helium is a noble gas, however short its row is."""
+    found = [_group(n) for n in (1, 2, 3, 4, 5, 10, 13, 18, 19, 21, 30, 36, 57, 80, 86)]
+    assert found == [1, 18, 1, 2, 13, 18, 13, 18, 1, 3, 12, 18, None, 12, 18]

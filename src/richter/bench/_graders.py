@@ -158,14 +158,24 @@ def _said_letters(item: Item, text: str) -> set[str]:
     """
     text = text.strip()
     own = _LISTED.sub("", text).strip() if len(set(_LISTED.findall(text))) > 1 else text
+    options = dict(zip(LETTERS, item.options, strict=False))
+    answered = re.findall(r"(?im)^[\s*]*answer\s*:\s*(.+)$", text)[-1:]
+    for said in (*answered, own):  # "Answer: A dog" is no letter where an option is a dog
+        same = {a for a, option in options.items() if len(_bare(option)) > 1 and _bare(option) == _bare(said)}
+        if len(same) == 1:
+            return same
     for said, pattern in zip((text, text, own, own), _SAID_LETTER, strict=True):
-        last = next(iter(list(pattern.finditer(said))[-1:]), None)
-        if last is not None:
-            letters = set(re.findall(r"[A-J]", next(g for g in last.groups() if g).upper()))
-            rest = normalise(said[last.end() :].lstrip().partition("\n")[0])
-            also = {a for a, option in zip(LETTERS, item.options, strict=False) if rest and normalise(option) == rest}
+        for match in reversed(list(pattern.finditer(said))):
+            letters = set(re.findall(r"[A-J]", next(g for g in match.groups() if g).upper()))
+            if options and not letters & options.keys():  # "Answer: I think ..."
+                continue
+            ends = [a for a, option in options.items() if f" {normalise(said)}".endswith(f" {normalise(option)}")]
+            if pattern is _SAID_LETTER[-1] and len(ends) == 1 and len(_bare(options[ends[0]])) > 1:
+                return set(ends)  # "It is vitamin C."
+            rest = normalise(said[match.end() :].lstrip().partition("\n")[0])
+            also = {a for a, option in options.items() if rest and normalise(option) == rest}
             return letters if len(letters) > 1 or letters & also else letters | also
-    for said in (*re.findall(r"(?im)^[\s*]*answer\s*:\s*(.+)$", text)[-1:], own):
+    for said in (*answered, own):
         named = [k for k, option in enumerate(item.options) if matches_reference(said, [option])]
         longest = [k for k in named if not any(k != j and _inside(item.options[k], item.options[j]) for j in named)]
         if longest:
@@ -185,10 +195,10 @@ def _inside(short: str, long: str) -> bool:
 
 
 def _right_letters(item: Item) -> set[str]:
-    names = set(_names(item))
-    by_text = {LETTERS[k] for k, option in enumerate(item.options[: len(LETTERS)]) if option in names}
-    letters = {letter for name in names for letter in re.findall(r"[A-J]", name)} if not by_text else set()
-    return by_text or letters
+    names = {_bare(name) for name in _names(item)}
+    by_text = {LETTERS[k] for k, option in enumerate(item.options[: len(LETTERS)]) if _bare(option) in names}
+    letters = (re.findall(r"[A-J]", name) for name in _names(item) if re.fullmatch(r"[A-J\W]+(?:and [A-J\W]+)?", name))
+    return by_text or {letter for found in letters for letter in found}
 
 
 # ---- dates, lists, fields, patterns ----------------------------------------------------------------------------------

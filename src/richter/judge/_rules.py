@@ -442,8 +442,8 @@ def _element_distance(truth: Mapping[str, Any], entity: Entity) -> tuple[float, 
 def _group(number: int) -> int | None:
     """The group of an element of the main block, by its distance from the noble gases."""
     nobles = (0, 2, 10, 18, 36, 54, 86, 118)
-    if number == 1:
-        return 1
+    if number in (1, 2):  # helium stands over neon, not over beryllium
+        return 1 if number == 1 else 18
     row = next(i for i, z in enumerate(nobles) if number <= z)
     after, before = number - nobles[row - 1], nobles[row] - number
     if after <= 2:

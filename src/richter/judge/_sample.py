@@ -65,7 +65,7 @@ def band(severity: float | None, bands: int = len(BANDS)) -> str:
     """The band of a judge's or rule's score in which an answer is drawn, with some of them joined."""
     if severity is None:
         return "unscored"
-    place = next(k for k, (limit, _) in enumerate(BANDS) if severity <= limit)
+    place = next((k for k, (limit, _) in enumerate(BANDS) if severity <= limit), len(BANDS) - 1)
     if bands >= len(BANDS):
         return BANDS[place][1]
     mine = [k for k in range(len(BANDS)) if _JOINED[bands][k] == _JOINED[bands][place]]

@@ -114,8 +114,6 @@ def read_prices(path: str | Path | None = None) -> Prices:
                     f"{path}: the price of {name!r} is malformed.",
                     remedy=f'Write ["{name}"] with input_usd and output_usd, in dollars per million tokens.',
                 )
-        if not (_is_price(cost_in) and _is_price(cost_out)):
-            raise InputError(f"{path}: the price of {name!r} is negative.", remedy="Prices are 0 or more.")
     return prices
 
 
