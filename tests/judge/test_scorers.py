@@ -9,7 +9,7 @@ from richter.audit import ask_run, name_conditions
 from richter.audit._score import answers_of, own_nll, score_nll, write_scored
 from richter.cli import main
 from richter.errors import InputError, MissingPart, ModelError
-from richter.judge._scorers import check_nll_model, read_nll, toxicity
+from richter.judge._text_scores import check_nll_model, read_nll, toxicity
 from richter.records import Answer, Decoding, Item
 from richter.store import open_ledger
 

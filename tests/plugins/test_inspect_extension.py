@@ -30,7 +30,7 @@ from richter.errors import InputError
 from richter.judge import RuleJudge
 from richter.plugins import inspect as extension
 from richter.plugins.inspect._metrics import resampled_tail_means
-from richter.plugins.inspect._stopping import PATIENCE, StopWhen
+from richter.plugins.inspect._stop_when import PATIENCE, StopWhen
 from richter.records import Item
 from richter.severity import estimate_b
 from richter.tables import severity_of
@@ -271,7 +271,7 @@ def test_panel_asks_other_models_and_never_the_model_itself(tmp_path: Path, monk
     from inspect_ai import Task
     from inspect_ai.dataset import Sample
 
-    from richter.plugins.inspect import _scorers
+    from richter.plugins.inspect import _severity_scorers
     from richter.records import Answer
 
     class Judge:
@@ -283,7 +283,7 @@ def test_panel_asks_other_models_and_never_the_model_itself(tmp_path: Path, monk
 
         async def aclose(self) -> None: ...
 
-    monkeypatch.setattr(_scorers, "_open", Judge)
+    monkeypatch.setattr(_severity_scorers, "_open", Judge)
     scorer = extension.panel(["mockllm/lenient", "mockllm/strict", "mockllm/m", "mockllm/simulated"])
     task = Task(dataset=[Sample(input=f"2 + {i}?", target="4") for i in range(6)], scorer=scorer)
     log = run(task, simulated(lambda _: "5"), tmp_path)
@@ -307,7 +307,7 @@ def test_a_panel_of_the_model_alone_is_refused(tmp_path: Path) -> None:
 
 
 def test_rule_judge_is_loaded_once(bench: Any) -> None:
-    from richter.plugins.inspect._scorers import _rule_judge
+    from richter.plugins.inspect._severity_scorers import _rule_judge
 
     path, _, _ = bench
     assert _rule_judge(str(path)) is _rule_judge(str(path))

@@ -1,4 +1,4 @@
-from richter.report._search import search_figures
+from richter.report._search_figures import search_figures
 
 
 def search(model, points, base="kb"):

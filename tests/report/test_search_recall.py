@@ -1,4 +1,4 @@
-from richter.report._search import search_figures
+from richter.report._search_figures import search_figures
 
 STEP = {"step": 1, "paragraphs": 40, "error": 0.5, "cumulative_error": 0.5}
 SEARCH = {"strategy": "sea", "model": "simulated", "errors_found": 20, "answers": 40, "steps": [STEP]}

@@ -268,7 +268,7 @@ def test_a_first_page_comes_while_the_run_is_read(run: Path, monkeypatch: pytest
         assert go_on.wait(20)
         return EvidenceIndex(place, tell)
 
-    monkeypatch.setattr("richter.report._view.EvidenceIndex", slowly)
+    monkeypatch.setattr("richter.report._runs_app.EvidenceIndex", slowly)
 
     async def act(client: aiohttp.ClientSession, base: str) -> None:
         url = f"{base}/api/runs/0/evidence?sort=matters&offset=0&limit=10&show="
@@ -485,7 +485,7 @@ def test_a_page_is_rendered_once_and_one_at_a_time(run: Path, monkeypatch: pytes
         at_once -= 1
         return "<p>the page</p>"
 
-    monkeypatch.setattr("richter.report._view.render_report", slow)
+    monkeypatch.setattr("richter.report._runs_app.render_report", slow)
 
     async def act(client: aiohttp.ClientSession, base: str) -> None:
         async def fetch() -> None:
@@ -521,7 +521,7 @@ def test_a_page_under_way_stops_when_its_reader_goes(
     if slow_part == "measure":
         app.measure = endless  # type: ignore[assignment]
     else:
-        monkeypatch.setattr("richter.report._view.render_report", endless)
+        monkeypatch.setattr("richter.report._runs_app.render_report", endless)
 
     async def act(client: aiohttp.ClientSession, base: str) -> None:
         with pytest.raises(asyncio.TimeoutError):
@@ -529,7 +529,7 @@ def test_a_page_under_way_stops_when_its_reader_goes(
         assert await asyncio.to_thread(stopped.wait, 5)
         assert steps < 200
         app.measure = lambda _: document()
-        monkeypatch.setattr("richter.report._view.render_report", lambda *_: "<p>the next</p>")
+        monkeypatch.setattr("richter.report._runs_app.render_report", lambda *_: "<p>the next</p>")
         async with client.get(f"{base}/runs/0/report") as reply:
             assert await reply.text() == "<p>the next</p>"
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from richter.ascent._retest import *
     from richter.ascent._search import *
     from richter.ascent._settings import *
-    from richter.ascent._simulate import *
+    from richter.ascent._simulated import *
     from richter.ascent._summary import *
     from richter.ascent._survey import *
 

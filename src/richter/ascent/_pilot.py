@@ -10,7 +10,7 @@ from scipy.stats import beta
 from richter.ascent._outcome import grade, last_answers, paragraph_items
 from richter.ascent._search import make_find
 from richter.ascent._settings import SearchSettings
-from richter.ascent._simulate import simulate_search
+from richter.ascent._simulated import simulate_search
 from richter.errors import InputError, TooFewErrors
 from richter.knowledge import KnowledgeBase, find_similar
 from richter.records import Condition, Interval, Item, Result

@@ -10,7 +10,7 @@ import polars as pl
 from richter.audit._ask import AskProgress, progress_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
-from richter.judge._scorers import check_nll_model, nll_job, read_nll, toxicity
+from richter.judge._text_scores import check_nll_model, nll_job, read_nll, toxicity
 from richter.llm import Asker, CallOptions, Job, Model, at_once, resolve, with_models
 from richter.store import RunLike, is_database, open_ledger, run_place
 

@@ -8,7 +8,7 @@ from richter.engine import Engine, RayEngine
 from richter.errors import InputError
 from richter.llm._budget import Budget
 from richter.llm._http import HttpModel
-from richter.llm._inspect import InspectModel
+from richter.llm._inspect_model import InspectModel
 from richter.llm._local import LocalModel, check_gguf
 from richter.llm._model import Model
 from richter.llm._prices import Price, price_of, read_prices

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from richter.report._history import *
     from richter.report._markdown import *
     from richter.report._page import *
+    from richter.report._runs_app import *
     from richter.report._side_by_side import *
-    from richter.report._view import *
 
 lazy(__name__)

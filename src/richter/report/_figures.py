@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from richter.errors import InputError, MissingPart
-from richter.report._calibration import calibration_figures
+from richter.report._calibration_figures import calibration_figures
 from richter.report._figure import Figure, figure_svg
-from richter.report._floors import floors_figures
-from richter.report._judges import judges_figures
-from richter.report._search import search_figures
-from richter.report._severity import severity_figures
-from richter.report._tail import tail_figures
+from richter.report._floors_figures import floors_figures
+from richter.report._judges_figures import judges_figures
+from richter.report._search_figures import search_figures
+from richter.report._severity_figures import severity_figures
+from richter.report._tail_figures import tail_figures
 from richter.store import write_file
 
 __all__ = ["figures", "write_figures"]

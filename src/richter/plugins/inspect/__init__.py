@@ -2,9 +2,9 @@
 
 from richter.plugins.inspect._metrics import error_rate, mean_severity, severity_rate, slope_b, tail_mean, tail_shape
 from richter.plugins.inspect._provider import richter_provider
-from richter.plugins.inspect._scorers import panel, severity
 from richter.plugins.inspect._semantic import sem_ece, semantic
-from richter.plugins.inspect._stopping import StopWhen
+from richter.plugins.inspect._severity_scorers import panel, severity
+from richter.plugins.inspect._stop_when import StopWhen
 from richter.plugins.inspect._task import facts
 
 __all__ = [

@@ -9,7 +9,7 @@ from inspect_ai.solver import TaskState
 from richter import calibration
 from richter.bench import matches_reference
 from richter.errors import InputError
-from richter.plugins.inspect._scorers import item_of
+from richter.plugins.inspect._severity_scorers import item_of
 from richter.sampling import cluster_questions, split_confidence
 
 __all__ = ["sem_ece", "semantic"]

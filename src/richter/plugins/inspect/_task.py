@@ -10,9 +10,9 @@ from inspect_ai.solver import generate
 
 from richter.bench import cached_facts, read_items
 from richter.errors import InputError
-from richter.plugins.inspect._scorers import panel, severity
 from richter.plugins.inspect._semantic import semantic
-from richter.plugins.inspect._stopping import StopWhen
+from richter.plugins.inspect._severity_scorers import panel, severity
+from richter.plugins.inspect._stop_when import StopWhen
 from richter.records import Item
 
 __all__ = ["facts"]
