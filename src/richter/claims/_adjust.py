@@ -82,7 +82,8 @@ def adjusted_difference(
             fitted[apply] = _fit(x[learn], d[learn], weight[learn])(x[apply])
     centre = float(np.average(fitted[whole], weights=weight[whole]))
     span = np.inf if metric.low is None or metric.high is None else metric.high - metric.low
-    frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=plain.values)
+    n = int(use.sum())
+    frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=plain.values, n=n, units=n)
     found, before = (
         _by_units(values, _of(outcomes.weight, use), _groups(outcomes.group, use), frame)
         for values in (d[use] - fitted[use] + centre, d[use])

@@ -65,7 +65,7 @@ def as_sample(outcomes: Outcomes) -> Sample:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Frame:
-    """What the estimators below share: the range of the quantity, the value from which rare events depart, and words.
+    """What the estimators below share: the range of the quantity, the value from which rare events depart, and counts.
 
     `sides` are the directions in which an item may depart from `base`. `exact` asks for limits that never fall short.
     """
@@ -75,8 +75,24 @@ class _Frame:
     base: float
     sides: tuple[int, ...]
     values: tuple[float, ...]
+    n: int
+    units: int
+    unit: Unit = "item"
     exact: bool = False
     notes: tuple[str, ...] = ()
+
+    def evidence(
+        self,
+        estimate: float,
+        interval: Callable[[float], Interval],
+        p: Callable[[float], float] | None = None,
+        error: float | None = None,
+    ) -> Evidence:
+        """What was found, with these counts and values."""
+        return Evidence(
+            estimate=estimate, interval=interval, p=p, values=self.values, n=self.n, units=self.units, unit=self.unit,
+            standard_error=error, notes=self.notes,
+        )  # fmt: skip
 
 
 def difference_evidence(
@@ -122,7 +138,7 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     weight, group = _of(outcomes.weight, shared), _groups(outcomes.group, shared)
     span = _span(metric, np.concatenate([a, b]))
     values = tuple(float(np.average(x, weights=weight)) for x in (a, b))
-    frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=values, exact=exact)
+    frame = _Frame(low=-span, high=span, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a), exact=exact)
     if about == "these-items":
         return _by_draws(sample, shared, (i, j), frame)
     if about == "such-runs":
@@ -130,10 +146,10 @@ def _graded_difference(sample: Sample, first: str, second: str, *, about: About,
     single = bool((sample.draws[shared][:, [i, j]] == 1).all())
     if metric.kind == "binary" and single and group is None and weight is None:
         plus, minus = int(np.sum(b > a)), int(np.sum(b < a))
-        return _tango_evidence(plus, minus, len(a), span, frame)
+        return _tango_evidence(plus, minus, span, frame)
     if metric.kind == "real" and metric.low == 0 and metric.high is None and (a > 0).all() and (b > 0).all():
         return _ratio(np.log(a), np.log(b), weight, group)
-    return _by_units(b - a, weight, group, _rough(metric, len(a), frame))
+    return _by_units(b - a, weight, group, _rough(metric, frame))
 
 
 def mean_evidence(
@@ -176,6 +192,8 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
         base=high if top else low,
         sides=(-1,) if top else (1,),
         values=(float(np.average(x, weights=weight)),),
+        n=len(x),
+        units=len(x),
         exact=exact,
     )
     if about == "these-items":
@@ -183,8 +201,8 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
     if about == "such-runs":
         return _by_runs(sample, known, (k,), frame)
     if metric.kind == "binary" and bool((sample.draws[known, k] == 1).all()) and group is None and weight is None:
-        return _rate(int(np.sum(x == high)), len(x), frame)
-    found = _by_units(x, weight, group, _rough(metric, len(x), frame))
+        return _rate(int(np.sum(x == high)), frame)
+    found = _by_units(x, weight, group, _rough(metric, frame))
     if metric.kind == "binary" and group is not None and not exact and found.standard_error is not None:
         return _grouped_rate(found, x, weight, group, frame)
     return found
@@ -217,11 +235,11 @@ def _span(metric: Metric, values: Floats) -> float:
     return high - low
 
 
-def _rough(metric: Metric, n: int, frame: _Frame) -> _Frame:
+def _rough(metric: Metric, frame: _Frame) -> _Frame:
     if metric.kind != "real":
         return frame
-    note = (f"heavy tails are likely and {n} items are few for a mean: the interval is rough",) if n < HEAVY else ()
-    return dataclasses.replace(frame, low=-math.inf, high=math.inf, notes=(*frame.notes, *note))
+    note = f"heavy tails are likely and {frame.n} items are few for a mean: the interval is rough"
+    return dataclasses.replace(frame, low=-math.inf, high=math.inf, notes=(note,) if frame.n < HEAVY else ())
 
 
 # One binary draw an item
@@ -255,35 +273,31 @@ def tango(plus: int, minus: int, n: int, *, level: float = 0.95) -> Interval:
     return Interval(low=float(low), high=float(high), level=level, method="tango score")
 
 
-def _tango_evidence(plus: int, minus: int, n: int, span: float, frame: _Frame) -> Evidence:
+def _tango_evidence(plus: int, minus: int, span: float, frame: _Frame) -> Evidence:
+    n = frame.n
+
     def interval(level: float) -> Interval:
         found = tango(plus, minus, n, level=level)
-        return Interval(low=span * found.low, high=span * found.high, level=level, method=found.method)
+        return dataclasses.replace(found, low=span * found.low, high=span * found.high)
+
+    def p(value: float) -> float:
+        return _two_sided(_score(plus, minus, n, value / span))
 
     estimate = (plus - minus) / n
     spread = max(plus + minus, 1) / n - estimate**2
-    return Evidence(
-        estimate=span * estimate,
-        interval=interval,
-        p=lambda value: _two_sided(_score(plus, minus, n, value / span)),
-        values=frame.values,
-        n=n,
-        units=n,
-        standard_error=span * math.sqrt(max(spread, 0.0) / n),
-        notes=frame.notes,
-    )
+    return frame.evidence(span * estimate, interval, p, span * math.sqrt(max(spread, 0.0) / n))
 
 
 def _two_sided(z: float) -> float:
     return min(1.0, 2 * float(ndtr(-abs(z))))
 
 
-def _rate(k: int, n: int, frame: _Frame) -> Evidence:
-    low, span, exact = frame.low, frame.high - frame.low, frame.exact
+def _rate(k: int, frame: _Frame) -> Evidence:
+    n, low, span, exact = frame.n, frame.low, frame.high - frame.low, frame.exact
 
     def interval(level: float) -> Interval:
         found = clopper_pearson(k, n, level=level) if exact else wilson(k, n, level=level)
-        return Interval(low=low + span * found.low, high=low + span * found.high, level=level, method=found.method)
+        return dataclasses.replace(found, low=low + span * found.low, high=low + span * found.high)
 
     def p(value: float) -> float:
         share = (value - low) / span
@@ -295,16 +309,7 @@ def _rate(k: int, n: int, frame: _Frame) -> Evidence:
         return _two_sided((k / n - share) / math.sqrt(share * (1 - share) / n))
 
     rate = (k + 0.5) / (n + 1)
-    return Evidence(
-        estimate=low + span * k / n,
-        interval=interval,
-        p=p,
-        values=frame.values,
-        n=n,
-        units=n,
-        standard_error=span * math.sqrt(rate * (1 - rate) / n),
-        notes=frame.notes,
-    )
+    return frame.evidence(low + span * k / n, interval, p, span * math.sqrt(rate * (1 - rate) / n))
 
 
 def _grouped_rate(found: Evidence, x: Floats, weight: Floats | None, group: Codes, frame: _Frame) -> Evidence:
@@ -330,32 +335,29 @@ def _grouped_rate(found: Evidence, x: Floats, weight: Floats | None, group: Code
 
 
 def _by_units(d: Floats, weight: Floats | None, group: Codes | None, frame: _Frame) -> Evidence:
-    n = len(d)
-    w = np.ones(n) if weight is None else weight
+    w = np.ones(len(d)) if weight is None else weight
     total = float(np.sum(w))
     sums, shares = w * d / total, w / total
-    unit: Unit = "item"
     if group is not None:
-        unit = "group"
         sums, shares = (np.bincount(group, weights=x).astype(np.float64) for x in (sums, shares))
     units, estimate = len(sums), min(max(float(np.sum(sums)), frame.low), frame.high)
+    frame = dataclasses.replace(frame, units=units, unit="item" if group is None else "group")
     away = sums - frame.base * shares
     rare = np.abs(away) > 1e-12 / units
     own = d if units == 1 else sums / shares  # units' means; one unit alone cannot be like others
     if np.ptp(own) <= 1e-12 * max(1.0, abs(own[0])) or not rare.any():
-        worth = 1 / float(np.sum(shares**2))  # units of equal share that these are worth
-        return _constant(estimate, worth, frame, n=n, units=units, unit=unit)
+        return _constant(estimate, 1 / float(np.sum(shares**2)), frame)  # worth as many units of equal share
     if int(np.sum(rare)) < FEW and 2 * int(np.sum(rare)) < units:
-        return _sparse(away[rare], float(np.max(shares)), frame, n=n, units=units, unit=unit)
+        return _sparse(away[rare], float(np.max(shares)), frame)
     residual = sums - estimate * shares
     variance = float(np.sum(residual**2 / (1 - shares))) if units > 1 else 0.0
     freedom = unit_freedom(shares) if weight is not None or group is not None else units - 1.0
-    found = _t(estimate, math.sqrt(variance), freedom, frame, n=n, units=units, unit=unit)
+    found = _t(estimate, math.sqrt(variance), freedom, frame)
     square = float(np.sum(residual**2))
     near = float(np.sum(away**2)) < 1.5 * square  # departures are what varies
     skew = abs(float(np.sum(residual**3))) / square**1.5 if square > 0 else 0.0  # of the mean
     if frame.exact and near and freedom >= LEAST_FREEDOM and skew > SKEWED:
-        return _wider(found, _sparse(away[rare], float(np.max(shares)), frame, n=n, units=units, unit=unit))
+        return _wider(found, _sparse(away[rare], float(np.max(shares)), frame))
     return found
 
 
@@ -370,13 +372,11 @@ def _wider(one: Evidence, other: Evidence) -> Evidence:
     return dataclasses.replace(one, interval=interval, p=None)
 
 
-def _t(estimate: float, error: float, freedom: float, frame: _Frame, *, n: int, units: int, unit: Unit) -> Evidence:
+def _t(estimate: float, error: float, freedom: float, frame: _Frame) -> Evidence:
+    unit = frame.unit
     if freedom < LEAST_FREEDOM - 1e-9:
-        reason = (
-            f"{units} {unit}s leave {max(freedom, 0):.2g} degrees of freedom, and under {LEAST_FREEDOM:g} nothing is "
-            "decided"
-        )
-        return _undecidable(estimate, frame, reason, n=n, units=units, unit=unit)
+        left = f"{frame.units} {unit}s leave {max(freedom, 0):.2g} degrees of freedom"
+        return _undecidable(estimate, frame, f"{left}, and under {LEAST_FREEDOM:g} nothing is decided")
     name = f"t, {unit}s" if unit != "group" else "t, CR2 by group"
 
     def interval(level: float) -> Interval:
@@ -390,33 +390,22 @@ def _t(estimate: float, error: float, freedom: float, frame: _Frame, *, n: int, 
             return 0.0
         return min(1.0, 2 * float(stdtr(freedom, -abs(estimate - value) / error)))
 
-    return Evidence(
-        estimate=estimate, interval=interval, p=p, values=frame.values, n=n, units=units, unit=unit,
-        standard_error=error, notes=frame.notes,
-    )  # fmt: skip
+    return frame.evidence(estimate, interval, p, error)
 
 
-def _undecidable(estimate: float, frame: _Frame, reason: str, *, n: int, units: int, unit: Unit) -> Evidence:
+def _undecidable(estimate: float, frame: _Frame, reason: str) -> Evidence:
     """Nothing excluded at any level."""
-    return Evidence(
-        estimate=estimate,
-        interval=lambda level: Interval(low=frame.low, high=frame.high, level=level, method="the whole range"),
-        p=lambda value: 1.0 if frame.low <= value <= frame.high else 0.0,
-        values=frame.values,
-        n=n,
-        units=units,
-        unit=unit,
-        notes=(*frame.notes, reason),
+    return dataclasses.replace(frame, notes=(*frame.notes, reason)).evidence(
+        estimate,
+        lambda level: Interval(low=frame.low, high=frame.high, level=level, method="the whole range"),
+        lambda value: 1.0 if frame.low <= value <= frame.high else 0.0,
     )
 
 
-def _constant(value: float, worth: float, frame: _Frame, *, n: int, units: int, unit: Unit) -> Evidence:
+def _constant(value: float, worth: float, frame: _Frame) -> Evidence:
     """All units alike: the share of those that might not be is below 1 - (a / 2)^(1 / units) at level 1 - a."""
-    span = frame.high - frame.low
-    if not math.isfinite(span):
-        return _undecidable(
-            value, frame, "every value is the same, and no range bounds the others", n=n, units=units, unit=unit
-        )
+    if not math.isfinite(frame.high - frame.low):
+        return _undecidable(value, frame, "every value is the same, and no range bounds the others")
 
     def interval(level: float) -> Interval:
         share = -math.expm1(math.log((1 - level) / 2) / worth)
@@ -429,13 +418,10 @@ def _constant(value: float, worth: float, frame: _Frame, *, n: int, units: int, 
         room = frame.high - value if asked > value else value - frame.low
         return min(1.0, 2 * max(0.0, 1 - abs(asked - value) / room) ** worth) if room > 0 else 0.0
 
-    return Evidence(
-        estimate=value, interval=interval, p=p, values=frame.values, n=n, units=units, unit=unit,
-        standard_error=max(frame.high - value, value - frame.low) / worth, notes=frame.notes,
-    )  # fmt: skip
+    return frame.evidence(value, interval, p, max(frame.high - value, value - frame.low) / worth)
 
 
-def _sparse(away: Floats, share: float, frame: _Frame, *, n: int, units: int, unit: Unit) -> Evidence:
+def _sparse(away: Floats, share: float, frame: _Frame) -> Evidence:
     """Few units depart from `base`: gamma limits of the sums above and below it, joined by MOVER.
 
     `away` are the departures' contributions to the mean. One side's x with y = sum x, v = sum x^2 are like a weighted
@@ -469,17 +455,15 @@ def _sparse(away: Floats, share: float, frame: _Frame, *, n: int, units: int, un
         low, high = max(estimate - below, frame.low), min(estimate + above, frame.high)
         return Interval(low=low, high=high, level=level, method="gamma limits, mover")
 
-    return Evidence(
-        estimate=estimate, interval=interval, values=frame.values, n=n, units=units, unit=unit,
-        standard_error=max(math.sqrt(float(np.sum(away**2))), most), notes=frame.notes,  # as if one unit departed
-    )  # fmt: skip
+    error = max(math.sqrt(float(np.sum(away**2))), most)  # as if one unit departed
+    return frame.evidence(estimate, interval, error=error)
 
 
 def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> Evidence:
     """The ratio of geometric means, minus 1: t on the differences of logarithms."""
     values = tuple(math.exp(float(np.average(x, weights=weight))) for x in (a, b))
     span = float(np.ptp(np.concatenate([a, b])))
-    frame = _Frame(low=-math.inf, high=math.inf, base=0.0, sides=(1, -1), values=values)
+    frame = _Frame(low=-math.inf, high=math.inf, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a))
     if np.ptp(b - a) <= 1e-12:  # all alike: the range of what was seen is all that bounds the others
         frame = dataclasses.replace(frame, low=-span, high=span)
     logs = _by_units(b - a, weight, group, frame)
@@ -490,10 +474,8 @@ def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> 
         return Interval(low=low, high=high, level=level, method=f"ratio of geometric means, {found.method}")
 
     def p(value: float) -> float:
-        if value <= -1:
-            return 0.0
         assert logs.p is not None
-        return logs.p(math.log1p(value))
+        return 0.0 if value <= -1 else logs.p(math.log1p(value))
 
     return dataclasses.replace(
         logs,
@@ -519,12 +501,12 @@ def _by_draws(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], 
     terms = share**2 * sample.within[use][:, columns] / (draws * (draws - 1))
     variance = float(np.sum(terms))
     estimate = frame.values[-1] - (frame.values[0] if len(columns) == 2 else 0.0)
-    n, total = len(draws), int(np.sum(draws))
+    frame = dataclasses.replace(frame, units=int(np.sum(draws)), unit="draw")
     if variance == 0:  # of a difference one condition's draws may be what varies: those that are worth fewer
         worth = float(np.min(1 / np.sum(share**2 / draws, axis=0)))
-        return _constant(estimate, worth, frame, n=n, units=total, unit="draw")
+        return _constant(estimate, worth, frame)
     freedom = variance**2 / float(np.sum(terms**2 / (draws - 1)))
-    return _t(estimate, math.sqrt(variance), freedom, frame, n=n, units=total, unit="draw")
+    return _t(estimate, math.sqrt(variance), freedom, frame)
 
 
 def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], frame: _Frame) -> Evidence:
@@ -553,18 +535,11 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
             mean = np.bincount(cell, weights=outcomes.value[rows], minlength=size) / np.bincount(cell, minlength=size)
         tables.append((runs, mean.reshape(len(weight), len(runs))))
 
-    def run_means(table: Floats) -> Floats:
-        known = ~np.isnan(table)
-        means: Floats = np.sum(np.where(known, table, 0) * weight[:, None], axis=0) / np.sum(
-            known * weight[:, None], axis=0
-        )
-        return means
-
     crossed = len(tables) == 2 and np.array_equal(tables[0][0], tables[1][0])
     parts = [tables[1][1] - tables[0][1]] if crossed else [table for _, table in tables]
     terms, both = [], 0.0
     for part in parts:
-        means = run_means(part)
+        means: Floats = weight @ np.nan_to_num(part) / (weight @ ~np.isnan(part))  # of each run
         terms.append((float(np.var(means, ddof=1)) / len(means), len(means) - 1.0))
         both += _interaction(part, means, weight, _groups(outcomes.group, use))
     per_item = [np.nanmean(table, axis=1) for _, table in tables]
@@ -574,23 +549,19 @@ def _by_runs(sample: Sample, use: NDArray[np.bool_], columns: tuple[int, ...], f
     items = _by_units(d, None if np.ptp(weight) == 0 else weight, group, frame)
     if items.standard_error is None:
         return items
-    runs = sum(part.shape[1] for part in parts)
+    frame = dataclasses.replace(frame, units=sum(part.shape[1] for part in parts), unit="run")
     shares = weight / np.sum(weight) if group is None else np.bincount(group, weights=weight) / np.sum(weight)
     terms.append((max(items.standard_error**2 - both, 0.0), unit_freedom(np.asarray(shares, dtype=np.float64))))
     error = math.sqrt(sum(v for v, _ in terms))
     if error == 0:
-        fewest = min(part.shape[1] for part in parts)
-        return _constant(estimate, float(fewest), frame, n=len(d), units=runs, unit="run")
+        return _constant(estimate, float(min(part.shape[1] for part in parts)), frame)
 
     def interval(level: float) -> Interval:
         reach = math.sqrt(sum(v * float(stdtrit(f, 0.5 + level / 2)) ** 2 for v, f in terms))
         low, high = max(estimate - reach, frame.low), min(estimate + reach, frame.high)
         return Interval(low=low, high=high, level=level, method="t, runs and items")
 
-    return Evidence(
-        estimate=estimate, interval=interval, values=frame.values, n=len(d), units=runs, unit="run",
-        standard_error=error, notes=frame.notes,
-    )  # fmt: skip
+    return frame.evidence(estimate, interval, error=error)
 
 
 def _interaction(table: Floats, means: Floats, weight: Floats, group: Codes | None) -> float:
