@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from richter.calibration._grader import *
     from richter.calibration._groups import *
     from richter.calibration._omnibus import *
-    from richter.calibration._phase import *
     from richter.calibration._pool import *
     from richter.calibration._proper_scores import *
     from richter.calibration._recalibrate import *

@@ -6,14 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from richter.calibration._gap import resample_gap
+from richter.calibration._gap import ece_gap, resample_gap
 from richter.calibration._pool import AnswerPool, answer_pool
 from richter.calibration._regimes import regimes
 from richter.calibration._sem import held_out_confidence
 from richter.errors import TooFewErrors
 from richter.records import Interval, Shown
 from richter.stats import Floats, ece
-from richter.stats._bootstrap import stream_seed
+from richter.stats._bootstrap import percentiles, stream_seed
 
 __all__ = ["Convergence", "ConvergencePoint", "PooledSlope", "convergence", "pool_slopes"]
 
@@ -110,7 +110,7 @@ def convergence(
             a = part.correct
             first.append(ece(c1, a, bins=bins).ece)
             second.append(ece(c2, a, bins=bins).ece)
-            point = ece(c1[low], a[low], bins=bins).ece - ece(c2[low], a[low], bins=bins).ece if low.any() else np.nan
+            point = ece_gap(c1[low], c2[low], a[low], bins) if low.any() else np.nan
             resampled = resample_gap(c1, c2, a, low, seed=seed, n_resamples=n_resamples, bins=bins)[:, 2]
             gaps.append(np.append(point, resampled))
         row = np.mean(gaps, axis=0)
@@ -124,15 +124,10 @@ def convergence(
                 low_margin_questions=int(low.sum()),
             )
         )
-    slopes = _slopes(np.array(grid, dtype=np.float64), np.array(gap_rows))
-    interval = None
-    defined = slopes[1:][~np.isnan(slopes[1:])]
-    if not np.isnan(slopes[0]) and len(defined) >= 0.9 * n_resamples:
-        bottom, top = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-        interval = Interval(low=float(bottom), high=float(top), level=level, method="bootstrap percentile")
+    slope, interval = _slope(grid, np.array(gap_rows), level)
     return Convergence(
         points=tuple(points),
-        slope=None if np.isnan(slopes[0]) else float(slopes[0]),
+        slope=slope,
         interval=interval,
         questions=pool.questions,
         repeats=repeats,
@@ -157,21 +152,21 @@ def pool_slopes(curves: Sequence[Convergence], *, level: float = 0.95) -> Pooled
     weights = np.array([[p.low_margin_questions for p in c.points] for c in like], dtype=np.float64)
     gaps = np.array([np.where(np.isnan(c.gaps), 0.0, c.gaps) for c in like])
     mean = np.sum(weights[:, :, None] * gaps, axis=0) / np.maximum(weights.sum(axis=0), 1)[:, None]
-    slopes = _slopes(np.array([p.n for p in first.points], dtype=np.float64), mean)
-    defined = slopes[1:][~np.isnan(slopes[1:])]
-    interval = None
-    if not np.isnan(slopes[0]) and len(defined) >= 0.9 * (mean.shape[1] - 1):
-        low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-        interval = Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile")
-    slope = None if np.isnan(slopes[0]) else float(slopes[0])
+    slope, interval = _slope([p.n for p in first.points], mean, level)
     return PooledSlope(slope=slope, interval=interval, conditions=len(like))
 
 
-def _slopes(n: Floats, gaps: Floats) -> Floats:
-    """Least-squares slope of log gap on log n per column; NaN where fewer than three gaps are positive."""
+def _slope(n: Sequence[int], gaps: Floats, level: float) -> tuple[float | None, Interval | None]:
+    """Least-squares slope of log gap on log n in the first column, and its percentiles over the others.
+
+    None where fewer than three gaps are positive; no interval where that is so in more than a tenth of the resamples.
+    """
     out = np.full(gaps.shape[1], np.nan)
     for j in range(gaps.shape[1]):
         good = gaps[:, j] > 0
         if good.sum() >= 3:
-            out[j] = np.polyfit(np.log(n[good]), np.log(gaps[good, j]), 1)[0]
-    return out
+            out[j] = np.polyfit(np.log(np.array(n, dtype=np.float64)[good]), np.log(gaps[good, j]), 1)[0]
+    defined = out[1:][~np.isnan(out[1:])]
+    if np.isnan(out[0]):
+        return None, None
+    return float(out[0]), percentiles(defined, level=level) if len(defined) >= 0.9 * (len(out) - 1) else None

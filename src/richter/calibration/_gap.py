@@ -11,7 +11,7 @@ from richter.calibration._sem import SemEce
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown
 from richter.stats import Bools, Floats, bin_gaps, ece
-from richter.stats._bootstrap import stream_seed
+from richter.stats._bootstrap import percentiles, stream_seed
 from richter.stats._kernels import index_pair
 
 __all__ = ["Boundary", "GapEstimate", "SemGap", "Stratum", "margin_strata", "sem_gap"]
@@ -142,16 +142,15 @@ def sem_gap(
     values = resample_gap(c1, c2, a, low, seed=stream_seed(rng), n_resamples=n_resamples, bins=bins)
 
     def estimate(resampled: Floats, point: float, n: int) -> GapEstimate:
-        bottom, top = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
-        interval = Interval(low=float(bottom), high=float(top), level=level, method="bootstrap percentile, paired")
+        interval = percentiles(resampled, level=level, method="bootstrap percentile, paired")
         return GapEstimate(estimate=point, interval=interval, n=n)
 
     low_margin = None
     if low.sum() >= MIN_LOW:
-        low_margin = estimate(values[:, 2], _ece_gap(c1[low], c2[low], a[low], bins), int(low.sum()))
+        low_margin = estimate(values[:, 2], ece_gap(c1[low], c2[low], a[low], bins), int(low.sum()))
     return SemGap(
         confidence=estimate(values[:, 0], float(np.mean(c1 - c2)), size),
-        ece=estimate(values[:, 1], _ece_gap(c1, c2, a, bins), size),
+        ece=estimate(values[:, 1], ece_gap(c1, c2, a, bins), size),
         low_margin_ece=low_margin,
         low_margin_questions=int(low.sum()),
         boundaries=_boundaries(c1, c2, a, regimes, use, bins),
@@ -160,7 +159,8 @@ def sem_gap(
     )
 
 
-def _ece_gap(c1: Floats, c2: Floats, a: Floats, bins: int) -> float:
+def ece_gap(c1: Floats, c2: Floats, a: Floats, bins: int) -> float:
+    """Sem1-ECE minus Sem2-ECE."""
     return ece(c1, a, bins=bins).ece - ece(c2, a, bins=bins).ece
 
 
@@ -175,9 +175,7 @@ def _boundaries(c1: Floats, c2: Floats, a: Floats, regimes: Regimes, use: Bools,
             Boundary(
                 name=name,
                 n=n,
-                observed_ece=ece(c1[near], a[near], bins=bins).ece - ece(c2[near], a[near], bins=bins).ece
-                if n
-                else None,
+                observed_ece=ece_gap(c1[near], c2[near], a[near], bins) if n else None,
                 observed_confidence=float(np.mean((c1 - c2)[near])) if n else None,
                 predicted=float(np.mean(regimes.predicted_gap[use][near])) if n else None,
                 predicted_halves=float(np.mean(regimes.predicted_gap_halves[use][near])) if n else None,

@@ -170,17 +170,16 @@ def _holm_list(
     return states, len(tests)
 
 
-def _claim(question: Question, state: _State | None, *, level: float, family: Family) -> Claim:
-    """The claim as its list settled it; without a state its turn did not come, and no interval decided."""
-    evidence, plain = question.evidence, question.evidence.interval(level)
-    notes = (*question.notes, *evidence.notes)
-    claim = Claim(
+def asked(question: Question, *, level: float) -> Claim:
+    """What was asked and what the evidence says of it at `level`, before any verdict."""
+    evidence = question.evidence
+    return Claim(
         measure=question.metric.name,
         conditions=question.conditions,
         verdict=Verdict.UNDECIDED,
         sentence="",
         estimate=evidence.estimate,
-        plain_interval=plain,
+        plain_interval=evidence.interval(level),
         values=evidence.values,
         p=p_value(evidence, question.value),
         n=evidence.n,
@@ -191,10 +190,16 @@ def _claim(question: Question, state: _State | None, *, level: float, family: Fa
         better=question.metric.better,
         primary=question.primary,
         basis=question.who_graded,
-        notes=notes,
+        notes=(*question.notes, *evidence.notes),
     )
+
+
+def _claim(question: Question, state: _State | None, *, level: float, family: Family) -> Claim:
+    """The claim as its list settled it; without a state its turn did not come, and no interval decided."""
+    evidence, claim = question.evidence, asked(question, level=level)
     if state is None:
-        return dataclasses.replace(claim, sentence=sentence(question, None, plain), notes=(UNTESTED, *notes))
+        said = sentence(question, None, evidence.interval(level))
+        return dataclasses.replace(claim, sentence=said, notes=(UNTESTED, *claim.notes))
     if state.within:
         verdict = Verdict.EQUIVALENT
     elif state.differs:

@@ -5,14 +5,14 @@ the rules shows it at one-sided alpha. So false passes and false violations are 
 intervals are printed at 1 - 2 alpha.
 """
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Literal
 
 from scipy.special import ndtri
 
-from richter.claims._decide import POWER, Question, _unit, counted, kinder_judge, one_sided
-from richter.claims._evidence import p_value
+from richter.claims._decide import POWER, Question, _unit, asked, counted, kinder_judge, one_sided
 from richter.claims._outcomes import Metric
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
@@ -48,34 +48,21 @@ def require(
             else:  # violated alone, not among all rules: the interval at the level that decided this
                 interval = evidence.interval(1 - 2 * alpha * p_own / float(p_violated))
         needed = _needed(question, alpha) if verdict is Verdict.UNDECIDED else None
+        error = evidence.standard_error
         claims.append(
-            Claim(
-                measure=question.metric.name,
-                conditions=question.conditions,
+            dataclasses.replace(
+                asked(question, level=level),
                 verdict=verdict,
                 sentence=_sentence(question, verdict, interval, needed=needed),
-                estimate=evidence.estimate,
                 interval=interval,
-                plain_interval=evidence.interval(level),
-                values=evidence.values,
-                p=p_value(evidence, question.value),
                 p_adjusted=float(p_violated),
-                n=evidence.n,
-                units=evidence.units,
-                unit=evidence.unit,
                 needed=None if needed is None else needed[0],
                 needed_for=None if needed is None else needed[1],
-                could_show=None
-                if evidence.standard_error is None
-                else float(ndtri(1 - alpha) + ndtri(POWER)) * evidence.standard_error,
-                hypothesis=Hypothesis(relation=question.relation, value=question.value),
-                better=question.metric.better,
+                could_show=None if error is None else float(ndtri(1 - alpha) + ndtri(POWER)) * error,
                 family=Family(method="intersection-union to pass, holm to violate", size=len(questions)),
-                basis=question.who_graded,
                 plan=plan,
                 data_hash=data_hash,
                 seed=seed,
-                notes=(*question.notes, *evidence.notes),
             )
         )
     return tuple(claims)

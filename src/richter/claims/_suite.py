@@ -4,11 +4,11 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from richter.claims._decide import one_sided
+from richter.claims._decide import Question, asked, one_sided
 from richter.claims._evidence import Evidence
 from richter.claims._outcomes import Metric
 from richter.errors import InputError
-from richter.records import Claim, Family, Hypothesis, Interval, Verdict
+from richter.records import Claim, Family, Interval, Verdict
 from richter.stats import holm
 
 __all__ = ["Trade", "cheaper_and_no_worse", "check_weights", "suite_evidence"]
@@ -121,26 +121,20 @@ def _trade(t: Trade, alpha: float, going: bool, p: float, adjusted: float, level
     elif verdict is Verdict.REFUTED:
         words = f"It is not so that {words}"
     judged = f", {t.quality.judged}" if t.quality.judged else ""
-    return Claim(
+    worse = -t.margin if t.metric.better == "higher" else t.margin
+    question = Question(
+        metric=t.metric, conditions=t.conditions, evidence=t.quality, margin=t.margin, value=worse,
+        relation="above" if t.metric.better == "higher" else "below"
+    )  # fmt: skip
+    return dataclasses.replace(
+        asked(question, level=level),
+        id="",  # of this measure
         measure=f"{t.metric.name} and {t.cost_metric.name}",
-        conditions=t.conditions,
         verdict=verdict,
         sentence=f"{words}{judged}: {spans}.",
-        estimate=t.quality.estimate,
         interval=quality,
-        plain_interval=t.quality.interval(level),
-        values=t.quality.values,
         p=p,
         p_adjusted=adjusted,
-        n=t.quality.n,
-        units=t.quality.units,
-        unit=t.quality.unit,
-        hypothesis=Hypothesis(
-            relation="above" if t.metric.better == "higher" else "below",
-            value=-t.margin if t.metric.better == "higher" else t.margin,
-        ),
-        margin=t.margin,
-        better=t.metric.better,
         family=Family(method="holm of the larger p", size=size),
         basis=t.quality.judged,
         notes=(*t.quality.notes, *t.cost.notes),

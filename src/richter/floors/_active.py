@@ -12,12 +12,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
-from scipy.special import ndtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.floors._check import check_level
 from richter.records import Interval, Shown
-from richter.stats import Bools, Floats, Indices, ece_interval
+from richter.stats import Bools, Floats, Indices, ece_interval, wilson
 
 __all__ = [
     "ActiveEstimate",
@@ -298,30 +297,23 @@ def active_estimate(state: ActiveState, *, bins: int = 10, level: float = 0.95) 
     smooth = (wrong + 2 * fitted) / (count + 2)
     variance = np.sum((size / total) ** 2 * (1 - count / size) * smooth * (1 - smooth) / np.maximum(count - 1, 1))
     centre = float(np.sum(size / total * smooth))
-    low, high = _wilson(rate, centre * (1 - centre) / float(variance) if variance > 0 else math.inf, level)
+    worth = max(centre * (1 - centre) / float(variance), 1.0) if variance > 0 else math.inf  # independent labels
+    interval = Interval(low=rate, high=rate, level=level, method="stratified wilson")  # of a pool labelled in full
+    if math.isfinite(worth):
+        interval = dataclasses.replace(wilson(rate * worth, worth, level=level), method=interval.method)
     gap, error = _bin_gaps(state, place, fitted, bins)
-    debiased, interval = ece_interval(gap, error, level=level)
+    debiased, ece_span = ece_interval(gap, error, level=level)
     return ActiveEstimate(
         error_rate=rate,
-        error_interval=Interval(low=low, high=high, level=level, method="stratified wilson"),
+        error_interval=interval,
         ece=float(np.sum(np.abs(gap))),
         ece_debiased=debiased,
-        ece_interval=interval,
+        ece_interval=ece_span,
         labelled=state.labelled,
         pool=total,
         per_stratum=tuple(int(c) for c in count),
         level=level,
     )
-
-
-def _wilson(rate: float, n: float, level: float) -> tuple[float, float]:
-    """Wilson's interval at a number of labels that need not be whole."""
-    if math.isinf(n):
-        return rate, rate
-    z = float(ndtri(0.5 + level / 2))
-    centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
-    reach = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return max(centre - reach, 0.0), min(centre + reach, 1.0)
 
 
 def _bin_gaps(state: ActiveState, place: Indices, fitted: Floats, bins: int) -> tuple[Floats, Floats]:

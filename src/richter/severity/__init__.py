@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from richter.severity._robustness import *
     from richter.severity._scaling import *
     from richter.severity._study import *
-    from richter.severity._tail_summaries import *
     from richter.severity._true_severity import *
 
 lazy(__name__)

@@ -9,51 +9,14 @@ import numpy as np
 
 from richter.errors import InputError
 from richter.records import Result
+from richter.severity import _judge_noise, _mechanisms, _prediction
+from richter.severity import _robustness as robust
 from richter.severity._b_value import DEFAULT, PAPER, BValue, Recipe, fit_rows
 from richter.severity._difference import PipelinePair, pipeline_pairs
 from richter.severity._discriminate import Unestimated, estimate_all
 from richter.severity._grid import Scores
-from richter.severity._judge_noise import (
-    HierarchicalBootstrap,
-    counts_without_judge,
-    hierarchical_bootstrap,
-    judge_leniency,
-    leave_one_judge_out_counts,
-    reweight_judges,
-)
-from richter.severity._mechanisms import (
-    Coupling,
-    DomainVariation,
-    domain_variation,
-    mechanisms_by_severity,
-    mechanisms_by_size,
-)
-from richter.severity._prediction import (
-    Information,
-    MicroPrediction,
-    Resolution,
-    conditional_information,
-    predict_catastrophes,
-    resolution_bound,
-)
 from richter.severity._recount import Recount
-from richter.severity._robustness import (
-    Coarsening,
-    MMinSensitivity,
-    Overcalls,
-    Subsampling,
-    aggregation_rules,
-    coarsen_scale,
-    correct_overcalls,
-    dual_coverage,
-    exceedance_sweep,
-    fixed_m_min,
-    leave_one_domain_out,
-    subsample_stability,
-    vary_m_min,
-)
 from richter.severity._scaling import RankCorrelation, Scaling, correlate_ranks, estimate_scaling
-from richter.severity._tail_summaries import CatastropheTests, TailSummaries, catastrophe_tests, summarise_tails
 from richter.stats import Floats, Leniency, Mapper
 
 __all__ = ["Analyses", "Labelled", "Skipped", "run_analyses"]
@@ -86,15 +49,15 @@ class Swept(TypedDict):
 class Informed(TypedDict):
     """What b adds to the error rate, and how small a difference can be resolved."""
 
-    information: Information | Skipped
-    resolution: Resolution
+    information: _prediction.Information | Skipped
+    resolution: _prediction.Resolution
 
 
 class Mechanisms(TypedDict, total=False):
     """How the kind of error goes with its severity, and with model size."""
 
-    by_severity: Coupling
-    by_size: Coupling
+    by_severity: _mechanisms.Coupling
+    by_size: _mechanisms.Coupling
 
 
 class WithoutJudges(TypedDict, total=False):
@@ -122,20 +85,20 @@ class Analyses(TypedDict, total=False):
     dual_coverage: tuple[Recount, ...] | Skipped
     exceedance_sweep: dict[int, Swept] | Skipped
     fixed_m_min: tuple[Recount, ...] | Skipped
-    tail_summaries: TailSummaries | Skipped
-    catastrophes: list[CatastropheTests] | Skipped
-    hierarchical_bootstrap: HierarchicalBootstrap | Skipped
+    tail_summaries: robust.TailSummaries | Skipped
+    catastrophes: list[robust.CatastropheTests] | Skipped
+    hierarchical_bootstrap: _judge_noise.HierarchicalBootstrap | Skipped
     judge_leniency: Lenient | Skipped
     judge_reweighting: Recount | Skipped
     leave_one_judge_out: WithoutJudges | Skipped
     scaling: Scaling | Skipped
-    prediction: list[MicroPrediction] | Skipped
-    domain_variation: DomainVariation | Skipped
+    prediction: list[_prediction.MicroPrediction] | Skipped
+    domain_variation: _mechanisms.DomainVariation | Skipped
     pipeline_pairs: tuple[PipelinePair, ...] | Skipped
-    coarsening: list[Coarsening] | Skipped
-    overcalls: Overcalls | Skipped
-    subsampling: Subsampling | Skipped
-    m_min: MMinSensitivity | Skipped
+    coarsening: list[robust.Coarsening] | Skipped
+    overcalls: robust.Overcalls | Skipped
+    subsampling: robust.Subsampling | Skipped
+    m_min: robust.MMinSensitivity | Skipped
     mechanisms: Mechanisms | Skipped
     information: Informed | Skipped
 
@@ -173,7 +136,7 @@ def run_analyses(
 
     def scaling_by_exceedances() -> Any:
         out = {}
-        for threshold, (count, names) in exceedance_sweep(scores, **options).items():
+        for threshold, (count, names) in robust.exceedance_sweep(scores, **options).items():
             kept = np.array([s if n in names else np.nan for n, s in zip(scores.conditions, sizes, strict=True)])
             out[threshold] = {"count": count, "conditions": names, "scaling": _attempt(partial(trend, kept))}
         return out
@@ -197,58 +160,62 @@ def run_analyses(
         b, error, above = ([getattr(f, k) for f in good] for k in ("b", "standard_error", "n_above"))
         rates = [f.error_rate for f in good]
         return {
-            "information": _attempt(lambda: conditional_information(b, rates, error, n_resamples=n_resamples, rng=rng)),
-            "resolution": resolution_bound(b, error, above, reliability=reliability),
+            "information": _attempt(
+                lambda: _prediction.conditional_information(b, rates, error, n_resamples=n_resamples, rng=rng)
+            ),
+            "resolution": _prediction.resolution_bound(b, error, above, reliability=reliability),
         }
 
     def mechanisms() -> Any:
         found = _need(labelled, "ratings that name a mechanism")
-        out = {"by_severity": mechanisms_by_severity(found.mechanism, found.severity, rng=rng)}
+        out = {"by_severity": _mechanisms.mechanisms_by_severity(found.mechanism, found.severity, rng=rng)}
         if active_params:
-            out["by_size"] = mechanisms_by_size(found.mechanism, found.condition, active_params, rng=rng)
+            out["by_size"] = _mechanisms.mechanisms_by_size(found.mechanism, found.condition, active_params, rng=rng)
         return out
 
     def without_judges() -> Any:
-        out: dict[str, Any] = {"counts": leave_one_judge_out_counts(scores, **options)}
+        out: dict[str, Any] = {"counts": _judge_noise.leave_one_judge_out_counts(scores, **options)}
         if active_params:  # appendix H: the trend with size without each judge
             out["scaling"] = {
                 judge: _attempt(partial(correlate_ranks, np.log10(sizes), _slopes(counts, recipe), rng=rng))
-                for judge, counts in counts_without_judge(scores).items()
+                for judge, counts in _judge_noise.counts_without_judge(scores).items()
             }
         return out
 
     def leniency() -> Any:
-        names, found = judge_leniency(scores)
+        names, found = _judge_noise.judge_leniency(scores)
         return Lenient(judges=names, found=found)
 
     table: dict[str, Callable[[], Any]] = {
-        "leave_one_domain_out": lambda: leave_one_domain_out(scores, **options),
-        "aggregation_rules": lambda: aggregation_rules(scores, **options),
-        "dual_coverage": lambda: dual_coverage(scores, **options),
+        "leave_one_domain_out": lambda: robust.leave_one_domain_out(scores, **options),
+        "aggregation_rules": lambda: robust.aggregation_rules(scores, **options),
+        "dual_coverage": lambda: robust.dual_coverage(scores, **options),
         "exceedance_sweep": scaling_by_exceedances,
-        "fixed_m_min": lambda: fixed_m_min(scores, **options),
-        "tail_summaries": lambda: summarise_tails(scores, recipe=recipe),
-        "catastrophes": lambda: [catastrophe_tests(scores, severity=s) for s in (3.0, 2.5)],
-        "hierarchical_bootstrap": lambda: hierarchical_bootstrap(
+        "fixed_m_min": lambda: robust.fixed_m_min(scores, **options),
+        "tail_summaries": lambda: robust.summarise_tails(scores, recipe=recipe),
+        "catastrophes": lambda: [robust.catastrophe_tests(scores, severity=s) for s in (3.0, 2.5)],
+        "hierarchical_bootstrap": lambda: _judge_noise.hierarchical_bootstrap(
             scores, recipe=recipe, level=level, rng=rng, mapper=mapper
         ),
         "judge_leniency": leniency,
-        "judge_reweighting": lambda: reweight_judges(scores, **options),
+        "judge_reweighting": lambda: _judge_noise.reweight_judges(scores, **options),
         "leave_one_judge_out": without_judges,
         "scaling": scaling,
-        "prediction": lambda: [predict_catastrophes(scores, severity=s, recipe=recipe, rng=rng) for s in (3.0, 2.5)],
-        "domain_variation": lambda: domain_variation(scores, recipe=recipe),
+        "prediction": lambda: [
+            _prediction.predict_catastrophes(scores, severity=s, recipe=recipe, rng=rng) for s in (3.0, 2.5)
+        ],
+        "domain_variation": lambda: _mechanisms.domain_variation(scores, recipe=recipe),
         "pipeline_pairs": lambda: pipeline_pairs(scores, _need(pairs, "pairs named with --pair"), **options),
-        "coarsening": lambda: [coarsen_scale(scores, n, as_paper=as_paper, recipe=recipe) for n in (7, 5)],
-        "overcalls": lambda: correct_overcalls(
+        "coarsening": lambda: [robust.coarsen_scale(scores, n, as_paper=as_paper, recipe=recipe) for n in (7, 5)],
+        "overcalls": lambda: robust.correct_overcalls(
             scores,
             overcall_rate=overcall_rate if overcall_rate is not None else 0.33 if as_paper else 0.335,
             as_paper=as_paper,
             recipe=recipe,
             rng=rng,
         ),
-        "subsampling": lambda: subsample_stability(scores, recipe=recipe, rng=rng),
-        "m_min": lambda: vary_m_min(scores, recipe=recipe),
+        "subsampling": lambda: robust.subsample_stability(scores, recipe=recipe, rng=rng),
+        "m_min": lambda: robust.vary_m_min(scores, recipe=recipe),
         "mechanisms": mechanisms,
         "information": information,
     }

@@ -174,7 +174,7 @@ def fit_rows(rows: Floats, recipe: Recipe) -> RowFits:
         start = 0 if recipe.m_min == "clauset" else level_index(recipe.m_min) - 1
         needed = CLAUSET_EVENTS if recipe.m_min == "clauset" else recipe.min_events
         enough = rows[:, start:].sum(axis=1) >= needed
-        log_q = np.where(enough, fit_fixed(rows, start, code)[0], np.nan)
+        log_q = np.where(enough, fit_fixed(rows, start, code), np.nan)
         chosen = np.where(enough, start, -1)
     return RowFits(log_q * PER_STEP, chosen)
 
@@ -220,7 +220,7 @@ def b_from_counts(
                 for size in np.diff([*range(0, n_resamples, 100), n_resamples])
             ]
         )
-    at_start = fit_fixed(drawn, start, CODES[recipe.estimator])[0]
+    at_start = fit_fixed(drawn, start, CODES[recipe.estimator])
     values, picks = at_start * PER_STEP, np.full(n_resamples, start)
     if recipe.reselect and isinstance(recipe.m_min, str):
         values, picks = fit_rows(drawn, recipe)
@@ -304,8 +304,7 @@ def _gaps(tails: Floats, log_q: Floats, code: int) -> Floats:
 
 
 def _point(positive: Floats, start: int, code: int) -> float:
-    log_q, _ = fit_fixed(positive[None, :], start, code)
-    return float(log_q[0] * PER_STEP)
+    return float(fit_fixed(positive[None, :], start, code)[0] * PER_STEP)
 
 
 def _percentiles(values: Floats, level: float) -> tuple[float, float]:
@@ -329,7 +328,7 @@ def _ends_at_too_few(positive: Floats, start: int, b: float) -> bool:
 
 def _likelihood_limits(tail: Floats, level: float) -> tuple[float, float]:
     """ln q at which twice the log likelihood of a tail has fallen by the chi-squared quantile, on both sides."""
-    log_q = float(fit_fixed(tail[None, :], 0, CODES["truncated"])[0][0])
+    log_q = float(fit_fixed(tail[None, :], 0, CODES["truncated"])[0])
     steps, n = np.arange(len(tail)), float(tail.sum())
     mean = float(tail @ steps) / n
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from richter.claims import Evidence, p_value
 from richter.errors import InputError, TooFewErrors
@@ -15,6 +14,7 @@ from richter.severity._b_value import DEFAULT, PER_STEP, Recipe, fit_rows
 from richter.severity._given_error import Paired, linearised, paired
 from richter.severity._grid import POSITIVE, Scores, count_levels, level_index, snap
 from richter.severity._kernels import CODES, fit_from
+from richter.severity._true_severity import drawn_evidence
 from richter.stats import Floats, Ints, benjamini_hochberg
 
 __all__ = ["BDifference", "PipelinePair", "compare_b", "pipeline_pairs"]
@@ -115,23 +115,9 @@ def _resampled(
     gaps = gaps[np.isfinite(gaps)]
     if len(gaps) < n_resamples / 2:
         raise TooFewErrors("The difference is undefined in most resamples.", n=len(gaps), needed=n_resamples // 2)
-    estimate = float(slopes[1, 0] - slopes[0, 0])
-    finest = 1 - 20 / len(gaps)
-
-    def interval(level: float) -> Interval:
-        """Percentiles; beyond what the resamples resolve, those at the finest level stretched as a normal's."""
-        known = min(level, finest)
-        low, high = np.quantile(gaps, [(1 - known) / 2, (1 + known) / 2])
-        stretch = float(ndtri(0.5 + level / 2) / ndtri(0.5 + known / 2))
-        low, high = estimate + (low - estimate) * stretch, estimate + (high - estimate) * stretch
-        return Interval(
-            low=float(min(low, estimate)), high=float(max(high, estimate)), level=level,
-            method="bootstrap percentile, common m_min reselected",
-        )  # fmt: skip
-
-    evidence = Evidence(
-        estimate=estimate, interval=interval, values=(float(slopes[0, 0]), float(slopes[1, 0])), n=len(cell),
-        units=data.n_units, unit=data.kind, standard_error=float(np.std(gaps, ddof=1)),
+    evidence = drawn_evidence(
+        gaps, (float(slopes[0, 0]), float(slopes[1, 0])), n=len(cell), units=data.n_units, unit=data.kind,
+        method="bootstrap percentile, common m_min reselected",
     )  # fmt: skip
     k = int(start[0])
     above = (int(rows[0][0, k:].sum()), int(rows[1][0, k:].sum()))

@@ -168,6 +168,19 @@ def m_min_strategies(recipe: Recipe) -> dict[str, Recipe]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Data:
+    """What all pairs are tested on; `adequacy` has each condition's fit at every m_min that a pair of it shares."""
+
+    columns: Mapping[str, Floats]
+    groups: ArrayLike | None
+    fits: Mapping[str, BValue | Unestimated]
+    adequacy: Mapping[tuple[str, float], BValue | None]
+    recipe: Recipe
+    n_resamples: int
+    on_grid: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
     """What the data say of one pair: the evidence by measure, how the slopes stand, and the error rates."""
 
@@ -246,10 +259,11 @@ def discriminate(
     named = [(control, name) for name in usable if name != control] if control in usable else []
     if control is None:
         named = list(combinations(usable, 2))
-    gates = _adequacy(fits, named, apart, n_resamples, level, rng)
-    tasks = list(zip(named, rng.spawn(len(named)), strict=True))
-    test = partial(_test, columns, groups, fits, gates, recipe, n_resamples, on_grid)
-    pairs = list(mapper(test, tasks))
+    data = _Data(
+        columns=columns, groups=groups, fits=fits, recipe=recipe, n_resamples=n_resamples, on_grid=on_grid,
+        adequacy=_adequacy(fits, named, apart, n_resamples, level, rng),
+    )  # fmt: skip
+    pairs = list(mapper(partial(_test, data), list(zip(named, rng.spawn(len(named)), strict=True))))
     joint = None
     if control is not None and not corrected and (primary == "severity_given_error" or primary in AT):
         joint = _joint(pairs, columns, groups, primary, rng)
@@ -326,18 +340,10 @@ def _adequacy(
     return out
 
 
-def _test(
-    columns: Mapping[str, Floats],
-    groups: ArrayLike | None,
-    fits: Mapping[str, BValue | Unestimated],
-    adequacy: Mapping[tuple[str, float], BValue | None],
-    recipe: Recipe,
-    n_resamples: int,
-    on_grid: bool,
-    task: tuple[tuple[str, str], np.random.Generator],
-) -> _Pair:
+def _test(data: _Data, task: tuple[tuple[str, str], np.random.Generator]) -> _Pair:
     names, rng = task
-    a, b = (columns[name] for name in names)
+    groups = data.groups
+    a, b = (data.columns[name] for name in names)
     dominance = compare_dominance(a, b, groups=groups)
     found = {
         "severity_given_error": severity_given_error(a, b, groups=groups),
@@ -347,11 +353,11 @@ def _test(
         found["dominance"] = dominance.evidence
     slope: BDifference | str = "the scores are not on the scale 0 to 4"
     gate = None
-    if on_grid:
+    if data.on_grid:
         for at in SEVERE:
             found[f"severe_given_error_{at:g}"] = severity_given_error(a, b, at=at, groups=groups)
         found["catastrophic_rate"] = severe_rate(a, b, at=CATASTROPHIC, groups=groups)
-        slope, gate = _slopes(names, columns, groups, fits, adequacy, recipe, n_resamples, rng)
+        slope, gate = _slopes(data, names, rng)
     return _Pair(
         names=names,
         evidence=found,
@@ -362,52 +368,37 @@ def _test(
     )
 
 
-def _slopes(
-    names: tuple[str, str],
-    columns: Mapping[str, Floats],
-    groups: ArrayLike | None,
-    fits: Mapping[str, BValue | Unestimated],
-    adequacy: Mapping[tuple[str, float], BValue | None],
-    recipe: Recipe,
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> tuple[BDifference | str, Gate | None]:
+def _slopes(data: _Data, names: tuple[str, str], rng: np.random.Generator) -> tuple[BDifference | str, Gate | None]:
     """The difference of slopes where both are adequate at a common m_min; else why there is none."""
-    first, second = (fits[name] for name in names)
+    recipe = data.recipe
+    first, second = (data.fits[name] for name in names)
     both = zip(names, (first, second), strict=True)
     short = [f"{n}: {f.reason.rstrip('.')}" for n, f in both if isinstance(f, Unestimated)]
     if not isinstance(first, BValue) or not isinstance(second, BValue):
         return "; ".join(short), None
     start = _common_start(first, second)
-    sides = [adequacy[name, start] for name in names]
-    if sides[0] is None or sides[1] is None:
+    sides = [side for name in names if (side := data.adequacy[name, start]) is not None]
+    if len(sides) < 2:
         return f"too few errors at or above {start:g}, where the law of the other begins", None
     gate = Gate(
         name="law",
         rule=f"from {start:g} up the errors of both are within {recipe.tolerance:g} of the law, at the upper limit",
-        passed=all(side.adequate for side in sides if side is not None),
-        observed={
-            "m_min": start,
-            "misfit": [side.misfit for side in sides if side is not None],
-            "misfit_limit": [side.misfit_limit for side in sides if side is not None],
-            "n_above": [side.n_above for side in sides if side is not None],
-        },
+        passed=all(side.adequate for side in sides),
+        observed={"m_min": start} | {k: [getattr(s, k) for s in sides] for k in ("misfit", "misfit_limit", "n_above")},
     )
     if not gate.passed:
         far = [
             f"those of {name} by {side.misfit:.2f} (up to {side.misfit_limit:.2f}, {side.n_above:,} errors)"
             for name, side in zip(names, sides, strict=True)
-            if side is not None and not side.adequate
+            if not side.adequate
         ]
-        return (
-            f"from {start:g} up the errors do not follow the law within {recipe.tolerance:g}: {' and '.join(far)}",
-            gate,
-        )
+        why = f"from {start:g} up the errors do not follow the law within {recipe.tolerance:g}: {' and '.join(far)}"
+        return why, gate
     chosen = first.recipe.m_min == "top" or second.recipe.m_min == "top"
     used = dataclasses.replace(recipe, m_min="top") if chosen else recipe
     try:
-        a, b = (columns[name] for name in names)
-        return compare_b(a, b, groups=groups, recipe=used, n_resamples=n_resamples, rng=rng), gate
+        a, b = (data.columns[name] for name in names)
+        return compare_b(a, b, groups=data.groups, recipe=used, n_resamples=data.n_resamples, rng=rng), gate
     except TooFewErrors as error:
         return error.what, gate
 

@@ -196,14 +196,10 @@ def influences(
     Over all units of the items given, those that do not count with 0, so that several pairs can stand side by side.
     """
     data = paired(first, second, groups=groups)
-    added = np.zeros(len(data.kept))
-    for sign, scores in ((-1.0, data.first), (1.0, data.second)):
-        wrong = scores > 0
-        value = scores[wrong] if at is None else (scores[wrong] >= at).astype(np.float64)
-        added[np.flatnonzero(data.kept)[wrong]] += sign * (value - value.mean()) / len(value)
-    if groups is None:
-        return added
-    return np.asarray(np.bincount(np.unique(groups, return_inverse=True)[1], weights=added), dtype=np.float64)
+    every = np.arange(len(data.kept)) if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.intp)
+    data = dataclasses.replace(data, unit=every[data.kept], n_units=int(every.max()) + 1)
+    rests = [_side(s, lambda x: x if at is None else x >= at, data)[3] for s in (data.first, data.second)]
+    return rests[1] - rests[0]
 
 
 def mean_given_error(severity: ArrayLike, *, groups: ArrayLike | None = None) -> Evidence:

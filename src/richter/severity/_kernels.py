@@ -192,28 +192,6 @@ def fit_top_down(rows: Floats, code: int, min_events: int, first: int, most: flo
 
 
 @njit(cache=True, nogil=True)
-def fit_fixed(rows: Floats, k: int, code: int) -> tuple[Floats, Floats]:
-    """For each row ln q of the tail from index k and the KS distance there."""
-    size, levels = rows.shape
-    log_q = np.empty(size)
-    distance = np.full(size, math.nan)
-    for r in range(size):
-        last = levels - 1
-        if code == AKI:
-            while last > k and rows[r, last] == 0:
-                last -= 1
-        n = 0.0
-        total = 0.0
-        for i in range(k, levels):
-            n += rows[r, i]
-            total += (i - k) * rows[r, i]
-        log_q[r] = _log_q(n, total, rows[r, levels - 1], levels - 1 - k, code)
-        if math.isfinite(log_q[r]):
-            distance[r] = _distance(rows[r], k, last, n, log_q[r], code == CENSORED, math.inf)
-    return log_q, distance
-
-
-@njit(cache=True, nogil=True)
 def fit_from(rows: Floats, start: Ints, code: int) -> Floats:
     """For each row ln q of the tail from its own index; NaN where that is -1."""
     size, levels = rows.shape
@@ -229,3 +207,9 @@ def fit_from(rows: Floats, start: Ints, code: int) -> Floats:
             total += (i - k) * rows[r, i]
         log_q[r] = _log_q(n, total, rows[r, levels - 1], levels - 1 - k, code)
     return log_q
+
+
+def fit_fixed(rows: Floats, k: int, code: int) -> Floats:
+    """For each row ln q of the tail from index k."""
+    found: Floats = fit_from(rows, np.full(len(rows), k), code)
+    return found

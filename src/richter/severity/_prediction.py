@@ -87,14 +87,8 @@ def predict_catastrophes(
     correlation = None
     if usable.sum() >= 5:
         correlation = correlate_ranks(predicted, np.where(usable, observed, math.nan), names=names, rng=rng)
-    within = over = under = 0
-    for p, o in zip(predicted[usable], observed[usable], strict=True):
-        if o / 1.5 <= p <= 1.5 * o:
-            within += 1
-        elif p > o:
-            over += 1
-        else:
-            under += 1
+    p, o = predicted[usable], observed[usable]
+    within = (o / 1.5 <= p) & (p <= 1.5 * o)
     gap = b - b_hard
     gap = gap[np.isfinite(gap)]
     return MicroPrediction(
@@ -103,9 +97,9 @@ def predict_catastrophes(
         correlation=correlation,
         predicted={n: float(p) for n, p in zip(names, predicted, strict=True) if math.isfinite(p)},
         observed={n: int(o) for n, o, u in zip(names, observed, usable, strict=True) if u},
-        within=within,
-        over=over,
-        under=under,
+        within=int(within.sum()),
+        over=int(np.sum(~within & (p > o))),
+        under=int(np.sum(~within & (p <= o))),
         b_easy=dict(zip(names, b.tolist(), strict=True)),
         b_hard=dict(zip(names, b_hard.tolist(), strict=True)),
         mean_slope_gap=float(gap.mean()) if len(gap) else math.nan,

@@ -16,6 +16,7 @@ from richter.severity._discriminate import m_min_strategies
 from richter.severity._grid import Scores
 from richter.severity._robustness import counts_of
 from richter.stats import Floats
+from richter.stats._bootstrap import percentiles
 
 __all__ = [
     "PartialCorrelation",
@@ -224,9 +225,8 @@ def _interval(
     b = fit_rows(drawn.astype(np.float64).reshape(-1, 8), recipe)[0].reshape(n_resamples, -1)
     b = b[np.isfinite(b).all(axis=1)]
     rho = _pearson_rows(rankdata(size[keep]), rankdata(b, axis=1))
-    rho = rho[~np.isnan(rho)]
-    low, high = np.quantile(rho, [(1 - level) / 2, (1 + level) / 2]) if len(rho) else (math.nan, math.nan)
-    return Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile over errors")
+    rho = rho[~np.isnan(rho)] if np.isfinite(rho).any() else np.full(1, math.nan)
+    return percentiles(rho, level=level, method="bootstrap percentile over errors")
 
 
 def _per_tier(

@@ -10,14 +10,19 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Interval, Refused, Result
 from richter.severity._b_value import DEFAULT, BValue, Recipe
 from richter.severity._deployment import DeploymentRow, DeploymentTable, Traffic, deployment_table, rate_evidence
-from richter.severity._discriminate import Discrimination, PairCounts, Unestimated, discriminate
+from richter.severity._discriminate import PairCounts, Unestimated, discriminate
 from richter.severity._families import FamilyComparison, families_from_counts
 from richter.severity._given_error import mean_given_error
 from richter.severity._grid import TOP, Scores
 from richter.severity._true_severity import TrueSeverity
-from richter.stats import Floats, Ints, Mapper, in_threads
+from richter.stats import Floats, Mapper, in_threads
 
 __all__ = ["ConditionSeverity", "SeverityStudy", "study_severity"]
+
+_OTHER_SCALE = (
+    "Severities reach {top:g}: another scale than 0 to 4. Claims that need no law are made on it as it stands "
+    "(--any-scale: this is meant); for rates at its levels and for a law map it with --as-severity RIGHT:WORST."
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,14 +140,38 @@ def study_severity(
         mapper=mapper,
     )
     counts = scores.counts() if on_grid else {}
+
+    def condition(name: str, severity: Floats) -> ConditionSeverity:
+        rated = ~np.isnan(severity)
+        n, errors = int(np.sum(rated)), int(np.sum(severity > 0))
+        of = None if scores.groups is None else scores.groups[rated]
+        mean = mean_given_error(severity, groups=scores.groups) if errors else None
+        families: FamilyComparison | None = None
+        more: dict[str, Any] = {"slope": None, "rates": None}
+        if on_grid:
+            try:
+                families = families_from_counts(counts[name], n_resamples=min(n_resamples, 500), rng=rng)
+            except TooFewErrors:  # the slope's reason, kept in its `Unestimated`, says the same
+                families = None
+            rates = deployment_table(severity, traffic=traffic, groups=scores.groups, level=level)
+            more = {"slope": found.conditions[name], "rates": rates}
+        return ConditionSeverity(
+            n=n,
+            errors=errors,
+            error_rate=errors / n,
+            error_rate_interval=rate_evidence(severity[rated] > 0, of).interval(level),
+            mean_given_error=None if mean is None else mean.estimate,
+            mean_given_error_interval=None if mean is None else mean.interval(level),
+            families=families,
+            paper=found.paper.get(name),
+            **more,
+        )
+
     return SeverityStudy(
         claims=found.claims,
         refused=found.refused,
         counts=found.counts,
-        conditions={
-            name: _condition(name, x, found, counts.get(name), scores, traffic, n_resamples, level, rng)
-            for name, x in columns.items()
-        },
+        conditions={name: condition(name, x) for name, x in columns.items()},
         recipe=recipe,
         max_error_gap=max_error_gap,
         min_gap=min_gap,
@@ -151,47 +180,4 @@ def study_severity(
         unrated=tuple(name for name in scores.conditions if name not in columns),
         n_unrated_rows=int(np.isnan(scores.severity).sum()),
         notes=() if on_grid else (_OTHER_SCALE.format(top=max(float(np.nanmax(x)) for x in columns.values())),),
-    )
-
-
-_OTHER_SCALE = (
-    "Severities reach {top:g}: another scale than 0 to 4. Claims that need no law are made on it as it stands "
-    "(--any-scale: this is meant); for rates at its levels and for a law map it with --as-severity RIGHT:WORST."
-)
-
-
-def _condition(
-    name: str,
-    severity: Floats,
-    found: Discrimination,
-    counts: Ints | None,
-    scores: Scores,
-    traffic: Traffic | None,
-    n_resamples: int,
-    level: float,
-    rng: np.random.Generator,
-) -> ConditionSeverity:
-    rated = ~np.isnan(severity)
-    n, errors = int(np.sum(rated)), int(np.sum(severity > 0))
-    of = None if scores.groups is None else scores.groups[rated]
-    mean = mean_given_error(severity, groups=scores.groups) if errors else None
-    families: FamilyComparison | None = None
-    more: dict[str, Any] = {"slope": None, "rates": None}
-    if counts is not None:
-        try:
-            families = families_from_counts(counts, n_resamples=min(n_resamples, 500), rng=rng)
-        except TooFewErrors:  # the slope's reason, kept in its `Unestimated`, says the same
-            families = None
-        rates = deployment_table(severity, traffic=traffic, groups=scores.groups, level=level)
-        more = {"slope": found.conditions[name], "rates": rates}
-    return ConditionSeverity(
-        n=n,
-        errors=errors,
-        error_rate=errors / n,
-        error_rate_interval=rate_evidence(severity[rated] > 0, of).interval(level),
-        mean_given_error=None if mean is None else mean.estimate,
-        mean_given_error_interval=None if mean is None else mean.interval(level),
-        families=families,
-        paper=found.paper.get(name),
-        **more,
     )

@@ -21,6 +21,7 @@ from richter.severity._b_value import PER_STEP, PLANNED
 from richter.severity._grid import LEVELS, POSITIVE, level_index, snap
 from richter.severity._kernels import TRUNCATED, fit_fixed
 from richter.stats import Floats, Indices, Ints, ppi_rate
+from richter.stats._bootstrap import percentiles
 
 __all__ = [
     "TrueSeverity",
@@ -342,8 +343,7 @@ def _summary(
     point = overall[None, :]
 
     def of(value: Floats, draws: Floats) -> Estimated:
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-        span = Interval(low=float(low), high=float(high), level=level, method="percentiles of the true shares")
+        span = percentiles(draws, level=level, method="percentiles of the true shares")
         return Estimated(estimate=float(value[0]), interval=span)
 
     start = level_index(m_min)
@@ -376,7 +376,7 @@ def _given(shares: Floats) -> Floats:
 
 
 def _slopes(shares: Floats, start: int) -> Floats:
-    return np.asarray(fit_fixed(np.ascontiguousarray(shares[:, 1:]), start - 1, TRUNCATED)[0] * PER_STEP)
+    return np.asarray(fit_fixed(np.ascontiguousarray(shares[:, 1:]), start - 1, TRUNCATED) * PER_STEP)
 
 
 def true_difference(first: TrueSeverity, second: TrueSeverity) -> Evidence:
@@ -385,30 +385,33 @@ def true_difference(first: TrueSeverity, second: TrueSeverity) -> Evidence:
     The two corrections are taken as independent; labels of the same items make it a little too wide.
     """
     size = min(len(first.shares), len(second.shares))
-    draws = _given(second.shares[:size]) - _given(first.shares[:size])
-    values = (first.given_error.estimate, second.given_error.estimate)
-    estimate = values[1] - values[0]
-    spread = float(np.std(draws, ddof=1))
-
-    def interval(level: float) -> Interval:
-        """Percentiles as far as the draws resolve, beyond that stretched as a normal's."""
-        known = min(level, 1 - 20 / size)
-        low, high = np.quantile(draws, [(1 - known) / 2, (1 + known) / 2])
-        stretch = float(ndtri(0.5 + level / 2) / ndtri(0.5 + known / 2))
-        low, high = estimate + (low - estimate) * stretch, estimate + (high - estimate) * stretch
-        return Interval(
-            low=float(min(low, estimate)),
-            high=float(max(high, estimate)),
-            level=level,
-            method="percentiles of the true shares",
-        )
-
-    return Evidence(
-        estimate=estimate,
-        interval=interval,
-        values=values,
+    return drawn_evidence(
+        _given(second.shares[:size]) - _given(first.shares[:size]),
+        (first.given_error.estimate, second.given_error.estimate),
         n=min(first.n, second.n),
         units=min(first.units, second.units),
         unit=first.unit,
-        standard_error=spread,
+        method="percentiles of the true shares",
     )
+
+
+def drawn_evidence(
+    gaps: Floats, values: tuple[float, float], *, n: int, units: int, unit: Unit, method: str
+) -> Evidence:
+    """The second value minus the first, from differences drawn from a posterior or by resampling.
+
+    Percentiles as far as the draws resolve; beyond, those at the finest level stretched as a normal's.
+    """
+    estimate, finest = values[1] - values[0], 1 - 20 / len(gaps)
+
+    def interval(level: float) -> Interval:
+        known = min(level, finest)
+        ends = np.quantile(gaps, [(1 - known) / 2, (1 + known) / 2])
+        stretch = float(ndtri(0.5 + level / 2) / ndtri(0.5 + known / 2))
+        low, high = (estimate + (float(end) - estimate) * stretch for end in ends)
+        return Interval(low=min(low, estimate), high=max(high, estimate), level=level, method=method)
+
+    return Evidence(
+        estimate=estimate, interval=interval, values=values, n=n, units=units, unit=unit,
+        standard_error=float(np.std(gaps, ddof=1)),
+    )  # fmt: skip

@@ -11,6 +11,7 @@ from scipy.special import fdtri, ndtri
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.stats._arrays import Floats, Ints
+from richter.stats._bootstrap import percentiles
 
 __all__ = ["ICC", "Alpha", "Kappa", "fleiss_kappa", "icc", "krippendorff_alpha", "weighted_kappa"]
 
@@ -334,8 +335,7 @@ def krippendorff_alpha(
     resampled = resampled[~np.isnan(resampled)]
     interval = None
     if len(resampled) >= 0.99 * n_resamples:  # else it would describe only the lucky resamples that vary
-        low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
-        interval = Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile over items")
+        interval = percentiles(resampled, level=level, method="bootstrap percentile over items")
     return Alpha(
         estimate=float(alphas(repeats[None, :].astype(np.float64))[0]),
         interval=interval,

@@ -94,14 +94,25 @@ def _bca_probabilities(
         weights = np.ones((size, units))
         weights[np.arange(size), start + np.arange(size)] = 0
         jack[start : start + size] = statistic(weights if groups is None else weights[:, groups])
-    centred = np.mean(jack) - jack
+    return bca_levels(estimate, values, jack, probabilities)
+
+
+def bca_levels(estimate: float, resampled: Floats, jackknife: Floats, levels: Floats) -> Floats:
+    """Efron's bias-corrected and accelerated quantile levels, ties with the estimate counted half."""
+    centred = np.mean(jackknife) - jackknife
     spread = float(np.sum(centred**2)) ** 1.5
     acceleration = float(np.sum(centred**3)) / (6 * spread) if spread > 0 else 0.0
-    below = (np.sum(values < estimate) + 0.5 * np.sum(values == estimate)) / len(values)
-    bias = float(ndtri(min(max(below, 0.5 / len(values)), 1 - 0.5 / len(values))))
-    z = ndtri(probabilities)
-    adjusted: Floats = ndtr(bias + (bias + z) / (1 - acceleration * (bias + z)))
+    below = (np.sum(resampled < estimate) + 0.5 * np.sum(resampled == estimate)) / len(resampled)
+    bias = float(ndtri(np.clip(below, 0.5 / len(resampled), 1 - 0.5 / len(resampled))))
+    z = bias + ndtri(levels)
+    adjusted: Floats = ndtr(bias + z / (1 - acceleration * z))
     return adjusted
+
+
+def percentiles(values: Floats, *, level: float, method: str = "bootstrap percentile") -> Interval:
+    """The interval between the quantiles at (1 - level) / 2 and (1 + level) / 2."""
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(low=float(low), high=float(high), level=level, method=method)
 
 
 def stream_seed(rng: np.random.Generator) -> np.uint64:

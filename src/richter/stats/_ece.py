@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from richter.errors import InputError
 from richter.records import Interval, Result, Shown
 from richter.stats._arrays import Floats, Indices
-from richter.stats._bootstrap import BootstrapResult, stream_seed
+from richter.stats._bootstrap import BootstrapResult, percentiles, stream_seed
 from richter.stats._proportion import unit_rate
 
 __all__ = [
@@ -448,11 +448,10 @@ def bootstrap_ece(
     from richter.stats._kernels import resample_ece
 
     values = resample_ece(d, gaps.index.astype(np.int32), len(gaps.gap), n_resamples, stream_seed(rng))
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return BootstrapResult(
         estimate=float(np.sum(np.abs(gaps.gap))),
         standard_error=float(np.std(values, ddof=1)),
-        interval=Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile"),
+        interval=percentiles(values, level=level),
         resampled=values,
         n=len(d),
         n_resamples=n_resamples,

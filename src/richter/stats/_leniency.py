@@ -11,6 +11,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result, Shown
 from richter.stats._agreement import ratings_table
 from richter.stats._arrays import Floats
+from richter.stats._bootstrap import percentiles
 
 __all__ = [
     "EffectiveJudges",
@@ -239,11 +240,10 @@ def effective_judges(
             f"The judges' errors vary too little: only {len(resampled)} of {n_resamples} resamples are defined.",
             remedy="Rate more answers by hand.",
         )
-    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
     estimate = float(effective(repeats[None, :].astype(np.float64))[0])
     return EffectiveJudges(
         estimate=estimate,
-        interval=Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile over items"),
+        interval=percentiles(resampled, level=level, method="bootstrap percentile over items"),
         correlation=(k / estimate - 1) / (k - 1),
         n_judges=k,
         n_items=n,

@@ -196,25 +196,22 @@ def screen(
             "passed": int(np.sum(~says & ~holds)),
         }
         n = len(given)
+        flagged, true, false = int(says.sum()), int(holds.sum()), int(np.sum(~holds))
         if drawn is None:
             shares = {name: Share.of(k, n, level=level) for name, k in counts.items()}
-            sensitivity = Share.of(counts["caught"], int(holds.sum()), level=level)
-            ppv = Share.of(counts["caught"], int(says.sum()), level=level)
-            specificity = Share.of(counts["passed"], int(np.sum(~holds)), level=level)
+            sensitivity = Share.of(counts["caught"], true, level=level)
+            ppv = Share.of(counts["caught"], flagged, level=level)
+            specificity = Share.of(counts["passed"], false, level=level)
         else:
             flag = drawn.judge >= threshold
-            true = np.where(np.isnan(drawn.label), np.nan, drawn.label >= threshold)
-            amounts = {
-                "caught": drawn.amount(flag, true, level),
-                "missed": drawn.amount(~flag, true, level),
-                "overcalled": drawn.amount(flag, 1 - true, level),
-                "passed": drawn.amount(~flag, 1 - true, level),
-            }
-            shares = {name: _of_all(amounts[name], k, n, level) for name, k in counts.items()}
-            sensitivity = _ratio(amounts["caught"], amounts["missed"], counts["caught"], int(holds.sum()), level)
-            ppv = _ratio(amounts["caught"], amounts["overcalled"], counts["caught"], int(says.sum()), level)
-            rest = int(np.sum(~holds))
-            specificity = _ratio(amounts["passed"], amounts["overcalled"], counts["passed"], rest, level)
+            is_so = np.where(np.isnan(drawn.label), np.nan, drawn.label >= threshold)
+            cells = ((flag, is_so), (~flag, is_so), (flag, 1 - is_so), (~flag, 1 - is_so))
+            amounts = [drawn.amount(judged, label, level) for judged, label in cells]
+            shares = {name: _of_all(a, k, n, level) for a, (name, k) in zip(amounts, counts.items(), strict=True)}
+            caught, missed, overcalled, passed = amounts
+            sensitivity = _ratio(caught, missed, counts["caught"], true, level)
+            ppv = _ratio(caught, overcalled, counts["caught"], flagged, level)
+            specificity = _ratio(passed, overcalled, counts["passed"], false, level)
         rows.append(
             ThresholdRow(
                 threshold=float(threshold), sensitivity=sensitivity, ppv=ppv, specificity=specificity, confusion=shares

@@ -7,11 +7,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import chdtri, ndtr, ndtri
+from scipy.special import chdtri
 
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Shown
 from richter.stats import Floats
+from richter.stats._bootstrap import bca_levels
 from richter.tail import _kernels
 
 __all__ = ["GpdFit", "fit_gpd", "gpd_tvar", "tvar"]
@@ -80,7 +81,7 @@ def fit_gpd(
         drawn = bootstrap_xi(rows, scale, start, seeds_from(rng, n_resamples))
         levels = np.array([(1 - level) / 2, (1 + level) / 2])
         if interval == "bca":
-            levels = _bca_levels(xi, drawn, _kernels.fit_rows(rows, scale, start), levels)
+            levels = bca_levels(xi, drawn, _kernels.fit_rows(rows, scale, start), levels)
         low, high = np.quantile(drawn, levels)
         found = Interval(low=float(low), high=float(high), level=level, method=f"bootstrap {interval}")
     return GpdFit(
@@ -163,17 +164,6 @@ def _profile_interval(
         right += step
     high = shape(brentq(excess, best, right, xtol=1e-12 / mean, rtol=1e-12))
     return Interval(low=low, high=high, level=level, method="profile likelihood")
-
-
-def _bca_levels(estimate: float, drawn: Floats, jackknife: Floats, levels: Floats) -> Floats:
-    """Efron's bias-corrected and accelerated quantile levels."""
-    centred = jackknife.mean() - jackknife
-    acceleration = float(np.sum(centred**3) / (6 * np.sum(centred**2) ** 1.5))
-    below = np.clip(np.mean(drawn < estimate), 0.5 / len(drawn), 1 - 0.5 / len(drawn))
-    bias = float(ndtri(below))
-    z = bias + ndtri(levels)
-    adjusted: Floats = ndtr(bias + z / (1 - acceleration * z))
-    return adjusted
 
 
 def tvar(values: ArrayLike, *, q: float = 0.9) -> float:

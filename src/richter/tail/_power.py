@@ -10,6 +10,7 @@ from scipy.special import ndtri
 from richter.errors import InputError
 from richter.records import Interval, Result, Verdict
 from richter.stats import Floats, Mapper, run_trials, wilson
+from richter.stats._bootstrap import percentiles
 from richter.tail import _kernels
 from richter.tail._condition import ConditionTail, exceedances_above, stability_of
 from richter.tail._gates import GATES, evaluate_gates, verdict_of
@@ -226,8 +227,7 @@ def _interval_of(x: Floats, level: float, n_resamples: int, rng: np.random.Gener
     scale = float(np.median(x))
     xi, sigma, _ = _kernels.fit_weighted(x, np.ones(len(x), dtype=np.int32), scale, math.nan)
     drawn = bootstrap_xi(x, scale, xi / sigma, seeds_from(rng, n_resamples))
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return xi, Interval(low=float(low), high=float(high), level=level, method="bootstrap percentile")
+    return xi, percentiles(drawn, level=level)
 
 
 def _trial(setting: _Setting, rng: np.random.Generator) -> _Trial:

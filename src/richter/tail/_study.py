@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 from richter.errors import InputError
 from richter.records import Claim, Family, Gate, Shown, Verdict
 from richter.stats import Floats, Mapper
-from richter.tail._compare import compare_pair, remarks_on
+from richter.tail._compare import compare_pair, remarks_on, resample
 from richter.tail._condition import ConditionTail, condition_tail
 from richter.tail._gates import verdict_of
 from richter.tail._gof import rounding_step
 from richter.tail._plan import Step, TailPlan, name_of
-from richter.tail._resample import resample
 from richter.tail._transform import Transformed, on_half_steps, transform_scores
 
 __all__ = ["TailStudy", "compare_conditions", "compare_tails"]
