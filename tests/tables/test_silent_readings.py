@@ -102,7 +102,7 @@ def test_what_is_no_condition_beside_columns_of_right_and_wrong_is_left_out_and_
     assert any(note.startswith(f"{name}: taken for no condition") for note in tables.notes)
 
 
-@pytest.mark.parametrize("name", ["Difficulty (1-5)", "complexity", "hops", "priority", "year", "grade_level"])
+@pytest.mark.parametrize("name", ["how hard (1-5)", "complexity", "hops", "priority", "year", "grade_level"])
 def test_what_is_said_of_an_item_is_no_condition_on_the_same_scale(name: str) -> None:
     frame = pl.DataFrame({"id": ITEMS, name: [1, 5, 3] * 10, "gpt": [1, 2, 5] * 10, "claude": [3, 4, 5] * 10})
     tables = read_tables(frame)
@@ -453,3 +453,118 @@ def test_a_remedy_quotes_names_of_columns_for_a_shell(tmp_path: Path) -> None:
         read_tables(tmp_path / "a.csv")
     options = shlex.split(refused.value.remedy.partition(", or")[0].partition(": ")[2])
     assert all(o == "--map" or o.partition("=")[2] in ("my bot", "how long (s)", "order") for o in options)
+
+
+def test_an_average_that_no_option_named_is_refused_as_one() -> None:
+    with pytest.raises(InputError, match="one number for each model: an average"):
+        read_tables(long("overall_accuracy", [0.5667] * 30, [0.4667] * 30))
+
+
+@pytest.mark.parametrize("name", ["urgent missed (0/1)", "false_alarm", "fabricated source", "adverse event"])
+def test_what_is_missed_or_does_harm_is_wrong_by_hand(name: str) -> None:
+    tables = read_tables(long(name, [1] * 3 + [0] * 27, [1] * 12 + [0] * 18))
+    assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx((0.9, 0.6))
+    assert mean(read_tables(long("true/false", [1] * 27 + [0] * 3, [1] * 18 + [0] * 12)), "a") == pytest.approx(0.9)
+
+
+def classes(seed: int, right: float, size: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """150 classes, and answers that are right with this chance."""
+    rng = np.random.default_rng(seed)
+    key = np.random.default_rng(0).integers(1, size + 1, 150)
+    return key, np.where(rng.random(150) < right, key, 1 + (key + rng.integers(1, size, 150) - 1) % size)
+
+
+@pytest.mark.parametrize("size", [5, 100])
+def test_a_reference_is_used_beside_numbers_by_hand(size: int) -> None:
+    key, one = classes(1, 0.9, size)
+    _, two = classes(2, 0.6, size)
+    frame = pl.DataFrame({"id": np.arange(150), "what it is": key, "big model": one, "small model": two})
+    asked = (
+        (frame.rename({"what it is": "reference"}), ReadOptions()),
+        (frame.rename({"what it is": "reference"}), ReadOptions(wide=("big model", "small model"))),
+        (frame, ReadOptions(map={"reference": "what it is"}, wide=("big model", "small model"))),
+        (frame, ReadOptions(map={"reference": "what it is"})),
+    )
+    for table, options in asked:
+        tables = read_tables(table, options=options)
+        assert tables.conditions == ("big model", "small model")
+        assert mean(tables, "big model") == pytest.approx((key == one).mean())
+        assert mean(tables, "small model") == pytest.approx((key == two).mean())
+    alone = read_tables(frame.drop("small model").rename({"what it is": "reference"}))
+    assert alone.scores["value"].mean() == pytest.approx((key == one).mean())
+
+
+def test_a_reference_that_cannot_be_used_is_said() -> None:
+    frame = pl.DataFrame({"id": ITEMS, "topic": ["x", "y"] * 15, "a": [1] * 20 + [0] * 10, "b": [1] * 10 + [0] * 20})
+    tables = read_tables(frame, options=ReadOptions(map={"reference": "topic"}, wide=("a", "b")))
+    assert mean(tables, "a") == pytest.approx(2 / 3)
+    assert any("the reference topic is not used" in note for note in tables.notes)
+
+
+def test_a_persons_classes_are_the_key_where_models_agree_with_them() -> None:
+    key, one = classes(1, 0.9)
+    _, two = classes(2, 0.6)
+    frame = pl.DataFrame({"case": np.arange(150), "nurse_level": key, "app_v1": two, "app_v2": one})
+    tables = read_tables(frame)
+    assert tables.conditions == ("app_v1", "app_v2")
+    assert mean(tables, "app_v1") == pytest.approx((key == two).mean())
+    assert any("--wide nurse_level,app_v1,app_v2" in note for note in tables.notes)
+    tables = read_tables(frame.rename({"nurse_level": "triage"}))
+    assert len(tables.conditions) == 3
+    assert any("--map reference=triage" in note for note in tables.notes)
+    rng = np.random.default_rng(5)  # three that were rated alone
+    rated = pl.DataFrame({"case": np.arange(150), **{n: rng.integers(1, 6, 150) for n in ("human", "gpt", "claude")}})
+    tables = read_tables(rated)
+    assert tables.conditions == ("human", "gpt", "claude")
+    assert any("--map reference=human" in note for note in tables.notes)
+
+
+RANGES = [("score (0-20)", (0, 20)), ("Punkte von 20", (0, 20)), ("rating [1 to 6]", (1, 6)),
+          ("score out of 8", (0, 8)), ("points (max 25)", (0, 25))]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "ends"), RANGES)
+def test_a_name_that_states_a_range_gives_the_scale(name: str, ends: tuple[float, float]) -> None:
+    tables = read_tables(long(name, [3, 4] * 15, [4, 5] * 15))
+    assert tables.scores.select("low", "high").row(0) == ends
+    assert any("as its name says" in note for note in tables.notes)
+    off = read_tables(long(name, [3, 40] * 15, [4, 5] * 15))
+    assert off.scores["high"][0] == 100
+    assert any("15 of 60 scores lie outside" in note for note in off.notes)
+
+
+@pytest.mark.parametrize("name", ["von", "max_points", "out of", "possible"])
+def test_points_of_so_many_are_a_share_by_hand(name: str) -> None:
+    frame = long("Punkte", [2, 6] * 15, [1, 3] * 15).with_columns(pl.Series(name, [4, 6] * 30))
+    assert (mean(read_tables(frame), "a"), mean(read_tables(frame), "b")) == (0.75, 0.375)
+
+
+def test_a_total_of_measures_is_the_grade_and_said() -> None:
+    rng = np.random.default_rng(3)
+    frame = long("Content (0-5)", rng.integers(0, 6, 30).tolist(), rng.integers(0, 6, 30).tolist())
+    frame = frame.with_columns(pl.Series("Form (0-5)", rng.integers(0, 6, 60)))
+    frame = frame.with_columns((pl.col("Content (0-5)") + pl.col("Form (0-5)")).alias("Total (0-10)"))
+    tables = read_tables(frame)
+    assert tables.understood.endswith("score 0-10 from column Total (0-10), higher is better")
+    assert any("--map 'score=Content (0-5)' reads one of them" in note for note in tables.notes)
+
+
+def test_costs_and_times_have_units_and_stop_nothing_by_hand() -> None:
+    frame = long("correct", [1, 0] * 15, [1, 1] * 15).with_columns(
+        pl.Series("cost", ["$0.02", "0.04 $", "1,204.50", "5 ct", "", "free"] * 10),
+        pl.Series("latency", ["1.5s", "250 ms", "2 min", "0,5", "n/a", "7"] * 10),
+    )
+    tables = read_tables(frame)
+    rows = tables.answers.filter(condition="a").sort(pl.col("item").str.slice(1).cast(pl.Int64)).head(6)
+    assert rows["money_usd"].to_list() == [0.02, 0.04, 1204.5, 0.05, None, None]
+    assert rows["latency_s"].to_list() == [1.5, 0.25, 120.0, 0.5, None, 7.0]
+    assert any("cost is not a number in 10 rows ('free' in data row 6" in note for note in tables.notes)
+
+
+def test_confidences_in_words_and_on_a_stated_range() -> None:
+    frame = long("correct", [1, 0] * 15, [1, 1] * 15)
+    worded = read_tables(frame.with_columns(pl.Series("confidence", ["high", "low"] * 30)))
+    with pytest.raises(InputError, match=re.escape("confidence holds words (high, low)")):
+        measure_calibration(worded, rng=np.random.default_rng(0))
+    tables = read_tables(frame.with_columns(pl.Series("confidence (0-10)", [7, 10] * 30)))
+    assert set(tables.scores["confidence"]) == {0.7, 1.0}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 __all__ = ["FIELDS", "HINTS", "LOWER", "MEASURE_NAMES", "PEOPLE", "hinted_fields", "known_fields", "leaf_name",
-           "less_is_better", "plain_name", "rater_of"]  # fmt: skip
+           "less_is_better", "plain_name", "rater_of", "stated_range"]  # fmt: skip
 
 
 def _set(words: str) -> frozenset[str]:
@@ -21,14 +21,15 @@ LESS = _set(
     "wer cer toxicity toxic error loss losses mistake violation perplexity ppl rmse mae mse nll brier distance"
     " divergence penalty wrong wrongly incorrect fail failed failure hallucination hallucinated bias biased biases harm"
     " harmful unsafe risk attack jailbreak jailbroken leak leaked leakage misuse defect bug crash crashes timeout"
+    " missed miss misses overlooked omitted omission false fabricated invented adverse dangerous complaint injury"
     " regression severity latency duration delay elapsed time second cost price rank ranking asr fehler falsch faux"
     " errores errori"
 )
 # beside these it is otherwise: `no_errors`, `attack_blocked`, `error_handling`
 UNLESS = _set(
-    "no not non free without zero pass passed correct right resisted resistance blocked defended prevented avoided"
-    " refused refusal handling handled correction corrected fixed caught reduction reduced saved recovery recovered"
-    " robustness robust on accuracy acc precision recall f1 auc awareness efficiency effectiveness"
+    "no not non free without zero pass passed correct right true hit resisted resistance blocked defended prevented"
+    " avoided refused refusal handling handled correction corrected fixed caught reduction reduced saved recovery"
+    " recovered robustness robust on accuracy acc precision recall f1 auc awareness efficiency effectiveness"
 )
 LOWER = ("wer", "cer", "ter", "toxicity", "edit_distance", "rmse", "mae")
 # a field of ours and what others call it, the likeliest first; names are compared in lower case with underscores
@@ -95,9 +96,17 @@ FIELDS: dict[str, tuple[str, ...]] = {
 _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
 
 
+# a range at the end of a name: (0-20), [1 to 5], (out of 10), out of 10
+_RANGE = re.compile(
+    r"[\s_]*[(\[]\s*(?:scale\s*)?(-?\d+)\s*(?:-|–|—|to|bis|\.\.|:|/)\s*(\d+)\s*(?:points?|pts|punkte)?\s*[)\]]\s*$"
+    r"|[\s_]*[(\[]\s*(?:/|out of|max\.?|von|sur)\s*(\d+)\s*[)\]]\s*$|[\s_]+(?:/|out[ _]of|von|sur)[\s_]*(\d+)\s*$",
+    re.IGNORECASE,
+)
+
+
 def plain_name(column: str) -> str:
     """`Question ID`, `questionId` and `question-id` are one name, `Modèle` and `modele` too."""
-    apart = unicodedata.normalize("NFD", column.strip())
+    apart = unicodedata.normalize("NFD", _RANGE.sub("", column).strip() or column.strip())
     bare = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", apart))  # accents, and no part of a letter
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub(r"[?#°º*:!]", "", bare).strip())
     return re.sub(r"[\s\-./]+", "_", spaced).lower().strip("_")
@@ -105,7 +114,15 @@ def plain_name(column: str) -> str:
 
 def leaf_name(column: str) -> str:
     """The last part of a name that others nest: `metrics.acc` and `exact_match/score` end in `acc` and `score`."""
-    return plain_name(re.split(r"[./]", column.strip().rstrip("./"))[-1])
+    bare = _RANGE.sub("", column).strip() or column.strip()
+    return plain_name(re.split(r"[./]", bare.rstrip("./"))[-1])
+
+
+def stated_range(column: str) -> tuple[float, float] | None:
+    """The range that a name states: `Total (0-20)`, `score out of 10`, `Punkte (von 4)`; None where it states none."""
+    match = _RANGE.search(column.strip())
+    low, high = (float(match[1] or 0), float(match[2] or match[3] or match[4])) if match else (0.0, 0.0)
+    return (low, high) if low < high else None
 
 
 def less_is_better(name: str) -> bool:

@@ -10,9 +10,20 @@ import numpy as np
 import polars as pl
 
 from richter.errors import InputError
-from richter.interop import FIELDS, HINTS, LOWER, hinted_fields, known_fields, leaf_name, less_is_better, plain_name
+from richter.interop import (
+    FIELDS,
+    HINTS,
+    LOWER,
+    hinted_fields,
+    known_fields,
+    leaf_name,
+    less_is_better,
+    plain_name,
+    stated_range,
+)
 from richter.records import Item, printable
 from richter.tables._part import OTHERS, ROW, Part, frame_of, severities
+from richter.tables._references import answer_columns, are_answers, expert_key
 from richter.tables._roles import JUDGES, counts_rows, find_roles
 from richter.tables._severities import worded
 from richter.tables._shapes import CONDITION, ORDER, VALUE, long_form
@@ -39,11 +50,16 @@ _SCORED = "correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer
 _ENDS, _STARTS = rf"[_ .:/-]+({_SCORED})$", rf"^({_SCORED})[_ .:/-]+"
 _MADE = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median")  # of other columns
 # what a row's points, or its average, are of; with or without a word for "number" before it
-_OF = ("total", "out_of", "max", "max_score", "max_points", "possible", "n", "count", "support", "samples", "questions",
+_OF = ("total", "out_of", "max", "max_score", "max_points", "possible", "von", "sur", "de", "possible_points",
+       "points_possible", "maximum", "max_punkte", "maximalpunkte", "n", "count", "support", "samples", "questions",
        "tests", "examples", "items", "answers", "anzahl", "gesamt")  # fmt: skip
 _RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes", "pass", "richtig")
 _MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
            "num_incorrect", "falsch")  # fmt: skip
+_SIZES = ("money_usd", "latency_s", "tokens_in", "tokens_out")
+_SIZE = r"^(?:(?<sign>[$€£¥])\s*)?(?<number>[-+]?[\d.,]+(?:e[-+]?\d+)?)\s*(?<unit>[$€£¥]|[a-zµ]+)?$"
+_UNITS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0, "h": 3600.0, "ct": 0.01, "cent": 0.01, "cents": 0.01,
+          "k": 1000.0}  # fmt: skip
 _MANY = 10  # answers behind an average
 _FEW = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
@@ -98,9 +114,15 @@ def part_of_frame(
     place = _answer_key(frame, place, options, notes)
     _named_once(frame, place, options, what)
     fixed = [*options.map.values(), *made.values(), *([options.scorer] if options.scorer else [])]
+    place, fixed = _beside_reference(frame, place, fixed)
     if options.wide is None:
         frame, place = find_roles(frame, place, fixed, options.grade, notes)
     frame = _without_totals(frame, place, notes)
+    if not settled_by_user and not {"condition", "score", "severity", "rater", "reference", "text"} & place.keys():
+        taken = {c for f, c in place.items() if f != "human"}
+        columns = [c for c in frame.columns if c not in taken and holds_grades(frame[c], options.grade)]
+        if key := expert_key(frame, columns, notes):
+            place = {f: c for f, c in place.items() if c != key} | {"reference": key}
     wide, holds = _wide_columns(frame, place, options, what, notes)
     if wide and frame.height == 1 and not settled_by_user:
         raise InputError(
@@ -126,6 +148,14 @@ def part_of_frame(
         )
     frame, place = _answers(frame, place)
     if "score" not in place and "severity" not in place and "text" not in place and "confidence" not in place:
+        other, by = _guess(frame, place), place.get("condition", "")
+        if other in frame.columns and by in frame.columns and 1 < frame[by].n_unique() == frame.n_unique([by, other]):
+            raise InputError(
+                f"{what}: {printable(other, limit=40)} is one number for each {printable(by, limit=40)}: an average, "
+                "not the results of single items.",
+                remedy="Give the file with each question's own result (two averages and their n: richter floors "
+                "published).",
+            )
         raise InputError(
             f"{what} has no column that is known as a score; it has {_names(frame.columns)}.",
             remedy=f"Name it: {_unnamed(frame, place)}{_map('score', _guess(frame, place))}, or "
@@ -192,6 +222,7 @@ def part_of_frame(
         if "\0" in place["score"]
         else f"column {printable(place['score'], limit=40)}"
     )
+    ranges = {stated_range(c) for c in wide or [place.get("score", "")]}
     return Part(
         name=what,
         answers=frame_of(rows, ROW),
@@ -200,6 +231,7 @@ def part_of_frame(
         conditions=rows["condition"].unique(maintain_order=True).to_list(),
         items=_items(frame, keys["item"], place),
         score=score,
+        scale=ranges.pop() if len(ranges) == 1 else None,
         worded="score" in place and says_right(words if settled else frame[place["score"]]),
         notes=notes,
     )
@@ -226,6 +258,17 @@ def _without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop(
         [c for c in bare if frame[c].cast(pl.String, strict=False).fill_null("").str.strip_chars().eq("").all()]
     )
+
+
+def _beside_reference(frame: pl.DataFrame, place: dict[str, str], fixed: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Columns that often equal the reference hold answers: one is the text, and beside several it is no grade."""
+    column = place.get("reference", "")
+    if column not in frame.columns or {"text", "score", "severity"} & place.keys():
+        return place, fixed
+    found = answer_columns(frame, [c for c in frame.columns if c not in place.values() and c.strip()], column)
+    if len(found) == 1:
+        return {**place, "text": found[0]}, fixed
+    return place, [*fixed, column] if found else fixed
 
 
 def _answer_key(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions, notes: list[str]) -> dict[str, str]:
@@ -372,7 +415,10 @@ def _wide_columns(
         absent = [c for c in options.wide if c not in frame.columns]
         if absent:
             raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {_names(frame.columns)}.")
-        texts = "reference" in place and not any(holds_grades(frame[c], options.grade) for c in options.wide)
+        texts = "reference" in place and (
+            not any(holds_grades(frame[c], options.grade) for c in options.wide)
+            or are_answers(frame, options.wide, place["reference"], notes, named="reference" in options.map)
+        )
         return list(options.wide), "text" if texts else "score"
     taken = {c for f, c in place.items() if f != "human" or f in options.map}  # beside models: people's own answers
     rest = [c for c in frame.columns if c not in taken and c.strip()]
@@ -388,9 +434,7 @@ def _wide_columns(
     others = [c for c in graded if hinted_fields(c) & {"other"} or counts_rows(frame[c])]
     graded, others = (graded, []) if len(others) == len(graded) else ([c for c in graded if c not in others], others)
     column = place.get("reference", "")
-    key: set[str] = set(text_of(frame[column]).drop_nulls().unique()) if column in frame.columns else set()
-    held = {c: set(text_of(frame[c]).drop_nulls().unique()) for c in (rest if 1 < len(key) <= 20 else [])}
-    same = [c for c, cells in held.items() if holds_any(frame[c]) and cells <= key]
+    same = answer_columns(frame, rest, column) if column in frame.columns else []
     if alone and len(same) > 1 and "text" not in place:
         notes.append(f"{_names(same)} hold what {printable(place['reference'], limit=40)} does: answers, not grades")
         return same, "text"
@@ -598,7 +642,7 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
     if points is None or not (points > 1).any():
         return frame, next(iter(totals), "")
     for c, total in totals.items():
-        of = bare[c] in _OF[:6] or bare[column] in _RIGHT
+        of = bare[c] in _OF[: _OF.index("n")] or bare[column] in _RIGHT
         if c != column and of and (total >= points).all() and (total > 0).all():
             notes.append(f"{printable(column, limit=40)} of {printable(c, limit=40)} is read as a share")
             return frame.with_columns((points / total).alias(column)), c
@@ -679,8 +723,8 @@ def _to_numbers(
             f"{what}: the column {printable(column, limit=40)!r} holds no numbers.",
             remedy=f"Name another: {_map(field, other)}",
         )
-    if field in ("tokens_in", "tokens_out"):  # counts: 1,234 is no 1.234
-        series = series.str.replace_all(r"^\s*(\d{1,3}),(\d{3})\s*$", "$1$2")
+    if field in _SIZES:
+        return _sizes(series, column, notes)
     values = series.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
     odd = values.is_null() & series.is_not_null()
     if not odd.any():
@@ -689,6 +733,13 @@ def _to_numbers(
     known = {cell: None if cell.strip().lower() in MISSING else number_of(cell) for cell in cells}
     if field not in ("score", "human", "refused"):  # right and wrong are no sizes
         known |= {cell: None for cell in cells if cell.strip().lower() in WORDS}
+    if field == "confidence" and (words := [c for c in cells if c in ordered_words(cells) or c.lower() in WORDS]):
+        shown = ", ".join(printable(word, limit=20) for word in sorted(words))
+        notes.append(
+            f"{printable(column, limit=40)} holds words ({shown}), and what they mean as probabilities only you can "
+            "say. They are left out. Write a number from 0 to 1 for each."
+        )
+        return values
     if (ranks := ordered_words(cells)) and len(cells) == series.n_unique() - (series.null_count() > 0):
         known |= ranks
         order = sorted(ranks.items(), key=lambda pair: pair[1])
@@ -704,6 +755,26 @@ def _to_numbers(
     _one_kind(series, values, column, what, notes)
     old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
     return values.zip_with(~odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
+
+
+def _sizes(series: pl.Series, column: str, notes: list[str]) -> pl.Series:
+    """Costs, times and counts of tokens with their units; what is unreadable is left out, which is said."""
+    found = series.str.strip_chars().str.to_lowercase().str.extract_groups(_SIZE)
+    number, unit, sign = (found.struct.field(name) for name in ("number", "unit", "sign"))
+    thousands = number.str.contains(r"^\d{1,3}(,\d{3})+(\.\d+)?$")
+    plain = pl.select(pl.when(thousands).then(number.str.replace_all(",", "")).otherwise(number.str.replace(",", ".")))
+    values = plain.to_series().cast(pl.Float64, strict=False) * unit.fill_null("").replace_strict(
+        _UNITS, default=1.0, return_dtype=pl.Float64
+    )
+    name, odd = printable(column, limit=40), values.is_null() & ~series.fill_null("").str.to_lowercase().is_in(MISSING)
+    if odd.any():
+        rows = odd.arg_true()
+        shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
+        notes.append(f"{name} is not a number in {_count(rows)} ({shown}): left out")
+    foreign = [own for own in {*sign.unique(), *unit.unique()} if own in ("€", "£", "¥", "eur", "gbp", "chf")]
+    if foreign:
+        notes.append(f"{name} is in {foreign[0]}, not in dollars: the numbers are read as they stand")
+    return values.alias(column)
 
 
 def _other_column(
@@ -776,6 +847,10 @@ def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) ->
     if "confidence" not in rows.columns:
         return rows
     values = rows["confidence"].fill_null(float("nan")).to_numpy().copy()
+    low, high = stated_range(place["confidence"]) or (0.0, 1.0)
+    if low == 0 and high > 1 and np.nanmin(values, initial=0.0) >= 0 and np.nanmax(values, initial=0.0) <= high:
+        values = values / high
+        notes.append(f"{printable(place['confidence'], limit=40)} states its range: divided by {high:g}")
     if np.nanmax(values, initial=0.0) > 1 or np.nanmin(values, initial=0.0) < 0:
         from richter.calibration import as_probability
 

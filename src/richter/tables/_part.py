@@ -24,7 +24,8 @@ TOP = 4.0
 class Part:
     """One source: its answers with their main score, further scores, and ratings. `score` names the main score.
 
-    `worded`: its grades are words that say themselves which is right, whatever the column is called.
+    `worded`: its grades are words that say themselves which is right, whatever the column is called. `scale`: the range
+    of scores that the column's name states.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Part:
     items: Mapping[str, Item] = dataclasses.field(default_factory=dict)
     score: str = ""
     worded: bool = False
+    scale: tuple[float, float] | None = None
     notes: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -79,7 +81,13 @@ def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: b
     )  # fmt: skip
     answers, by_severity = _graded_by_severity(draft)
     came = answers.filter(~failed)
-    metric, measured = _main_metric(came, dataclasses.replace(options, better="lower" if lower else "higher"), notes)
+    stated = {part.scale for part in parts if part.score}
+    metric, measured = _main_metric(
+        came,
+        dataclasses.replace(options, better="lower" if lower else "higher"),
+        notes,
+        stated=stated.pop() if len(stated) == 1 else None,
+    )
     scores = [] if metric is None else [_scores(came, metric, measured)]
     if metric == "mean_score" and options.pass_at is not None and measured[1:3] == (0.0, 1.0):
         enough = pl.col("value") <= options.pass_at if lower else pl.col("value") >= options.pass_at
@@ -225,8 +233,21 @@ def _graded_by_severity(tables: Tables) -> tuple[pl.DataFrame, bool]:
 Measured = tuple[str, float | None, float | None, Better]
 
 
-def _main_metric(came: pl.DataFrame, options: ReadOptions, notes: list[str]) -> tuple[str | None, Measured]:
-    measured = _measured(came["value"], options, came)
+def _main_metric(
+    came: pl.DataFrame, options: ReadOptions, notes: list[str], *, stated: tuple[float, float] | None
+) -> tuple[str | None, Measured]:
+    """What is measured, and on which scale: the user's, that which the column's name `stated`, else a usual one."""
+    given = came["value"].drop_nulls()
+    said = "is taken to run"
+    if options.scale is None and stated is not None and (given > 1).any():
+        if off := len(given.filter((given < stated[0]) | (given > stated[1]))):
+            notes.append(f"{off:,} of {len(given):,} scores lie outside {stated[0]:g} to {stated[1]:g}, which the name "
+                         "of their column states")  # fmt: skip
+        else:
+            measured = _measured(came["value"], dataclasses.replace(options, scale=stated), came)
+            said = "runs, as its name says,"
+    if said == "is taken to run":
+        measured = _measured(came["value"], options, came)
     if came.select(pl.all_horizontal(pl.col("value", "confidence").is_null()).all()).item():
         return None, measured  # neither graded nor sure of anything
     kind, low, high, better = measured
@@ -234,7 +255,7 @@ def _main_metric(came: pl.DataFrame, options: ReadOptions, notes: list[str]) -> 
         return "accuracy", measured
     if options.scale is None:
         notes.append(
-            f"The score is taken to run from {low:g} to {high:g}, {better} is better; "
+            f"The score {said} from {low:g} to {high:g}, {better} is better; "
             "--scale LOW:HIGH and --better say otherwise."
         )
     return "mean_score", measured

@@ -13,7 +13,7 @@ import polars as pl
 
 from richter.interop import FIELDS, MEASURE_NAMES, hinted_fields, known_fields, leaf_name, less_is_better, plain_name
 from richter.records import printable
-from richter.tables._words import holds_grades, number_of, says_right, sure_grades, text_of
+from richter.tables._words import TOTALS, holds_grades, number_of, says_right, sure_grades, text_of
 
 CROSSED = 0.8  # share of the pairs of items and conditions that are there
 MOST = 50  # conditions that a table may have
@@ -142,6 +142,7 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     fault = place.get("error", "\0")
     alone = fault in table.frame.columns and not {"text", "reference", "confidence"} & place.keys()
     ranks = (
+        _total(table, place, fixed, free, notes),
         [c for c in free if sure_grades(table.frame[c])],
         [c for c in free if "score" in hinted_fields(c)],
         weak,
@@ -157,7 +158,7 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     two_valued = [c for c in found if table.n(c) <= 3]
     if len(found) > 1 and len(two_valued) == 1 and "condition" in place:
         found = two_valued
-    if len(found) > 1 and "condition" in place and found in ranks[:2]:  # several measures of each answer
+    if len(found) > 1 and "condition" in place and found in ranks[1:3]:  # several measures of each answer
         others = ", ".join(f"--map {shlex.quote(f'score={printable(c, limit=40)}')}" for c in found[1:4])
         notes.append(f"there are other grades than {printable(found[0], limit=40)}: {others}")
         found = found[:1]
@@ -174,6 +175,26 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
         f"column {printable(found[0], limit=40)} is taken for the grade"
         + (" (--map score=COLUMN says which)" if told else ", more being better (--map score=COLUMN, --better lower)")
     )
+
+
+def _total(
+    table: Table, place: Mapping[str, str], fixed: Sequence[str], graded: Sequence[str], notes: list[str]
+) -> list[str]:
+    """The column that is called a total, or a mean, and is that of other columns of grades, row by row."""
+    called = [
+        c for c in _free(table, place, fixed) if TOTALS.fullmatch(plain_name(c).split("_")[0]) and table.graded(c)
+    ]
+    for c in called if "condition" in place or _has_condition(table, place, [*graded, *called]) else []:
+        parts = [own for own in graded if own not in called and _numbers(table, own)]
+        rows = pl.DataFrame([table.text(own).cast(pl.Float64, strict=False) for own in (c, *parts)]).drop_nulls()
+        for value in (rows.drop(c).sum_horizontal(), rows.drop(c).mean_horizontal()) if len(parts) > 1 else ():
+            if value is not None and len(rows) and ((rows[c] - value).abs() <= 0.02 * value.abs()).all():
+                notes.append(
+                    f"{printable(c, limit=40)} is made of {', '.join(printable(own, limit=40) for own in parts)} "
+                    f"(--map {shlex.quote(f'score={parts[0]}')} reads one of them)"
+                )
+                return [c]
+    return []
 
 
 def _is_item(table: Table, place: Mapping[str, str], column: str, graded: Sequence[str]) -> bool:
