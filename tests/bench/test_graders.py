@@ -92,6 +92,11 @@ def test_an_option_that_ends_or_begins_with_a_letter_is_no_letter_by_hand() -> N
     assert not grade_answer(item("Berlin", options=("Basel", "Bern")), "Answer: B")  # a word holds letters, and is none
 
 
+def test_a_date_holds_its_year_and_is_no_range_by_hand() -> None:
+    assert grade_answer(item("1776", prompt="In which year?"), "On 1776-07-04.")
+    assert not grade_answer(item("1776", prompt="In which year?"), "In 1776-1780.")
+
+
 def test_the_choice_is_counted_with_items_that_lack_a_reference(tmp_path: Path) -> None:
     path = tmp_path / "qa.csv"
     path.write_text("question,answer\nTwo and two?,4\nCapital of Peru?,Lima\nWho knows?,\n6 times 7?,42\n")

@@ -41,7 +41,7 @@ def test_any_text_has_a_form(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "  ", "I'm sorry, I don't know.", "Unknown", "I cannot answer this.", "N/A"])
 def test_refusals(text: str) -> None:
     assert is_refusal(text)
-    assert not matches_reference(text, ["unknown", "sorry"])
+    assert not matches_reference(text, ["sorry", "cannot"])
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,39 @@ def test_reference_words_must_stand_together() -> None:
     assert not matches_reference("James the II", ["James I"])
     assert matches_reference("George Town", ["Georgetown"])
     assert not matches_reference("Nigeria", ["Niger"])
+
+
+def test_what_is_denied_is_not_said_by_hand() -> None:
+    for text in (
+        "It is not Paris.",
+        "The capital isn't Paris, it's Lyon.",
+        "It isn’t Paris.",
+        "Lyon rather than Paris",
+    ):
+        assert not matches_reference(text, ["Paris"])
+    for text in (
+        "It is not Rome, Paris it is.",
+        "Not only Paris, but nearly so",
+        "I'm not sure, but it is Paris",
+        "Not Rome but Paris",
+    ):
+        assert matches_reference(text, ["Paris"])
+    assert matches_reference("The wall did not fall until 1989.", ["1989"])
+    assert not matches_reference("not guilty", ["guilty"])
+    assert matches_reference("He was found not guilty.", ["not guilty"])
+
+
+def test_of_yes_and_no_the_one_that_is_meant_counts_by_hand() -> None:
+    said = {"Yes. There is no upper limit.": "yes", "There is no doubt: yes.": "yes", "No, and yes is a river.": "no"}
+    for text, meant in said.items():
+        assert [matches_reference(text, [word]) for word in ("yes", "no")] == [meant == "yes", meant == "no"]
+    assert matches_reference("That is true.", ["true"])
+    assert not matches_reference("That is not true.", ["true"])
+
+
+def test_an_answer_that_is_the_reference_is_right_whatever_it_says() -> None:
+    for text in ("None", "unknown", "N/A"):
+        assert matches_reference(text, [text])
+    assert not matches_reference("C", ["C++"])
+    assert not matches_reference("C#", ["C++"])
+    assert matches_reference("It is written in C++.", ["C++"])

@@ -164,6 +164,7 @@ TRAP = item(
         (COUNTRY, "It is a city in Japan.", 3.0, "error"),
         (COUNTRY, "It is not France but Japan.", 3.0, "error"),
         (COUNTRY, "Some say Italy, others say France.", 1.5, "error"),  # the right one only second
+        (COUNTRY, "It isn't France.", 2.5, "no answer"),
         (CITY, "Brest", 1.5, "error"),  # the same country
         (CITY, "The airport serves Rome.", 2.0, "error"),
         (CITY, "Warsaw", 2.5, "error"),

@@ -112,7 +112,7 @@ _RANGE = re.compile(r"\bbetween\s*$|\bbetween\s+\S+\s+and\s*$|\d\s*(?:to|[-â€“â€
 
 def _number(item: Item, text: str, tolerance: float | None) -> bool:
     asked = {q.value for q in _quantities(item.prompt)}
-    said = _quantities(text)
+    said = _quantities(text := re.sub(r"\b(\d{4})-\d\d-\d\d\b", r"\1", text))  # of a date the year: it is no range
     if not said:
         return matches_reference(text, _names(item))  # "twelve"
     marks = [m.end() for m in _MARKED.finditer(text)]

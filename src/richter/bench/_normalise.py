@@ -47,7 +47,13 @@ _NUMBER = re.compile(r"(?<![\w.])[-−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\w.])[
 _INITIALS = re.compile(r"\b(\w)\.(?=\w\.)")
 _ORDINAL = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_WORD = re.compile(r"[^\W_]+(?:\.\d+)?", re.UNICODE)
+_WORD = re.compile(r"(?<!\w)[^\W\d_](?:\+\+|#)(?!\w)|[^\W_]+(?:\.\d+)?")  # C++ and C# are not C
+# what denies the words right after it; "not only", "not until" and "not ... but" do not
+_DENIED = re.compile(
+    r"(?:\bnot|n't|\bnever|\brather than|\binstead of|\bno longer|\bneither|\bnor)"
+    r"(?:\s+(?!(?:but|only|just|merely|until|till|before|unless|except|other)\b)\w+){0,2}\s+[\"'“(*]*$"
+)
+_OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _ARTICLES = frozenset({"a", "an", "the"})
 _VERB = (
     r"(?:know|have|provide|answer|determine|access|find|recall|tell|predict|give|specify|confirm|verify|help|assist)"
@@ -254,12 +260,11 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
 
     Its words in a row in the normal form; a name without its title or middle name; the words of a longer phrase in
     order with few between them, within one sentence; a date that agrees in all that the reference states. A refusal
-    matches nothing, nor does an answer that leaves the choice open ("it depends on which"). This is lenient: "Paris or
-    Rome" matches both. A judge is the stricter tool.
+    matches nothing but itself, nor does an answer that leaves the choice open ("it depends on which"), or that denies
+    the reference wherever it names it ("not Paris"). Of yes and no the one that an answer begins with counts, else the
+    last. This is lenient: "Paris or Rome" matches both. A judge is the stricter tool.
     """
     said = statements(answer)
-    if not said:
-        return False
     words = _reference_words(answer)
     for reference in references:
         wanted = _reference_words(reference)
@@ -267,6 +272,13 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
             continue
         if "".join(words) == "".join(wanted):  # "George Town" and "Georgetown"
             return True
+        if not said or _denied(answer, reference):
+            continue
+        if len(wanted) == 1 and wanted[0] in _OPPOSITES:
+            pair = [word for word in words if word in (wanted[0], _OPPOSITES[wanted[0]])]
+            if (words[0] if words[0] in pair else pair[-1] if pair else "") == wanted[0]:
+                return True
+            continue
         name = wanted[1:] if wanted[0] in _TITLES and len(wanted) > 2 else wanted
         if len(name) > 2 and name[0] in _ABOUT and name[1].isdigit():  # "the mid-10th century BC"
             name = name[1:]
@@ -280,6 +292,18 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
         if len(wanted) <= 4 and dates and same_date(find_dates(answer), dates):
             return True
     return False
+
+
+def denied_at(text: str, at: int) -> bool:
+    """Whether what stands at a place of a text is denied by the words right before it."""
+    return _DENIED.search(_plain(text[max(0, at - 80) : at])) is not None
+
+
+def _denied(answer: str, reference: str) -> bool:
+    """Whether an answer names a reference in its own words, and denies it each time."""
+    text, name = _plain(answer), _plain(reference).strip()
+    found = [m.start() for m in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+    return bool(found) and all(denied_at(text, at) for at in found)
 
 
 _OPEN = re.compile(r"\b(?:it |answer[^.]*|this )depends on (?:which|what)|\bdepending on (?:which|what) ")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from richter.bench import Entity, content_words, normalise_name
+from richter.bench._normalise import denied_at
 
 Lookup = Callable[[str], tuple[Entity, ...]]
 
@@ -39,11 +40,8 @@ _COMMON = frozenset(
     )
     for word in line.split()
 )
-WINDOW = 80  # characters before a name in which a negation or the end of a sentence is looked for
+WINDOW = 80  # characters before a name in which the end of a sentence is looked for
 _ADJECTIVE = re.compile(r"[A-Z]\w+(?:ean|ian|ese|ish|ic|can)$")
-_NEGATION = re.compile(
-    r"(?:\bnot|\bn't|n’t|\bnever|\brather than|\binstead of|\bno longer|\bneither|\bnor)(?:\s+(?!but\b)\w+){0,2}\s*$"
-)
 
 
 _SENTENCE_END = re.compile(
@@ -114,7 +112,7 @@ def mentions(text: str, prompt: str, lookup: Lookup, *, lower_kinds: Iterable[st
         if hit is None:
             i += 1
             continue
-        if hit[1] and not _negated(text, tokens[i].start()):
+        if hit[1] and not denied_at(text, tokens[i].start()):
             end = tokens[i + hit[0] - 1].end()
             found.append(Mention(text[tokens[i].start() : end], tokens[i].start(), hit[1]))
         i += hit[0]
@@ -382,13 +380,13 @@ def asserts(text: str, names: Iterable[str]) -> int | None:
             continue
         if len(name) <= 2:
             match = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w])", text)
-            if match and not name.islower() and not _negated(text, match.start()):
+            if match and not name.islower() and not denied_at(text, match.start()):
                 best = match.start() if best is None else min(best, match.start())
             continue
         if f" {wanted} " not in f" {whole} " and not _in_another_order(whole, wanted):
             continue
         place = _locate(text, name)
-        if not _negated(text, place):
+        if not denied_at(text, place):
             best = place if best is None else min(best, place)
     return best
 
@@ -404,7 +402,3 @@ def _locate(text: str, name: str) -> int:
     first = re.escape(name.split()[0][:4])
     match = re.search(first, text, re.IGNORECASE)
     return match.start() if match else 0
-
-
-def _negated(text: str, at: int) -> bool:
-    return _NEGATION.search(text[max(0, at - WINDOW) : at].lower()) is not None
