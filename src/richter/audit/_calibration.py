@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NotRequired, TypedDict
+from typing import Any, ClassVar, Literal, NotRequired, TypedDict, TypeVar
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,6 @@ from richter import calibration as cal
 from richter.audit._draw import DRAWS_NAME
 from richter.audit._pictures import Picture, calibration_picture
 from richter.bench import is_refusal, normalise
-from richter.calibration import convergence, draws_needed
 from richter.errors import InputError, MissingPart, TooFewErrors
 from richter.floors import lipschitz, passive_floor
 from richter.interop import Source
@@ -58,26 +57,15 @@ class Refusals(Result):
     left_out: cal.EceResult | None = None
 
 
-class GradesSaid(TypedDict):
-    """Counts and notes of a condition of a grades table."""
-
-    n: NotRequired[int]
-    notes: list[str]
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class GradesCondition(Result):
-    """One condition of a grades table; `study` is None, and `reason` says why, where nothing can be tested."""
+class _Condition(Result):
+    """What either kind of table shows of a condition; `study` is None where nothing can be tested (`reason`: why)."""
 
-    unwritten: ClassVar[tuple[str, ...]] = ("name", "notes")
-    flat: ClassVar[tuple[str, ...]] = ("study", "said")
+    flat: ClassVar[tuple[str, ...]] = ("said",)
     derived: ClassVar[tuple[str, ...]] = ("said",)
 
     name: str
-    study: cal.ConfidenceStudy | None
-    ungraded: int
-    without_confidence: int
-    failed: int
+    study: cal.ConfidenceStudy | None = None
     refusals: Refusals | None = None
     grader: cal.GraderError | None = None
     floor: float | None = None
@@ -87,8 +75,27 @@ class GradesCondition(Result):
 
     @property
     def result(self) -> cal.EceResult | None:
-        """The figure that speaks for the condition."""
+        """The figure that speaks for the condition; of draws that of Sem2 (on held-out halves), else of Sem1."""
         return None if self.study is None else self.study.result
+
+
+class GradesSaid(TypedDict):
+    """Counts and notes of a condition of a grades table."""
+
+    n: NotRequired[int]
+    notes: list[str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class GradesCondition(_Condition):
+    """One condition of a grades table."""
+
+    unwritten: ClassVar[tuple[str, ...]] = ("name", "notes")
+    flat: ClassVar[tuple[str, ...]] = ("study", "said")
+
+    ungraded: int
+    without_confidence: int
+    failed: int
 
     @property
     def said(self) -> GradesSaid:
@@ -147,23 +154,19 @@ class DrawsSaid(TypedDict):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class DrawsCondition(Result):
+class DrawsCondition(_Condition):
     """One condition of a draws table. What cannot be had from its draws is None."""
 
     unwritten: ClassVar[tuple[str, ...]] = (
         "name", "items", "lengths", "margins", "sem", "stated", "study", "notes", "hardest", "difficulty_auroc",
     )  # fmt: skip
-    flat: ClassVar[tuple[str, ...]] = ("said",)
-    derived: ClassVar[tuple[str, ...]] = ("said",)
 
-    name: str
     items: tuple[str, ...]
     questions: int
     lengths: tuple[int, int]  # the fewest and the most draws of a question
     classes: str  # how answers were grouped
     margins: cal.Regimes
     sem: cal.SemEce | None = None
-    study: cal.ConfidenceStudy | None = None
     stated: cal.Verbalised | None = None
     token: cal.EceResult | None = None
     gap: cal.SemGap | None = None
@@ -172,27 +175,11 @@ class DrawsCondition(Result):
     bounds: tuple[cal.Bound, ...] = ()
     draws_needed: cal.DrawsNeeded | None = None
     early_stopping: cal.EarlyStopping | None = None
-    refusals: Refusals | None = None
-    grader: cal.GraderError | None = None
-    floor: float | None = None
     sensitivity: Mapping[str, Grouped] = dataclasses.field(default_factory=dict)
     grouping_quality: PairQuality | None = None  # offline classes against the given ones
     corrected: Corrected | None = None  # by a person, where `human_cluster` says so
     difficulty_auroc: float | None = None  # how well the Sem1-Sem2 gap of a question tells wrong answers
     hardest: tuple[str, ...] = ()  # the items with the largest gap
-    claim: Claim | None = None
-    reason: str = ""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def result(self) -> cal.EceResult | None:
-        """The figure that speaks for the condition: Sem2 (on held-out halves), else Sem1."""
-        return None if self.study is None else self.study.result
-
-    @property
-    def recalibration(self) -> cal.RecalibrationAdvice | None:
-        """What recalibrating that confidence would gain."""
-        return None if self.study is None else self.study.recalibration
 
     @property
     def said(self) -> DrawsSaid:
@@ -206,7 +193,7 @@ class DrawsCondition(Result):
             "sem2": None if sem is None else sem.sem2,
             "verbalised": self.stated,
             "regimes": {"large": self.margins.large, "low": self.margins.low, "jensen": self.margins.jensen},
-            "recalibration": self.recalibration,
+            "recalibration": None if study is None else study.recalibration,
             "difficulty": {"auroc": self.difficulty_auroc, "hardest": self.hardest},
             "notes": [*(sem.notes if sem else ()), *(study.cannot if study else ()), *self.notes],
         }
@@ -351,8 +338,8 @@ def calibration_rows(tables: Tables) -> pl.DataFrame:
     rated = tables.ratings.filter(pl.col("kind") == "human", pl.col("severity").is_not_null())
     if len(rated) and rows["human"].null_count() == len(rows) and tables.metric == "accuracy":
         people = rated.group_by(_KEY).agg((pl.col("severity").median() == 0).cast(pl.Float64).alias("human"))
-        people = people.with_columns(pl.lit(rated["inclusion"].n_unique() > 1).alias("uneven"))
         rows = rows.drop("human").join(people, on=_KEY, how="left", maintain_order="left")
+        rows = rows.with_columns(pl.lit(rated["inclusion"].n_unique() > 1).alias("uneven"))
     unused = [c for c in rows.columns if rows[c].null_count() == len(rows) and c not in ("correct", "answer")]
     return rows.drop(unused if repeated else [*unused, "draw"])
 
@@ -367,8 +354,8 @@ def measure_phase(
     out = {}
     for name, part in _parts(frame).items():
         part = _probabilities(part)[0].filter(pl.col("confidence").is_not_nan() & pl.col("correct").is_not_null())
-        c, a, use = part["confidence"].to_numpy(), part["correct"].to_numpy(), np.ones(len(part), dtype=bool)
-        out[name] = cal.phase_transition(c, a, rng=rng, unit=_unit(part, use), runs=runs, level=level)
+        c, a = part["confidence"].to_numpy(), part["correct"].to_numpy()
+        out[name] = cal.phase_transition(c, a, rng=rng, unit=_unit(part), runs=runs, level=level)
     return out
 
 
@@ -384,145 +371,121 @@ def _probabilities(part: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     return part.with_columns(pl.Series("confidence", values)), [note] if note else []
 
 
-def _unit(part: pl.DataFrame, use: Bools) -> list[str] | None:
-    """What varies independently, of the rows in use: the group, else the item."""
-    return _column(part, "group", use) or _column(part, "item", use)
-
-
-def _floor(c: Floats, a: Floats, unit: list[str] | None) -> float | None:
-    """The passive floor at as many labels as these are worth and the estimated L, as `richter floors data` has it."""
-    wrong = float(np.mean(a == 0))
-    if not 0 < wrong < 1:
-        return None
-    try:
-        smooth = lipschitz(c, a, rng=np.random.default_rng(0), n_resamples=20)
-    except TooFewErrors:
-        return None
-    return passive_floor(unit_worth(a == 0, unit), wrong, lipschitz=smooth.estimate).value
-
-
-def _column(part: pl.DataFrame, name: str | None, use: Bools) -> list[str] | None:
-    """A column of the rows in use as texts; None where it is missing or empty throughout.
-
-    An item without a group is one of its own.
-    """
-    if name is None or name not in part.columns or part[name].null_count() == len(part):
-        return None
-    own = pl.concat_str(pl.lit("\0"), pl.col("item")) if name == "group" else pl.lit("none")
-    values = part.select(pl.col(name).cast(pl.String).fill_null(own))[name].to_list()
-    return [values[i] for i in np.flatnonzero(use)]
-
-
-def _declined(part: pl.DataFrame) -> tuple[Bools, Bools] | None:
-    """Which rows decline, and which are empty; None where the table says nothing of either."""
-    told = np.zeros(len(part), dtype=bool)
-    if "refused" in part.columns:
-        told = part["refused"].fill_null(False).to_numpy()
-    if "answer" not in part.columns or part["answer"].null_count() == len(part):
-        return (told, np.zeros(len(part), dtype=bool)) if told.any() else None
-    answers = part["answer"].fill_null("").to_list()
-    known = {x: is_refusal(x) for x in set(answers)}
-    empty = np.array([not x.strip() for x in answers])
-    return (np.array([known[x] for x in answers]) | told) & ~empty, empty
+def _declined(part: pl.DataFrame) -> list[pl.Series]:
+    """Which rows decline, and which are empty; nothing where the table says nothing of either."""
+    nobody = np.zeros(len(part), dtype=bool)
+    refused = part["refused"].fill_null(False).to_numpy() if "refused" in part.columns else nobody
+    empty = nobody
+    if "answer" in part.columns and part["answer"].null_count() < len(part):
+        answers = part["answer"].fill_null("").to_list()
+        known = {x: is_refusal(x) for x in set(answers)}
+        empty = np.array([not x.strip() for x in answers])
+        refused = (np.array([known[x] for x in answers]) | refused) & ~empty
+    return [pl.Series("declined", refused), pl.Series("empty", empty)]
 
 
 def _grades_condition(name: str, part: pl.DataFrame, options: _Options) -> GradesCondition:
     part, said = _probabilities(part)
-    failed = np.zeros(len(part), dtype=bool)
+    rows = part.with_columns(_declined(part))
     if "error" in part.columns:
-        failed = (part["error"].cast(pl.String).str.strip_chars().fill_null("") != "").to_numpy()
-    c = part["confidence"].to_numpy()
-    a = part["correct"].fill_null(float("nan")).to_numpy()
-    ungraded, silent = np.isnan(a) & ~failed, np.isnan(c) & ~failed
-    use = ~failed & ~ungraded & ~silent
-    masks = {"ungraded": ungraded, "without_confidence": silent, "failed": failed}
-    counts: dict[str, Any] = {k: int(mask.sum()) for k, mask in masks.items()}
-    notes = said + [
-        f"{count} of {len(part)} rows {what} and are left out."
-        for count, what in (
-            (counts["failed"], "are failed calls"),
-            (counts["ungraded"], "have no grade"),
-            (counts["without_confidence"], "have no confidence"),
-        )
-        if count
-    ]
-    if not use.any():
-        reason = UNTESTABLE if (ungraded | failed).all() else "no graded row has a confidence"
-        return GradesCondition(name=name, study=None, reason=reason, notes=tuple(notes), **counts)
-    silence = _declined(part)
-    found = None
-    if silence is not None:
-        found, use = _refusals(c, a, use, silence, part, options)
-    labels = _labels(part)
-    grader, more = _grader(c[use], a[use], None if labels is None else labels[use], part, _unit(part, use), options)
-    notes += more
-    return GradesCondition(
+        rows = rows.filter(pl.col("error").cast(pl.String).str.strip_chars().fill_null("") == "")
+    graded, sure = pl.col("correct").is_not_null(), pl.col("confidence").is_not_nan()
+    base = GradesCondition(
         name=name,
-        study=_study(c[use], a[use], part, use, options),
-        refusals=found,
-        grader=grader,
-        floor=_floor(c[use], a[use], _unit(part, use)),
-        notes=tuple(notes),
-        **counts,
+        failed=len(part) - len(rows),
+        ungraded=rows.filter(~graded).height,
+        without_confidence=rows.filter(~sure).height,
     )
+    left = {"are failed calls": base.failed, "have no grade": base.ungraded}
+    left["have no confidence"] = base.without_confidence
+    said += [f"{count} of {len(part)} rows {what} and are left out." for what, count in left.items() if count]
+    base = dataclasses.replace(base, notes=tuple(said))
+    if rows.filter(graded, sure).is_empty():
+        reason = UNTESTABLE if rows.filter(graded).is_empty() else "no graded row has a confidence"
+        return dataclasses.replace(base, reason=reason)
+    return _judged(base, rows.filter(graded, sure), options)
 
 
-def _study(c: Floats, a: Floats, part: pl.DataFrame, use: Bools, options: _Options) -> cal.ConfidenceStudy:
-    by = _column(part, options.by, use)
-    return cal.study_confidence(c, a, rng=options.rng, by=by, target=options.target, **_units(part, use), **options.ece)
+C = TypeVar("C", bound=_Condition)
 
 
-def _units(part: pl.DataFrame, use: Bools) -> dict[str, Any]:
-    """Item, group and weight of the rows in use."""
-    weight = None if "weight" not in part.columns else part["weight"].fill_null(1.0).to_numpy()[use]
-    return {"item": _column(part, "item", use), "group": _column(part, "group", use), "weight": weight}
+def _judged(base: C, rows: pl.DataFrame, options: _Options) -> C:
+    """What confidences and grades show, a row an answer or a question; refusals are kept or left out."""
+    refusals, rows = _refusals(rows, options)
+    grader, more = _grader(rows, options)
+    c, a, by = rows["confidence"], rows["correct"], _texts(rows, options.by)
+    study = cal.study_confidence(c, a, rng=options.rng, by=by, target=options.target, **_units(rows), **options.ece)
+    notes = (*base.notes, *more)
+    return dataclasses.replace(base, study=study, refusals=refusals, grader=grader, floor=_floor(rows), notes=notes)
 
 
-def _grader(
-    c: Floats, a: Floats, labels: Floats | None, part: pl.DataFrame, unit: list[str] | None, options: _Options
-) -> tuple[cal.GraderError | None, list[str]]:
-    """What people's labels say of the grades, where there are some and they are a random sample."""
-    if labels is None or np.isnan(labels).all():
+def _units(rows: pl.DataFrame) -> dict[str, Any]:
+    """Item, group and weight of rows."""
+    weight = None if "weight" not in rows.columns else rows["weight"].fill_null(1.0).to_numpy()
+    return {"item": _texts(rows, "item"), "group": _texts(rows, "group"), "weight": weight}
+
+
+def _unit(rows: pl.DataFrame) -> list[str] | None:
+    """What varies independently: the group, else the item."""
+    return _texts(rows, "group") or _texts(rows, "item")
+
+
+def _texts(rows: pl.DataFrame, name: str | None) -> list[str] | None:
+    """A column as texts; None where it is missing or empty throughout. An item without a group is one of its own."""
+    if name is None or name not in rows.columns or rows[name].null_count() == len(rows):
+        return None
+    own = pl.concat_str(pl.lit("\0"), pl.col("item")) if name == "group" else pl.lit("none")
+    return rows.select(pl.col(name).cast(pl.String).fill_null(own))[name].to_list()
+
+
+def _refusals(rows: pl.DataFrame, options: _Options) -> tuple[Refusals | None, pl.DataFrame]:
+    """The count of declined and empty answers, ECE with and without them, and the rows to use."""
+    answered = rows.filter(~pl.col("declined") & ~pl.col("empty"))
+    if len(answered) == len(rows):
+        return None, rows
+    leave = options.refusals == "leave-out" and len(answered) > 0
+    found = Refusals(
+        refused=int(rows["declined"].sum()),
+        empty=int(rows["empty"].sum()),
+        of=len(rows),
+        used="left out" if leave else "kept",
+        kept=_ece(rows, options),
+        left_out=_ece(answered, options) if len(answered) else None,
+    )
+    return found, answered if leave else rows
+
+
+def _ece(rows: pl.DataFrame, options: _Options) -> cal.EceResult:
+    return cal.unit_ece(rows["confidence"], rows["correct"], **_units(rows), **options.ece)
+
+
+def _grader(rows: pl.DataFrame, options: _Options) -> tuple[cal.GraderError | None, list[str]]:
+    """What people's labels (1 right, 0 wrong, empty where nobody looked) say of the grades, if drawn at random."""
+    if "human" not in rows.columns or rows["human"].null_count() == len(rows):
         return None, []
-    if "uneven" in part.columns and part["uneven"].any():
+    if "uneven" in rows.columns and rows["uneven"].any():
         said = "Answers were drawn for people with different chances, so their labels are no random sample of all: "
         return None, [said + "how often the grader is wrong is not worked out from them here (richter compare does)."]
     alike = ["What people's labels say of the grader counts every answer alike, without its weight."]
+    c, a, labels = rows["confidence"], rows["correct"], rows["human"].fill_null(float("nan"))
     try:
-        found = cal.grader_error(c, a, labels, unit=unit, bins=options.bins, level=options.level)
-        return found, alike if "weight" in part.columns else []
+        found = cal.grader_error(c, a, labels, unit=_unit(rows), bins=options.bins, level=options.level)
+        return found, alike if "weight" in rows.columns else []
     except TooFewErrors as e:
         return None, [str(e)]
 
 
-def _labels(part: pl.DataFrame) -> Floats | None:
-    """People's grades: 1 right, 0 wrong, NaN where nobody looked."""
-    if "human" not in part.columns:
+def _floor(rows: pl.DataFrame) -> float | None:
+    """The passive floor at as many labels as these are worth and the estimated L, as `richter floors data` has it."""
+    a = rows["correct"].to_numpy()
+    wrong = float(np.mean(a == 0))
+    if not 0 < wrong < 1:
         return None
-    return part["human"].fill_null(float("nan")).to_numpy()
-
-
-def _refusals(
-    c: Floats, a: Floats, use: Bools, silence: tuple[Bools, Bools], part: pl.DataFrame, options: _Options
-) -> tuple[Refusals | None, Bools]:
-    """The count of declined and empty answers, ECE with and without them, and the rows to use."""
-    refused, empty = silence
-    silent = use & (refused | empty)
-    if not silent.any():
-        return None, use
-    answered = use & ~silent
-    leave = options.refusals == "leave-out" and bool(answered.any())
-    found = Refusals(
-        refused=int(np.sum(use & refused)),
-        empty=int(np.sum(use & empty)),
-        of=int(np.sum(use)),
-        used="left out" if leave else "kept",
-        kept=cal.unit_ece(c[use], a[use], **_units(part, use), **options.ece),
-        left_out=cal.unit_ece(c[answered], a[answered], **_units(part, answered), **options.ece)
-        if answered.any()
-        else None,
-    )
-    return found, answered if leave else use
+    try:
+        smooth = lipschitz(rows["confidence"], a, rng=np.random.default_rng(0), n_resamples=20)
+    except TooFewErrors:
+        return None
+    return passive_floor(unit_worth(a == 0, _unit(rows)), wrong, lipschitz=smooth.estimate).value
 
 
 def _arranged(part: pl.DataFrame) -> pl.DataFrame:
@@ -549,7 +512,7 @@ def _given(part: pl.DataFrame) -> pl.Series | None:
     return classes.rank("dense")
 
 
-def _corrected(part: pl.DataFrame, after: cal.AnswerPool, options: "_Options") -> Corrected | None:
+def _corrected(part: pl.DataFrame, after: cal.AnswerPool, options: _Options) -> Corrected | None:
     """Both sets of classes on the same answers, where a person corrected classes that are there as they were made."""
     if not {"cluster", "human_cluster"} <= set(part.columns) or part["cluster"].null_count() > 0:
         return None
@@ -620,14 +583,13 @@ def _pool(part: pl.DataFrame, labels: pl.Series) -> cal.AnswerPool:
 
 
 def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsCondition:
-    part, said = _probabilities(part)
-    part, notes = _arranged(part), said
+    part, notes = _probabilities(part)
+    part = _arranged(part)
     if "correct" in part.columns and part["correct"].null_count() == len(part):  # the reader grades by references
-        part, notes = part.drop("correct"), [*said, "There is neither a grade nor a reference."]
+        part, notes = part.drop("correct"), [*notes, "There is neither a grade nor a reference."]
     if "weight" in part.columns and part["weight"].n_unique() > 1:
-        notes = [
-            *notes,
-            "Weights count in the verdict and in what follows from it; Sem1, Sem2 and what is stated do not use them.",
+        notes += [
+            "Weights count in the verdict and what follows from it; Sem1, Sem2 and what is stated do not use them."
         ]
     given = _given(part)
     if given is None:
@@ -652,36 +614,27 @@ def _draws_condition(name: str, part: pl.DataFrame, options: _Options) -> DrawsC
     )
     if np.isnan(pool.correct).all():
         return dataclasses.replace(base, reason=UNTESTABLE)
-    graded = ~np.isnan(pool.correct)
     sem = cal.sem_ece(pool, rng=options.rng, splits=options.splits, **options.ece)
     best = sem.confidence_1 if sem.sem2 is None else sem.confidence_2
-    usable = graded & ~np.isnan(best)
-    first = part.unique("question_number", keep="first", maintain_order=True).sort("question_number")
-    declined = _declined(part)
-    found, use = None, usable
-    if declined is not None:
-        marks = (_deployed(part, pool, declined[0]), _deployed(part, pool, declined[1]))
-        found, use = _refusals(best, pool.correct, usable, marks, first, options)
-    labels = _labels(part)
-    if labels is not None:  # of a question: what most labels of its deployed class say
-        inside = np.where(pool.labels == pool.mode[:, None], _wide(part, pl.Series(labels), np.nan), np.nan)
+    usable = ~np.isnan(pool.correct) & ~np.isnan(best)
+    rows = part.unique("question_number", keep="first", maintain_order=True).sort("question_number")
+    rows = rows.with_columns(pl.Series("confidence", best), pl.Series("correct", pool.correct))
+    rows = rows.with_columns(pl.Series(m.name, _deployed(part, pool, m.to_numpy())) for m in _declined(part))
+    if "human" in part.columns:  # of a question: what most labels of its deployed class say
+        inside = np.where(pool.labels == pool.mode[:, None], _wide(part, part["human"], np.nan), np.nan)
         seen = np.sum(~np.isnan(inside), axis=1)
-        labels = np.where(seen > 0, (2 * np.nansum(inside, axis=1) > seen).astype(float), np.nan)[use]
-    grader, more = _grader(best[use], pool.correct[use], labels, part, _unit(first, use), options)
+        most = np.where(seen > 0, (2 * np.nansum(inside, axis=1) > seen).astype(float), np.nan)
+        rows = rows.with_columns(pl.Series("human", most).fill_nan(None))
+    base = _judged(base, rows.filter(usable), options)
     return dataclasses.replace(
         base,
         sem=sem,
-        notes=(*base.notes, *more),
-        study=_study(best[use], pool.correct[use], first, use, options),
-        refusals=found,
-        grader=grader,
         stated=_stated(part, pool, options),
         token=_token(part, pool, options),
         gap=None if sem.sem2 is None else cal.sem_gap(sem, base.margins, rng=options.rng, bins=options.bins),
         strata=() if sem.sem2 is None else cal.margin_strata(sem, base.margins, bins=options.bins),
         convergence=_convergence(pool, options),
         bounds=cal.ece_bounds(pool, n=max(int(np.median(pool.draws)) // 2, 1), bins=options.bins),
-        floor=_floor(best[use], pool.correct[use], _unit(first, use)),
         sensitivity=_sensitivity(pools, options),
         corrected=_corrected(part, pool, options),
         grouping_quality=_grouping_quality(pools, how),
@@ -734,21 +687,19 @@ def _sensitivity(pools: Mapping[str, cal.AnswerPool], options: _Options) -> dict
 
 
 def _convergence(pool: cal.AnswerPool, options: _Options) -> cal.Convergence | None:
-    try:
+    with contextlib.suppress(TooFewErrors):
         # one seed for all conditions: a resample takes the same questions of each, for the slope over all of them
-        return convergence(pool, rng=np.random.default_rng(0), bins=options.bins, level=options.level)
-    except TooFewErrors:
-        return None
+        return cal.convergence(pool, rng=np.random.default_rng(0), bins=options.bins, level=options.level)
+    return None
 
 
 def _needed(pool: cal.AnswerPool, part: pl.DataFrame, options: _Options) -> cal.DrawsNeeded | None:
     price = None
     if "money_usd" in part.columns and part["money_usd"].null_count() == 0:
-        price = float(part["money_usd"].cast(pl.Float64).mean())  # type: ignore[arg-type]  # a mean of numbers is one
-    try:
-        return draws_needed(pool, precision=options.precision, rng=options.rng, usd_per_draw=price)
-    except TooFewErrors:
-        return None
+        price = float(part["money_usd"].cast(pl.Float64).to_numpy().mean())
+    with contextlib.suppress(TooFewErrors):
+        return cal.draws_needed(pool, precision=options.precision, rng=options.rng, usd_per_draw=price)
+    return None
 
 
 def _stated(part: pl.DataFrame, pool: cal.AnswerPool, options: _Options) -> cal.Verbalised | None:
