@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from richter.cli import _look
+from richter.cli import _compare
 from richter.cli._main import main
 from richter.tables import Tables
 
@@ -39,13 +39,13 @@ class Run:
 
     def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.capsys, self.read = capsys, list[Tables]()
-        plain = _look.read_given
+        plain = _compare.read_given
 
         def remembered(*given: Any) -> Tables:
             self.read.append(plain(*given))
             return self.read[-1]
 
-        monkeypatch.setattr(_look, "read_given", remembered)
+        monkeypatch.setattr(_compare, "read_given", remembered)
         monkeypatch.setenv("COLUMNS", "300")
 
     def __call__(self, *arguments: str) -> tuple[int, str]:

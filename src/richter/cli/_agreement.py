@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import Console
 
 from richter.audit import LoneRater, measure_agreement
-from richter.cli._output import console, grid, json_option, write_json
+from richter.cli._io import PLAIN, console, grid, json_option, write_json
 from richter.errors import InputError
 from richter.judge import Agreement, Correction, JudgeReport, Undefined
 from richter.records import Interval, printable
@@ -16,7 +16,6 @@ from richter.store import run_place
 from richter.tables import RatingsFile, read_ratings
 
 KINDS = ("human", "judge", "rule")
-PLAIN: dict[str, Any] = {"box": None, "pad_edge": False}
 
 
 @click.command()

@@ -12,7 +12,7 @@ from rich.table import Table
 from richter.audit import ask_run, estimate_run, name_conditions
 from richter.bench import read_items
 from richter.cli._calls import Calls, call_options
-from richter.cli._output import console, json_option, write_json
+from richter.cli._io import console, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, ModelError
 from richter.records import Decoding, printable

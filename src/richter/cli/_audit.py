@@ -25,8 +25,8 @@ from richter.audit import (
 from richter.bench import GRADERS, read_items
 from richter.cli._ask import read_system
 from richter.cli._calls import Calls, call_options
+from richter.cli._io import console, json_option, progress_console, write_json
 from richter.cli._judge import print_grading
-from richter.cli._output import console, json_option, progress_console, write_json
 from richter.cli._progress import asking, money
 from richter.cli._screen import summarise
 from richter.floors import parse_claim

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._io import console, json_option, progress_console, write_json
 from richter.errors import StorageError
 from richter.interop._sets import SETS
 from richter.records import Item, printable

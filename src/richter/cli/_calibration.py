@@ -7,15 +7,24 @@ from typing import Any
 import click
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from richter import audit
-from richter.calibration import EceResult, Score
+from richter.calibration import Convergence, EceResult, PooledSlope, Score
 from richter.cli._calls import engine_options, open_mapper
-from richter.cli._output import cells, console, json_option, write_json
+from richter.cli._io import (
+    PLAIN,
+    cells,
+    console,
+    grid,
+    json_option,
+    keep_inputs,
+    listing,
+    publish,
+    reading_options,
+    split_sources,
+    write_json,
+)
 from richter.cli._progress import money
-from richter.cli._reading import reading_options, split_sources
-from richter.errors import InputError
 from richter.interop import export_table
 from richter.records import Interval, plain, printable
 from richter.stats import in_threads
@@ -138,22 +147,18 @@ def measure(
             tables.select(names) if names else tables, rng=np.random.default_rng(seed), mapper=mapper, **options
         )
     if questions_path is not None:
-        if questions_path.exists() and any(Path(f).exists() and questions_path.samefile(f) for f in files):
-            raise InputError(f"--questions {questions_path} would overwrite the input.", remedy="Choose another path.")
+        keep_inputs(questions_path, files)
         export_table(audit.question_table(report), questions_path)
-    inputs = [f.partition("=")[2] or f for f in files]
     if map_path is not None:
-        write_json(audit.best_map(report), map_path, inputs=inputs)
-    write_json({**report.to_dict(), "notes": tables.notes}, json_path, inputs=inputs)
-    out = console(json_path)
+        write_json(audit.best_map(report), map_path, inputs=files)
+    out = publish({**report.to_dict(), "notes": tables.notes}, json_path, inputs=files)
     for condition in report.conditions:
         if condition.claim is not None:
             out.print(condition.claim.sentence)
     _table(out, report)
     for condition in report.conditions:
-        lines = list(
-            _grades_lines(condition) if isinstance(condition, audit.GradesCondition) else _draws_lines(condition)
-        )
+        lines = [*(_draws_lines(condition) if isinstance(condition, audit.DrawsCondition) else ())]
+        lines += [*_study_lines(condition), *condition.said["notes"]]
         if lines:
             out.print(printable(condition.name, limit=100))
         for line in lines:
@@ -163,10 +168,14 @@ def measure(
     _boundaries(out, report)
     for note in tables.notes:
         out.print(f"- {printable(note)}", soft_wrap=True)
-    if svg_folder is not None:
+    _figures(out, plain(audit.report_section(report)), svg_folder)
+
+
+def _figures(out: Console, section: dict[str, Any], folder: Path | None) -> None:
+    if folder is not None:
         from richter.report import write_figures
 
-        for path in write_figures({"sections": {"calibration": plain(audit.report_section(report))}}, svg_folder):
+        for path in write_figures({"sections": {"calibration": section}}, folder):
             out.print(f"Wrote {path}")
 
 
@@ -198,20 +207,16 @@ def phase(
     found = audit.measure_phase(
         tables.select(names) if names else tables, rng=np.random.default_rng(seed), runs=runs, level=level
     )
-    write_json(found, json_path, inputs=[f.partition("=")[2] or f for f in files])
-    out = console(json_path)
-    table = Table("condition", "labels", "errors", "shown", "ECE half-width", "floor*", box=None, pad_edge=False)
-    for name, points in found.items():
-        for k, p in enumerate(points):
-            figures = cells("{r.n:,}|{r.errors:.1f}|{r.shown:.0%}|{r.half_width:.3f}|{r.floor:.3f}", p)
-            table.add_row("" if k else printable(name, limit=30), *figures)
-    out.print(table)
+    out = publish(found, json_path, inputs=files)
+    figures = "{r.n:,}|{r.errors:.1f}|{r.shown:.0%}|{r.half_width:.3f}|{r.floor:.3f}"
+    rows = [
+        ["" if k else printable(name, limit=30), *cells(figures, point)]
+        for name, points in found.items()
+        for k, point in enumerate(points)
+    ]
+    out.print(grid("condition|labels|errors|shown|ECE half-width|floor*", rows, **PLAIN))
     out.print("shown: parts of that many labels in which it is shown to be miscalibrated. * (e / n)^(1/3), a rate.")
-    if svg_folder is not None:
-        from richter.report import write_figures
-
-        for path in write_figures({"sections": {"calibration": {"phase": plain(found)}}}, svg_folder):
-            out.print(f"Wrote {path}")
+    _figures(out, {"phase": plain(found)}, svg_folder)
 
 
 @calibration.command()
@@ -228,8 +233,7 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
     richter calibration apply map.json new.csv --out recalibrated.csv
     richter calibration apply map.json new.parquet --out recalibrated.csv
     """
-    if out_path.exists() and any(Path(p).exists() and out_path.samefile(p) for p in (map_file, file)):
-        raise InputError(f"--out {out_path} would overwrite an input.", remedy="Choose another path.")
+    keep_inputs(out_path, (map_file, file))
     result = audit.apply_map(map_file, file, column=column)
     export_table(result.table, out_path)
     console().print(
@@ -254,16 +258,15 @@ def pipeline(file: str, level: float, seed: int, json_path: str | None) -> None:
     richter calibration pipeline stages.csv --json -
     """
     report = audit.measure_pipeline(file, rng=np.random.default_rng(seed), level=level)
-    write_json(report, json_path, inputs=[file])
-    out = console(json_path)
+    out = publish(report, json_path, inputs=[file])
+    columns = (
+        "stage: {r.name}|n: {r.result.n:,}|accuracy: {r.result.accuracy:.3f}|confidence: {r.result.mean_confidence:.3f}"
+        "|ECE: {r.result.debiased:.3f}|interval: ({r.result.interval.low:.3f} to {r.result.interval.high:.3f})"
+        "|L: {r.lipschitz:.2f}"
+    )
     for condition in report.conditions:
         out.print(condition.sentence)
-        table = Table("stage", "n", "accuracy", "confidence", "ECE", "interval", "L", box=None, pad_edge=False)
-        for stage in condition.stages:
-            smooth = "-" if stage.lipschitz is None else f"{stage.lipschitz:.2f}"
-            figures = cells("{r.n:,}|{r.accuracy:.3f}|{r.mean_confidence:.3f}|{r.debiased:.3f}", stage.result)
-            table.add_row(stage.name, *figures, _span(stage.result.interval), smooth)
-        out.print(table)
+        out.print(listing(columns, condition.stages, **PLAIN))
 
 
 def _results(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterator[tuple[str, EceResult | None]]:
@@ -279,25 +282,18 @@ def _results(condition: audit.GradesCondition | audit.DrawsCondition) -> Iterato
 
 
 def _table(out: Console, report: audit.CalibrationReport) -> None:
-    table = Table(box=None, pad_edge=False, header_style="")
-    for head in ("condition", "confidence"):
-        table.add_column(head, no_wrap=True)
-    for head in ("n", "accuracy", "mean", "ECE", "null", "debiased", "interval", "Brier", "AUROC"):
-        table.add_column(head, justify="right", no_wrap=True)
-    for condition in report.conditions:
-        name = printable(condition.name, limit=24)
-        for source, result in _results(condition):
-            if result is None:
-                continue
-            figures = cells(
-                "{r.n:,}|{r.accuracy:.3f}|{r.mean_confidence:.3f}|{r.ece:.3f}|{r.null:.3f}|{r.debiased:.3f}|"
-                "{r.interval.low:.3f} to {r.interval.high:.3f}|{r.brier:.3f}",
-                result,
-            )
-            table.add_row(name, source, *figures, "-" if result.auroc is None else f"{result.auroc:.3f}")
-            name = ""
-    if table.row_count:
-        out.print(table)
+    figures = (
+        "{r.n:,}|{r.accuracy:.3f}|{r.mean_confidence:.3f}|{r.ece:.3f}|{r.null:.3f}|{r.debiased:.3f}|"
+        "{r.interval.low:.3f} to {r.interval.high:.3f}|{r.brier:.3f}|{r.auroc:.3f}"
+    )
+    rows = [
+        ["" if k else printable(condition.name, limit=24), source, *cells(figures, result)]
+        for condition in report.conditions
+        for k, (source, result) in enumerate((s, r) for s, r in _results(condition) if r is not None)
+    ]
+    headings = "condition|confidence|n|accuracy|mean|ECE|null|debiased|interval|Brier|AUROC"
+    if rows:
+        out.print(grid(headings, rows, right=2, header_style="", **PLAIN))
         out.print("null: the ECE of a calibrated model with these confidences; debiased and interval allow for it.")
 
 
@@ -332,16 +328,13 @@ def _study_lines(condition: audit.GradesCondition | audit.DrawsCondition) -> Ite
         )
     if condition.grader is not None:
         yield condition.grader.sentence
-    beside = (
-        ""
-        if condition.floor is None
-        else f"; floor of this many labels {condition.floor:.3f} (a rate with constant 1; the interval decides)"
-    )
-    advice = study.recalibration
-    if advice is not None and advice.best is None:
+    beside = ""
+    if condition.floor is not None:
+        beside = f"; floor of this many labels {condition.floor:.3f} (a rate with constant 1; the interval decides)"
+    best = None if study.recalibration is None else study.recalibration.best
+    if best is None and study.recalibration is not None:
         yield f"no recalibration (temperature, Platt, isotonic) is shown to help on held-out halves{beside}."
-    elif advice is not None and advice.best is not None:
-        best = advice.best
+    elif best is not None:
         yield (
             f"{best.method} recalibration, held out, would lower ECE by {best.ece_improvement:.3f} "
             f"{_span(best.interval)} and Brier by {best.brier_improvement:.3f} {_span(best.brier_interval)}{beside}."
@@ -356,27 +349,26 @@ def _scores(out: Console, condition: audit.GradesCondition | audit.DrawsConditio
     """score = miscalibration - resolution + uncertainty."""
     if condition.study is None:
         return
-    table = Table("score", "value", "= miscalibration", "- resolution", "+ uncertainty", box=None, pad_edge=False)
     s = condition.study.scores
-    for name, parts in (
-        ("Brier", (s.brier, s.brier_miscalibration, s.brier_resolution, s.brier_uncertainty)),
-        ("log", (s.log, s.log_miscalibration, s.log_resolution, s.log_uncertainty)),
-    ):
-        table.add_row(name, *(_score("", part).strip() for part in parts))
-    out.print(table)
+    parts = {
+        "Brier": (s.brier, s.brier_miscalibration, s.brier_resolution, s.brier_uncertainty),
+        "log": (s.log, s.log_miscalibration, s.log_resolution, s.log_uncertainty),
+    }
+    rows = ([name, *(_score("", part).strip() for part in own)] for name, own in parts.items())
+    out.print(grid("score|value|= miscalibration|- resolution|+ uncertainty", rows, **PLAIN))
 
 
 def _groups(out: Console, condition: audit.GradesCondition | audit.DrawsCondition) -> None:
     found = None if condition.study is None else condition.study.by_group
     if found is None:
         return
-    table = Table("group", "n", "wrong", "pooled", "interval", "ECE", "pooled", "interval", box=None, pad_edge=False)
-    for row in found.rows:
-        rates = cells("{r.n:,}|{r.error_rate:.3f}|{r.pooled_error_rate:.3f}", row)
-        eces = cells("{r.ece:.3f}|{r.pooled_ece:.3f}", row)
-        spans = _span(row.pooled_error_interval), _span(row.pooled_ece_interval)
-        table.add_row(printable(row.group, limit=30), *rates, spans[0], *eces, spans[1])
-    out.print(table)
+    columns = (
+        "group: {r.group:30}|n: {r.n:,}|wrong: {r.error_rate:.3f}|pooled: {r.pooled_error_rate:.3f}|"
+        "interval: ({r.pooled_error_interval.low:.3f} to {r.pooled_error_interval.high:.3f})|"
+        "ECE: {r.ece:.3f}|pooled: {r.pooled_ece:.3f}|"
+        "interval: ({r.pooled_ece_interval.low:.3f} to {r.pooled_ece_interval.high:.3f})"
+    )
+    out.print(listing(columns, found.rows, **PLAIN))
     out.print(
         f"pooled: drawn towards the others as far as noise explains (spread between groups {found.spread_error:.3f} of "
         f"error rates, {found.spread_ece:.3f} of ECE)."
@@ -386,43 +378,28 @@ def _groups(out: Console, condition: audit.GradesCondition | audit.DrawsConditio
 
 def _boundaries(out: Console, report: audit.CalibrationReport) -> None:
     """Sem1 - Sem2 near the regimes' boundaries against the theory (the paper's table 2), and the slope over all."""
-    near = [
-        (c.name, b)
-        for c in report.conditions
-        if isinstance(c, audit.DrawsCondition) and c.gap is not None
-        for b in c.gap.boundaries
-        if b.n
-    ]
-    if near:
-        table = Table("condition", "boundary", box=None, pad_edge=False, header_style="")
-        for head in ("questions", "Sem1 - Sem2", "theory", "ratio", "of ECEs"):
-            table.add_column(head, justify="right")
-        for name, b in near:
-            seen, theory, eces = b.observed_confidence, b.predicted_halves, b.observed_ece
-            ratio = "-" if not theory or seen is None else f"{seen / theory:.2f}"
-            numbers = ("-" if x is None else f"{x:.3f}" for x in (seen, theory))
-            table.add_row(
-                printable(name, limit=24), b.name, f"{b.n:,}", *numbers, ratio, "-" if eces is None else f"{eces:.3f}"
-            )
-        out.print(table)
+    rows = []
+    for c in report.conditions:
+        near = c.gap.boundaries if isinstance(c, audit.DrawsCondition) and c.gap is not None else ()
+        for b in near:
+            seen, theory = b.observed_confidence, b.predicted_halves
+            ratio = None if not theory or seen is None else seen / theory
+            numbers = "{name:24}|{r.name}|{r.n:,}|{r.observed_confidence:.3f}|{r.predicted_halves:.3f}|{ratio:.2f}|"
+            rows += [cells(numbers + "{r.observed_ece:.3f}", b, name=c.name, ratio=ratio)] if b.n else []
+    if rows:
+        headings = "condition|boundary|questions|Sem1 - Sem2|theory|ratio|of ECEs"
+        out.print(grid(headings, rows, right=2, header_style="", **PLAIN))
         out.print("questions within 10% of a boundary; theory: the leading term, Sem2 selecting on half of the draws.")
     pooled = report.pooled_slope
-    if pooled is not None:
-        if pooled.slope is None:
-            out.print(f"Over {pooled.conditions} conditions the low-margin gap has no slope: it is not positive.")
-        else:
-            span = f" {_span(pooled.interval)}" if pooled.interval else ""
-            out.print(
-                f"Over {pooled.conditions} conditions the low-margin gap shrinks as n^{pooled.slope:.2f}{span}; "
-                "theory -0.50."
-            )
+    if pooled is not None and pooled.slope is None:
+        out.print(f"Over {pooled.conditions} conditions the low-margin gap has no slope: it is not positive.")
+    elif pooled is not None:
+        out.print(f"Over {pooled.conditions} conditions {_shrinks(pooled)}")
 
 
-def _grades_lines(condition: audit.GradesCondition) -> Iterator[str]:
-    yield from _study_lines(condition)
-    if condition.study is not None:
-        yield from condition.study.cannot
-    yield from condition.notes
+def _shrinks(found: Convergence | PooledSlope) -> str:
+    span = f" {_span(found.interval)}" if found.interval else ""
+    return f"the low-margin gap shrinks as n^{found.slope:.2f}{span}; theory -0.50."
 
 
 def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
@@ -435,20 +412,15 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
         yield f"a confidence is stated in {condition.stated.parse_rate:.0%} of the draws."
     gap = condition.gap
     if gap is not None:
-        low = gap.low_margin_ece
+        low = f"undefined with {gap.low_margin_questions} questions"
+        if gap.low_margin_ece is not None:
+            low = f"{gap.low_margin_ece.estimate:.3f} {_span(gap.low_margin_ece.interval)}"
         yield (
             f"Sem1 - Sem2: confidence {gap.confidence.estimate:.3f} {_span(gap.confidence.interval)}, predicted "
-            f"{gap.predicted:.3f}; ECE {gap.ece.estimate:.3f} {_span(gap.ece.interval)}; low-margin ECE "
-            + (
-                f"undefined with {gap.low_margin_questions} questions."
-                if low is None
-                else f"{low.estimate:.3f} {_span(low.interval)}."
-            )
+            f"{gap.predicted:.3f}; ECE {gap.ece.estimate:.3f} {_span(gap.ece.interval)}; low-margin ECE {low}."
         )
-    curve = condition.convergence
-    if curve is not None and curve.slope is not None:
-        span = f" {_span(curve.interval)}" if curve.interval else ""
-        yield f"the low-margin gap shrinks as n^{curve.slope:.2f}{span}; theory -0.50."
+    if condition.convergence is not None and condition.convergence.slope is not None:
+        yield _shrinks(condition.convergence)
     if len(condition.sensitivity) > 1:
         yield "Sem2-ECE by grouping: " + ", ".join(
             f"{key} {row.sem2:.3f} ({row.classes_per_question:.1f} classes)"
@@ -489,9 +461,3 @@ def _draws_lines(condition: audit.DrawsCondition) -> Iterator[str]:
             f"{stopping.accuracy:.3f} (all draws {stopping.accuracy_of_all:.3f}), same answer on "
             f"{stopping.same_answer:.1%}."
         )
-    yield from _study_lines(condition)
-    if condition.sem is not None:
-        yield from condition.sem.notes
-    if condition.study is not None:
-        yield from condition.study.cannot
-    yield from condition.notes

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from richter.cli._output import progress_console
+from richter.cli._io import progress_console
 from richter.cli._progress import LINE_EVERY_S, asking, downloading
 from richter.engine import RayEngine, open_engine
 from richter.errors import InputError

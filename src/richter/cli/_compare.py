@@ -4,20 +4,32 @@ import contextlib
 import dataclasses
 import math
 import re
+import shlex
 from collections import Counter
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
 from richter.claims import METRICS, claimed, measure_words
-from richter.cli._output import console, json_option, md_option, write_json, write_text
-from richter.cli._reading import read_given, reading_options, split_sources
+from richter.cli._io import (
+    PLAIN,
+    READING,
+    cells,
+    console,
+    grid,
+    json_option,
+    md_option,
+    read_given,
+    reading_options,
+    split_sources,
+    write_json,
+    write_text,
+)
 from richter.floors import ConditionSummary
-from richter.records import Claim, Refused, Verdict, at_most, distinct_names, markdown_safe, printable
+from richter.records import Claim, Interval, Refused, Verdict, at_most, distinct_names, markdown_safe, printable
 from richter.tables import ReadOptions, attempts
 
 
@@ -161,24 +173,50 @@ def compare(
         attempts=known,
         **options,
     )
-    write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files])
+    write_json(report, json_path, inputs=files)
     write_text(markdown(report), md_path)
     show(console(json_path, md_path), report)
     if report.refused and not report.claims:
         ctx.exit(4)  # nothing could be said, which a pipeline must not take for fine
 
 
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def look(ctx: click.Context, arguments: tuple[str, ...]) -> None:
+    """Say what PATH .. hold and what can be said of them: a comparison of conditions, or a summary of one.
+
+    Options are those of `richter compare`.
+    """
+    inner = compare.make_context("compare", list(arguments), parent=ctx.parent)
+    sources = inner.params["sources"]
+    files, names = split_sources(sources)
+    reading = ReadOptions(**{name: inner.params[name] for name in READING})
+    with inner:
+        tables = read_given(files, reading, names)
+        out = console(inner.params.get("json_path"))
+        if len(names or tables.conditions) > 1:
+            compare.invoke(inner)
+        else:
+            from richter.audit import measure_run
+            from richter.cli._screen import summarise
+
+            document = measure_run(*files, options=reading, conditions=names).to_dict()
+            for line in summarise(document, ascii_only=out.options.ascii_only, after=[]):
+                out.print(line, soft_wrap=True)
+            out.print(f"Read: {printable(tables.understood)}.", soft_wrap=True)
+            for note in tables.notes:
+                out.print(f"  {printable(note)}", soft_wrap=True)
+    out.print(f"As a page: richter report {shlex.join(sources)} -o report.html", soft_wrap=True)
+
+
 SHOWN_PAIRS = 40
 SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 
 
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f}%"
-
-
-def _p(value: float | None) -> str:
+def _p(value: float | None) -> str | None:
     """A p-value; below one in ten thousand its size says nothing."""
-    return "-" if value is None else "<0.0001" if value < 1e-4 else f"{value:.2g}"
+    return None if value is None else "<0.0001" if value < 1e-4 else f"{value:.2g}"
 
 
 def _rate(summary: ConditionSummary) -> str:
@@ -279,53 +317,38 @@ def leaderboard_sentence(report: CompareReport) -> str:
     return text + ". Sets in which no pair is told apart (they may overlap, and are not ranks):"
 
 
-def _interval(claim: Claim, *, scale: float = 1.0, digits: int = 4) -> str:
-    interval = claim.interval or claim.plain_interval
-    if interval is None:
-        return "-"
-    return f"[{scale * interval.low:+.{digits}f}, {scale * interval.high:+.{digits}f}]"
-
-
 def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:
-    table = Table(
-        "", "second - first", "interval", "level", "p, adjusted", "could have shown", "needed", box=None, pad_edge=False
-    )
-    for claim in claims:
-        if claim.estimate is None:
-            continue
-        interval = claim.interval or claim.plain_interval
-        table.add_row(
-            claim.measure.replace("_", " "),
-            f"{claim.estimate:+.4f}",
-            _interval(claim),
-            "-" if interval is None else f"{100 * interval.level:.4g}%",
-            _p(claim.p_adjusted),
-            "-" if claim.could_show is None else f"{claim.could_show:.4f}",
-            "-" if claim.needed is None else f"{claim.needed:,} for {claim.needed_for:g}",
-        )
-    out.print(table)
+    columns = "{measure}|{r.estimate:+.4f}|[{span.low:+.4f}, {span.high:+.4f}]|{level:.4g}%|{p}|{r.could_show:.4f}|"
+    rows = []
+    for claim in (c for c in claims if c.estimate is not None):
+        span = claim.interval or claim.plain_interval
+        level = None if span is None else 100 * span.level
+        named = {"measure": claim.measure.replace("_", " "), "span": span, "level": level, "p": _p(claim.p_adjusted)}
+        rows.append(cells(columns + "{r.needed:,} for {r.needed_for:g}", claim, **named))
+    out.print(grid("|second - first|interval|level|p, adjusted|could have shown|needed", rows, **PLAIN))
+
+
+def _scale(measure: str) -> tuple[float, str]:
+    """How many of what is shown one of the measure is, and the format: rates are shown in points."""
+    return (100.0, "+.1f") if measure_words(measure).suffix == " points" else (1.0, "+.3f")
 
 
 def _subgroup_table(out: Console, report: CompareReport) -> None:
     """Each subgroup's difference by itself and partly pooled."""
+    scale, form = _scale(report.primary)
+
+    def shown(value: float | None, interval: Interval | None) -> list[str]:
+        if value is None or interval is None:
+            return ["-", "-"]
+        low, high = f"{scale * interval.low:{form}}", f"{scale * interval.high:{form}}"
+        return [f"{scale * value:{form}}", f"[{low}, {high}]"]
+
     for found in report.subgroups:
-        scale, digits = (100.0, 1) if measure_words(report.primary).suffix == " points" else (1.0, 3)
-        table = Table("subgroup", "items", "second - first", "interval, plain", "pooled", "interval", box=None)
-
-        def span(low: float, high: float, scale: float = scale, digits: int = digits) -> str:
-            return f"[{scale * low:+.{digits}f}, {scale * high:+.{digits}f}]"
-
-        for s in found.subgroups:
-            pooled = s.pooled_interval
-            table.add_row(
-                printable(s.name, limit=30),
-                f"{s.n:,}",
-                f"{scale * s.estimate:+.{digits}f}",
-                span(s.interval.low, s.interval.high),
-                "-" if s.pooled is None else f"{scale * s.pooled:+.{digits}f}",
-                "-" if pooled is None else span(pooled.low, pooled.high),
-            )
-        out.print(table)
+        rows = (
+            [*cells("{r.name:30}|{r.n:,}", s), *shown(s.estimate, s.interval), *shown(s.pooled, s.pooled_interval)]
+            for s in found.subgroups
+        )
+        out.print(grid("subgroup|items|second - first|interval, plain|pooled|interval", rows, box=None))
 
 
 def _pair_lines(out: Console, report: CompareReport) -> None:
@@ -350,8 +373,7 @@ def _short(report: CompareReport) -> dict[str, str]:
 def _board(out: Console, report: CompareReport) -> None:
     """The pairs that differ, the best condition first; of the others how many, and what they could have shown."""
     claims = report.of(report.primary)
-    words = measure_words(report.primary)
-    scale, digits = (100.0, 1) if words.suffix == " points" else (1.0, 3)
+    scale, form = _scale(report.primary)
     short, values = _short(report), report.measures.get(report.primary, {})
     rows = []
     for claim in claims:
@@ -361,25 +383,22 @@ def _board(out: Console, report: CompareReport) -> None:
             place = values.get(better) or 0.0
             rows.append(((-place if claim.better == "higher" else place, -abs(claim.estimate)), better, worse, claim))
     apart = [row[1:] for row in sorted(rows, key=lambda row: row[0])]
-    table = Table("differ, best first", "by", "interval", "p, adjusted", box=None, pad_edge=False)
+    told = []
     for better, worse, claim in apart[:SHOWN_PAIRS]:
-        sign = 1 if better == claim.conditions[1] else -1  # the better one minus the other
+        sign = scale if better == claim.conditions[1] else -scale  # the better one minus the other
         interval = claim.interval or claim.plain_interval
         ends = [] if interval is None else sorted((sign * interval.low, sign * interval.high))
-        table.add_row(
-            f"{short[better]} better than {short[worse]}",
-            f"{sign * scale * (claim.estimate or 0.0):+.{digits}f}",
-            f"[{', '.join(f'{scale * x:+.{digits}f}' for x in ends)}]" if ends else "-",
-            _p(claim.p_adjusted),
-        )
-    if apart:
-        out.print(table)
+        span = f"[{', '.join(f'{x:{form}}' for x in ends)}]" if ends else "-"
+        by = f"{sign * (claim.estimate or 0.0):{form}}"
+        told.append([f"{short[better]} better than {short[worse]}", by, span, _p(claim.p_adjusted) or "-"])
+    if told:
+        out.print(grid("differ, best first|by|interval|p, adjusted", told, **PLAIN))
     if len(apart) > SHOWN_PAIRS:
         out.print(f"  … and {len(apart) - SHOWN_PAIRS} pairs more (--json has all)")
     waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]
     if waiting:
-        least, most = (f(c.could_show or 0.0 for c in waiting) for f in (min, max))
-        shown = f"{scale * least:.{digits}f}" + (f" to {scale * most:.{digits}f}" if most > least else "")
+        least, most = (f(scale * (c.could_show or 0.0) for c in waiting) for f in (min, max))
+        shown = f"{least:{form[1:]}}" + (f" to {most:{form[1:]}}" if most > least else "")
         out.print(f"  {len(waiting)} undecided: a difference of {shown} would have been seen 4 times in 5")
         wanted = [c for c in waiting if c.needed is not None]
         if wanted:
@@ -391,13 +410,10 @@ def _board(out: Console, report: CompareReport) -> None:
         out.print(f"  {number} undecided: {printable(reason)}")
     for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
         own = report.of(measure)
+        said = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
         if all(c.family is None for c in own):
-            out.print(
-                f"{measure.replace('_', ' ')}: not tested, since not every primary claim is settled (--on {measure})"
-            )
-        else:
-            number = sum(c.verdict in SHOWN for c in own)
-            out.print(f"{measure.replace('_', ' ')}: {number} of {len(own)} pairs differ (--json has all)")
+            said = f"not tested, since not every primary claim is settled (--on {measure})"
+        out.print(f"{measure.replace('_', ' ')}: {said}")
     for pair in report.pairs:
         for flag in pair.flags:
             out.print(f"  flag: {' and '.join(printable(name) for name in pair.conditions)}: {printable(flag)}")
@@ -405,36 +421,25 @@ def _board(out: Console, report: CompareReport) -> None:
 
 def _condition_table(out: Console, report: CompareReport) -> None:
     graded = [c for c in report.conditions.values() if c.error_rate is not None]
-    short = _short(report)
-    if graded:
-        table = Table("condition", "sets", "n", "accuracy", "error rate", "ECE (debiased)", "ECE interval", box=None)
-        for c in sorted(graded, key=lambda c: c.error_rate or 0.0):
-            sets = [str(k) for k, members in enumerate(report.groups, 1) if c.name in members]
-            table.add_row(
-                short[c.name],
-                " ".join(sets) or "-",
-                f"{c.n:,}",
-                _percent(c.accuracy),
-                _rate(c),
-                "-" if c.ece is None else f"{c.ece:.3f} ({c.ece_debiased:.3f})",
-                "-" if c.ece_interval is None else f"[{c.ece_interval.low:.3f}, {c.ece_interval.high:.3f}]",
-            )
-        out.print(table)
+    short, rows = _short(report), []
+    columns = "{r.accuracy:.1%}|{rate}|{r.ece:.3f} ({r.ece_debiased:.3f})|"
+    columns += "[{r.ece_interval.low:.3f}, {r.ece_interval.high:.3f}]"
+    for c in sorted(graded, key=lambda c: c.error_rate or 0.0):
+        sets = " ".join(str(k) for k, members in enumerate(report.groups, 1) if c.name in members)
+        rows.append([short[c.name], sets or "-", f"{c.n:,}", *cells(columns, c, rate=_rate(c))])
+    if rows:
+        out.print(grid("condition|sets|n|accuracy|error rate|ECE (debiased)|ECE interval", rows, box=None))
     others = {m: row for m, row in report.measures.items() if m not in ("accuracy", "error_rate")}
     if others:
-        table = Table("condition", *(m.replace("_", " ") for m in others), box=None)
-        for name in report.conditions:
-            table.add_row(short[name], *(_value(row.get(name)) for row in others.values()))
-        out.print(table)
-
-
-def _value(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+        values = ([row.get(name) for row in others.values()] for name in report.conditions)
+        told = (["-" if x is None else f"{x:.4g}" for x in row] for row in values)
+        rows = [[short[name], *row] for name, row in zip(report.conditions, told, strict=True)]
+        out.print(grid(["condition", *(m.replace("_", " ") for m in others)], rows, box=None))
 
 
 def markdown(report: CompareReport) -> str:
     """A short report for a pull request: the sentences, one table, the warnings."""
-    lines = ["## Comparison", ""]
+    lines, conditions = ["## Comparison", ""], report.conditions.values()
     if len(report.conditions) == 2:
         lines += [f"- **{markdown_safe(verdict_note(c))}** {markdown_safe(c.sentence)}" for c in report.claims]
     else:
@@ -442,9 +447,8 @@ def markdown(report: CompareReport) -> str:
         lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]
     lines += [f"- **refused** {markdown_safe(_refusal(r))}." for r in report.refused]
     lines += ["", "| condition | n | accuracy | error rate |", "|---|---|---|---|"]
-    for c in report.conditions.values():
-        lines.append(f"| {markdown_safe(c.name)} | {c.n:,} | {_percent(c.accuracy)} | {_rate(c)} |")
-    warnings = [
-        f"- {markdown_safe(c.name)}: {markdown_safe(text)}" for c in report.conditions.values() for text in c.warnings
-    ]
+    for c in conditions:
+        right = "-" if c.accuracy is None else f"{c.accuracy:.1%}"
+        lines.append(f"| {markdown_safe(c.name)} | {c.n:,} | {right} | {_rate(c)} |")
+    warnings = [f"- {markdown_safe(c.name)}: {markdown_safe(text)}" for c in conditions for text in c.warnings]
     return "\n".join([*lines, *(["", *warnings] if warnings else []), "", small_print(report)]) + "\n"

@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from richter import __version__
-from richter.cli._output import console, json_option, write_json
+from richter.cli._io import console, json_option, write_json
 from richter.llm import PROVIDERS, WEIGHTS, weights_cached
 from richter.store import cache_folder
 

@@ -9,7 +9,7 @@ import click
 from richter.audit import draw_run, estimate_run, name_conditions, usual_style
 from richter.bench import read_items
 from richter.cli._calls import Calls, call_options
-from richter.cli._output import console, json_option, write_json
+from richter.cli._io import console, json_option, write_json
 from richter.cli._progress import money
 from richter.records import Decoding, printable
 from richter.sampling import CONFIDENCE_REQUEST

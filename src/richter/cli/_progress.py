@@ -15,7 +15,7 @@ from rich.progress import (
 )
 
 from richter.audit import AskProgress
-from richter.cli._output import progress_console
+from richter.cli._io import progress_console
 from richter.records import printable
 
 LINE_EVERY_S = 10.0
@@ -26,6 +26,11 @@ def money(usd: float, unpriced: int = 0) -> str:
     if unpriced:
         return f"${usd:.4f} + {unpriced} calls of unknown price" if usd else "price unknown"
     return f"${usd:.4f}" if usd else "$0"
+
+
+def price(usd: float | None) -> str:
+    """Dollars for people where the price may not be known."""
+    return "price unknown" if usd is None else money(usd)
 
 
 def price_at_most(usd: float | None) -> str:

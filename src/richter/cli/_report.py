@@ -11,8 +11,16 @@ import click
 
 from richter.audit import SECTIONS, history_of, measure_run, results_schema, stored_results
 from richter.cli._calls import engine_options, open_mapper
-from richter.cli._output import console, json_option, md_option, progress_console, write_json, write_text
-from richter.cli._reading import reading_options, split_sources
+from richter.cli._io import (
+    console,
+    json_option,
+    md_option,
+    progress_console,
+    reading_options,
+    split_sources,
+    write_json,
+    write_text,
+)
 from richter.cli._screen import summarise
 from richter.errors import InputError
 from richter.interop import named_source

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from richter.cli._output import console, json_option, write_json
+from richter.cli._io import console, json_option, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, RichterError
 from richter.records import plain, printable

@@ -18,7 +18,7 @@ from richter.ascent import (
 )
 from richter.audit import name_conditions
 from richter.cli._calls import Calls, call_options
-from richter.cli._output import console, grid, json_option, progress_console, write_json
+from richter.cli._io import cells, console, grid, json_option, progress_console, write_json
 from richter.cli._progress import money
 from richter.cli._search_again import cross, explain, pilot, retest
 from richter.cli._search_show import print_search, show
@@ -146,20 +146,10 @@ def run_command(
         line.update(f"step {step}: {answered:,} of {asked:,} answers")
 
     with calls.opened(None) as asked, line:
-        summary = run_search(
-            run,
-            base,
-            condition,
-            settings,
-            steps=steps,
-            generator=writer,
-            judge=judge,
-            embedder=open_embedder(embedding_path) if embedding_path else None,
-            context_tokens=4096 if generator or judge else 1024,
-            watch=watch,
-            progress=within,
-            **asked,
-        )
+        asked |= {"context_tokens": 4096 if generator or judge else 1024, "watch": watch, "progress": within}
+        embedder = open_embedder(embedding_path) if embedding_path else None
+        asked |= {"steps": steps, "generator": writer, "judge": judge, "embedder": embedder}
+        summary = run_search(run, base, condition, settings, **asked)
     print_search(summary, json_path, table=False)
     out.print(f"Next: richter search show {run}", style="dim")
     write_json(summary, json_path)
@@ -180,17 +170,17 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
       richter search compare first second third --json -
     """
     found = [(path, read_search(path)) for path in runs]
-    out = console(json_path)
-    if len({(s.model, s.base["name"]) for _, s in found}) > 1:
+    out, alike = console(json_path), len({(s.model, s.base["name"]) for _, s in found}) == 1
+    if not alike:
         out.print("These runs differ in model or base as well as in strategy: the ratios compare both.")
     told, rows = [], []
+    columns = "{name:24}|{r.strategy}|{r.answers:,}|{r.errors_found:,}|{rate:.3f}|{r.distinct_categories}|"
     for path, s in found:
         if not s.answers:
             raise InputError(f"{path} has no answers yet.", remedy="Run it first.")
         rate = s.errors_found / s.answers
-        cost = money(s.spent.money_usd, s.spent.unpriced)
-        found_by = [printable(path.name, limit=24), s.strategy, f"{s.answers:,}", f"{s.errors_found:,}", f"{rate:.3f}"]
-        told.append([*found_by, str(s.distinct_categories), f"{s.effective_categories or 0:.1f}", cost])
+        cost, effective = money(s.spent.money_usd, s.spent.unpriced), s.effective_categories or 0.0
+        told.append(cells(columns + f"{effective:.1f}|{cost}", s, name=path.name, rate=rate))
         rows.append({"run": str(path), "errors_per_answer": rate, **s.to_dict()})
     out.print(grid("run|strategy|answers|wrong|per answer|categories|effective|cost", told))
     base = next((r for r in rows if r["strategy"] == "random"), None)
@@ -200,7 +190,7 @@ def compare(runs: tuple[Place, ...], json_path: str | None) -> None:
                 row["ratio_to_random"] = row["errors_per_answer"] / base["errors_per_answer"]
                 name = printable(row["run"].rpartition("/")[2], limit=24)
                 out.print(f"{name} ({row['strategy']}) finds {row['ratio_to_random']:.2f} x the errors per answer.")
-    ratios = _ratios(rows) if len({(s.model, s.base["name"]) for _, s in found}) == 1 else {}
+    ratios = _ratios(rows) if alike else {}
     for strategy, ratio in ratios.items():
         limits = f"{ratio.interval.low:.2f} to {ratio.interval.high:.2f}"
         out.print(

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import click
 import numpy as np
+from rich.console import Console
 
 from richter.ascent import (
     CrossMatrix,
@@ -24,7 +25,7 @@ from richter.ascent import (
 )
 from richter.audit import ask_run, estimate_run, name_conditions
 from richter.cli._calls import Calls, call_options
-from richter.cli._output import console, grid, json_option, write_json
+from richter.cli._io import grid, json_option, publish
 from richter.cli._progress import price_at_most
 from richter.cli._search_show import say_keys
 from richter.errors import InputError
@@ -72,11 +73,8 @@ def retest(
     items, condition = prepare_retest(run, base, kind=kind, limit=limit, rng=rng)
     if calls.dry_run:
         (row,) = estimate_run(out_run, items, [condition], prices=calls.prices)
-        cost = price_at_most(row.money_usd_most)
-        console(json_path).print(f"{row.calls} questions to {condition.name}, {cost}, within {calls.budget}.")
-        calls.say_prices(console(json_path))
-        money = {"money_usd_most": row.money_usd_most}
-        write_json({"dry_run": {"budget": str(calls.budget), "calls": row.calls, **money}}, json_path)
+        said = f"{row.calls} questions to {condition.name}"
+        _dry_run(calls, json_path, said, calls=row.calls, money_usd_most=row.money_usd_most)
         return
     with calls.opened() as asked:
         ask_run(out_run, items, [condition], **asked)
@@ -84,11 +82,10 @@ def retest(
             judge_answers(out_run, items, condition, resolve(judge).name, **asked)
     found = score_retest(out_run, items, condition, kind=kind)
     limits = f"{found.interval.low:.0%} to {found.interval.high:.0%}"
-    what = {"open": "asked without options", "context": "shown the paragraph"}[kind]
-    out = console(json_path)
-    out.print(f"{what.capitalize()}, {found.share:.0%} (95%: {limits}) of {found.n} wrong answers become right.")
+    what = {"open": "Asked without options", "context": "Shown the paragraph"}[kind]
+    out = publish(found, json_path)
+    out.print(f"{what}, {found.share:.0%} (95%: {limits}) of {found.n} wrong answers become right.")
     say_keys(out, base.folder)
-    write_json(found, json_path)
 
 
 @click.command("pilot")
@@ -132,9 +129,9 @@ def pilot(
     with calls.opened() as asked:
         ask_run(run, planned.items(), [condition], **asked)
     found = score_pilot(run, planned, base, condition, settings, paragraphs=paragraphs, rng=rng)
-    console(json_path).print(str(found), soft_wrap=True)
-    say_keys(console(json_path), base_path)
-    write_json(found.to_dict() | {"worthwhile": found.worthwhile}, json_path)
+    out = publish(found.to_dict() | {"worthwhile": found.worthwhile}, json_path)
+    out.print(str(found), soft_wrap=True)
+    say_keys(out, base_path)
 
 
 @click.command("cross")
@@ -168,16 +165,12 @@ def cross(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, js
         known = read_answers([run, out_run], s.condition)
         missing[s.condition.name] = [item for key, item in everything.items() if key not in known]
     if calls.dry_run:
-        asks, budget = {name: len(items) for name, items in missing.items()}, calls.budget
-        rows = [
-            estimate_run(out_run, missing[s.condition.name], [s.condition], prices=calls.prices)[0] for s in subsets
-        ]
-        usd = [row.money_usd_most for row in rows]
+        asks = {name: len(items) for name, items in missing.items()}
+        each = (estimate_run(out_run, missing[s.condition.name], [s.condition], prices=calls.prices) for s in subsets)
+        usd = [row.money_usd_most for (row,) in each]
         most = None if None in usd else sum(filter(None, usd))
-        cost = price_at_most(most)
-        console(json_path).print(f"{sum(asks.values())} calls to {len(asks)} models, {cost}, within {budget}.")
-        calls.say_prices(console(json_path))
-        write_json({"dry_run": {"budget": str(budget), "calls": asks, "money_usd_most": most}}, json_path)
+        said = f"{sum(asks.values())} calls to {len(asks)} models"
+        _dry_run(calls, json_path, said, calls=asks, money_usd_most=most)
         return
     for s in subsets:
         if items := missing[s.condition.name]:
@@ -188,13 +181,20 @@ def cross(out_run: Place, runs: tuple[Place, ...], subset: str, calls: Calls, js
         {s.condition.name: [item.id for item in s.items] for s in subsets},
         {s.condition.name: read_answers([run, out_run], s.condition) for run, s in pairs},
     )
-    _print_matrix(matrix, subset, json_path)
-    say_keys(console(json_path), base_of(runs[0]))
-    write_json(matrix, json_path)
+    out = publish(matrix, json_path)
+    _print_matrix(out, matrix, subset)
+    say_keys(out, base_of(runs[0]))
 
 
-def _print_matrix(matrix: CrossMatrix, subset: str, json_path: str | None) -> None:
-    out = console(json_path)
+def _dry_run(limits: Calls, json_path: str | None, said: str, *, calls: Any, money_usd_most: float | None) -> None:
+    """What would be asked, and at which price."""
+    told = {"budget": str(limits.budget), "calls": calls, "money_usd_most": money_usd_most}
+    out = publish({"dry_run": told}, json_path)
+    out.print(f"{said}, {price_at_most(money_usd_most)}, within {limits.budget}.")
+    limits.say_prices(out)
+
+
+def _print_matrix(out: Console, matrix: CrossMatrix, subset: str) -> None:
     what = "asked about" if subset == "asked" else "found failing"
     columns = [printable(name, limit=24) for name in matrix.conditions]
     for title, form, cells in (
@@ -237,15 +237,16 @@ def explain(
       richter search explain why run1 --model openai/gpt-4o --budget 1usd
       richter search explain why run1 --model openai/gpt-4o --limit 20 --budget 100calls
     """
-    rng, out = np.random.default_rng(seed), console(json_path)
-    spend: dict[str, Any] = {"budget": calls.budget, "prices": calls.prices}
+    rng, budget = np.random.default_rng(seed), calls.budget
     if calls.dry_run:
         wrong = wrong_answers(run, limit=limit, rng=rng)
         most = sum(len(answers) + (len(answers) > 1) for answers in wrong.values()) + -(-len(wrong) // 40) + 1
-        out.print(f"At most {most} calls about {len(wrong)} failing paragraphs, until {spend['budget']} is used.")
-        write_json({"dry_run": {"budget": str(spend["budget"]), "calls": most, "paragraphs": len(wrong)}}, json_path)
+        out = publish({"dry_run": {"budget": str(budget), "calls": most, "paragraphs": len(wrong)}}, json_path)
+        out.print(f"At most {most} calls about {len(wrong)} failing paragraphs, until {budget} is used.")
         return
-    found = explain_errors(out_run, run, _base(run, base_path), resolve(model).name, limit=limit, rng=rng, **spend)
+    base, reader = _base(run, base_path), resolve(model).name
+    found = explain_errors(out_run, run, base, reader, limit=limit, rng=rng, budget=budget, prices=calls.prices)
+    out = publish(found, json_path)
     reads = f"{found.answers} wrong answers of {found.paragraphs} paragraphs"
     out.print(f"What was lacking, as {printable(found.model)} reads {reads}:")
     counts = [(printable(pattern.pattern, limit=90), len(pattern.paragraphs)) for pattern in found.patterns]
@@ -254,7 +255,6 @@ def explain(
     out.print(f"In no pattern: {found.unsorted} paragraphs." + (f" Replies not used: {faults}." if faults else ""))
     say_keys(out, base_path or base_of(run))
     out.print("A reading by a model, not a test.", style="dim")
-    write_json(found, json_path)
 
 
 def _base(run: Place, given: Path | None) -> KnowledgeBase:

@@ -9,7 +9,6 @@ import click
 import numpy as np
 import polars as pl
 from rich.console import Console
-from rich.table import Table
 
 from richter.ascent import (
     ErrorSurvey,
@@ -29,8 +28,8 @@ from richter.ascent import (
     survey_errors,
     write_graphml,
 )
-from richter.cli._output import cells, console, grid, json_option, write_json
-from richter.cli._progress import money
+from richter.cli._io import cells, console, grid, json_option, listing, write_json
+from richter.cli._progress import money, price
 from richter.errors import InputError, TooFewErrors
 from richter.interop import export_table
 from richter.knowledge import IndexInfo, KnowledgeBase, open_base
@@ -39,6 +38,16 @@ from richter.store import Place, run_place
 
 T = TypeVar("T")
 TASKS_SHOWN = 8
+# what is said of a search where it has it, by its field
+BESIDE = {
+    "reworded": "{r.confirmed:,} of {r.reworded:,} that were asked in other words fail in at least half of them too.",
+    "judged": "A judge called {r.judged_right:,} of {r.judged:,} answers right that are not the reference's words.",
+    "uncorrected": "{r.uncorrected:,} wrong answers are not corrected for how likely each option is anyway: the server "
+    "does not say how likely given texts are.",
+    "preferred": "{r.preferred:,} answers are right once corrected for how likely each option is without the subject: "
+    "as asked they are wrong by preference for a name; they count as right.",
+    "keys": "{r.keys}",
+}
 
 
 @click.command("show")
@@ -75,26 +84,25 @@ def show(
       richter search show run1
       richter search show run1 --failing 30 --map errors.csv
     """
-    summary = read_search(run)
+    summary, out = read_search(run), console(json_path)
     print_search(summary, json_path, table=True)
     folder = base_path or base_of(run)
-    rates = search_categories(run, open_base(folder)) if folder else summary.by_category
+    base = open_base(folder) if folder else None
+    rates = search_categories(run, base) if base else summary.by_category
     rows = sorted(rates.items(), key=lambda kv: -kv[1].n)[:categories]
     if rows:
         told = ((printable(name, limit=40), str(rate.n), f"{rate.size:,}", *_rate_cells(rate)) for name, rate in rows)
-        console(json_path).print(grid("category|asked|paragraphs|error rate|95% interval", told))
-    shown = failing_questions(run, open_base(folder) if folder else None, confirmed=False)
-    _print_failing(shown, failing, json_path)
+        out.print(grid("category|asked|paragraphs|error rate|95% interval", told))
+    shown = failing_questions(run, base, confirmed=False)
+    _print_failing(out, shown, failing)
     found = search_patterns(run, over=over, rng=np.random.default_rng(summary.settings.seed))
-    _print_patterns(found[:patterns], over, json_path)
-    survey, prediction, missing = _from_base(run, base_path, map_path, summary, json_path)
+    _print_patterns(out, found[:patterns], over)
+    survey, prediction, missing = _from_base(out, run, base, map_path, summary)
     if graphml is not None:
-        nodes = write_graphml(run, graphml)
-        console(json_path).print(f"{graphml}: {nodes:,} paragraphs.")
+        out.print(f"{graphml}: {write_graphml(run, graphml):,} paragraphs.")
     write_json(
         summary.to_dict()
-        | {"by_category": {name: rate.to_dict() for name, rate in rates.items()}}
-        | {"failing": [q.to_dict() for q in shown.questions]}
+        | {"by_category": rates, "failing": shown.questions}
         | {"patterns": {"over": over, "found": found}, "prediction": prediction}
         | (survey.to_dict() if survey else {"map": None, "clusters": None})
         | {"not_computed": missing},
@@ -102,45 +110,37 @@ def show(
     )
 
 
-def _print_failing(found: FailingSet, most: int, json_path: str | None) -> None:
+def _print_failing(out: Console, found: FailingSet, most: int) -> None:
     """Failing questions by mode: some of each, the modes with the most first."""
     if not found.questions or not most:
         return
-    out, modes = console(json_path), Counter(q.mode for q in found.questions)
+    modes = Counter(q.mode for q in found.questions)
     out.print(
         f"{len(found.questions):,} failing questions of {len(modes):,} modes; `richter export --failing` writes all:"
     )
-    table = Table("mode", "question", "right", "answered", "in other words")
     each = max(1, most // len(modes))
     told: Counter[str] = Counter()
+    rows = []
     for q in found.questions:
-        if told[q.mode] < each and sum(told.values()) < most:
+        if told[q.mode] < each and told.total() < most:
             told[q.mode] += 1
             again = "" if q.reworded is None else f"{q.reworded:.0%} wrong"
-            table.add_row(
-                printable(f"{q.mode} ({modes[q.mode]})", limit=28),
-                printable(q.item.prompt, limit=80),
-                printable(q.item.reference, limit=28),
-                printable(q.said, limit=36),
-                again,
-            )
-    out.print(table)
+            named = {"mode": f"{q.mode} ({modes[q.mode]})", "again": again}
+            rows.append(cells("{mode:28}|{r.item.prompt:80}|{r.item.reference:28}|{r.said:36}|{again}", q, **named))
+    out.print(grid("mode|question|right|answered|in other words", rows))
 
 
 def _from_base(
-    run: Place, base_path: Path | None, map_path: Path | None, summary: SearchSummary, json_path: str | None
+    out: Console, run: Place, base: KnowledgeBase | None, map_path: Path | None, summary: SearchSummary
 ) -> tuple[ErrorSurvey | None, FailurePrediction | None, dict[str, str]]:
     """What needs the base's vectors; where it cannot be had, the reason instead."""
-    out = console(json_path)
     missing: dict[str, str] = {}
-    folder = base_path or base_of(run)
-    if folder is None:
+    if base is None:
         why = "The base of this search does not lie where it was; --kb says where."
         if map_path is not None:
             raise InputError(why)
         out.print(f"No map, clusters or prediction: {why}", style="dim")
         return None, None, dict.fromkeys(("map", "clusters", "prediction"), why)
-    base = open_base(folder)
 
     def tried(names: Sequence[str], work: Callable[[], T]) -> T | None:
         try:
@@ -156,7 +156,7 @@ def _from_base(
         if survey.unclustered:
             missing["clusters"] = survey.unclustered
             out.print(f"No clusters: {survey.unclustered}", style="dim")
-        _print_clusters(survey, json_path)
+        _print_clusters(out, survey)
         if map_path is not None:
             _write_map(survey, base, map_path, summary.model)
             fails = sum(point.fails for point in survey.points)
@@ -189,9 +189,8 @@ def _write_map(survey: ErrorSurvey, base: KnowledgeBase, path: Path, model: str)
     export_table(frame, path)
 
 
-def _print_clusters(survey: ErrorSurvey, json_path: str | None) -> None:
-    out, found = console(json_path), survey.clustering
-    placed = survey.placed
+def _print_clusters(out: Console, survey: ErrorSurvey) -> None:
+    found, placed = survey.clustering, survey.placed
     if found is None:
         pass
     elif found.near is None or found.p_value is None or found.near_at_random is None:
@@ -220,10 +219,9 @@ def _print_clusters(survey: ErrorSurvey, json_path: str | None) -> None:
     )
 
 
-def _print_patterns(patterns: Sequence[Pattern], over: str, json_path: str | None) -> None:
+def _print_patterns(out: Console, patterns: Sequence[Pattern], over: str) -> None:
     if not patterns:
         return
-    out = console(json_path)
     where = "in the random sample" if over == "sample" else "in what was asked about, which the search chose"
     out.print(f"What fails {where} (permutation tests, Benjamini-Hochberg at 5%):")
     figures = "{r.paragraphs}|{r.error:.0%}|{r.error_of_others:.0%}|{r.adjusted_p_value:.3f}"
@@ -247,41 +245,19 @@ def say_keys(out: Console, folder: Path | str | None) -> None:
 
 def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) -> None:
     """What was found in sentences, and with `table` step by step and by cost."""
-    out = console(json_path)
-    s = summary
+    out, s = console(json_path), summary
     share = f" ({s.errors_found / s.answers:.0%} of {s.answers:,})" if s.answers else ""
     effective = f", as diverse as {s.effective_categories:.1f} equally large ones" if s.effective_categories else ""
     out.print(
         f"{s.strategy} found {s.errors_found:,} different questions that {printable(s.model)} answers wrongly{share}, "
         f"in {s.distinct_categories:,} categories{effective}."
     )
-    if s.reworded:
-        out.print(
-            f"{s.confirmed:,} of {s.reworded:,} that were asked in other words fail in at least half of them too."
-        )
-    if s.judged:
-        out.print(
-            f"A judge called {s.judged_right:,} of {s.judged:,} answers right that are not the reference's words.",
-            soft_wrap=True,
-        )
-    if s.uncorrected:
-        out.print(
-            f"{s.uncorrected:,} wrong answers are not corrected for how likely each option is anyway: the server does "
-            "not say how likely given texts are.",
-            soft_wrap=True,
-        )
-    if s.preferred:
-        out.print(
-            f"{s.preferred:,} answers are right once corrected for how likely each option is without the subject: as "
-            "asked they are wrong by preference for a name; they count as right."
-        )
-    if s.keys is not None:
-        out.print(str(s.keys))
+    for field, line in BESIDE.items():
+        if getattr(s, field):
+            out.print(line.format(r=s), soft_wrap=True)
     rate, limits = _rate_cells(s.population)
     if s.population.error_rate is None:
-        drawn = (
-            "no paragraph is drawn at random (--uniform 0)" if s.settings.uniform == 0 else "none drawn has an answer"
-        )
+        drawn = "none drawn has an answer" if s.settings.uniform else "no paragraph is drawn at random (--uniform 0)"
         out.print(f"The error rate of the whole base is unknown: {drawn}.")
     else:
         out.print(
@@ -293,37 +269,23 @@ def print_search(summary: SearchSummary, json_path: str | None, *, table: bool) 
     cost = money(s.spent.money_usd, s.spent.unpriced)
     each = f" ({s.spent.calls / s.errors_found:.1f} calls for each wrong question)" if s.errors_found else ""
     out.print(f"Spent {s.spent.calls:,} calls{each}, {s.spent.tokens:,} tokens, {cost} of {s.budget}.")
-    aside = {
-        "refused": s.refused,
-        "cut off": s.truncated,
-        "empty": s.empty,
-        "failed calls": s.failed,
-        "paragraphs unfinished": s.unfinished,
-    }
-    if any(aside.values()):
-        out.print(f"Neither right nor wrong: {', '.join(f'{n:,} {what}' for what, n in aside.items() if n)}.")
-    dropped = {reason: count for reason, count in s.dropped.items() if count}
-    if dropped:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
-        out.print(f"Dropped of what the generator wrote, and never scored: {reasons}.")
+    aside = {"refused": s.refused, "cut off": s.truncated, "empty": s.empty, "failed calls": s.failed}
+    aside["paragraphs unfinished"] = s.unfinished
+    for said, counts in (
+        ("Neither right nor wrong", aside),
+        ("Dropped of what the generator wrote, and never scored", s.dropped),
+    ):
+        if any(counts.values()):
+            out.print(f"{said}: {', '.join(f'{n:,} {what}' for what, n in counts.items() if n)}.")
     if not table:
         return
-    steps = []
-    for step in s.steps:
-        wrong = ["" if e is None else f"{e:.1%}" for e in (step.error, step.cumulative_error)]
-        steps.append([str(step.step), str(step.paragraphs), *wrong, str(step.sources), str(step.pruned)])
-    out.print(grid("step|paragraphs|wrong|wrong so far|sources|pruned", steps))
+    steps = "step: {r.step}|paragraphs: {r.paragraphs}|wrong: {r.error:.1%}|wrong so far: {r.cumulative_error:.1%}|"
+    out.print(listing(steps + "sources: {r.sources}|pruned: {r.pruned}", s.steps))
     if s.tasks:
         worst = sorted(s.tasks, key=lambda task: -(task.error if task.error is not None else -1))[:TASKS_SHOWN]
-        tasks = Table("task that a model proposed", "step", "paragraphs", "wrong")
-        for task in worst:
-            wrong_share = "" if task.error is None else f"{task.error:.0%}"
-            tasks.add_row(printable(task.text, limit=80), str(task.step), str(len(task.paragraphs)), wrong_share)
-        out.print(tasks)
-    costs = Table("model", "role", "calls", "failed", "tokens in", "tokens out", "cost")
-    for row in s.costs:
-        price = "price unknown" if row.money_usd is None else money(row.money_usd)
-        counts = (f"{n:,}" for n in (row.calls, row.failed, row.tokens_in, row.tokens_out))
-        costs.add_row(printable(row.model, limit=40), row.role, *counts, price)
+        tasks = (cells("{r.text:80}|{r.step}|{n}|{r.error:.0%}", task, n=len(task.paragraphs)) for task in worst)
+        out.print(grid("task that a model proposed|step|paragraphs|wrong", tasks))
+    figures = "{r.model:40}|{r.role}|{r.calls:,}|{r.failed:,}|{r.tokens_in:,}|{r.tokens_out:,}|{cost}"
+    costs = (cells(figures, r, cost=price(r.money_usd)) for r in s.costs)
     if s.costs:
-        out.print(costs)
+        out.print(grid("model|role|calls|failed|tokens in|tokens out|cost", costs))

@@ -11,8 +11,7 @@ from rich.table import Table
 
 from richter.audit import SeverityReport, weigh_scores
 from richter.cli._calls import engine_options, open_mapper
-from richter.cli._output import console, json_option, write_json
-from richter.cli._reading import reading_options
+from richter.cli._io import cells, grid, json_option, publish, reading_options
 from richter.errors import InputError
 from richter.records import Claim, Verdict, at_most, printable
 from richter.severity import EQUAL_RATES, MEASURES, BValue, DeploymentTable, Recount, SeverityStudy, Skipped
@@ -99,13 +98,10 @@ def severity(
             mapper=mapper,
             **options,
         )
-    write_json(report, json_path, inputs=[file, *(f for name in TABLES if (f := options[name]))])
-    _print(console(json_path), report, everything=everything)
+    out = publish(report, json_path, inputs=[file, *(f for name in TABLES if (f := options[name]))])
+    _print(out, report, everything=everything)
     verdicts = {check.verdict for check in report.requirements}
-    if Verdict.REFUTED in verdicts:
-        ctx.exit(3)
-    if Verdict.UNDECIDED in verdicts:
-        ctx.exit(4)
+    ctx.exit(3 if Verdict.REFUTED in verdicts else 4 if Verdict.UNDECIDED in verdicts else 0)
 
 
 def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
@@ -137,7 +133,7 @@ def _print(out: Console, report: SeverityReport, *, everything: bool) -> None:
 def headlines(report: SeverityReport) -> list[str]:
     """What the study says of the pairs, best shown first, and of whom it can say nothing."""
     study = report.study
-    first = [c for c in study.claims if c.primary]
+    first, rest = ([c for c in study.claims if c.primary is which] for which in (True, False))
     lines = []
     if len(study.conditions) == 1:
         lines.append("One condition only: there are no pairs to compare.")
@@ -146,15 +142,13 @@ def headlines(report: SeverityReport) -> list[str]:
         lines.append(f"{shown} of {len(first)} pairs are shown to differ in {_noun(first[0])}{_extremes(study)}.")
     if report.paper:
         lines.append(_paper_line(study))
-    tested = [c for c in study.claims if not c.primary and c.family is not None and c.interval is not None]
-    others = [c for c in study.claims if not c.primary and c not in tested and c.verdict is not Verdict.BLOCKED]
+    tested = [c for c in rest if c.family is not None and c.interval is not None]
+    others = [c for c in rest if c not in tested]
     lines += [c.sentence for c in _sorted(first)]
     lines += [f"{name} is left out: {r.reason}." for r in study.refused for name in r.conditions]
-    lines += [c.sentence for c in _sorted(tested)]
-    lines += [c.sentence for c in _sorted([c for c in others if c.verdict is not Verdict.UNDECIDED])]
-    lines += [c.sentence for c in others if c.verdict is Verdict.UNDECIDED]
-    lines += [c.sentence for c in study.claims if not c.primary and c.verdict is Verdict.BLOCKED]
-    return lines
+    decided = [c for c in others if c.verdict not in (Verdict.UNDECIDED, Verdict.BLOCKED)]
+    lines += [c.sentence for c in (*_sorted(tested), *_sorted(decided))]
+    return lines + [c.sentence for v in (Verdict.UNDECIDED, Verdict.BLOCKED) for c in others if c.verdict is v]
 
 
 def _noun(claim: Claim) -> str:
@@ -208,72 +202,55 @@ def _small_print(report: SeverityReport) -> list[str]:
         for method, size in families
         if size > 1
     ]
-    if report.plan is None or not report.plan.confirmatory:
-        lines.append(f"exploratory: {'no plan' if report.plan is None else '; '.join(report.plan.reasons)}")
+    plan = report.plan
+    if plan is None or not plan.confirmatory:
+        lines.append(f"exploratory: {'no plan' if plan is None else '; '.join(plan.reasons)}")
         held = sum(not c.exploratory for c in report.claims)
         if held:
             lines.append(f"{held} of {len(report.claims)} claims are about what was not seen, and confirmatory.")
     else:
-        lines.append(
-            f"confirmatory: plan {report.plan.hash[:16]} locked {report.plan.locked_at}, {report.plan.vouched}"
-        )
-    if report.plan is not None:
-        lines += [f"deviation from the plan: {deviation}" for deviation in report.plan.deviations]
-    return lines
+        lines.append(f"confirmatory: plan {plan.hash[:16]} locked {plan.locked_at}, {plan.vouched}")
+    return lines + [f"deviation from the plan: {d}" for d in (() if plan is None else plan.deviations)]
 
 
-def _table(title: str, headings: tuple[str, ...], *, left: tuple[str, ...] = ("condition",)) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False, caption_justify="left")
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in left else "right", no_wrap=True)
-    return table
+LOOK: dict[str, Any] = {"right": 1, "box": SIMPLE_HEAD, "padding": 0, "pad_edge": False}
+LOOK |= {"title_justify": "left", "caption_justify": "left"}
 
 
 def _conditions_table(study: SeverityStudy) -> Table:
-    on_grid = bool(study.rates)
-    headings = ("condition", "answers", "errors", "rate", "mean of errors", "interval")
-    table = _table("How grave errors are, gravest first", headings + ((">= 3 per million",) if on_grid else ()))
-    order = sorted(study.conditions.items(), key=lambda x: -(x[1].mean_given_error or 0.0))
-    for name, found in order:
-        span = found.mean_given_error_interval
-        row = [printable(name, limit=28), f"{found.n:,}", f"{found.errors:,}", f"{found.error_rate:.3f}"]
-        row += ["-", "-"] if span is None else [f"{found.mean_given_error:.2f}", f"{span.low:.2f} .. {span.high:.2f}"]
-        table.add_row(*row, *([_rate(found.rates, 3.0)] if on_grid and found.rates is not None else []))
-    if on_grid:
-        grouped = any(c.unit == "group" for c in study.claims)
-        table.caption = f"per million answers, with the exact upper limit at {100 * study.level:.4g}%" + (
-            ", as if answers of a group were independent" if grouped else ""
-        )
-    return table
+    columns = "{name:28}|{r.n:,}|{r.errors:,}|{r.error_rate:.3f}|{r.mean_given_error:.2f}|"
+    columns += "{r.mean_given_error_interval.low:.2f} .. {r.mean_given_error_interval.high:.2f}"
+    rows = [
+        [*cells(columns, found, name=name), *([] if found.rates is None else [_rate(found.rates, 3.0)])]
+        for name, found in sorted(study.conditions.items(), key=lambda x: -(x[1].mean_given_error or 0.0))
+    ]
+    headings, caption = "condition|answers|errors|rate|mean of errors|interval", None
+    if study.rates:
+        headings += "|>= 3 per million"
+        caption = f"per million answers, with the exact upper limit at {100 * study.level:.4g}%"
+        if any(c.unit == "group" for c in study.claims):
+            caption += ", as if answers of a group were independent"
+    return grid(headings, rows, title="How grave errors are, gravest first", caption=caption, **LOOK)
 
 
 def _law_table(study: SeverityStudy, *, paper: bool) -> Table:
-    headings = ("condition", "b", "interval", "from", "errors", "misfit", "limit", "family")
-    table = _table("Slope b (smaller: a heavier tail)", headings + (("paper's b",) if paper else ()),
-                   left=("condition", "family"))  # fmt: skip
+    columns = "{r.b:.3f}{star}|{r.interval.low:.2f} .. {r.interval.high:.2f}|{r.m_min:g}|{r.n_above:,}|{r.misfit:.3f}|"
+    rows = []
     for name, fit in study.slopes.items():
-        found = study.conditions[name]
-        family = "-" if found.families is None else _FAMILY[found.families.best]
-        row = [printable(name, limit=26)]
-        if isinstance(fit, BValue):
-            row += [
-                f"{fit.b:.3f}" + ("" if fit.adequate else "*"),
-                f"{fit.interval.low:.2f} .. {fit.interval.high:.2f}",
-                f"{fit.m_min:g}",
-                f"{fit.n_above:,}",
-                f"{fit.misfit:.3f}",
-                f"{fit.misfit_limit:.3f}",
-            ]
-        else:
-            row += ["-"] * 6
-        row.append(family + ("" if found.families is None or found.families.adequate else "*"))
+        found, fitted = study.conditions[name], fit if isinstance(fit, BValue) else None
+        star = "" if fitted is None or fitted.adequate else "*"
+        row = [printable(name, limit=26), *cells(columns + "{r.misfit_limit:.3f}", fitted, star=star)]
+        row.append("-" if found.families is None else _FAMILY[found.families.best])
+        row[-1] += "" if found.families is None or found.families.adequate else "*"
         if paper:
             own = found.paper
             row.append("-" if own is None else f"{own['b']:.2f} ({own['low']:.2f} .. {own['high']:.2f})")
-        table.add_row(*row)
-    within = study.recipe.tolerance
-    table.caption = f"* the errors may be further than {within:g} from the law: then b and family describe nothing"
-    return table
+        rows.append(row)
+    caption = (
+        f"* the errors may be further than {study.recipe.tolerance:g} from the law: then b and family describe nothing"
+    )
+    headings = "condition|b|interval|from|errors|misfit|limit|family" + "|paper's b" * paper
+    return grid(headings, rows, title="Slope b (smaller: a heavier tail)", caption=caption, **LOOK)
 
 
 def _rate(rates: DeploymentTable, severity: float) -> str:
@@ -289,28 +266,21 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
     if first.weighted:
         title += f", weighted to the traffic; {first.uncovered:.1%} of it is covered by no item"
     shown = (1.0, 2.0, 3.0, 4.0)
-    table = _table(title, ("condition", *(f">= {s:g}" for s in shown)))
-    for name, rates in tables.items():
-        table.add_row(printable(name, limit=28), *(_rate(rates, s) for s in shown))
-    table.caption = (
-        f"in brackets: the exact upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
-    )
-    return table
+    rows = ([printable(name, limit=28), *(_rate(rates, s) for s in shown)] for name, rates in tables.items())
+    caption = f"in brackets: the exact upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
+    return grid(["condition", *(f">= {s:g}" for s in shown)], rows, title=title, caption=caption, **LOOK)
 
 
 def parse_costs(texts: tuple[str, ...]) -> dict[float, float]:
     """Read LEVEL=COST, several times."""
     out = {}
     for text in texts:
-        level, equals, cost = text.partition("=")
+        level, _, cost = text.partition("=")
         try:
-            if not equals:
-                raise ValueError
             out[float(level)] = float(cost)
         except ValueError as error:
-            raise InputError(
-                f"--cost {printable(text, limit=40)} is not LEVEL=COST.", remedy="As --cost 3=2000."
-            ) from error
+            what = f"--cost {printable(text, limit=40)} is not LEVEL=COST."
+            raise InputError(what, remedy="As --cost 3=2000.") from error
     return out
 
 
@@ -391,9 +361,8 @@ def _prediction(results: Any) -> Iterator[str]:
 
 
 def _coarsening(result: Any) -> Iterator[str]:
-    yield (
-        ", ".join(f"{r.n_levels} levels: rank correlation with the full scale {r.spearman:+.2f}" for r in result) + "."
-    )
+    levels = (f"{r.n_levels} levels: rank correlation with the full scale {r.spearman:+.2f}" for r in result)
+    yield ", ".join(levels) + "."
 
 
 def _m_min(result: Any) -> Iterator[str]:

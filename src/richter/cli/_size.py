@@ -1,21 +1,27 @@
-"""`richter size`: how many items a claim will need."""
+"""`richter size`: how many items a claim will need, on rates, gaps, calibration, groups and tails."""
 
+import math
 from typing import Any
 
 import click
+from scipy.special import ndtri
 
+from richter import floors
+from richter.claims import METRICS, as_sample, cheapest_design, check_margin, variance_shares
+from richter.cli._compare import parse_margin, parse_share
+from richter.cli._io import PLAIN, grid, json_option, publish, reading_options, split_sources
 from richter.cli._main import LazyGroup
-from richter.cli._output import console, json_option, write_json
 from richter.errors import InputError
 from richter.llm import price_of, read_prices
+from richter.tables import ReadOptions, outcomes, read_tables
 from richter.tail import size_tail as size_of_tail
 
-# one line a claim; each room's sizing lives in its own file
+RATE = "rate, constant 1"
 TABLE = {
-    "calibration": ("_size_floors", "size_calibration", "Labels to estimate or detect a calibration error."),
-    "error-rate": ("_size_floors", "size_error_rate", "Items to measure an error rate, or to bound it."),
-    "gap": ("_size_floors", "size_gap", "Items, asked of both, that settle a gap in accuracy."),
-    "groups": ("_size_floors", "size_groups", "Labels to verify calibration in every group."),
+    "calibration": ("_size", "size_calibration", "Labels to estimate or detect a calibration error."),
+    "error-rate": ("_size", "size_error_rate", "Items to measure an error rate, or to bound it."),
+    "gap": ("_size", "size_gap", "Items, asked of both, that settle a gap in accuracy."),
+    "groups": ("_size", "size_groups", "Labels to verify calibration in every group."),
     "tail": ("_size", "size_tail", "Items for a claim about tail shape."),
 }
 
@@ -29,6 +35,243 @@ def size() -> None:
       richter size gap --margin 2pt --discordance 0.12
       richter size error-rate --rate 0.1 --half-width 2pt
     """
+
+
+level_option = click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
+power_option = click.option("--power", type=click.FloatRange(0.05, 0.9999), default=0.8)
+
+
+def correlation_options(command: Any) -> Any:
+    """Options for items that come in clusters."""
+    command = click.option("--intraclass", type=float, help="Correlation of items within a cluster.")(command)
+    return click.option("--cluster-size", type=float, help="Items a cluster (passage, template, dialogue).")(command)
+
+
+def _inflated(labels: int, clusters: dict[str, Any]) -> int:
+    """So many labels where items come in clusters."""
+    return labels if set(clusters.values()) == {None} else math.ceil(labels * (1 / floors.effective_n(1, **clusters)))
+
+
+@click.command("error-rate")
+@click.option("--rate", type=parse_share, metavar="2%", help="The error rate expected.")
+@click.option("--half-width", type=parse_share, metavar="2pt", help="The interval wanted around it.")
+@click.option("--below", type=parse_share, metavar="1%", help="Show the rate to be below this.")
+@click.option("--errors", type=click.IntRange(min=0), default=0, help="Errors allowed with --below.")
+@correlation_options
+@level_option
+@json_option
+def size_error_rate(
+    rate: float | None,
+    half_width: float | None,
+    below: float | None,
+    errors: int,
+    level: float,
+    json_path: str | None,
+    **clusters: Any,
+) -> None:
+    """Items to measure an error rate, or to show that it is below a limit.
+
+    \b
+    richter size error-rate --rate 0.1 --half-width 2pt
+    richter size error-rate --below 0.01 --errors 2
+    """
+    at = f"{100 * level:g}%"
+    if below is not None:
+        n = _inflated(floors.zero_error_labels(below, errors=errors, level=level), clusters)
+        asked: dict[str, float] = {"below": below, "errors": errors}
+        said = f"{n:,} items with at most {errors} errors show a rate below {below:g} ({at}, exact, one-sided)."
+    elif rate is None or half_width is None:
+        raise click.UsageError("Give --below, or --rate and --half-width.")
+    else:
+        n = _inflated(floors.proportion_labels(half_width, rate, level=level), clusters)
+        asked = {"rate": rate, "half_width": half_width}
+        said = f"{n:,} items give {rate:g} +- {half_width:g} ({at})."
+    publish({"labels": n, **asked, "level": level}, json_path).print(said)
+
+
+@click.command("gap")
+@click.argument("sources", nargs=-1, metavar="[FILE|RUN A B]")
+@click.option("--margin", type=parse_margin, required=True, metavar="2pt", help="The gap that matters.")
+@click.option(
+    "--discordance",
+    type=parse_share,
+    metavar="12%",
+    help="Share of items on which exactly one is right; else from --accuracy and --phi.",
+)
+@click.option("--accuracy", nargs=2, type=parse_share, metavar="A B", help="The two accuracies expected.")
+@click.option("--phi", type=float, default=0.3, help="Correlation of their grades over items.")
+@click.option("--pairs", type=click.IntRange(min=1), default=1, help="Pairs judged together.")
+@click.option("--on", metavar="METRIC", help="With data: the measure that the gap is in.")
+@click.option("--cost-item", type=float, default=0.0, help="With data: a new item's own cost.")
+@click.option("--cost-draw", type=float, default=1.0, help="With data: the cost of a draw.")
+@correlation_options
+@reading_options
+@power_option
+@level_option
+@json_option
+def size_gap(
+    sources: tuple[str, ...],
+    margin: float,
+    discordance: float | None,
+    accuracy: tuple[float, float] | None,
+    phi: float,
+    pairs: int,
+    on: str | None,
+    cost_item: float,
+    cost_draw: float,
+    reading: ReadOptions,
+    power: float,
+    level: float,
+    json_path: str | None,
+    **clusters: Any,
+) -> None:
+    """Items, asked of both conditions, that settle a gap as large as the margin.
+
+    With data of two conditions the spread comes from them: from groups, items and draws apart, with what is cheaper,
+    more items or more draws of each.
+
+    \b
+    richter size gap --margin 2pt --accuracy 0.85 0.87 --phi 0.4
+    richter size gap --margin 1pt --discordance 0.12 --pairs 10
+    richter size gap pilot.csv old new --margin 2pt --cost-item 0.5 --cost-draw 0.01
+    """
+    alpha = (1 - level) / pairs
+    if sources:
+        _gap_from_data(
+            sources, reading, margin=margin, alpha=alpha, power=power, on=on, costs=(cost_item, cost_draw),
+            json_path=json_path,
+        )  # fmt: skip
+        return
+    if discordance is None:
+        if not accuracy:
+            raise click.UsageError("Give data of two conditions, --discordance, or --accuracy A B.")
+        p, q = accuracy
+        both = p * q + phi * math.sqrt(p * (1 - p) * q * (1 - q))
+        discordance = p + q - 2 * both
+        if discordance <= 0 or both > min(p, q):
+            raise InputError(f"phi={phi:g} is not possible with these accuracies.", remedy="Give a smaller --phi.")
+    check_margin(METRICS["accuracy"], margin)
+    differ, same = (
+        _inflated(floors.paired_gap_labels(margin, discordance, alpha=alpha, power=power, equivalence=e), clusters)
+        for e in (False, True)
+    )
+    payload = {
+        "labels": max(differ, same),
+        "to_show_the_gap": differ,
+        "to_show_equivalence": same,
+        "margin": margin,
+        "discordance": discordance,
+        "pairs": pairs,
+        "power": power,
+        "level": level,
+    }
+    out = publish(payload, json_path)
+    out.print(f"{max(differ, same):,} items, asked of both, settle a gap of {100 * margin:g} points either way.")
+    out.print(f"  {differ:,} to show a true gap of that size, {same:,} to show equivalence if there is none")
+    out.print(
+        f"  power {power:g}, {100 * level:g}% over {pairs} pair{'s' * (pairs > 1)}, discordance {discordance:.3f}"
+    )
+
+
+def _gap_from_data(
+    sources: tuple[str, ...],
+    reading: ReadOptions,
+    *,
+    margin: float,
+    alpha: float,
+    power: float,
+    on: str | None,
+    costs: tuple[float, float],
+    json_path: str | None,
+) -> None:
+    """Items and draws from a pilot: an error of margin / (z_a/2 + z_power) shows a true gap of the margin."""
+    files, names = split_sources(sources)
+    tables = read_tables(*files, options=reading, shown=names or None)
+    chosen = list(names) or list(tables.conditions)
+    if len(chosen) != 2:
+        raise InputError(
+            f"{len(chosen)} conditions are no pair ({', '.join(chosen)}).", remedy="Name two of them after the file."
+        )
+    sample = as_sample(outcomes(tables, on or tables.metric or "accuracy"))
+    check_margin(sample.metric, margin)
+    shares = variance_shares(sample, chosen[0], chosen[1])
+    error = margin / float(ndtri(1 - alpha / 2) + ndtri(power))
+    now = max(1, round(shares.draws_per_item))
+    items = math.ceil((shares.error(1, now) / error) ** 2)
+    design = cheapest_design(shares, error, cost_item=costs[0], cost_draw=costs[1])
+    row = {"labels": items, "draws": now, "margin": margin, "power": power, "shares": shares}
+    out, words = publish(row | {"cheapest": design}, json_path), sample.metric
+    out.print(
+        f"{items:,} items, asked of both with {now} draw{'s' * (now > 1)} each, show a true gap of "
+        f"{words.amount(margin)}{words.suffix} (power {power:g})."
+    )
+    out.print(f"  {shares.sentence()}")
+    out.print(f"  {design.sentence}", highlight=False)
+
+
+@click.command("calibration")
+@click.option("--delta", type=parse_share, metavar="2pt", required=True, help="The calibration error to resolve.")
+@click.option("--error-rate", type=parse_share, metavar="5%", required=True, help="The error rate expected.")
+@click.option("--lipschitz", type=float, default=1.0)
+@click.option("--stages", type=click.IntRange(min=1), default=1, help="Equal stages of a pipeline, each with L.")
+@power_option
+@json_option
+def size_calibration(
+    delta: float, error_rate: float, lipschitz: float, stages: int, power: float, json_path: str | None
+) -> None:
+    """Labels to estimate or detect a calibration error.
+
+    \b
+    richter size calibration --delta 0.02 --error-rate 0.05
+    richter size calibration --delta 0.05 --error-rate 0.05 --lipschitz 2 --stages 3
+    """
+    smooth = lipschitz if stages == 1 else lipschitz**stages + 1
+    result = floors.labels_needed(delta, error_rate, lipschitz=smooth, power=power)
+    out = publish(result.to_dict() | {"labels": result.estimation}, json_path)
+    out.print(f"{result.estimation:,} labels estimate calibration error to {delta:g} (L e / d^3; {RATE}).")
+    if result.detection_test is not None:
+        out.print(f"  {result.detection_test:,} detect a constant excess error of {delta:g} (exact, power {power:g})")
+    out.print(f"  no method detects it with fewer than {result.detection_bound:,} (Le Cam, exact constant)")
+
+
+@click.command("groups")
+@click.option("--preset", type=click.Choice(sorted(floors.PRESETS)), help="The paper's reading of a regulation.")
+@click.option("--groups", "count", type=click.IntRange(min=1), default=1)
+@click.option("--min-share", type=float, help="Share of the smallest group.")
+@click.option("--delta", type=parse_share, metavar="2pt", help="The calibration error to resolve in each.")
+@click.option("--error-rate", type=parse_share, metavar="5%", help="The error rate expected.")
+@click.option("--lipschitz", type=float, default=1.0)
+@json_option
+def size_groups(
+    preset: str | None,
+    count: int,
+    min_share: float | None,
+    delta: float | None,
+    error_rate: float | None,
+    lipschitz: float,
+    json_path: str | None,
+) -> None:
+    """Labels to verify calibration in every group.
+
+    \b
+    richter size groups --groups 4 --min-share 0.1 --delta 0.03 --error-rate 0.05
+    richter size groups --preset eu-ai-act
+    """
+    if preset is not None:
+        result = floors.PRESETS[preset].labels()
+    elif min_share is None or delta is None or error_rate is None:
+        raise click.UsageError("Give --preset, or --min-share, --delta and --error-rate.")
+    else:
+        result = floors.group_labels(delta, error_rate, min_share=min_share, groups=count, lipschitz=lipschitz)
+    out = publish(result.to_dict() | {"labels": result.total}, json_path)
+    out.print(
+        f"{result.total:,} labels verify {result.groups} groups one after the other to {result.delta:g} ({RATE})."
+    )
+    rows = [
+        ("until the smallest group has enough", f"{result.smallest_group:,}", f"L e / (share d^3); {RATE}"),
+        ("with chosen labels", f"{result.active_rate.value:,}", "a rate that is not proved"),
+    ]
+    out.print(grid("||", rows, show_header=False, **PLAIN))
 
 
 @click.command("tail")
@@ -66,8 +309,7 @@ def size_tail(
             raise InputError(f"The price of {model} is unknown.", remedy="Give --usd-per-call.")
         usd_per_call = price.cost(*tokens)
     size = size_of_tail(delta, usd_per_call=usd_per_call, **asked)
-    write_json(size, json_path)
-    out = console(json_path)
+    out = publish(size, json_path)
     cost = "" if size.money_usd is None else f", {size.money_usd:,.2f} USD"
     out.print(
         f"A difference of {delta:g} in tail shape needs {size.items:,} items per condition: {size.calls:,} answers "

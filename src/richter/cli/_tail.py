@@ -8,6 +8,7 @@ import click
 import numpy as np
 import polars as pl
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 
 from richter.audit import TailReport, read_plan, study_column
@@ -15,16 +16,15 @@ from richter.audit._plan_tail import tail_plan
 from richter.audit._probe import COPIES, Copy, compare_copies, copy_answers
 from richter.audit._score import SCORERS, answers_of, own_nll, score_by, write_scored
 from richter.cli._calls import Calls, call_options, engine_options, open_mapper
-from richter.cli._output import cells, console, json_option, write_json
+from richter.cli._io import cells, console, grid, json_option, publish, reading_options, write_json
 from richter.cli._progress import asking, downloading
-from richter.cli._reading import reading_options
 from richter.errors import InputError
 from richter.records import Claim, Verdict, printable
 from richter.store import Place, is_database, keep_file, run_file, run_folder, run_place, write_file
 from richter.tables import ReadOptions
-from richter.tail import GATES, GENERATORS, TRANSFORMS, PowerStudy, TailPlan, simulate_criteria, simulate_protocol
+from richter.tail import GATES, GENERATORS, TRANSFORMS, TailPlan, simulate_criteria, simulate_protocol
 
-_MARKS = {True: "pass", False: "FAIL", None: "—"}
+_MARKS = {True: "pass", False: "FAIL", None: "-"}
 
 
 @click.group()
@@ -79,13 +79,13 @@ def test(
     reading: ReadOptions,
     plan_path: str | None,
     probe: str | None,
-    scan: bool,
-    seed: int,
     paper: str | None,
     use_exit_code: bool,
     engine: str,
     workers: int | None,
     json_path: str | None,
+    scan: bool,
+    seed: int,
     **options: Any,
 ) -> None:
     """Run the tail protocol on a numeric column of FILE, which is any data that `richter compare` takes.
@@ -109,20 +109,12 @@ def test(
             raise click.UsageError("--probe is CLEAN:PERTURBED.")
         couple = (clean, perturbed)
     with open_mapper(engine, workers=workers, label="resampling") as mapper:
-        report = study_column(
-            *files,
-            plan_path=plan_path,
-            reading=reading,
-            overrides=options,
-            probe=couple,
-            scan=scan,
-            seed=seed,
-            mapper=mapper,
-        )
-    write_json(report, json_path, inputs=[f.partition("=")[2] or f for f in files] + ([plan_path] if plan_path else []))
+        asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper}
+        report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)
+    out = publish(report, json_path, inputs=[*files, *([plan_path] if plan_path else [])])
     if paper is not None:
         write_paper(report, Path(paper))
-    _show(report, json_path)
+    _show(out, report)
     if use_exit_code:
         ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.claim.verdict, 3))
 
@@ -156,14 +148,12 @@ def power(
     n_excs: tuple[int, ...],
     generator: str,
     size: float,
-    xi: float,
     plan_path: str | None,
-    trials: int,
-    n_resamples: int,
     seed: int,
     engine: str,
     workers: int | None,
     json_path: str | None,
+    **options: Any,
 ) -> None:
     """Simulate how often a pair of known truth passes, and which gates fall. All data are simulated.
 
@@ -173,55 +163,38 @@ def power(
     richter tail power --generator G5 --delta-xi 0.2
     richter tail power --trials 2000 --engine ray
     """
-    rng = np.random.default_rng(seed)
     deltas = deltas or (0.0, 0.05, 0.10, 0.15, 0.20)
     n_excs = n_excs or (1570,)
-    if plan_path is None:
-        plan = TailPlan(tolerance_mean=0.10, tolerance_tvar=0.20)
-    else:
+    plan = TailPlan(tolerance_mean=0.10, tolerance_tvar=0.20)
+    if plan_path is not None:
         plan = tail_plan(read_plan(plan_path, kind="tail"))
-    options: dict[str, Any] = {"rng": rng, "trials": trials, "n_resamples": n_resamples, "xi": xi}
+    options["rng"] = np.random.default_rng(seed)
     with open_mapper(engine, workers=workers, label="simulating") as mapper:
         if generator == "gpd":
             study = simulate_criteria(deltas, n_excs, floor=plan.delta, level=1 - plan.alpha, mapper=mapper, **options)
         else:
             study = simulate_protocol(deltas, n_excs, plan, generator=generator, size=size, mapper=mapper, **options)
-    write_json(study, json_path)
-    out = console(json_path)
+    out = publish(study, json_path)
     best = max(study.cells, key=lambda c: c.pass_rate)
     what = "P1 and P2" if generator == "gpd" else "every gate"
     out.print(
-        f"Simulated: {what} passed in at most {best.pass_rate:.0%} of {trials} trials "
+        f"Simulated: {what} passed in at most {best.pass_rate:.0%} of {options['trials']} trials "
         f"(true difference {best.delta:g}, {best.n_exc:,} exceedances each)."
     )
-    out.print(_power_table(study))
-
-
-def _power_table(study: PowerStudy) -> Table:
-    table = Table(
-        title=f"pass rates, and the share of trials in which each gate fails (simulated, generator {study.generator})",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
     gates = [g for g in GATES if g in study.cells[0].failed]
-    for heading in ("delta xi", "exceed", "items", "pass", "95% interval", "P1, P2", "undecided"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for gate in gates:
-        table.add_column(gate, justify="right", no_wrap=True)
-    for c in study.cells:
-        figures = cells(
-            "{r.delta:g}|{r.n_exc:,}|{r.n_items:,}|{r.pass_rate:.2f}|{r.interval.low:.2f}–{r.interval.high:.2f}|"
-            "{r.criteria_rate:.2f}|{r.undecided:.2f}",
-            c,
-        )
-        table.add_row(*figures, *(f"{c.failed[g]:.2f}" for g in gates))
-    return table
+    figures = (
+        "{r.delta:g}|{r.n_exc:,}|{r.n_items:,}|{r.pass_rate:.2f}|{r.interval.low:.2f}–{r.interval.high:.2f}|"
+        "{r.criteria_rate:.2f}|{r.undecided:.2f}"
+    )
+    rows = ([*cells(figures, c), *(f"{c.failed[g]:.2f}" for g in gates)] for c in study.cells)
+    title = f"pass rates, and the share of trials in which each gate fails (simulated, generator {study.generator})"
+    headings = ["delta xi", "exceed", "items", "pass", "95% interval", "P1, P2", "undecided", *gates]
+    look: dict[str, Any] = {"box": SIMPLE_HEAD, "pad_edge": False, "padding": (0, 1, 0, 0)}
+    out.print(grid(headings, rows, right=0, title=title, title_justify="left", **look))
 
 
-def _show(report: TailReport, json_path: str | None) -> None:
-    out, study = console(json_path), report.study
+def _show(out: Console, report: TailReport) -> None:
+    study = report.study
     out.print(printable(study.claim.sentence))
     if study.claim.exploratory:
         why = "no plan" if report.status is None else "; ".join(report.status.reasons)
@@ -274,65 +247,48 @@ def _show(report: TailReport, json_path: str | None) -> None:
 
 def _condition_table(report: TailReport) -> Table:
     study = report.study
-    table = Table(title=f"{report.column}, {study.transform}, above the {study.q:g} quantile", title_justify="left")
-    for heading in ("condition", "n", "exceed", "threshold", "mean", "TVaR", "xi", "95% interval", "AD p", "bound"):
-        table.add_column(heading, justify="left" if heading == "condition" else "right", no_wrap=heading != "condition")
-    if abs(study.plan.alpha - 0.05) > 1e-12:
-        table.columns[7].header = f"{1 - study.plan.alpha:.4g} interval"
+    level = "95%" if abs(study.plan.alpha - 0.05) <= 1e-12 else f"{1 - study.plan.alpha:.4g}"
+    columns = (
+        "{name:40}|{r.n:,}|{r.n_exc:,}|{r.threshold:.4g}|{r.mean:.4g}|{tvar:.4g}|{r.fit.xi:+.3f}|"
+        "[{r.interval.low:+.3f}, {r.interval.high:+.3f}]|{r.gof.p:.3g}|{bound}"
+    )
+    rows = []
     for name, c in study.conditions.items():
-        interval = "—" if c.interval is None else f"[{c.interval.low:+.3f}, {c.interval.high:+.3f}]"
-        table.add_row(
-            printable(name, limit=40),
-            f"{c.n:,}",
-            f"{c.n_exc:,}",
-            f"{c.threshold:.4g}",
-            f"{c.mean:.4g}",
-            "—" if c.tvar != c.tvar else f"{c.tvar:.4g}",
-            "—" if c.fit is None else f"{c.xi:+.3f}",
-            interval,
-            "—" if c.gof is None else f"{c.gof.p:.3g}",
-            "" if c.bounded is None else f"{c.bounded.bound:g} ({c.bounded.kind})",
-        )
-    return table
+        bound = "" if c.bounded is None else f"{c.bounded.bound:g} ({c.bounded.kind})"
+        rows.append(cells(columns, c, name=name, tvar=None if c.tvar != c.tvar else c.tvar, bound=bound))
+    title = f"{report.column}, {study.transform}, above the {study.q:g} quantile"
+    headings = f"condition|n|exceed|threshold|mean|TVaR|xi|{level} interval|AD p|bound"
+    return grid(headings, rows, right=1, title=title, title_justify="left")
+
+
+def _pair(pair: Claim) -> str:
+    return " – ".join(printable(name, limit=24) for name in pair.conditions)
 
 
 def _gate_table(pairs: tuple[Claim, ...]) -> Table:
-    table = Table(title="gates", title_justify="left")
-    for heading in ("pair", "delta xi", *GATES, "verdict"):
-        table.add_column(heading, justify="left" if heading in ("pair", "verdict") else "center")
+    rows = []
     for pair in pairs:
-        by_name = {g.name: g for g in pair.gates}
+        passed = {g.name: _MARKS[g.passed] for g in pair.gates}
         verdict = pair.verdict.value + (f" by {pair.blocked_by}" if pair.blocked_by else "")
-        table.add_row(
-            " – ".join(printable(name, limit=24) for name in pair.conditions),
-            "—" if pair.estimate is None else f"{pair.estimate:+.3f}",
-            *(_MARKS[by_name[name].passed] for name in GATES),
-            verdict,
-        )
-    return table
+        rows.append([_pair(pair), *cells("{r.estimate:+.3f}", pair), *(passed[name] for name in GATES), verdict])
+    return grid(["pair", "delta xi", *GATES, "verdict"], rows, title="gates", title_justify="left")
 
 
 def _band_table(report: TailReport) -> Table:
-    study = report.study
-    table = Table(title="over the band: delta xi and verdict at each threshold", title_justify="left")
-    table.add_column("pair")
-    for q in study.over_band:
-        table.add_column(f"q = {q:g}", justify="right")
+    study, rows = report.study, []
     for k, pair in enumerate(study.claims):
-        cells = []
-        for pairs in study.over_band.values():
-            here = pairs[k]
-            delta = "—" if here.estimate is None else f"{here.estimate:+.3f}"
-            cells.append(f"{delta} {here.blocked_by or here.verdict.value}")
-        table.add_row(" – ".join(printable(name, limit=24) for name in pair.conditions), *cells)
-    return table
+        here = [pairs[k] for pairs in study.over_band.values()]
+        found = [f"{cells('{r.estimate:+.3f}', c)[0]} {c.blocked_by or c.verdict.value}" for c in here]
+        rows.append([_pair(pair), *found])
+    title = "over the band: delta xi and verdict at each threshold"
+    return grid(["pair", *(f"q = {q:g}" for q in study.over_band)], rows, right=1, title=title, title_justify="left")
 
 
-SCORER = click.option(
-    "--scorer", "scorers", type=click.Choice(SCORERS), multiple=True, required=True, help="May be given several times."
-)
-OUTPUT = click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write.")
 SCORING = (
+    click.option(
+        "--scorer", "scorers", type=click.Choice(SCORERS), multiple=True, required=True, help="Several may be given."
+    ),
+    click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV or Parquet to write."),
     click.option("--model", default="smollm2", help="nll: the local judge model (or a GGUF file)."),
     click.option("--max-tokens", type=click.IntRange(1), default=256, help="nll: tokens read at most."),
     click.option("--slots", type=click.IntRange(1), default=16, help="nll: texts read in parallel."),
@@ -340,7 +296,7 @@ SCORING = (
 
 
 def _scoring(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed((SCORER, OUTPUT, *SCORING)):
+    for option in reversed(SCORING):
         command = option(command)
     return command
 
@@ -351,14 +307,7 @@ def _scoring(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--test", "test_too", is_flag=True, help="Run the protocol on every scorer's column.")
 @json_option
 def score(
-    source: str,
-    scorers: tuple[str, ...],
-    output: Path,
-    model: str,
-    max_tokens: int,
-    slots: int,
-    test_too: bool,
-    json_path: str | None,
+    source: str, scorers: tuple[str, ...], output: Path, test_too: bool, json_path: str | None, **nll: Any
 ) -> None:
     """Give every answer of a RUN folder or a FILE (`item`, `condition`, `prompt`, `answer`) a continuous severity.
 
@@ -374,7 +323,7 @@ def score(
     _check_output(output, source)
     frame = answers_of(source)
     run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
-    frame = _scored(frame, scorers, model, run, max_tokens, slots, own=run == source)
+    frame = _scored(frame, scorers, run, own=run == source, **nll)
     if own := is_database(source) and output.resolve() == (run_folder(source) / output.name).resolve():
         output.parent.mkdir(parents=True, exist_ok=True)
         run_file(source, output.name)  # as the database has it: its columns are kept
@@ -413,15 +362,13 @@ def probe(
     copies: tuple[Copy, ...],
     scorers: tuple[str, ...],
     output: Path,
-    model: str,
-    max_tokens: int,
-    slots: int,
     paraphraser: str | None,
     limit: int | None,
     n_resamples: int,
     seed: int,
     calls: Calls,
     json_path: str | None,
+    **nll: Any,
 ) -> None:
     """Is a tail a trait of the model, or of the words it was asked in? Makes copies of a RUN, asks, scores, compares.
 
@@ -444,8 +391,9 @@ def probe(
         write_json({"dry_run": {"calls": most}}, json_path)
         return
     with calls.opened() as asked:
-        frame = copy_answers(run, copies, str(output), paraphraser=paraphraser, limit=limit, slots=slots, **asked)
-    frame = _scored(frame, scorers, model, f"{output}.run", max_tokens, slots, own=False)
+        asked["slots"] = nll["slots"]
+        frame = copy_answers(run, copies, str(output), paraphraser=paraphraser, limit=limit, **asked)
+    frame = _scored(frame, scorers, f"{output}.run", own=False, **nll)
     write_scored(frame, output)
     found = compare_copies(frame, copies, scorers, seed=seed, n_resamples=n_resamples)
     out = console(json_path)
@@ -468,11 +416,9 @@ def _check_output(output: Path, source: str) -> None:
 
 
 def _scored(
-    frame: pl.DataFrame, scorers: Sequence[str], model: str, run: str, max_tokens: int, slots: int, *, own: bool
+    frame: pl.DataFrame, scorers: Sequence[str], run: str, *, own: bool, model: str, max_tokens: int, slots: int
 ) -> pl.DataFrame:
     with asking("scoring") as watch, downloading("SmolLM2-135M") as download:
         known = own_nll(run, model, max_tokens=max_tokens) if own and "nll" in scorers else None
-        return score_by(
-            frame, scorers, model=model, run=run, max_tokens=max_tokens, slots=slots, known=known, watch=watch,
-            download=download,
-        )  # fmt: skip
+        shown: dict[str, Any] = {"watch": watch, "download": download, "max_tokens": max_tokens, "slots": slots}
+        return score_by(frame, scorers, model=model, run=run, known=known, **shown)

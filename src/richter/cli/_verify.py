@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from richter.cli._output import console, json_option, write_json
-from richter.cli._reading import reading_options
+from richter.cli._io import console, json_option, reading_options, write_json
 from richter.errors import InputError
 from richter.records import printable
 from richter.store import check_integrity, is_database, is_run, run_place

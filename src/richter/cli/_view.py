@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from richter.cli._output import console
-from richter.cli._reading import as_run, is_plain, reading_options
+from richter.cli._io import as_run, console, is_plain, reading_options
 from richter.errors import InputError, RichterError
 from richter.store import RunLike
 from richter.tables import ReadOptions

@@ -4,8 +4,7 @@ import click
 
 from richter.audit import WatchReport, read_series, watch_series
 from richter.cli._compare import parse_share
-from richter.cli._output import console, json_option, write_json
-from richter.cli._reading import reading_options
+from richter.cli._io import console, json_option, reading_options, write_json
 from richter.records import printable, sparkline
 from richter.tables import ReadOptions
 

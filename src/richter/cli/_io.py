@@ -1,16 +1,154 @@
-"""How commands take data: the same arguments and the same options, with the same meaning, on each of them."""
+"""What every command shares: how data and options come in, and how JSON, tables and untrusted text go out."""
 
 import functools
-from collections.abc import Callable, Sequence
+import json
+import os
+import string
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.table import Table
 
 from richter.errors import InputError
 from richter.interop import named_source
-from richter.store import RunLike, is_database, is_run
+from richter.records import plain, printable
+from richter.store import RunLike, is_database, is_run, write_file
 from richter.tables import ReadOptions, Tables, read_tables, write_tables
+
+
+def _one_only(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value == "-" and ctx.meta.setdefault("richter.stdout", param.name) != param.name:
+        raise InputError("Two results would go to standard output.", remedy="Give one of them a path.")
+    return value
+
+
+json_option = click.option(
+    "--json",
+    "json_path",
+    callback=_one_only,
+    metavar="PATH",
+    help="Write the result as JSON to PATH, or to standard output with '-' (then nothing else is printed there).",
+)
+
+
+md_option = click.option(
+    "--md", "md_path", callback=_one_only, metavar="PATH", help="Write Markdown for a pull request to PATH, or '-'."
+)
+
+
+def console(*paths: str | None) -> Console:
+    """Where a command prints for people: stdout, or stderr when one of `paths` is "-" and stdout carries a result.
+
+    Off a terminal sentences are not broken into lines and tables are at least 120 columns wide, so that logs and pipes
+    read well; markup is off, since what is printed may hold model output.
+    """
+    stream = sys.stderr if "-" in paths else sys.stdout
+    terminal = stream.isatty()
+    width = None if terminal else max(120, int(os.environ.get("COLUMNS") or 0))
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=not terminal)
+
+
+class _Nothing(Exception):
+    """A field of a cell is None."""
+
+
+class _Cell(string.Formatter):
+    """`{r.field:format}`: of a number its format, of a text, which may be a model's, how much of it is shown."""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+        first, *rest = field_name.split(".")
+        value = kwargs[first]
+        for name in rest:
+            value = None if value is None else getattr(value, name)
+        return value, first
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if value is None:
+            raise _Nothing
+        if isinstance(value, str):
+            return printable(value, limit=int(format_spec) if format_spec else None)
+        text = format(value, format_spec)
+        return text if text.strip("-+0.%") else text.removeprefix("-")  # no "-0.000"
+
+
+_CELL = _Cell()
+
+
+def cells(template: str, row: Any = None, /, **named: Any) -> list[str]:
+    """The cells of a table's row, with | between them: `{r.field:format}` of it, `-` where a field is None."""
+    found = []
+    for part in template.split("|"):
+        try:
+            found.append(_CELL.vformat(part, (), {"r": row, **named}))
+        except _Nothing:
+            found.append("-")
+    return found
+
+
+def grid(
+    headings: str | Sequence[str], rows: Iterable[Iterable[str]], *, right: int | None = None, **look: Any
+) -> Table:
+    """A table: its headings, with | between them, and its rows; columns from `right` on are numbers."""
+    table = Table(**look)
+    for k, heading in enumerate(headings.split("|") if isinstance(headings, str) else headings):
+        number = right is not None and k >= right
+        table.add_column(heading, justify="right" if number else "left", no_wrap=number)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def listing(columns: str, rows: Iterable[Any], **look: Any) -> Table:
+    """A table of results, a row each: `heading: {r.field:format}`, with | between columns."""
+    headings, templates = zip(*(column.split(": ", 1) for column in columns.split("|")), strict=True)
+    return grid(headings, (cells("|".join(templates), row) for row in rows), **look)
+
+
+PLAIN: dict[str, Any] = {"box": None, "pad_edge": False}  # the look of most tables
+
+
+def progress_console() -> Console:
+    """Progress goes to stderr."""
+    return Console(stderr=True, markup=False, highlight=False, emoji=False)
+
+
+def publish(payload: Any, json_path: str | None, *, inputs: Iterable[str | Path] = ()) -> Console:
+    """Write the result where `--json` says, never over an input; where the command then prints for people."""
+    write_json(payload, json_path, inputs=inputs)
+    return console(json_path)
+
+
+def write_json(payload: Any, json_path: str | None, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write the result where `--json` says; never over an input; nothing half-written."""
+    if json_path is None:
+        return
+    payload = plain(payload)
+    context = click.get_current_context(silent=True)
+    defaults = None if context is None else (context.find_root().obj or {}).get("defaults")
+    if defaults and isinstance(payload, dict):
+        payload = {**payload, "defaults": plain(defaults)}  # what richter.toml settled
+    text = json.dumps(payload, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_text(text, json_path, inputs=inputs)
+
+
+def write_text(text: str, target: str | None, *, inputs: Iterable[str | Path] = ()) -> None:
+    """Write what a command made where its option says: a file, standard output ("-"), or nowhere."""
+    if target == "-":
+        sys.stdout.write(text)
+    elif target is not None:
+        keep_inputs(target, inputs)
+        write_file(target, text)
+
+
+def keep_inputs(target: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Refuse to write over an input, which may be given as NAME=PATH."""
+    given = [Path(part) for p in inputs for part in (str(p), str(p).partition("=")[2]) if part]
+    if any(Path(target).exists() and path.exists() and path.samefile(target) for path in given):
+        raise InputError(f"{target} would overwrite an input.", remedy="Choose another path.")
 
 
 def parse_scale(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
