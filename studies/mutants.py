@@ -41,11 +41,10 @@ SIZING = ("floors/_sizing.py", "tests/floors/test_sizing.py")
 CLAIMS = " ".join(f"tests/claims/test_{name}.py" for name in ("decide", "sentences", "compare_outcomes", "require"))
 WHOLE = {
     "claims/_decide.py": " ".join(
-        [CLAIMS, *(f"tests/claims/test_{name}.py" for name in ("answer", "control", "labels"))]
+        [CLAIMS, *(f"tests/claims/test_{name}.py" for name in ("answer", "control", "evidence", "labels"))]
     ),
     "claims/_require.py": CLAIMS,
     "claims/_answer.py": "tests/claims/test_answer.py",
-    "claims/_evidence.py": "tests/claims/test_evidence.py tests/claims/test_decide.py",
     "tail/_gates.py": "tests/tail/test_gates.py",
     "severity/_requirement.py": "tests/severity/test_deployment.py",
     "floors/_sizing.py": "tests/floors/test_sizing.py tests/floors/test_rates.py",
@@ -67,18 +66,18 @@ SAME = {
     ("claims/_decide.py", "constant 1.0", "p_adjusted: float"): "set before it is read",
     ("claims/_answer.py", "comparison Gt", "above = claim.estimate"): "what equals the value is never shown to differ",
     ("claims/_require.py", "constant True", "strict=True"): "the three have one length",
-    ("claims/_evidence.py", "constant 0.1", "middle = "): "either mean finds the same root",
-    ("claims/_evidence.py", "comparison Lt", "middle = "): "either mean finds the same root",
-    ("claims/_evidence.py", "operator Sub", "if high - low"): "when to stop halving",
+    ("claims/_decide.py", "constant 0.1", "middle = "): "either mean finds the same root",
+    ("claims/_decide.py", "comparison Lt", "middle = "): "either mean finds the same root",
+    ("claims/_decide.py", "operator Sub", "if high - low"): "when to stop halving",
     ("severity/_requirement.py", "comparison Lt", "if room <"): "within one in a million of no room",
     ("tail/_gates.py", "constant 0", '"level": shapes[0]'): "both intervals of a pair have one level",
     ("tail/_gates.py", "constant 0", '"level_single": single[0]'): "both intervals of a pair have one level",
     ("claims/_decide.py", "constant 0", "if going else ({}, 0)"): "a claim that was not tested carries no family",
     ("claims/_require.py", "operator Mult", "return (int(above)"): "times or divided by 1 or -1",
     ("claims/_require.py", "constant 1", "return (int(above)"): "only the sign is used",
-    ("claims/_evidence.py", "constant 60", "range(60)"): "one more halving changes nothing to see",
-    ("claims/_evidence.py", "condition", "middle = "): "either mean finds the same root",
-    ("claims/_evidence.py", "comparison Lt", "if high - low"): "when to stop halving",
+    ("claims/_decide.py", "constant 60", "range(60)"): "one more halving changes nothing to see",
+    ("claims/_decide.py", "condition", "middle = "): "either mean finds the same root",
+    ("claims/_decide.py", "comparison Lt", "if high - low"): "when to stop halving",
     ("floors/_sizing.py", "operator Pow", "_MOST ="): "where a search gives up",
     ("floors/_sizing.py", "constant 10", "_MOST ="): "where a search gives up",
     ("floors/_sizing.py", "constant 9", "_MOST ="): "where a search gives up",

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from richter.claims._labels import whose
-from richter.claims._outcomes import METRICS, Metric
+from richter.claims._outcomes import Metric, Scale, measure_words
 from richter.records import Claim, Verdict
 
-__all__ = ["SIDES", "Side", "answer", "claim_words", "measure_words", "rail", "side"]
+__all__ = ["SIDES", "Side", "answer", "claim_words", "rail", "side"]
 
 Side = Literal["better", "worse", "alike", "open"]
 SIDES: Mapping[Side, str] = {
@@ -18,8 +18,6 @@ SIDES: Mapping[Side, str] = {
     "alike": "Practically the same",
     "open": "Cannot be said",
 }
-Scale = tuple[float, float]
-_NOUNS = {"xi": "the worst errors (the tail)", "draws": "calibration error over repeated answers"}
 MOST_NAMED = 4  # beyond, conditions are counted
 _SHOWN = (Verdict.VERIFIED, Verdict.REFUTED)
 
@@ -52,29 +50,6 @@ def rail(estimate: float, low: float, high: float, *, better: str | None) -> tup
         estimate, low, high = -estimate, -high, -low
     reach = max((abs(v) for v in (estimate, low, high) if math.isfinite(v)), default=0.0) or 1.0
     return tuple(min(max((v / reach + 1) / 2, 0.0), 1.0) for v in (low, estimate, high))
-
-
-def measure_words(measure: str, scale: Scale | None = None) -> Metric:
-    """The words of a measure; for one without a line of its own its name serves.
-
-    `scale` holds the ends of the scale of scores, for the measures that have none of their own.
-    """
-    low, high = scale if scale and measure not in _NOUNS else (None, None)
-    known = METRICS.get(measure.split(":")[0])
-    if known is not None:
-        return dataclasses.replace(known, low=low, high=high) if known.name == "mean_score" else known
-    noun = _NOUNS.get(measure) or measure.replace("_", " ")
-    return Metric(
-        name=measure,
-        kind="bounded",
-        low=low,
-        high=high,
-        better="higher",
-        better_word=f"better in {noun}",
-        worse_word=f"worse in {noun}",
-        alike_word=f"alike in {noun}",
-        noun=noun,
-    )
 
 
 def claim_words(claim: Claim, scale: Scale | None = None) -> Metric:

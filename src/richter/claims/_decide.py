@@ -8,13 +8,13 @@ from typing import Literal
 from scipy.special import ndtri
 
 from richter.claims._control import JointTests
-from richter.claims._evidence import Evidence, p_value
+from richter.claims._evidence import Evidence
 from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
 
-__all__ = ["Question", "claimed", "counted", "decide", "not_tested"]
+__all__ = ["Question", "claimed", "counted", "decide", "not_tested", "p_value"]
 
 POWER = 0.8
 UNTESTED = "not tested: a claim that comes before it on this page is not settled"
@@ -366,3 +366,25 @@ def _end(words: Metric, value: float, *, sign: bool) -> str:
     if math.isinf(value):
         return "-inf" if value < 0 else "inf"
     return words.amount(value, sign=sign)
+
+
+def p_value(evidence: Evidence, value: float) -> float:
+    """The two-sided p-value of the quantity being `value`: the smallest alpha whose interval excludes it."""
+    if evidence.p is not None:
+        return evidence.p(value)
+
+    def excluded(alpha: float) -> bool:
+        interval = evidence.interval(1 - alpha)
+        return not interval.low <= value <= interval.high
+
+    low, high = 1e-12, 1 - 1e-12
+    if excluded(low):
+        return low
+    if not excluded(high):
+        return 1.0
+    for _ in range(60):
+        middle = (low * high) ** 0.5 if high < 0.1 else (low + high) / 2
+        low, high = (low, middle) if excluded(middle) else (middle, high)
+        if high - low < 1e-10 * high:
+            break
+    return high

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from richter.errors import InputError
 from richter.records import Interval, Unit
 
-__all__ = ["Evidence", "one_draw", "one_run", "p_value"]
+__all__ = ["Evidence", "one_draw", "one_run"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,25 +51,3 @@ def one_run(name: str = "") -> InputError:
         f"{who} one run, so every sentence is about this checkpoint and this prompt.",
         remedy="Give a `run` column with several seeds, checkpoints or templates, or ask about such items.",
     )
-
-
-def p_value(evidence: Evidence, value: float) -> float:
-    """The two-sided p-value of the quantity being `value`: the smallest alpha whose interval excludes it."""
-    if evidence.p is not None:
-        return evidence.p(value)
-
-    def excluded(alpha: float) -> bool:
-        interval = evidence.interval(1 - alpha)
-        return not interval.low <= value <= interval.high
-
-    low, high = 1e-12, 1 - 1e-12
-    if excluded(low):
-        return low
-    if not excluded(high):
-        return 1.0
-    for _ in range(60):
-        middle = (low * high) ** 0.5 if high < 0.1 else (low + high) / 2
-        low, high = (low, middle) if excluded(middle) else (middle, high)
-        if high - low < 1e-10 * high:
-            break
-    return high

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from richter.errors import InputError
 from richter.records import Better
 
-__all__ = ["METRICS", "Metric", "Outcomes", "as_errors", "check_margin", "unit_means"]
+__all__ = ["METRICS", "Metric", "Outcomes", "as_errors", "check_margin", "measure_words", "unit_means"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Kind = Literal["binary", "bounded", "ordinal", "real"]
+Scale = tuple[float, float]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +129,33 @@ METRICS: dict[str, Metric] = {
         _metric("money", "real", "lower", "cheaper | dearer | equally dear | dollars an item", digits=6, low=0.0),
     )
 }  # fmt: skip
+
+
+# words of measures that no outcomes have
+_NOUNS = {"xi": "the worst errors (the tail)", "draws": "calibration error over repeated answers"}
+
+
+def measure_words(measure: str, scale: Scale | None = None) -> Metric:
+    """The words of a measure; for one without a line of its own its name serves.
+
+    `scale` holds the ends of the scale of scores, for the measures that have none of their own.
+    """
+    low, high = scale if scale and measure not in _NOUNS else (None, None)
+    known = METRICS.get(measure.split(":")[0])
+    if known is not None:
+        return dataclasses.replace(known, low=low, high=high) if known.name == "mean_score" else known
+    noun = _NOUNS.get(measure) or measure.replace("_", " ")
+    return Metric(
+        name=measure,
+        kind="bounded",
+        low=low,
+        high=high,
+        better="higher",
+        better_word=f"better in {noun}",
+        worse_word=f"worse in {noun}",
+        alike_word=f"alike in {noun}",
+        noun=noun,
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
