@@ -12,7 +12,7 @@ from typing import Literal
 
 from scipy.special import ndtri
 
-from richter.claims._decide import POWER, Question, _unit, asked, counted, kinder_judge, one_sided, p_value
+from richter.claims._decide import POWER, Question, _unit, asked, counted, kinder_judge, one_sided
 from richter.claims._outcomes import Metric
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
