@@ -92,6 +92,13 @@ def test_an_option_that_ends_or_begins_with_a_letter_is_no_letter_by_hand() -> N
     assert not grade_answer(item("Berlin", options=("Basel", "Bern")), "Answer: B")  # a word holds letters, and is none
 
 
+def test_what_is_denied_is_no_number_and_no_choice_by_hand() -> None:
+    five, city = item("5", prompt="How many?"), item("Lima", options=("Quito", "Lima", "La Paz"))
+    assert not grade_answer(five, "It is not 5.")
+    assert grade_answer(five, "It isn't 4 but 5.")
+    assert [read_choice(city, text) for text in ("It is not B.", "Not A but B", "Not Lima")] == [None, "Lima", None]
+
+
 def test_a_date_holds_its_year_and_is_no_range_by_hand() -> None:
     assert grade_answer(item("1776", prompt="In which year?"), "On 1776-07-04.")
     assert not grade_answer(item("1776", prompt="In which year?"), "In 1776-1780.")

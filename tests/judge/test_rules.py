@@ -179,6 +179,8 @@ TRAP = item(
         (ELEMENT, "argon", 2.0, "error"),  # next to it
         (ELEMENT, "iron", 2.5, "error"),
         (PROTONS, "27", 1.5, "error"),
+        (PROTONS, "Not 27 but 26.", 0.0, "correct"),
+        (PROTONS, "It doesn't have 26 protons.", 2.5, "no answer"),
         (PROTONS, "30", 2.0, "error"),
         (PROTONS, "Iron has 56 protons.", 2.5, "error"),
         (PROTONS, "1,000", 3.0, "error"),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from richter.bench._normalise import content_words, find_dates, matches_reference, normalise, same_date
+from richter.bench._normalise import content_words, denied_at, find_dates, matches_reference, normalise, same_date
 from richter.errors import InputError
 from richter.records import Item, json_objects, storable
 
@@ -115,6 +115,7 @@ def _number(item: Item, text: str, tolerance: float | None) -> bool:
     said = _quantities(text := re.sub(r"\b(\d{4})-\d\d-\d\d\b", r"\1", text))  # of a date the year: it is no range
     if not said:
         return matches_reference(text, _names(item))  # "twelve"
+    said = [q for q in said if not denied_at(text, q.start)]
     marks = [m.end() for m in _MARKED.finditer(text)]
     marked = [q for q in said if any(0 <= q.start - at <= 3 for at in marks)]
     if marked:
@@ -167,8 +168,8 @@ def _said_letters(item: Item, text: str) -> set[str]:
     for said, pattern in zip((text, text, own, own), _SAID_LETTER, strict=True):
         for match in reversed(list(pattern.finditer(said))):
             letters = set(re.findall(r"[A-J]", next(g for g in match.groups() if g).upper()))
-            if options and not letters & options.keys():  # "Answer: I think ..."
-                continue
+            if (options and not letters & options.keys()) or denied_at(said, match.start(match.lastindex or 0)):
+                continue  # "Answer: I think ...", "It is not A."
             ends = [a for a, option in options.items() if f" {normalise(said)}".endswith(f" {normalise(option)}")]
             if pattern is _SAID_LETTER[-1] and len(ends) == 1 and len(_bare(options[ends[0]])) > 1:
                 return set(ends)  # "It is vitamin C."

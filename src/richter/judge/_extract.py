@@ -326,10 +326,14 @@ def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:
     """Numbers in the order they stand, (value, as written); hexadecimal with 0x; those of the question left out."""
     asked = set(re.findall(r"[\w.]+", prompt))
     found: list[tuple[float, str]] = []
+    denied = False
     for match in _NUMBER.finditer(text):
         written = match.group()
         before = text[match.start() - 1] if match.start() else " "
         if before.isalpha() or written in asked:
+            continue
+        if denied_at(text, match.start()):
+            denied = True
             continue
         plain = re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", written.replace(",", "").replace("−", "-"))
         if plain.count(".") > 1:
@@ -339,7 +343,7 @@ def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:
         except OverflowError:  # hundreds of digits
             value = math.inf
         found.append((value, written))
-    if not found:  # number words
+    if not found and not denied:  # number words
         found = [(float(w), w) for w in content_words(text) if re.fullmatch(r"\d+(\.\d+)?", w) and w not in asked]
     return found
 
@@ -348,9 +352,9 @@ def code_tokens(text: str, prompt: str) -> list[str]:
     """What is written like a code: quoted, after a colon or at the end, with a dot or a plus, or in capitals."""
     asked = set(re.findall(r"[+.]?[\w/]+", prompt))
     text = leading_sentences(text, 1)
-    flat = re.findall(r"(?<!\w)\.[a-z]{2,}\b|\+\d+", text)
+    dotted = re.finditer(r"(?<!\w)(\.[a-z]{2,}\b|\+\d+)", text)
     quoted = re.finditer(r"[“\"'`]([^\s“”\"'`]{1,12})[”\"'`]|\b([A-Z0-9](?:[A-Z0-9-]{0,10}[A-Z0-9])?)\b", text)
-    flat += [m.group(1) or m.group(2) for m in quoted]
+    flat = [m.group(m.lastindex or 0) for m in (*dotted, *quoted) if not denied_at(text, m.start())]
     named = [t for t in flat if t.lower() not in _COMMON]
     final = re.search(r"(?:\bis|\bbe|:)\s*[“\"'`]?(\S{1,12}?)[”\"'`]?[.!]?\s*$", text)
     if final:

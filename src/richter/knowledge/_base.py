@@ -154,7 +154,10 @@ def add_documents(
 
 
 def _write(frame: pl.DataFrame, path: Path) -> None:
-    """A shard's table. Through memory: where the disk is full polars raises an error of its own, and we an OSError."""
+    """A shard's table. Through memory: where the disk is full polars raises an error of its own, and we an OSError.
+
+    Not by `write_file`: a shard counts once `base.json`, which is written whole, names it; half a one is made anew.
+    """
     packed = io.BytesIO()
     frame.rechunk().write_parquet(packed)
     path.write_bytes(packed.getvalue())

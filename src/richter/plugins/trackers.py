@@ -14,7 +14,7 @@ from richter.audit import measure_run
 from richter.errors import MissingPart
 from richter.records import Result
 from richter.report import write_report
-from richter.store import RunLike
+from richter.store import RunLike, write_file
 from richter.tables import Tables
 
 __all__ = ["Tracked", "log_to_mlflow", "log_to_wandb", "metrics_of", "params_of"]
@@ -88,9 +88,9 @@ def _named(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _artifacts(document: Mapping[str, Any], tables: Tables) -> Iterator[list[Path]]:
     """The report and the document as files, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="richter-") as folder:
-        results = Path(folder) / "results.json"
-        results.write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), encoding="utf-8")
-        yield [write_report(document, tables, Path(folder) / "report.html"), results]
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        page = write_report(document, tables, Path(folder) / "report.html")
+        yield [page, write_file(Path(folder) / "results.json", text)]
 
 
 def log_to_mlflow(run: RunLike, *, experiment: str, seed: int = 0) -> Tracked:

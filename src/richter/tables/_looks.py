@@ -352,7 +352,7 @@ def _keep(folder: Path, key: bytes, index: _Index, parts: Sequence[bytes] | None
 
 
 def _write_whole(path: Path, text: bytes) -> None:
-    """Whoever reads it finds all of it, or what was there before."""
+    """Whoever reads it finds all of it, or what was there before; not by `write_file`, as nobody else may read it."""
     made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     made.touch(mode=0o600)
     made.write_bytes(text)
