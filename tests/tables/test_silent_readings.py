@@ -568,3 +568,122 @@ def test_confidences_in_words_and_on_a_stated_range() -> None:
         measure_calibration(worded, rng=np.random.default_rng(0))
     tables = read_tables(frame.with_columns(pl.Series("confidence (0-10)", [7, 10] * 30)))
     assert set(tables.scores["confidence"]) == {0.7, 1.0}
+
+
+def test_a_row_of_data_that_are_names_of_columns_is_no_header(tmp_path: Path) -> None:
+    rows = [f"{f'q{k}' if c == 'baseline' else ''},{c},{'corretto' if k % 3 else 'errato'}"
+            for k in range(12) for c in ("baseline", "candidate", "finetuned")]  # fmt: skip
+    (tmp_path / "t.csv").write_text("\n".join(["ID domanda,Sistema,Esito", *rows]))
+    tables = read_tables(str(tmp_path / "t.csv"))
+    assert len(tables.item_ids) == 12
+    assert [mean(tables, c) for c in ("baseline", "candidate", "finetuned")] == pytest.approx([2 / 3] * 3)
+
+
+def test_columns_of_right_and_wrong_that_happen_to_cross_are_no_items() -> None:
+    frame = {"Ticket": [f"Eval/{k}" for k in range(20)], "Question": [f"Why {k}?" for k in range(20)]}
+    tables = read_tables(pl.DataFrame({**frame, "o1": [0, 1] * 10, "o3": [1] * 20, "nano": [0, 0, 1, 1] * 5}))
+    assert {c: mean(tables, c) for c in tables.conditions} == {"o1": 0.5, "o3": 1.0, "nano": 0.5}
+
+
+def test_points_of_points_by_model_and_item(tmp_path: Path) -> None:
+    found = {m: {f"SUP-{k}": f"{k % 6}/5" for k in range(12)} for m in ("v1", "v2")}
+    (tmp_path / "t.json").write_text(json.dumps(found))
+    tables = read_tables(str(tmp_path / "t.json"))
+    assert {c: mean(tables, c) for c in tables.conditions} == pytest.approx({"v1": 0.5, "v2": 0.5})
+
+
+def test_an_average_of_the_whole_is_no_grade_of_each_item(tmp_path: Path) -> None:
+    trials = [
+        {"task_id": f"t{k}", "is_resolved": k % 3 > 0, "tests": {"a": "passed", "b": "failed"}} for k in range(12)
+    ]
+    (tmp_path / "run.json").write_text(json.dumps({"id": "r-1", "results": trials, "accuracy": 2 / 3}))
+    tables = read_tables(str(tmp_path / "run.json"))
+    assert len(tables.item_ids) == 12
+    assert (tables.metric, mean(tables, "run")) == ("accuracy", pytest.approx(2 / 3))
+    rows = [{"task_id": f"t{k}", "accuracy": 0.62, "tag": "abc"} for k in range(12)]
+    with pytest.raises(InputError, match="all 12 items of frame have the score"):
+        read_tables(pl.DataFrame(rows))
+
+
+def test_items_listed_by_their_end_are_right_and_wrong(tmp_path: Path) -> None:
+    names = [f"t{k}" for k in range(12)]
+    ends = {"accuracy": 0.25, "successful_tasks": names[:3], "failed_tasks": names[3:]}
+    (tmp_path / "run.json").write_text(json.dumps({"config": {"agent": "a", "model_name": "x"}, "results": ends}))
+    assert mean(read_tables(str(tmp_path / "run.json")), "run") == 0.25
+
+
+def test_statistics_at_the_foot_and_at_the_right_are_no_items(tmp_path: Path) -> None:
+    lines = [f"Task {k},{0.1 * (k % 5):.1f},0.5,{0.05 * (k % 5) + 0.25:.2f}" for k in range(20)]
+    foot = ["Média,0.2,0.5,", "STDEV,0.14,0,", "N,20,20,"]
+    (tmp_path / "t.csv").write_text("\n".join([",A,B,mean", *lines, ",,,", *foot]))
+    tables = read_tables(str(tmp_path / "t.csv"))
+    assert (len(tables.item_ids), tables.conditions) == (20, ("A", "B"))
+    points = [f"P{k}" for k in range(1, 9)]
+    rows = [[name, *[k] * 8, 8 * k, 4 - k] for k, name in enumerate(("x", "y", "z"))]
+    (tmp_path / "u.csv").write_text(
+        "\n".join(",".join(map(str, row)) for row in [["Model", *points, "Total", "Rank"], *rows])
+    )
+    tables = read_tables(str(tmp_path / "u.csv"))
+    assert len(tables.item_ids) == 8
+    assert any("Total, Rank for none" in note for note in tables.notes)
+
+
+def test_a_grade_that_was_settled_after_raters_is_read() -> None:
+    votes = {"auto_correct": [1, 0, 1] * 10, "annotator_correct": [0, 0, 1] * 10, "final_correct": [1, 1, 1] * 10}
+    tables = read_tables(pl.DataFrame({"qid": ITEMS, "model": ["m"] * 30, **votes}))
+    assert (tables.conditions, mean(tables, "m")) == (("m",), 1.0)
+    assert any("final_correct is read" in note for note in tables.notes)
+
+
+def test_lists_beside_a_grade_of_the_whole_are_no_draws(tmp_path: Path) -> None:
+    for model, wrong in (("a", 2), ("b", 3)):
+        rows = [{"follow_all": k % wrong > 0, "follow_list": [True, k % wrong > 0], "id_list": ["comma", "words"],
+                 "prompt": f"Do {k}.", "response": "text"} for k in range(12)]  # fmt: skip
+        (tmp_path / model).mkdir()
+        (tmp_path / model / "strict.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    tables = read_tables(str(tmp_path))
+    assert {c: mean(tables, c) for c in tables.conditions} == pytest.approx({"a": 0.5, "b": 2 / 3})
+
+
+def test_files_of_one_folder_with_different_items_are_one_condition(tmp_path: Path) -> None:
+    for model, right in (("acme-1.5", 2), ("acme-2.0", 3)):
+        (tmp_path / model).mkdir()
+        for part, ids in (("law", range(10)), ("art", range(10, 25))):
+            lines = [f"{k},{int(k % right > 0)}" for k in ids]
+            (tmp_path / model / f"{part}.csv").write_text("\n".join(["item,correct", *lines]))
+    tables = read_tables(str(tmp_path))
+    assert {c: mean(tables, c) for c in tables.conditions} == pytest.approx({"acme-1.5": 12 / 25, "acme-2.0": 16 / 25})
+    assert any("each folder is one condition" in note for note in tables.notes)
+
+
+def test_a_total_beside_results_is_not_read_as_an_item(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps({"doc_id": k, "exact_match": k % 2}) for k in range(10)))
+    (tmp_path / "metrics.json").write_text(
+        json.dumps({"task_name": "gsm", "model": "a", "metrics": {"exact_match": 0.5}})
+    )
+    tables = read_tables(str(tmp_path))
+    assert len(tables.item_ids) == 10
+    assert any("metrics.json is not read: it holds one row" in note for note in tables.notes)
+
+
+def test_a_setting_is_the_condition_and_a_seed_the_run() -> None:
+    rows = [
+        (k, t, 0.95, seed, int((k + 2 * t + seed) % 3 > 0)) for t in (0.0, 0.7) for k in range(15) for seed in (1, 2)
+    ]
+    tables = read_tables(
+        pl.DataFrame(rows, schema=["problem_id", "temperature", "top_p", "seed", "grade"], orient="row")
+    )
+    assert tables.conditions == ("temperature 0.0", "temperature 0.7")
+    assert len(tables.item_ids) == 15
+
+
+def test_what_was_predicted_is_held_against_the_answer(tmp_path: Path) -> None:
+    rows = [{"question_id": k, "question": f"Why {k}?", "answer": "ABCD"[k % 4], "answer_index": k % 4,
+             "pred": "ABCD"[k % 4] if k % 5 else "A", "model_outputs": "so"} for k in range(20)]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    assert mean(read_tables(str(tmp_path / "t.json")), "t") == pytest.approx(17 / 20)
+
+
+def test_an_error_that_is_not_there_is_no_failed_call() -> None:
+    frame = long("score", [3, 4, 5] * 10, [1, 2, 5] * 10).with_columns(pl.lit("N/A").alias("error"))
+    assert read_tables(frame).scores["value"].null_count() == 0

@@ -252,3 +252,44 @@ def test_severities_in_words_are_read_as_an_order_and_the_worst_error_counts(tmp
     path.write_text(path.read_text().replace("Minor", "Mnior", 1))
     with pytest.raises(InputError, match="'Mnior'"):
         read_tables(path)
+
+
+def test_sheets_of_raters_grade_the_same_answers(tmp_path: Path) -> None:
+    head = ["Document", "GPT", "Claude"]
+    rows = {f"Rater {r}": [head, *([f"D{k}", 1 + (k + r) % 7, 7 - k % 7] for k in range(14))] for r in (1, 2)}
+    tables = read_tables(str(workbook(tmp_path / "t.xlsx", {"README": [["Please rate from 1 to 7"]], **rows})))
+    assert tables.conditions == ("GPT", "Claude")
+    assert tables.answers["draw"].max() == 1
+    assert any("the sheets grade the same answers" in note for note in tables.notes)
+
+
+def test_a_report_of_tests_is_read_by_hand(tmp_path: Path) -> None:
+    cases = [f'<testcase classname="t" name="q{k}" time="1"' + ("/>" if k % 4 else "><failure>no</failure></testcase>")
+             for k in range(12)]  # fmt: skip
+    cases.append('<testcase classname="t" name="later"><skipped/></testcase>')
+    text = f'<?xml version="1.0"?><testsuites><testsuite name="s">{"".join(cases)}</testsuite></testsuites>'
+    (tmp_path / "before.xml").write_text(text)
+    tables = read_tables(str(tmp_path / "before.xml"))
+    assert tables.scores["value"].mean() == 0.75
+    assert tables.scores["value"].null_count() == 1
+
+
+def test_rows_named_by_r_and_answers_of_a_survey(tmp_path: Path) -> None:
+    lines = [f'"{k}" "RX{k % 8}" "{"old" if k < 8 else "new"}" {k % 3}' for k in range(16)]
+    (tmp_path / "t.txt").write_text("\n".join(['"report_id" "system" "n_errors"', *lines]))
+    tables = read_tables(str(tmp_path / "t.txt"))
+    assert (tables.conditions, len(tables.item_ids), set(tables.scores["better"])) == (("old", "new"), 8, {"lower"})
+    words = ("Disagree", "Neither agree nor disagree", "Agree")
+    body = [f"c{k},Bot {b},{words[(k + b) % 3]}," for k in range(9) for b in (1, 2)]
+    head = ["Conversation,Assistant,It solved my problem,Comment", ",,Response,Open-Ended Response"]
+    (tmp_path / "u.csv").write_text("\n".join([*head, *body]))
+    assert read_tables(str(tmp_path / "u.csv")).scores["value"].mean() == 3.0
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("t.yaml", "is YAML"), ("t.sav", "is a file of SPSS"), ("t.tex", "is LaTeX")]
+)
+def test_a_kind_of_file_that_is_not_read_is_named(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("cases:\n  - pdf\n")
+    with pytest.raises(InputError, match=said):
+        read_tables(str(tmp_path / name))

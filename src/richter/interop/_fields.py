@@ -22,8 +22,8 @@ LESS = _set(
     " divergence penalty wrong wrongly incorrect fail failed failure hallucination hallucinated bias biased biases harm"
     " harmful unsafe risk attack jailbreak jailbroken leak leaked leakage misuse defect bug crash crashes timeout"
     " missed miss misses overlooked omitted omission false fabricated invented adverse dangerous complaint injury"
-    " regression severity latency duration delay elapsed time second cost price rank ranking asr fehler falsch faux"
-    " errores errori"
+    " regression severity latency duration delay elapsed time second cost price rank ranking asr schulnote zensur"
+    " fehler falsch faux errores errori"
 )
 # beside these it is otherwise: `no_errors`, `attack_blocked`, `error_handling`
 UNLESS = _set(
@@ -52,6 +52,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
               "acierto", "puntuacion", "puntaje", "corretto", "giusto", "punteggio", "pontuacao", "correto", "goed",
               "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
               "context_recall", "mqm_avg_score", "mqm_score", "mqm",
+              "resolved", "is_resolved", "solved", "is_solved",
               "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
               *LOWER),
     "severity": ("severity",),
@@ -169,7 +170,7 @@ HINTS: dict[str, frozenset[str]] = {
         " price usd seed temperature page elapsed year lead count rank ranking vote index created updated started"
         " ended finished confidence probability prob logprob perplexity size step turn age n total"
         " created_at completed difficulty difficult hardness hard easy complexity level tier priority importance hops"
-        " options chapter schwierigkeit difficulte dificultad difficolta 难度 難易度"
+        " options hash sha commit chapter schwierigkeit difficulte dificultad difficolta 难度 難易度"
     ),
     # measures of which a table has several for one answer
     "metric": _set(
@@ -191,8 +192,9 @@ def hinted_fields(column: str) -> set[str]:
         role for role, known in HINTS.items()
         if words & known or any(not word.isascii() and word in plain for word in known)
     }  # fmt: skip
-    counts = re.match(r"(n|num|nb|count|number_of)_\w+s$", plain) and "score" not in found and not less_is_better(plain)
-    return {"other"} if counts else found
+    if not re.match(r"(n|num|nb|count|number_of)_\w+s$", plain):
+        return found
+    return found - {"other"} if "score" in found or less_is_better(plain) else {"other"}
 
 
 PEOPLE = _set("human person people expert crowd annotator rater reviewer labeler labeller assessor bewerter gutachter")

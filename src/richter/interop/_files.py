@@ -108,6 +108,8 @@ COLUMNS_LIMIT = 10_000
 HEADER_ROWS = 20  # within which a header may stand
 SHORT_LINE = 1 << 16  # bytes of a line of JSON that polars may read
 _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_NOT_READ = {".sav": "a file of SPSS", ".dta": "a file of Stata", ".rds": "a file of R", ".sqlite": "a database",
+             ".db": "a database", ".yaml": "YAML", ".yml": "YAML", ".xml": "XML", ".tex": "LaTeX"}  # fmt: skip
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # .xls, and .xlsx with a password
 
 
@@ -145,6 +147,10 @@ def read_sheets(path: Path, *, text: bool = False) -> dict[str, pl.DataFrame]:
         refuse_unsafe(path, head)
         if not head.strip():
             raise InputError(f"{path} is empty.", remedy="It needs a header and at least one row.")
+        if path.suffix.lower() in _NOT_READ and b"<testcase" not in head and b"<tr" not in head.lower():
+            raise InputError(
+                f"{path} is {_NOT_READ[path.suffix.lower()]}, which is not read.", remedy="Save it as CSV."
+            )
         if head.startswith(b"version https://git-lfs"):
             raise InputError(f"{path} is a pointer of Git LFS, not the file itself.", remedy="Fetch it: git lfs pull")
         if head[:4] == b"PAR1":
@@ -260,6 +266,11 @@ def _heading(rows: list[list[str]]) -> Heading:
     known = [len(known_fields(row)) for row in rows]
     full = max(filled)
     last = next((k for k, n in enumerate(known) if n > 1 and filled[k] > full // 2), None)
+    if last is not None:
+        once = [len({cell.strip() for cell in row} - {""}) == n for row, n in zip(rows, filled, strict=True)]
+        fuller = [n for k, n in enumerate(filled[:last]) if once[k]]
+        if any(n > filled[last] or (n == filled[last] and not once[last]) for n in fuller):
+            last = None  # data that happen to be names
     if last is None:
         last = next((k for k, n in enumerate(filled) if n >= max(0.75 * full, min(full, 2))), 0)
         if last and not any(map(_worded, rows[last])):
@@ -345,11 +356,22 @@ def _line(line: bytes, number: int) -> Any:
 
 
 def _resolved(document: Any) -> Any:
-    """A report of SWE-bench, which lists the items by their end, as rows; anything else as it is."""
-    if isinstance(document, dict) and document.keys() >= {"submitted_ids", "resolved_ids"}:
-        resolved = set(document["resolved_ids"])
-        return [{"item": name, "correct": name in resolved} for name in document["submitted_ids"]]
+    """A report that lists items by their end (`resolved_ids`, `successful_tasks`) as rows; anything else as it is."""
+    for node in (document, *document.values()) if isinstance(document, dict) else ():
+        if not isinstance(node, dict):
+            continue
+        lists = {name: v for name, v in node.items() if isinstance(v, list) and all(isinstance(i, str) for i in v)}
+        right = next((v for name, v in lists.items() if _ENDED.match(name)), None)
+        others = [v for name, v in lists.items() if _ASKED.match(name)]
+        if right is not None and others:
+            return [
+                {"item": i, "correct": i in {*right}} for i in dict.fromkeys(i for v in (right, *others) for i in v)
+            ]
     return document
+
+
+_ENDED = re.compile(r"(resolved|success\w*|solved|passed|correct)_?(ids|tasks|instances|cases|items)?$", re.IGNORECASE)
+_ASKED = re.compile(r"(submitted|failed|unsolved|incorrect|wrong)_?(ids|tasks|instances|cases|items)?$", re.IGNORECASE)
 
 
 def _below_heads(records: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -405,6 +427,11 @@ def _separated(path: Path, head: bytes, *, text: bool, source: Path | bytes | No
     separator = _separator(lines[skip : skip + 20])
     if any(line.count(separator) >= COLUMNS_LIMIT for line in lines[skip : skip + 20]):
         _check_cells(path, 1, lines[skip].count(separator) + COLUMNS_LIMIT, 1)
+    sizes = [len(row) for row in csv.reader(lines[skip : skip + 20], delimiter=separator) if row]
+    if len(sizes) > 2 and {*sizes[1:]} == {sizes[0] + 1}:  # R names its rows, and no column of their names
+        whole = path.read_bytes() if isinstance(source, Path) else source
+        body = whole.decode("utf-8-sig").splitlines(keepends=True)[skip:]
+        source, skip = f'""{separator}{"".join(body)}'.encode(), 0
     options: dict[str, Any] = {"separator": separator, "skip_lines": skip}
     try:
         if text:
@@ -426,7 +453,7 @@ _RULE = re.compile(r"[\s|+:-]*-[\s|+:-]*")
 
 def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
     """What makes CSV of a table that is drawn with bars, as psql prints it and Markdown has it; None for any other."""
-    if head.lstrip()[:1] == b"<" and b"<tr" in head.lower():
+    if head.lstrip()[:1] == b"<" and (b"<tr" in head.lower() or b"<testcase" in head):
         return _page_table
     lines = head.decode("utf-8", "ignore").removeprefix("\ufeff").splitlines()
     rules = [k for k, line in enumerate(lines) if "|" in line + "".join(lines[k - 1 : k]) and _RULE.fullmatch(line)]
@@ -450,12 +477,13 @@ def _drawn_table(head: bytes) -> Callable[[bytes], bytes] | None:
 
 
 class _Page(HTMLParser):
-    """The tables of a page as rows of cells."""
+    """The tables of a page as rows of cells; the test cases of a JUnit report, which is no page, as one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tables: list[list[list[str]]] = [[]]
         self.inside = False
+        self.cases = [["item", "correct"]]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "table":
@@ -465,6 +493,11 @@ class _Page(HTMLParser):
         elif tag in ("td", "th") and self.tables[-1]:
             self.tables[-1][-1].append("")
             self.inside = True
+        elif tag == "testcase":
+            named = dict(attrs)
+            self.cases.append([f"{named.get('classname')}.{named.get('name')}", "pass"])
+        elif tag in ("failure", "error", "skipped"):
+            self.cases[-1][1] = "" if tag == "skipped" else "fail"
 
     def handle_endtag(self, tag: str) -> None:
         self.inside = self.inside and tag not in ("td", "th", "tr", "table")
@@ -478,7 +511,7 @@ def _page_table(source: bytes) -> bytes:
     """The largest table of a web page as CSV: so old systems export sheets, some of them as `.xls`."""
     page = _Page()
     page.feed(source.decode("utf-8-sig", "replace"))
-    rows = [[" ".join(cell.split()) for cell in row] for row in max(page.tables, key=len)]
+    rows = [[" ".join(cell.split()) for cell in row] for row in max(*page.tables, page.cases, key=len)]
     width = max(map(len, rows))
     out = io.StringIO()
     csv.writer(out).writerows([*row, *[""] * (width - len(row))] for row in rows)
@@ -527,7 +560,8 @@ def _code_page(text: bytes) -> str:
 def _separator(lines: list[str]) -> str:
     """The one that cuts the header, and the lines after it alike, into most columns."""
     counts = {s: [len(row) for row in csv.reader(lines[:20], delimiter=s)] for s in (",", ";", "\t", "|", " ")}
-    even = {s: n[0] for s, n in counts.items() if n and n[0] > 1 and (s != " " or len(set(n)) == 1)}
+    spaced = len({*counts[" "][1:]}) <= 1 and counts[" "][1:2] in (counts[" "][:1], [counts[" "][0] + 1], [])
+    even = {s: n[0] for s, n in counts.items() if n and n[0] > 1 and (s != " " or spaced)}
     best = max(even, key=lambda s: (counts[s].count(even[s]), even[s] if s != " " else 0), default=",")
     return (
         best

@@ -6,6 +6,7 @@ and most entries becomes rows; a list of names with values becomes columns. What
 """
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ _LOOK = 20  # entries that are looked at
 _MANY = 6  # plain values that are a list with names, not a record
 _NAMES = ("name", "key", *MEASURE_NAMES)
 _VALUES = ("value", "score", "result", "rating", "label", "grade", "string_value")
+_POINTS = re.compile(r"\d+([.,]\d+)?\s*(%|/\s*\d+)")  # 85%, 4/5
 _OWN = {"item", "prompt", "text", "reference", "score", "severity", "error", "rater", "group", "domain", "tier"}
 
 
@@ -180,7 +182,9 @@ def _are_grades(values: Sequence[Any]) -> bool:
     kinds = {type(v) for v in values if v is not None}
     if len(values) < _MANY or len(kinds) != 1 or not kinds <= {bool, int, float, str}:
         return False
-    return kinds != {str} or len({*values}) <= min(5, len(values) // 2)
+    return (
+        kinds != {str} or len({*values}) <= min(5, len(values) // 2) or all(map(_POINTS.fullmatch, {*values} - {None}))
+    )
 
 
 def _alike(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:

@@ -94,7 +94,8 @@ def _is_langsmith(seen: Look) -> bool:
 
 def _is_braintrust(seen: Look) -> bool:
     names = _traced(seen)
-    return {"input", "output"} <= names and bool(names & {"root_span_id", "span_attributes", "experiment_id"})
+    scored = "experiment_id" in names and any(n.partition(".")[0] == "scores" for n in names)
+    return {"input", "output"} <= names and (scored or bool(names & {"root_span_id", "span_attributes"}))
 
 
 def _is_uqlm(seen: Look) -> bool:

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -33,6 +34,7 @@ from richter.tables._words import (
     DATES,
     DECLINED,
     MISSING,
+    SPREADS,
     TOTALS,
     UNREADABLE,
     WORDS,
@@ -54,6 +56,7 @@ _OF = ("total", "out_of", "max", "max_score", "max_points", "possible", "von", "
        "points_possible", "maximum", "max_punkte", "maximalpunkte", "n", "count", "support", "samples", "questions",
        "tests", "examples", "items", "answers", "anzahl", "gesamt")  # fmt: skip
 _RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes", "pass", "richtig")
+_PREDICTED = ("pred", "prediction", "predicted", "predicted_answer", "model_answer", "generated_answer")
 _MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
            "num_incorrect", "falsch")  # fmt: skip
 _SIZES = ("money_usd", "latency_s", "tokens_in", "tokens_out")
@@ -65,7 +68,7 @@ _FEW = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
 
 
-def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions) -> dict[str, str]:
+def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions, notes: list[str]) -> dict[str, str]:
     """What is the item and what the grade in tables of one form, one a condition: an item is what they share."""
     first = next(iter(frames.values()))
     columns = set(first.columns)
@@ -86,7 +89,7 @@ def common_roles(frames: Mapping[str, pl.DataFrame], options: ReadOptions) -> di
     place = _place(joint, options, "", {})
     if {"item", "score"} <= place.keys():
         return {}
-    _, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, [])
+    _, place = find_roles(joint, {"condition": CONDITION, **place}, [CONDITION], options.grade, notes)
     return {field: place[field] for field in ("item", "score") if place.get(field) in columns}
 
 
@@ -136,6 +139,11 @@ def part_of_frame(
         if "item" not in place and options.wide is None:
             place["item"] = ORDER
             notes.append("no column names the items: each row is taken for one")
+        if any(twice := [c for c in wide if re.sub(r"_duplicated_\d+$", "", c) in {*wide} - {c}]):
+            raise InputError(
+                f"{what}: several columns have the same name, {printable(twice[0].partition('_duplicated')[0])!r}.",
+                remedy="Give each its own: the names of the conditions.",
+            )
     if not settled_by_user:
         frame, counted = _shares(frame, place, what, notes)
         _not_averaged(frame, place, what)
@@ -199,7 +207,7 @@ def part_of_frame(
     rows = rows.with_columns(text_of(frame[place[f]]).alias(f) for f in texts)
     if "error" in place:
         rows = rows.with_columns(
-            pl.when(pl.col("error").str.to_lowercase().is_in(["", "false", "0", "none", "null", "nan", "no"]))
+            pl.when(pl.col("error").str.to_lowercase().is_in(["false", "0", "no", *MISSING]))
             .then(pl.lit("")).otherwise("error").fill_null("").alias("error")
         )  # fmt: skip
     if "refused" in place:
@@ -262,7 +270,7 @@ def _without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _beside_reference(frame: pl.DataFrame, place: dict[str, str], fixed: list[str]) -> tuple[dict[str, str], list[str]]:
     """Columns that often equal the reference hold answers: one is the text, and beside several it is no grade."""
-    column = place.get("reference", "")
+    column = place.get("reference", "\0")
     if column not in frame.columns or {"text", "score", "severity"} & place.keys():
         return place, fixed
     found = answer_columns(frame, [c for c in frame.columns if c not in place.values() and c.strip()], column)
@@ -309,16 +317,18 @@ def _without_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[s
     """Without rows at the foot that hold totals: no item, or one that is called a total, beside a word for it."""
     names = [c for c, kind in frame.schema.items() if kind == pl.String or c == place.get("item")]
     item = place["item"] if place.get("item") in names else next(iter(frame.columns))
-    end = frame.height
+    foot, sums = 0, False
     for row in (
         frame.select(text_of(frame[item]).alias("item\0"), *(c for c in names if c != item)).tail(5).rows()[::-1]
     ):
-        if (row[0] or "").strip() and not TOTALS.match(row[0].strip()):
+        cells = [_plain_letters(cell or "") for cell in row]
+        summed = any(map(TOTALS.match, cells))
+        if cells[0] and not TOTALS.match(cells[0]) and not SPREADS.fullmatch(cells[0]):
             break
-        if not any(TOTALS.match((cell or "").strip()) for cell in row):
+        if not summed and not any(map(SPREADS.fullmatch, cells)):
             break
-        end -= 1
-    kept = frame.head(end)
+        foot, sums = foot + 1, sums or summed
+    kept = frame.head(frame.height - (foot if sums else 0))
     if place.get("item") in kept.columns:  # also between the blocks of conditions
         total = (
             text_of(kept[item]).fill_null("").map_elements(lambda t: bool(TOTALS.fullmatch(t)), return_dtype=pl.Boolean)
@@ -327,6 +337,11 @@ def _without_totals(frame: pl.DataFrame, place: Mapping[str, str], notes: list[s
     if kept.height < frame.height:
         notes.append(f"{frame.height - kept.height} rows are totals and are left out")
     return kept
+
+
+def _plain_letters(text: str) -> str:
+    """Without spaces around it, and without accents."""
+    return re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text.strip()))
 
 
 def _named_once(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOptions, what: str) -> None:
@@ -371,8 +386,10 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
         place["score"] = options.scorer
         taken.add(options.scorer)
     for field, names in FIELDS.items():
-        own = (lower[n] for n in names if n in lower and lower[n] not in taken)
-        found = next((c for c in own if field != "condition" or not JUDGES.search(c)), None)
+        own = [lower[n] for n in names if n in lower and lower[n] not in taken]
+        own = [c for c in own if field != "condition" or not JUDGES.search(c)]
+        several = frame.height > 1 and len(own) > 1 and field in ("item", "score")
+        found = next((c for c in own if not several or frame[c].n_unique() > 1), next(iter(own), None))
         if field not in place and found is not None:
             place[field] = found
             taken.add(found)
@@ -386,6 +403,9 @@ def _settle(frame: pl.DataFrame, place: dict[str, str], lower: Mapping[str, str]
         place["item"] = blank
     if "draw" in place and "text" in place and place.get("group") == lower.get("cluster", ""):
         place["cluster"] = place.pop("group")  # a table of draws: its clusters are of answers that mean the same
+    predicted = next((lower[n] for n in _PREDICTED if n in lower), None)
+    if predicted and "reference" not in place and place.get("text") == lower.get("answer", ""):
+        place["reference"], place["text"] = place["text"], predicted  # what was predicted is held against the answer
     if "rater" in place and "severity" not in place and "score" in place and "kind" in place:
         place["severity"] = place.pop("score")
     return place
@@ -430,10 +450,10 @@ def _wide_columns(
                 remedy="Name the columns that are conditions: --wide A,B",
             )
         return graded, "score"
-    alone = "condition" not in place and not {"score", "severity", "rater"} & place.keys()
+    alone = "condition" not in place and not {"score", "severity"} & place.keys()
     others = [c for c in graded if hinted_fields(c) & {"other"} or counts_rows(frame[c])]
     graded, others = (graded, []) if len(others) == len(graded) else ([c for c in graded if c not in others], others)
-    column = place.get("reference", "")
+    column = place.get("reference", "\0")
     same = answer_columns(frame, rest, column) if column in frame.columns else []
     if alone and len(same) > 1 and "text" not in place:
         notes.append(f"{_names(same)} hold what {printable(place['reference'], limit=40)} does: answers, not grades")
@@ -634,9 +654,9 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
     """Points beside the points that were possible (3 of 5 tests) as a share, which is said; the column that counts."""
     bare = {c: re.sub("^(n|num|total)_", "", leaf_name(c)) for c in frame.columns}
     totals = {c: n for c in bare if bare[c] in _OF and (n := _whole(frame, c)) is not None and (n > 1).any()}
-    by = place.get("condition", "\0")
-    rows = frame.select(pl.len().over(by) if by in frame.columns else pl.repeat(frame.height, frame.height)).to_series()
-    totals = {c: n for c, n in totals.items() if (n != rows).any()}  # not the size of the table itself
+    totals = {
+        c: n for c, n in totals.items() if bare[c] in _OF[: _OF.index("n")] or n.n_unique() > 1
+    }  # else the size of the table
     column = place.get("score", "")
     points = _whole(frame, column) if column in frame.columns and "\0" not in column else None
     if points is None or not (points > 1).any():

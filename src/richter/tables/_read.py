@@ -159,7 +159,8 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
             faults[file] = "it is no table"
     usual = Counter(tuple(frame.columns) for frame in frames.values()).most_common(1)
     alike = {str(f): frame for f, frame in frames.items() if usual and tuple(frame.columns) == usual[0][0]}
-    common = common_roles(alike, options) if alike else {}
+    notes: list[str] = []
+    common = common_roles(alike, options, notes) if alike else {}
     found: dict[Path, Part] = {}
     errors: list[InputError] = []
     unlike: list[InputError] = []
@@ -178,9 +179,15 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
         raise unlike[0] if len(alike) > 1 else _no_tables(path)
     bare = [f for f in found if graded and f not in graded]
     faults |= dict.fromkeys(bare, "its answers have no grades, and other files have")
-    kept = [f for f in found if f not in bare]
+    rows = {f: found[f].answers.height for f in found if f not in bare}
+    faults |= {f: "it holds one row, a total perhaps" for f, n in rows.items() if n == 1 < max(rows.values())}
+    kept = [f for f in rows if f not in faults]
     stems = _stems(kept, path)
+    if own := _folders(kept, {f: found[f].answers["item"] for f in kept}):
+        notes.append("files of one folder have different items, so each folder is one condition")
+        stems = {f: _stems(own, path)[f.parent] for f in kept}
     parts = [_called(found[f], {str(f): stems[f]}) for f in kept]
+    parts[0].notes += notes
     parts[0].notes += [f"{printable(f.name, limit=60)} is not read: {fault}" for f, fault in faults.items()]
     return parts
 
@@ -195,14 +202,24 @@ def _called(part: Part, names: Mapping[str, str]) -> Part:
 
 def _stems(files: Sequence[Path], folder: Path) -> dict[Path, str]:
     """A name for each file's condition: the file's own, else the parts of its path in which it differs from others."""
-    plain = {f: f.stem for f in files}
+    plain = {f: f.name if f.is_dir() else f.stem for f in files}
     if len(set(plain.values())) == len(files):
         return plain
-    parts = {f: [*f.relative_to(folder).parent.parts, f.stem] for f in files}
+    parts = {f: [*f.relative_to(folder).parent.parts, plain[f]] for f in files}
     deep = max(map(len, parts.values()))
     padded = {f: [""] * (deep - len(own)) + own for f, own in parts.items()}
     differ = [k for k in range(deep) if len({own[k] for own in padded.values()}) > 1]
     return {f: "/".join(own[k] for k in differ if own[k]) for f, own in padded.items()}
+
+
+def _folders(files: Sequence[Path], items: Mapping[Path, pl.Series]) -> list[Path]:
+    """The folders of files that are parts of one condition: in none does an item stand twice, across them some do."""
+    own = {folder: [f for f in files if f.parent == folder] for folder in dict.fromkeys(f.parent for f in files)}
+    if len(own) < 2 or min(map(len, own.values())) < 2:
+        return []
+    held = [pl.concat([items[f].unique() for f in inside]) for inside in own.values()]
+    apart = not any(ids.is_duplicated().any() for ids in held)
+    return list(own) if apart and pl.concat(held).is_duplicated().any() else []
 
 
 def _no_tables(path: Path) -> InputError:
@@ -228,7 +245,9 @@ def _sheets(path: Path, options: ReadOptions) -> list[Part]:
     parts: list[Part] = []
     faults: dict[str, InputError] = {}
     usual = Counter(tuple(frame.columns) for frame in sheets.values()).most_common(1)[0][0]
-    common = common_roles({name: frame for name, frame in sheets.items() if tuple(frame.columns) == usual}, options)
+    notes: list[str] = []
+    alike = {name: frame for name, frame in sheets.items() if tuple(frame.columns) == usual}
+    common = common_roles(alike, options, notes)
     for name, frame in sheets.items():
         try:
             own = common if tuple(frame.columns) == usual else {}
@@ -238,6 +257,12 @@ def _sheets(path: Path, options: ReadOptions) -> list[Part]:
             faults[name] = fault
     if not parts:
         raise next(iter(faults.values()))
+    keys = [part.answers.select("item", "condition", "draw") for part in parts]
+    if len(parts) > 1 and all(k["draw"].max() == 0 and k.equals(keys[0]) for k in keys):
+        notes.append("the sheets grade the same answers: an answer's score is the mean of theirs")
+        for k, part in enumerate(parts):
+            part.answers = part.answers.with_columns(pl.lit(k, dtype=pl.Int64).alias("draw"))
+    parts[0].notes += notes
     parts[0].notes += [f"sheet {printable(name, limit=40)} is not read: {fault.what}" for name, fault in faults.items()]
     return parts
 

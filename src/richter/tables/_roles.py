@@ -121,7 +121,10 @@ def _no_grades_for_names(table: Table, place: dict[str, str], fixed: Sequence[st
 def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> None:
     """The one column of grades: words that only grade, a name that says so, right or wrong, else the only one."""
     named = place.get("score")
-    if "severity" in place or named in fixed or (named is not None and ("\0" in named or table.graded(named))):
+    known = named is not None and (
+        "\0" in named or (table.graded(named) and (table.n(named) > 1 or len(table.frame) < 4))
+    )
+    if "severity" in place or named in fixed or known:
         return
     place.pop("score", None)
     graded = [
@@ -201,7 +204,7 @@ def _is_item(table: Table, place: Mapping[str, str], column: str, graded: Sequen
     """Whether a column of numbers names items: each stands once, or equally often, under every condition."""
     names = [c for c in _free(table, place, (), weak=WEAK) if c not in graded and table.names(c)]
     named = [place["condition"]] if place.get("condition") in table.frame.columns else names
-    return any(_crosses(table, column, c) for c in named if c != column)
+    return table.n(column) > 2 and any(_crosses(table, column, c) for c in named if c != column)
 
 
 def _no_key(table: Table, place: Mapping[str, str]) -> bool:
@@ -297,6 +300,7 @@ def _keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list
     free = [c for c in _free(table, place, fixed, weak=TEXTS if named else WEAK) if c != score]
     free = [c for c in free if table.names(c) and not (_other_number(table, c))]
     items = [known_item] if known_item and (fixed_item or not numbers_row) else [c for c in free if c != condition]
+    items = [c for c in items if c == known_item or table.n(c) > 2 or not table.graded(c)]  # right and wrong
     if known_item and numbers_row:
         items = [known_item, *items]
     conditions = [condition] if given else [c for c in free if not _measure_names(c) and not _says_right(table, c)]
@@ -304,6 +308,9 @@ def _keys(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list
         (i, c) for c in conditions for i in items
         if i != c and i in frame.columns and c in frame.columns and _crosses(table, i, c)
     ]  # fmt: skip
+    graded = [c for c in free if table.graded(c)]
+    if not given and len(graded) > 1 and any(table.n(c) == frame.height for c in free if c not in graded):
+        pairs = [pair for pair in pairs if table.n(*pair) == frame.height]  # rows have names, models their own columns
     best = max(pairs, key=lambda pair: _rank(table, place, *pair), default=None)
     if best is None and not condition and (hinted := _hinted_condition(table, free)):
         place["condition"] = hinted
@@ -324,9 +331,11 @@ def _graded_by(table: Table, place: Mapping[str, str], pair: tuple[str, str]) ->
 def _hinted_condition(table: Table, free: Sequence[str]) -> str:
     """A column that crosses nothing but is called a model or the like, and has one or few short names in it.
 
-    A judge's own model is none.
+    A judge's own model is none, nor is what a model put out.
     """
-    own = [c for c in free if "condition" in hinted_fields(c) and not JUDGES.search(c)]
+    said = {"output", "outputs", "response", "answer", "text", "generation", "prediction"}
+    own = [c for c in free if hinted_fields(c) & {"condition", "other"} == {"condition"} and not JUDGES.search(c)]
+    own = [c for c in own if said.isdisjoint(leaf_name(c).split("_"))]
     own = [c for c in own if table.n(c) <= min(20, max(table.frame.height // 5, 1)) and not table.graded(c)]
     own = [c for c in own if not _long(table.text(c))]
     return own[0] if len(own) == 1 else ""
@@ -335,7 +344,7 @@ def _hinted_condition(table: Table, free: Sequence[str]) -> str:
 def _says_right(table: Table, column: str) -> bool:
     """Whether a column holds grades in words or truths: it names nothing, unless its own name says so."""
     words = table.frame[column].dtype in (pl.String, pl.Boolean) and table.graded(column)
-    return words and "condition" not in hinted_fields(column)
+    return words and ("condition" not in hinted_fields(column) or sure_grades(table.frame[column]))
 
 
 def _measure_names(column: str) -> bool:
@@ -393,8 +402,9 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     """What tells several rows of an item under a condition apart: a draw, a measure, a further setting, a numbering."""
     frame = table.frame
     item, condition = place.get("item", ""), place.get("condition", "")
-    keys = [c for c in (item, condition) if c in frame.columns]
-    if item not in keys or {"draw", "run"} & place.keys() or "score" not in place or frame.height < 4:
+    drawn = [place[f] for f in ("draw", "run") if f in place]
+    keys = [c for c in (item, condition, *drawn) if c in frame.columns]
+    if item not in keys or not {*drawn} <= {*keys} or "score" not in place or frame.height < 4:
         return frame
     pairs = table.n(*keys)
     if pairs == frame.height:
@@ -409,13 +419,14 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
             place["item"] = BOTH
             notes.append(f"ids begin again in every {printable(outer, limit=40)}: an item is named by both")
             return frame.with_columns(both)
-    free = [c for c in _free(table, place, fixed) if table.names(c) and 1 < table.n(c) <= max(2 * each, 2)]
+    free = [c for c in _free(table, place, fixed) if 1 < table.n(c) <= max(2 * each, 2)]
+    free = [c for c in free if table.names(c) or _is_setting(c)]
     free = [c for c in free if table.n(*keys, c) == frame.height]
     measures = [c for c in free if _measure_names(c) or any(_is_measure(v) for v in table.text(c).unique().head(20))]
     if measures:
         return _one_measure(table, place, measures[0], notes)
     further = [c for c in free if "condition" in known_fields([c]) | hinted_fields(c) and not table.graded(c)]
-    settings = [c for c in free if set(plain_name(c).split("_")) & SETTINGS]
+    settings = [c for c in free if _is_setting(c)]
     if len(found := settings if condition not in frame.columns else settings or further) == 1:
         own = table.text(found[0])
         if found == settings:
@@ -426,13 +437,19 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
         shown = " and ".join(printable(c.strip("\0"), limit=40) for c in (condition, found[0]) if c in frame.columns)
         notes.append(f"a condition is named by {shown}{' together' if condition in frame.columns else ''}")
         return frame.with_columns(own.alias(BOTH))
-    counts = [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
+    counts = (
+        [] if drawn else [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
+    )
     if counts and not table.frame[counts[0]].dtype.is_float():
         place["draw"] = counts[0]
         notes.append(
             f"column {printable(counts[0], limit=40)} is taken for the draw: it tells the rows of an item apart"
         )
     return frame
+
+
+def _is_setting(column: str) -> bool:
+    return not SETTINGS.isdisjoint(leaf_name(column).split("_"))
 
 
 def _is_measure(name: str) -> bool:

@@ -14,7 +14,7 @@ import polars as pl
 
 from richter.interop import PEOPLE, hinted_fields, known_fields, leaf_name, plain_name, rater_of
 from richter.records import printable
-from richter.tables._words import holds_any, holds_grades, listed, number_of, text_of
+from richter.tables._words import SPREADS, TOTALS, holds_any, holds_grades, listed, number_of, text_of
 
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
 ITEM, CONDITION, DRAW, VALUE, SECTION = "item\0", "condition\0", "draw\0", "value\0", "section\0"
@@ -23,6 +23,7 @@ _SPACED = re.compile(r"\s+[-–—|/:]\s+|[:|]\s+")
 _DRAWN = re.compile(
     r"(?:run|seed|trial|try|epoch|draw|sample|rep|repeat|attempt|pass|iteration|round)?[ _#-]*\d{1,4}", re.I
 )
+_DECIDED = {"final", "consensus", "adjudicated", "majority", "agreed", "resolved"}
 _ROLES = ("role", "author", "from", "sender", "speaker", "author_role")
 _ANSWERS = {"assistant", "ai", "bot", "gpt", "model", "chatbot", "agent"}  # turns of a chat that answer
 _ASKS = {"user", "human", "system", "tool", "function", "developer", "customer", "prompter"}
@@ -69,6 +70,8 @@ def _without_headers(frame: pl.DataFrame) -> pl.DataFrame:
     same = frame.select(pl.all_horizontal(pl.col(c).str.strip_chars() == c.strip() for c in texts)).to_series()
     frame = frame.filter(~same.fill_null(value=False)) if same.any() else frame
     marks = next((k for k, row in enumerate(frame.head(3).rows()) if any("ImportId" in str(c) for c in row)), None)
+    if frame.height and {str(c or "").strip().lower() for c in frame.row(0)} <= {"", "response", "open-ended response"}:
+        marks = 0  # as SurveyMonkey writes it
     return frame if marks is None else frame.slice(marks + 1)
 
 
@@ -197,6 +200,11 @@ def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     beside = [c for c in rest if holds_grades(frame[c]) and not known_fields([c]) | hinted_fields(c)]
     if len(own) < 2 or known_fields(rest) & {"score", "severity"} or beside:
         return frame, {}
+    if decided := [c for c in rest if _DECIDED & {*plain_name(c).split("_")} and holds_grades(frame[c])]:
+        notes.append(
+            f"{printable(decided[0], limit=40)} is read, which was settled after the others (--map score=COLUMN)"
+        )
+        return frame, {"score": decided[0]}
     grids = [g for g in factors(list(own)) if len(g.ones) > 1 and len(g.twos) > 1]
     if any(all(map(_is_draw, side)) for g in grids for side in (g.ones, g.twos)):
         return frame, {}  # a column for each condition and rater
@@ -304,10 +312,10 @@ def factors(names: Sequence[str]) -> list[Grid]:
 
 
 def _parted(grid: Grid) -> bool:
-    """Whether one of the parts is a known name, or an underscore parts each name (`was it right_zero-shot`)."""
+    """Whether one of the parts is a known score, or an underscore parts each name (`was it right_zero-shot`)."""
     cuts = {name.removeprefix(a).removesuffix(b) for (a, b), name in grid.column.items()}
     once = all(name.count("_") == 1 for name in grid.column.values())
-    return bool(known_fields(grid.ones)) or (cuts == {"_"} and once)
+    return "score" in known_fields([*grid.ones, *grid.twos]) or (cuts == {"_"} and once)
 
 
 def _scored(names: Sequence[str]) -> bool:
@@ -423,6 +431,9 @@ def _drawn_lists(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, M
     """Cells that hold a list of grades: a row for each, its draws, with the other lists of the same length."""
     lists = {c: found for c in frame.columns if (found := listed(frame[c])) is not None}
     graded = [c for c, cells in lists.items() if holds_grades(pl.Series([_said(v) for cell in cells for v in cell]))]
+    if any(kind == pl.Boolean or "score" in known_fields([c]) for c, kind in frame.schema.items() if c not in lists):
+        return frame, {}  # graded as a whole
+    graded = [c for c in graded if len({v for cell in lists[c] for v in cell}) > 1] or graded
     other = {"score", "text"} if "text" in known_fields(frame.columns) else {"score", "text", "reference"}
     graded = [c for c in graded if not known_fields([c]) - other and any(len(cell) > 1 for cell in lists[c])]
     if not graded:
@@ -434,7 +445,7 @@ def _drawn_lists(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, M
         pl.Series(DRAW, [list(range(n)) for n in sizes], dtype=pl.List(pl.Int64)),
     )
     notes.append(f"lists in {printable(graded[0], limit=40)} are draws of one item")
-    return frame.explode(*own, DRAW), {"draw": DRAW}
+    return frame.explode(*own, DRAW), {"draw": DRAW} | ({"score": graded[0]} if len(graded) == 1 else {})
 
 
 def _said(value: object) -> str | None:
@@ -443,8 +454,14 @@ def _said(value: object) -> str | None:
 
 def _items_as_columns(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     """A row a condition and a column an item: turned, where many columns of grades are called alike or by numbers."""
-    graded = [c for c in frame.columns if holds_grades(frame[c]) and "\0" not in c]
-    rest = [c for c in frame.columns if c not in graded]
+    worded = [c for c, kind in frame.schema.items() if kind == pl.String and "\0" not in c][1:]
+    words = {text for c in worded for text in frame[c].drop_nulls().unique().head(9)}  # some say it only together
+    together = len(words) < 9 and holds_grades(pl.Series(list(words), dtype=pl.String))
+    graded = [c for c in frame.columns if (together and c in worded) or holds_grades(frame[c])]
+    made = [c for c in graded if TOTALS.fullmatch(c.strip()) or SPREADS.fullmatch(c.strip())]
+    made = made if len(graded) - len(made) > 5 else []
+    graded = [c for c in graded if "\0" not in c and c not in made]
+    rest = [c for c in frame.columns if c not in (*graded, *made)]
     keyed = rest == ["key"]  # an object's own keys: of two lists of names the longer one is that of the items
     if len(graded) < (2 if keyed else 6) or frame.height >= len(graded) or len(rest) > 3:
         return frame, {}
@@ -456,5 +473,8 @@ def _items_as_columns(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFra
     frame = frame.with_columns(pl.col(c).cast(pl.String) for c in graded)
     keep = names[:1]
     long = frame.unpivot(graded, index=keep or None, variable_name=ITEM, value_name=VALUE)
-    notes.append(f"each of {len(graded)} columns is taken for an item, each row for a condition")
+    notes.append(
+        f"each of {len(graded)} columns is taken for an item, each row for a condition"
+        + (f"; {', '.join(printable(c, limit=40) for c in made)} for none" if made else "")
+    )
     return long, {"item": ITEM, "score": VALUE} | ({"condition": keep[0]} if keep else {})

@@ -44,7 +44,19 @@ DECLINED = (
     "not attempted", "not-attempted", "not_attempted", "refused", "refusal", "abstained", "abstain", "abstention",
     "declined", "no answer", "no-answer", "no_answer", "noanswer", "idk", "don't know", "unanswered"
 )  # fmt: skip
-UNREADABLE = ("unparseable", "unparsable", "unparsed", "parse error", "parse_error", "invalid", "malformed")
+UNREADABLE = (
+    "timeout",
+    "timed out",
+    "timed_out",
+    "crashed",
+    "unparseable",
+    "unparsable",
+    "unparsed",
+    "parse error",
+    "parse_error",
+    "invalid",
+    "malformed",
+)
 MISSING = (".", "", "nan", "na", "n/a", "null", "none", "-", "--", "#n/a", "missing", "?")
 # words in order: such a column is a rating from 1 to as many
 RANKS = (
@@ -52,6 +64,8 @@ RANKS = (
     ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"), ("poor", "fair", "good", "excellent"),
     ("terrible", "bad", "okay", "good", "great"), ("very dissatisfied", "dissatisfied", "neutral", "satisfied",
                                                    "very satisfied"),
+    ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree"),
+    ("rot", "gelb", "grün"), ("red", "yellow", "green"), ("red", "amber", "green"), ("rouge", "orange", "vert"),
     ("poor", "average", "good"), ("bad", "neutral", "good"), ("bad", "ok", "good"), ("low", "medium", "high"),
     ("mangelhaft", "ausreichend", "befriedigend", "gut", "sehr gut"), ("差", "中", "良", "优"),
 )  # fmt: skip
@@ -64,6 +78,8 @@ TOTALS = re.compile(
     r"media|promedio|średnia|suma|итого|среднее|σ|∑|合計|合计|平均|总计)(?![\w-])",
     re.IGNORECASE,
 )
+# beside totals at the foot of a table
+SPREADS = re.compile(r"(st\.? ?dev|std|sd|stderr|se|variance|var|n|count|min|max|median|ci|rank)\.?", re.IGNORECASE)
 _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)(e[-+]?\d+)?\s*%?", re.IGNORECASE)
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of|von|sur|de|su)\s*(\d+)")
 _LED = re.compile(
