@@ -87,3 +87,18 @@ def test_perfect_separation_is_not_certainty_by_hand() -> None:
     found = confidence_scores(c, np.repeat([1, 0], 10), rng=np.random.default_rng(0)).auroc
     assert found.value == 1
     assert found.interval.low == pytest.approx(0.05 ** (1 / 10))
+
+
+def test_scores_of_groups_of_unequal_size_recover_truth() -> None:
+    """30 groups of lognormal size that are right or wrong together: units - 1 degrees of freedom fall short."""
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(200):
+        sizes = np.maximum(1, np.round(10 * np.exp(1.2 * rng.standard_normal(30)))).astype(int)
+        unit = np.repeat(np.arange(30), sizes)
+        c = np.full(len(unit), 0.7)
+        a = (rng.random(len(unit)) < rng.beta(1.4, 0.6, 30)[unit]).astype(float)  # right in 70% of answers
+        brier = confidence_scores(c, a, rng=rng, unit=unit).brier.interval
+        assert brier is not None
+        covered += 0.21 in brier
+    assert covered >= 180  # 190 are expected; fewer than 180 have probability 0.003 at 95%

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from richter.errors import TooFewErrors
-from richter.severity import FAMILIES, family_probabilities, fit_families
+from richter.severity import FAMILIES, Scores, family_probabilities, fit_families, study_severity
 from richter.severity._families import families_from_counts
 from severity.laws import expected_counts, geometric, scores_of
 
@@ -163,3 +163,26 @@ def test_same_seed_same_bits() -> None:
     first, second = (fit_families(scores, n_resamples=50, rng=np.random.default_rng(1)) for _ in range(2))
     assert first == second
     assert set(first.to_dict()["fits"]) == set(FAMILIES)
+
+
+def test_copies_of_an_error_make_no_family_adequate() -> None:
+    """600 errors that each stand ten times in their group say as much as 600, not as 6,000."""
+    rng = np.random.default_rng(4)
+    levels = rng.choice(8, size=600, p=0.7 ** np.arange(8) / np.sum(0.7 ** np.arange(8))) + 1
+    counts = np.bincount(levels, minlength=9)
+    by_group = 10 * np.eye(9, dtype=np.int64)[levels]
+    alone = families_from_counts(counts, rng=rng)
+    grouped = families_from_counts(10 * counts, by_group=by_group, rng=rng)
+    rows = families_from_counts(10 * counts, rng=rng)
+    assert grouped.misfit_limit == pytest.approx(alone.misfit_limit, rel=0.1)
+    assert rows.misfit_limit < 0.7 * grouped.misfit_limit
+    severity = np.repeat(np.r_[levels / 2, np.zeros(400)], 10)
+    scores = Scores(
+        items=tuple(map(str, range(10_000))),
+        conditions=("m",),
+        severity=severity[:, None],
+        groups=np.arange(10_000) // 10,
+    )
+    found = study_severity(scores, n_resamples=200, rng=rng).conditions["m"].families
+    assert found is not None
+    assert found.misfit_limit == pytest.approx(grouped.misfit_limit, rel=0.2)

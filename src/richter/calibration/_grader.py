@@ -9,6 +9,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from richter.errors import TooFewErrors
 from richter.records import Interval
 from richter.stats import Floats, bin_gaps, ece_interval, unit_rate
+from richter.stats._proportion import unit_freedom
 
 __all__ = ["GraderError", "grader_error"]
 
@@ -54,7 +55,8 @@ def grader_error(
     people's (NaN: nobody looked); prediction-powered inference with weight 1. Covariances come from each answer's
     part in both means, and in a bin the share of disagreements has the variance of one more of each kind, so that
     no disagreement seen is not none. The labelled answers must be a random sample of all. Where answers vary together
-    (`unit`, one each) covariances are of units' sums, and quantiles Student's with units - 1 degrees of freedom.
+    (`unit`, one each) covariances are of units' sums (CR2), and quantiles Student's with Satterthwaite's degrees of
+    freedom.
     """
     c, g, h = (np.asarray(x, dtype=np.float64) for x in (confidence, graded, human))
     seen = ~np.isnan(h)
@@ -64,15 +66,18 @@ def grader_error(
     of = None if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1]
     units = n if of is None else int(of.max()) + 1
     of = None if units == n else of
-    z = float(ndtri(0.5 + level / 2) if of is None else stdtrit(units - 1, 0.5 + level / 2))
+    shares = None if of is None else np.bincount(of) / n
+    z = float(ndtri(0.5 + level / 2))
+    if shares is not None:
+        z = float(stdtrit(max(unit_freedom(shares), 1.0), 0.5 + level / 2))
 
     def by_unit(rows: Floats) -> Floats:
         """Sums over units, so scaled that their squares add up to a variance."""
-        if of is None:
+        if of is None or shares is None:
             return rows
         sums = np.zeros((units, rows.shape[1]))
         np.add.at(sums, of, rows)
-        return np.asarray(sums * np.sqrt(units / (units - 1)))
+        return np.asarray(sums / np.sqrt(1 - shares)[:, None])
 
     gaps = bin_gaps(c, g, bins=bins, unit=of)
     size = len(gaps.gap)

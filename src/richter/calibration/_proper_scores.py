@@ -14,6 +14,7 @@ from richter.errors import InputError
 from richter.records import Interval
 from richter.stats import Bin, EceResult, Floats, Indices, bootstrap_ece, ece, wilson
 from richter.stats._ece import Binning
+from richter.stats._proportion import unit_freedom
 
 __all__ = [
     "ConfidenceScores",
@@ -83,7 +84,8 @@ def confidence_scores(
     """Brier score mean (c - a)^2 and log score -mean log of what was stated, with their parts; AUROC; AURC.
 
     Every score is a mean over rows or a smooth function of means: its standard error is that of the sums over units of
-    its influence, its interval Student's with units - 1 degrees of freedom. Influences: AUROC, DeLong's placements;
+    its influence (CR2), its interval Student's with Satterthwaite's degrees of freedom, units - 1 where units count
+    alike. Influences: AUROC, DeLong's placements;
     AURC = E[e (-log G(c))], G(c) the share of answers at least as confident as c: e (-log G) minus the mean over
     answers not more confident of e / G, centred. AUROC's interval is made on the logit and so stays in (0, 1); where
     right and wrong are told apart without exception the lower end is (1 - level)^(1 / m), m the rarer kind. In the log
@@ -94,18 +96,19 @@ def confidence_scores(
     n = checked.n
     w = np.full(n, 1 / n) if weight is None else np.asarray(weight, dtype=np.float64) / np.sum(weight)
     of = np.arange(n) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1]
-    units = int(of.max()) + 1
+    shares = np.bincount(of, weights=w).astype(np.float64)
+    units, freedom = len(shares), max(unit_freedom(shares), 1.0)
 
     def error(influence: Floats) -> float:
-        """Of a mean of centred influences."""
+        """Of a mean of centred influences: CR2 by unit."""
         sums = np.bincount(of, weights=w * influence)
-        return math.sqrt(float(np.sum(sums**2)) * units / max(units - 1, 1))
+        return math.sqrt(float(np.sum(sums**2 / (1 - shares)))) if units > 1 else 0.0
 
     def mean(values: Floats, *, low: float = -math.inf, high: float = math.inf) -> Score:
         if units < 3:
             return Score(value=float(np.sum(w * values)), interval=None, reason=f"{units} units give no interval")
         middle = float(np.sum(w * values))
-        reach = float(stdtrit(units - 1, 0.5 + level / 2)) * error(values - middle)
+        reach = float(stdtrit(freedom, 0.5 + level / 2)) * error(values - middle)
         ends = max(middle - reach, low), min(middle + reach, high)
         interval = Interval(low=ends[0], high=ends[1], level=level, method="student, by unit")
         return Score(value=middle, interval=interval)
@@ -132,7 +135,7 @@ def confidence_scores(
     if alone:  # nothing varies: as far as errors, or right answers, that fall anywhere may be more
         limits = dataclasses.replace(accuracy, low=1 - accuracy.high, high=1 - accuracy.low)
         area = dataclasses.replace(area, interval=limits)
-    return ConfidenceScores(**parts, auroc=_auroc(c, a, w, of, error, level), aurc=area, n=n, units=units)
+    return ConfidenceScores(**parts, auroc=_auroc(c, a, w, of, error, freedom, level), aurc=area, n=n, units=units)
 
 
 def _image(accuracy: Interval, loss: Callable[[Floats, Floats], Floats]) -> Interval:
@@ -180,7 +183,9 @@ def _aurc(c: Floats, e: Floats, w: Floats) -> Floats:
     return value - float(np.sum(w * value)) + float(np.sum(w * e * height[place]))
 
 
-def _auroc(c: Floats, a: Floats, w: Floats, of: Indices, error: Callable[[Floats], float], level: float) -> Score:
+def _auroc(
+    c: Floats, a: Floats, w: Floats, of: Indices, error: Callable[[Floats], float], freedom: float, level: float
+) -> Score:
     right, wrong = w * (a == 1), w * (a == 0)
     p = float(np.sum(right))
     if p in (0.0, 1.0) or not right.any() or not wrong.any():
@@ -197,7 +202,7 @@ def _auroc(c: Floats, a: Floats, w: Floats, of: Indices, error: Callable[[Floats
     if value in (0, 1):
         low, high = (limit, 1.0) if value > 0.5 else (0.0, 1 - limit)
     else:
-        z = float(stdtrit(max(2 * rarer - 1, 1), 0.5 + level / 2))
+        z = float(stdtrit(max(min(2.0 * rarer - 1, freedom), 1.0), 0.5 + level / 2))
         reach = z * error(influence) / (value * (1 - value))
         odds = value / (1 - value)
         low, high = (odds * math.exp(s * reach) / (1 + odds * math.exp(s * reach)) for s in (-1, 1))

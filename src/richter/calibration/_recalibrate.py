@@ -15,6 +15,7 @@ from richter.claims import ece_difference, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
 from richter.records import Interval, Result
 from richter.stats import EceResult, Floats, Indices, ece
+from richter.stats._proportion import unit_freedom
 
 __all__ = ["CalibrationMap", "Recalibration", "RecalibrationAdvice", "calibration_map", "recalibrate"]
 
@@ -173,8 +174,9 @@ def recalibrate(
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     n = len(c)
     of = np.arange(n) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1].astype(np.intp)
-    units = int(of.max()) + 1
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64) * n / np.sum(weight)
+    shares = np.bincount(of, weights=w).astype(np.float64) / n
+    units, freedom = len(shares), max(unit_freedom(shares), 1.0)
     halves = [(rng.permutation(units) < units // 2)[of] for _ in range(SPLITS)]
     fewest = min(int(min(a[h].sum(), (1 - a[h]).sum())) for half in halves for h in (half, ~half))
     if units < NEEDED or fewest < 5:
@@ -194,7 +196,7 @@ def recalibrate(
         gain = w * ((c - a) ** 2 - (after - a) ** 2)
         middle = float(np.mean(gain))
         sums = np.bincount(of, weights=gain - w * middle)
-        error = math.sqrt(float(np.sum(sums**2)) * units / (units - 1)) / n
+        error = math.sqrt(float(np.sum(sums**2 / (1 - shares)))) / n
         own, told = _side(after, a, of, w, bins), ece(after, a, unit=unit, weight=weight, bins=bins, level=level)
         found = ece_difference(own, given, paired=False)
         rows.append(
@@ -206,7 +208,7 @@ def recalibrate(
                     ece_improvement=found.estimate,
                     interval=dataclasses.replace(found.interval(1 - (1 - level) / 2), level=level),
                     brier_improvement=middle,
-                    brier_interval=_student(middle, error, units, level),
+                    brier_interval=_student(middle, error, freedom, level),
                     map=fit(c, a, w),
                 ),
             )
@@ -215,7 +217,7 @@ def recalibrate(
     sure = [
         (r.brier_improvement, error, r.method)
         for error, r in rows
-        if _student(r.brier_improvement, error, units, each).low > 0
+        if _student(r.brier_improvement, error, freedom, each).low > 0
     ]
     best = None
     if sure:  # the simplest that is within a standard error of the best: temperature, platt, isotonic
@@ -239,6 +241,6 @@ def _side(c: Floats, a: Floats, of: Indices, w: Floats, bins: int) -> Any:
     return ece_side(c, a, rows, group=None if len(np.unique(of)) == len(c) else of, weight=w, bins=bins)
 
 
-def _student(centre: float, error: float, units: int, level: float) -> Interval:
-    reach = float(stdtrit(units - 1, 0.5 + level / 2)) * error
+def _student(centre: float, error: float, freedom: float, level: float) -> Interval:
+    reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
     return Interval(low=centre - reach, high=centre + reach, level=level, method="student, by unit")

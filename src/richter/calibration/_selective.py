@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,11 +39,11 @@ class SafeThreshold:
 
     target: float
     level: float
-    threshold: float | None
-    coverage: Interval | None
-    share: float | None
-    error: float | None
-    upper: float | None
+    threshold: float | None = None
+    coverage: Interval | None = None
+    share: float | None = None
+    error: float | None = None
+    upper: float | None = None
     n: int
     wrong: int
     held_out: int
@@ -163,32 +164,24 @@ def safe_threshold(
             break
         found = (float(threshold), n, wrong, error, upper)
     held_out = int(np.sum(~first))
+    told: dict[str, Any] = {"target": target, "level": level, "held_out": held_out, "tested": tests, "needed": needed}
     if found is None:
         _, n, wrong, error, upper = tested(~first, float(thresholds[best]))
-        if held_out < needed:
-            reason = f"{held_out} held-out answers are too few, even without an error; {needed:,} are needed above it"
-        else:
+        reason = f"{held_out} held-out answers are too few, even without an error; {needed:,} are needed above it"
+        if held_out >= needed:
             reason = (
                 f"above {thresholds[best]:.6g}, the best place, {wrong} of {n} held-out answers are wrong, which "
                 f"allows {at_most(100 * upper)}%"
             )
-        return SafeThreshold(
-            target=target, level=level, threshold=None, coverage=None, share=None, error=None, upper=None, n=n,
-            wrong=wrong, held_out=held_out, tested=tests, needed=needed, reason=reason,
-        )  # fmt: skip
+        return SafeThreshold(n=n, wrong=wrong, reason=reason, **told)
     threshold, n, wrong, error, upper = found
-    share = float(np.sum(w[c >= threshold]) / np.sum(w))
     return SafeThreshold(
-        target=target,
-        level=level,
         threshold=threshold,
         coverage=unit_rate(c >= threshold, unit, weight=weight, level=level),
-        share=share,
+        share=float(np.sum(w[c >= threshold]) / np.sum(w)),
         error=error,
         upper=min(upper, target),
         n=n,
         wrong=wrong,
-        held_out=held_out,
-        tested=tests,
-        needed=needed,
+        **told,
     )

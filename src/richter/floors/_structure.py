@@ -124,25 +124,18 @@ def compose(stages: Sequence[float], *, delta: float, error_rate: float) -> Pipe
             f"Stages of {list(stages)} are not Lipschitz constants.", remedy="Give one number above 0 a stage, or inf."
         )
     check_share(delta=delta, error_rate=error_rate)
-    if math.inf in stages:
-        return Pipeline(
-            stages=tuple(stages),
-            lipschitz=math.inf,
-            labels=None,
-            verifiable=False,
-            delta=delta,
-            error_rate=error_rate,
-            note="a discontinuous stage: no number of labels verifies the pipeline end to end; audit its stages",
-        )
+    known = math.inf not in stages
     total = math.prod(stages) + 1
     return Pipeline(
         stages=tuple(stages),
         lipschitz=total,
-        labels=_up(total * error_rate / delta**3),
-        verifiable=True,
+        labels=_up(total * error_rate / delta**3) if known else None,
+        verifiable=known,
         delta=delta,
         error_rate=error_rate,
-        note="rate, constant 1; worst case over stages",
+        note="rate, constant 1; worst case over stages"
+        if known
+        else "a discontinuous stage: no number of labels verifies the pipeline end to end; audit its stages",
     )
 
 

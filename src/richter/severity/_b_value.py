@@ -210,16 +210,7 @@ def b_from_counts(
         _refuse(counts, recipe)
     start = int(chosen)
     n_above = int(positive[start:].sum())
-    if by_group is None:
-        drawn = rng.multinomial(errors, positive / errors, size=n_resamples).astype(np.float64)
-    else:
-        even = np.full(len(by_group), 1 / len(by_group))
-        drawn = np.concatenate(
-            [
-                rng.multinomial(len(by_group), even, size=size) @ by_group[:, 1:].astype(np.float64)
-                for size in np.diff([*range(0, n_resamples, 100), n_resamples])
-            ]
-        )
+    drawn = resampled_counts(counts, by_group, n_resamples, rng)
     at_start = fit_fixed(drawn, start, CODES[recipe.estimator])
     values, picks = at_start * PER_STEP, np.full(n_resamples, start)
     if recipe.reselect and isinstance(recipe.m_min, str):
@@ -255,6 +246,16 @@ def b_from_counts(
         n_resamples=n_resamples,
         counts=tuple(int(c) for c in counts),
     )
+
+
+def resampled_counts(counts: Ints, by_group: Ints | None, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Errors at the positive levels, drawn anew; of groups (rows of `by_group`) whole ones."""
+    if by_group is None:
+        positive = counts[1:].astype(np.float64)
+        return rng.multinomial(int(positive.sum()), positive / positive.sum(), size=n_resamples).astype(np.float64)
+    even, errors = np.full(len(by_group), 1 / len(by_group)), by_group[:, 1:].astype(np.float64)
+    sizes = np.diff([*range(0, n_resamples, 100), n_resamples])  # few at a time, for memory
+    return np.concatenate([rng.multinomial(len(by_group), even, size=size) @ errors for size in sizes])
 
 
 def _rate(by_group: Ints, level: float) -> Interval:

@@ -241,7 +241,7 @@ def discriminate(
     if on_grid:
         levels = {name: snap(x) for name, x in columns.items()}
         counts = {name: np.bincount(x[x >= 0], minlength=9) for name, x in levels.items()}
-        apart = None if groups is None else {name: _by_group(x, groups) for name, x in levels.items()}
+        apart = None if groups is None else {name: counts_by_group(x, groups) for name, x in levels.items()}
         fits = estimate_all(counts, by_group=apart, recipe=recipe, n_resamples=n_resamples, level=level, rng=rng)
         table = np.array(list(counts.values()), dtype=np.float64)
         paper = slopes(table, recipe=PAPER, n_resamples=n_resamples, level=level, rng=rng)
@@ -260,9 +260,14 @@ def discriminate(
     if control is None:
         named = list(combinations(usable, 2))
     data = _Data(
-        columns=columns, groups=groups, fits=fits, recipe=recipe, n_resamples=n_resamples, on_grid=on_grid,
+        columns=columns,
+        groups=groups,
+        fits=fits,
         adequacy=_adequacy(fits, named, apart, n_resamples, level, rng),
-    )  # fmt: skip
+        recipe=recipe,
+        n_resamples=n_resamples,
+        on_grid=on_grid,
+    )
     pairs = list(mapper(partial(_test, data), list(zip(named, rng.spawn(len(named)), strict=True))))
     joint = None
     if control is not None and not corrected and (primary == "severity_given_error" or primary in AT):
@@ -294,7 +299,7 @@ def _paper(names: Sequence[str], found: Slopes) -> dict[str, dict[str, float | N
     }
 
 
-def _by_group(levels: NDArray[np.int8], groups: ArrayLike) -> Ints:
+def counts_by_group(levels: NDArray[np.int8], groups: ArrayLike) -> Ints:
     """Counts at the nine levels, group by group."""
     codes = np.unique(np.asarray(groups), return_inverse=True)[1]
     rated = levels >= 0

@@ -25,7 +25,7 @@ from scipy.special import chdtrc, ndtr
 
 from richter.errors import TooFewErrors
 from richter.records import Result
-from richter.severity._b_value import TOLERANCE
+from richter.severity._b_value import TOLERANCE, resampled_counts
 from richter.severity._grid import DELTA, POSITIVE, count_levels
 from richter.stats import Floats, Ints
 
@@ -292,9 +292,14 @@ def fit_families(
 
 
 def families_from_counts(
-    counts: Ints, *, n_resamples: int = 500, min_events: int = 30, rng: np.random.Generator
+    counts: Ints,
+    *,
+    by_group: Ints | None = None,
+    n_resamples: int = 500,
+    min_events: int = 30,
+    rng: np.random.Generator,
 ) -> FamilyComparison:
-    """`fit_families` from the counts at the nine levels."""
+    """`fit_families` from the counts at the nine levels; of groups (rows of `by_group`) whole ones are drawn anew."""
     positive = counts[1:].astype(np.float64)
     n = int(positive.sum())
     if n < min_events:
@@ -323,10 +328,11 @@ def families_from_counts(
     delta_bic = fits[second].bic - fits[best].bic
     inner_wins = (best, second) in _NESTED
     index, size, lower = _arguments(best)
-    drawn = rng.multinomial(n, positive / n, size=n_resamples).astype(np.float64)
+    drawn = resampled_counts(counts, by_group, n_resamples, rng)
+    drawn = drawn[drawn.sum(axis=1) > 0]
     refitted = _refitted(index, size, drawn, thetas[best], lower, _X, _LOG_X, _WEIGHTS)
     seen = np.cumsum(positive / n - np.array(fits[best].probabilities))
-    around = np.cumsum(drawn / n - refitted, axis=1)
+    around = np.cumsum(drawn / drawn.sum(axis=1, keepdims=True) - refitted, axis=1)
     misfit = float(np.abs(seen).max())
     limit = misfit + float(np.quantile(np.abs(around - seen).max(axis=1), 0.95))
     adequate = limit <= TOLERANCE

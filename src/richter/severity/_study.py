@@ -10,10 +10,10 @@ from richter.errors import InputError, TooFewErrors
 from richter.records import Claim, Interval, Refused, Result
 from richter.severity._b_value import DEFAULT, BValue, Recipe
 from richter.severity._deployment import DeploymentRow, DeploymentTable, Traffic, deployment_table, rate_evidence
-from richter.severity._discriminate import PairCounts, Unestimated, discriminate
+from richter.severity._discriminate import PairCounts, Unestimated, counts_by_group, discriminate
 from richter.severity._families import FamilyComparison, families_from_counts
 from richter.severity._given_error import mean_given_error
-from richter.severity._grid import TOP, Scores
+from richter.severity._grid import TOP, Scores, snap
 from richter.severity._true_severity import TrueSeverity
 from richter.stats import Floats, Mapper, in_threads
 
@@ -150,7 +150,10 @@ def study_severity(
         more: dict[str, Any] = {"slope": None, "rates": None}
         if on_grid:
             try:
-                families = families_from_counts(counts[name], n_resamples=min(n_resamples, 500), rng=rng)
+                apart = None if scores.groups is None else counts_by_group(snap(severity), scores.groups)
+                families = families_from_counts(
+                    counts[name], by_group=apart, n_resamples=min(n_resamples, 500), rng=rng
+                )
             except TooFewErrors:  # the slope's reason, kept in its `Unestimated`, says the same
                 families = None
             rates = deployment_table(severity, traffic=traffic, groups=scores.groups, level=level)

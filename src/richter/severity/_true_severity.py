@@ -200,11 +200,15 @@ def severity_by_confusion(
         raise InputError("No answer is rated.", remedy="Give at least one severity.")
     drawn = np.vstack([counts, rng.multinomial(n, counts / n, size=n_resamples)])
     shares = _unmixed(drawn / n, table)
-    above = n * float(shares[0, level_index(m_min) :].sum())
+    blocked = _few_above(n, shares[0], m_min)
+    return _summary(shares[0], shares[1:], n=n, basis=basis, m_min=m_min, blocked=blocked, level=level)
+
+
+def _few_above(n: int, shares: Floats, m_min: float) -> str | None:
+    """Why there is no slope, where too few of the true levels lie at or above m_min."""
+    above = n * float(shares[level_index(m_min) :].sum())
     why = f"about {above:.0f} errors at or above {m_min:g} are too few for a slope: {FEWEST_ABOVE} are needed"
-    return _summary(
-        shares[0], shares[1:], n=n, basis=basis, m_min=m_min, blocked=why if above < FEWEST_ABOVE else None, level=level
-    )
+    return why if above < FEWEST_ABOVE else None
 
 
 def _check_confusion(confusion: ArrayLike) -> Floats:
@@ -306,8 +310,6 @@ def severity_by_ratings(
     for name, v in votes.items():
         n = int((v.sum(axis=1) > 0).sum())
         overall = _unmixed(v.sum(axis=0)[None, :] / v.sum(), table)[0]
-        above = n * float(overall[level_index(m_min) :].sum())
-        why = f"about {above:.0f} errors at or above {m_min:g} are too few for a slope: {FEWEST_ABOVE} are needed"
         out[name] = _summary(
             overall,
             np.array(drawn[name]),
@@ -315,7 +317,7 @@ def severity_by_ratings(
             unit=unit,
             basis="corrected by three or more ratings an answer, whose errors are taken as independent",
             m_min=m_min,
-            blocked=why if above < FEWEST_ABOVE else None,
+            blocked=_few_above(n, overall, m_min),
             level=level,
         )
     return out

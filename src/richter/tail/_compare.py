@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,20 @@ class Resampled:
     means: Floats
     tvars: Floats
     shapes: Floats
+
+    def pair(self, i: int, j: int, t: int) -> "DrawnPair":
+        """Of two conditions at one threshold."""
+        means, tvars = (x[:, j] - x[:, i] for x in (self.means, self.tvars))
+        return DrawnPair(means, tvars, self.shapes[:, i, t], self.shapes[:, j, t])
+
+
+class DrawnPair(NamedTuple):
+    """Replicates of a pair: differences of means and tail means, and the shapes of the first and of the second."""
+
+    means: Floats
+    tvars: Floats
+    first: Floats
+    second: Floats
 
 
 def resample(
@@ -84,28 +98,18 @@ def _rows(given: tuple[Any, ...], seeds: NDArray[np.uint64]) -> tuple[Floats, ..
 
 
 def compare_pair(
-    a: ConditionTail,
-    b: ConditionTail,
-    plan: TailPlan,
-    drawn: Resampled,
-    i: int,
-    j: int,
-    t: int,
-    level: float,
-    notes: Sequence[str],
-    locked: str | None,
-    family: Family,
+    a: ConditionTail, b: ConditionTail, plan: TailPlan, drawn: DrawnPair, level: float, family: Family
 ) -> Claim:
     """The claim that the shapes of two conditions above one threshold differ, b - a, behind every gate."""
     single = 1 - plan.alpha
     fitted = a.fit is not None and b.fit is not None
-    x, y = drawn.shapes[:, i, t], drawn.shapes[:, j, t]
+    x, y = drawn.first, drawn.second
     gates = evaluate_gates(
         a,
         b,
         plan,
-        mean_difference=percentiles(drawn.means[:, j] - drawn.means[:, i], level=single),
-        tvar_difference=percentiles(drawn.tvars[:, j] - drawn.tvars[:, i], level=single),
+        mean_difference=percentiles(drawn.means, level=single),
+        tvar_difference=percentiles(drawn.tvars, level=single),
         shapes=(percentiles(x, level=level), percentiles(y, level=level)) if fitted else None,
         shapes_single=(percentiles(x, level=single), percentiles(y, level=single)) if fitted else None,
     )
@@ -130,8 +134,7 @@ def compare_pair(
         family=family,
         gates=gates,
         blocked_by=blocked_by,
-        plan=locked,
-        notes=_remarks(a, b, plan, interval, notes),
+        notes=_remarks(a, b, plan, interval),
     )
 
 
@@ -160,10 +163,8 @@ def _sentence(
     )
 
 
-def _remarks(
-    a: ConditionTail, b: ConditionTail, plan: TailPlan, interval: Interval | None, notes: Sequence[str]
-) -> tuple[str, ...]:
-    remarks = list(notes)
+def _remarks(a: ConditionTail, b: ConditionTail, plan: TailPlan, interval: Interval | None) -> tuple[str, ...]:
+    remarks = []
     if interval is not None and -plan.delta <= interval.low and interval.high <= plan.delta:
         remarks.append(
             f"The difference of shape lies within ±{plan.delta:g} "

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import eval_legendre, roots_legendre
 
 from richter.errors import InputError
@@ -158,24 +157,6 @@ def gof_p_value(value: float, xi: float, statistic: Statistic) -> float:
     t, log_gamma, angle, quadrature = _imhof_grid(round(xi, 4), statistic)
     integrand = np.sin(angle - 0.5 * x * t) * np.exp(-log_gamma) / t
     return float(np.clip(0.5 + integrand @ quadrature / math.pi, 0.0, 1.0))
-
-
-@functools.lru_cache(maxsize=256)
-def _critical_at(p: float, xi: float, statistic: Statistic) -> float:
-    top = 3.0 if statistic == "ad" else 0.6
-    return float(brentq(lambda v: gof_p_value(v, xi, statistic) - p, 1e-3, 10 * top, xtol=1e-6))
-
-
-@functools.lru_cache(maxsize=8)
-def _critical_table(p: float, statistic: Statistic) -> tuple[Floats, Floats]:
-    grid = np.concatenate([np.arange(-0.5, -0.2, 0.05), np.arange(-0.2, 1.0, 0.1), np.arange(1.0, 3.01, 0.5)])
-    return grid, np.array([_critical_at(p, round(float(xi), 4), statistic) for xi in grid])
-
-
-def gof_critical(p: float, xi: float, *, statistic: Statistic = "ad") -> float:
-    """The point the statistic exceeds with probability p under a GPD of shape xi, interpolated from a table in xi."""
-    grid, points = _critical_table(p, statistic)
-    return float(np.interp(xi, grid, points))
 
 
 @functools.lru_cache(maxsize=4)

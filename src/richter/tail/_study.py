@@ -163,8 +163,9 @@ def compare_conditions(
     level = 1 - plan.alpha / (family.size if plan.family == "bonferroni" else 1)
 
     def pair(i: int, j: int, t: int, at: float) -> Claim:
-        sides = (by_q[thresholds[t]][names[i]], by_q[thresholds[t]][names[j]])
-        return compare_pair(sides[0], sides[1], plan, drawn, i, j, t, at, notes, locked, family)
+        a, b = (by_q[thresholds[t]][names[k]] for k in (i, j))
+        claim = compare_pair(a, b, plan, drawn.pair(i, j, t), at, family)
+        return dataclasses.replace(claim, plan=locked, notes=(*notes, *claim.notes))
 
     index = {name: i for i, name in enumerate(names)}
     over_band = {q: tuple(pair(index[a], index[b], t, level) for a, b in couples) for t, q in enumerate(thresholds)}
