@@ -254,3 +254,14 @@ def test_the_interval_excludes_a_value_exactly_where_the_test_rejects_it(
     inner, outer = evidence.interval(0.8), evidence.interval(0.99)
     assert outer.low <= inner.low <= evidence.estimate + 1e-9
     assert evidence.estimate - 1e-9 <= inner.high <= outer.high
+
+
+def test_an_exact_limit_of_a_rate_in_groups_holds_recovers_truth() -> None:
+    """12 groups of 20 whose rates are skewed: t alone covers 92.3% from above where 95% is promised."""
+    rng = np.random.default_rng(8)
+    group, covered = np.repeat(np.arange(12), 20), 0
+    for _ in range(1500):
+        wrong = (rng.random(240) < rng.beta(0.7, 0.7 / 0.3 - 0.7, 12)[group]).astype(float)
+        found = mean_evidence(outcomes(wrong[:, None], "error_rate", group=group), "a", exact=True)
+        covered += found.interval(0.9).high >= 0.3
+    assert covered >= 1400  # 1,425 are expected at 95%; fewer than 1,400 have probability 0.0015
