@@ -687,3 +687,45 @@ def test_what_was_predicted_is_held_against_the_answer(tmp_path: Path) -> None:
 def test_an_error_that_is_not_there_is_no_failed_call() -> None:
     frame = long("score", [3, 4, 5] * 10, [1, 2, 5] * 10).with_columns(pl.lit("N/A").alias("error"))
     assert read_tables(frame).scores["value"].null_count() == 0
+
+
+@pytest.mark.parametrize(("one", "two", "tie"), [("A", "B", "no difference"), ("GPT", "Claude", "tie"), ("1", "2", "")])
+def test_which_of_two_is_preferred_by_hand(one: str, two: str, tie: str) -> None:
+    cells = [one] * 12 + [two] * 9 + [tie] * 9
+    frame = pl.DataFrame({"Clause": ITEMS, "draft by one": ["x"] * 30, "Preferred draft": cells, "Comment": [""] * 30})
+    tables = read_tables(frame)
+    given = 21 if tie == "" else 30  # who says nothing is left out
+    half = 0 if tie == "" else 4.5
+    assert mean(tables, one) == pytest.approx((12 + half) / given)
+    assert mean(tables, two) == pytest.approx((9 + half) / given)
+    assert any("Preferred draft says which of two is preferred" in note for note in tables.notes)
+
+
+def test_a_preference_that_is_a_grade_is_one() -> None:
+    tables = read_tables(long("preferred", ["yes"] * 20 + ["no"] * 10, ["yes"] * 10 + ["no"] * 20))
+    assert mean(tables, "a") == pytest.approx(2 / 3)
+
+
+def test_letter_grades_are_points_and_options_are_not_by_hand() -> None:
+    tables = read_tables(long("letter grade", ["A", "B+", "C-"] * 10, ["A-", "B", "D"] * 10))
+    assert mean(tables, "a") == pytest.approx((4 + 3.33 + 1.67) / 3)
+    assert mean(tables, "b") == pytest.approx((3.67 + 3 + 1) / 3)
+    with pytest.raises(InputError):
+        read_tables(long("grade", ["A", "B", "C"] * 10, ["A", "A", "B"] * 10))  # correct, incorrect, not attempted
+
+
+def test_in_order_and_not_in_order_by_hand() -> None:
+    frame = pl.DataFrame({"Fall": ITEMS, "alt": ["i.O."] * 20 + ["n.i.O."] * 10, "neu": ["i.O."] * 25 + ["n.i.O."] * 5})
+    tables = read_tables(frame)
+    assert (mean(tables, "alt"), mean(tables, "neu")) == pytest.approx((20 / 30, 25 / 30))
+
+
+def test_dates_are_conditions_and_runs_beside_a_model_never_items() -> None:
+    days = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 21)]
+    rows = [(day, f"q{k}", int((k + len(day)) % 3 > 0)) for day in days for k in range(10)]
+    tables = read_tables(pl.DataFrame(rows, schema=["date", "question", "correct"], orient="row"))
+    assert (len(tables.conditions), len(tables.item_ids)) == (60, 10)
+    rows = [(day, m, f"q{k}", int((k + j) % 3 > 0)) for j, day in enumerate(days) for m in "ab" for k in range(10)]
+    tables = read_tables(pl.DataFrame(rows, schema=["date", "model", "question", "correct"], orient="row"))
+    assert (tables.conditions, len(tables.item_ids)) == (("a", "b"), 10)
+    assert tables.answers["run"].n_unique() == 60

@@ -566,8 +566,12 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
         has = f"; it has {_names(own)}" if own else ": every column was taken for a condition"
         raise InputError(
             f"{what} has no column that is known as the item{has}.",
-            remedy=f"Say which names the question: {_unnamed(frame, place)}(where the rows are the items, in the same "
-            "order in every file: --map item=order).",
+            remedy=(
+                f"Say which names the question: {told}. "
+                if (told := _unnamed(frame, place).strip()) != _map("item", ORDER)
+                else "Add one. "
+            )
+            + "Where the rows are the items, in the same order in every file: --map item=order",
         )
     named = {"condition": _settings(text_of(frame[place["condition"]]))} if "condition" in place else {}
     keys = pl.DataFrame(named) if named else pl.select(pl.repeat(stem, len(frame)).alias("condition"))
@@ -749,7 +753,7 @@ def _to_numbers(
     odd = values.is_null() & series.is_not_null()
     if not odd.any():
         return values
-    cells = series.filter(odd).unique()
+    cells = series.filter(odd).unique(maintain_order=True)
     known = {cell: None if cell.strip().lower() in MISSING else number_of(cell) for cell in cells}
     if field not in ("score", "human", "refused"):  # right and wrong are no sizes
         known |= {cell: None for cell in cells if cell.strip().lower() in WORDS}

@@ -258,9 +258,10 @@ def counts_rows(values: pl.Series) -> bool:
 def _crosses(table: Table, item: str, condition: str) -> bool:
     """Whether most items stand under most conditions, each pair once or equally often."""
     n_i, n_c, rows = table.n(item), table.n(condition), table.frame.height
+    most = rows // 2 if _dated(table, condition) else min(MOST, n_i, rows // 2)
     if (
-        n_c < 2
-        or n_c > min(MOST, n_i, rows // 2)
+        not 2 <= n_c <= most
+        or _dated(table, item)
         or n_i < 2
         or CROSSED * n_i * n_c > rows
         or not table.names(condition)
@@ -437,6 +438,10 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
         shown = " and ".join(printable(c.strip("\0"), limit=40) for c in (condition, found[0]) if c in frame.columns)
         notes.append(f"a condition is named by {shown}{' together' if condition in frame.columns else ''}")
         return frame.with_columns(own.alias(BOTH))
+    if "run" not in place and (dates := [c for c in free if _dated(table, c)]):
+        place["run"] = dates[0]
+        notes.append(f"column {printable(dates[0], limit=40)} tells the rows of an item apart: each date is a run")
+        return frame
     counts = (
         [] if drawn else [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
     )

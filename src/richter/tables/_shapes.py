@@ -14,7 +14,7 @@ import polars as pl
 
 from richter.interop import PEOPLE, hinted_fields, known_fields, leaf_name, plain_name, rater_of
 from richter.records import printable
-from richter.tables._words import SPREADS, TOTALS, holds_any, holds_grades, listed, number_of, text_of
+from richter.tables._words import SPREADS, TOTALS, WORDS, holds_any, holds_grades, listed, number_of, text_of
 
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
 ITEM, CONDITION, DRAW, VALUE, SECTION = "item\0", "condition\0", "draw\0", "value\0", "section\0"
@@ -40,6 +40,11 @@ _WON = (
     "verdict",
     "label",
     "judgment",
+)
+_PREFERRED = {"preferred", "preference", "prefer", "winner", "favourite", "favorite", "bevorzugt", "prefere"}
+_NEITHER = re.compile(
+    r"^(a )?(tie|tied|draw|both|neither|equal\w*|same|none|no (difference|preference)|indifferent|unentschieden|egal"
+    r"|gleich|kein unterschied)\b"
 )
 _TIES = ("tie", "draw", "both", "neither", "equal", "same", "none")
 _NAMING = {"item", "condition", "prompt", "reference", "domain", "group", "tier", "layer", "weight", "rater", "draw"}
@@ -162,6 +167,33 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
                 f"{printable(won, limit=40)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
             )
             return pl.concat(sides), {"condition": CONDITION, "score": VALUE} | ({} if ids else {"item": ITEM})
+    return _preferred(frame, notes)
+
+
+def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
+    """Which of two is preferred, by its name or side, and nothing else that is measured: a row for each of the two."""
+    for c in (c for c in frame.columns if _PREFERRED & set(plain_name(c).split("_"))):
+        rest = frame.drop(c)
+        cells = text_of(frame[c])
+        names = {cell.lower(): cell for cell in cells.drop_nulls().unique(maintain_order=True)[::-1] if cell}
+        ties = [low for low in names if _NEITHER.search(low)]
+        sides = sorted(low for low in names if low not in ties)
+        graded = any(side in WORDS and len(side) > 1 for side in sides) or known_fields(rest.columns) & {
+            "score", "severity", "condition"
+        }  # fmt: skip
+        if len(sides) != 2 or graded or any(len(side) > 40 for side in sides):
+            continue
+        low = cells.str.to_lowercase()
+        parts = [
+            rest.with_columns(
+                pl.lit(names[own]).alias(CONDITION),
+                pl.when(low == own).then(1.0).when(low.is_in(ties)).then(0.5).when(low == other).then(0.0).alias(VALUE),
+            )
+            for own, other in (sides, sides[::-1])
+        ]
+        shown = f", 0.5 each for {' and '.join(names[tie] for tie in ties)!r}" if ties else ""
+        notes.append(f"{printable(c, limit=40)} says which of two is preferred: 1 for it, 0 for the other{shown}")
+        return pl.concat(parts), {"condition": CONDITION, "score": VALUE}
     return frame, {}
 
 

@@ -13,14 +13,15 @@ def _list(words: str) -> list[str]:
 
 _RIGHT = _list(
     "true t yes y correct right pass passed c success successful ok okay ✓ ✔ ✅ ☑ 👍 ○ 〇 ◯ o accept"
-    " accepted acceptable approved good resolved solved ja wahr richtig korrekt bestanden oui vrai"
+    " accepted acceptable approved good resolved solved ja wahr richtig korrekt bestanden i.o. i.o io"
+    " oui vrai"
     " juste exact réussi reussi sí si sì verdadero correcto correcta acierto vero corretto corretta"
     " giusto sim verdadeiro correto correta certo certa waar goed juist tak poprawne poprawna prawda"
     " evet doğru dogru 正 正确 正確 正解 对 對 是 はい 정답 예 맞음 верно да правильно истина"
 )
 _WRONG = _list(
     "false f no n incorrect wrong fail failed i failure ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected"
-    " unacceptable bad unresolved nein falsch inkorrekt non faux échoué echoue échec falso incorrecto"
+    " unacceptable bad unresolved nein falsch n.i.o. n.i.o nio inkorrekt non faux échoué echoue échec falso incorrecto"
     " incorrecta fallo error errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
     " onjuist nie niepoprawne błędne fałsz hayır hayir yanlış yanlis 誤 误 错误 錯誤 不正解 错 錯 否 いいえ 오답 아니오"
     " 아니요 틀림 неверно нет неправильно ложь"
@@ -72,6 +73,7 @@ RANKS = (
 _NEGATED = re.compile(
     r"(in|im|un|non|not|no|nicht|ne|не|nie|niet|on|dis|pas|não|nao|non[- ]|不|非|未)[\s_-]*", re.IGNORECASE
 )
+_LETTER = re.compile(r"([abcdf])([+-]?)")
 _NOT = re.compile(r"(not|no|nicht|non|не|nie|niet|pas|não|nao)[\s_-]+")
 TOTALS = re.compile(
     r"(grand )?(total|mean|average|avg|accuracy|sum|overall|summe|gesamt|durchschnitt|mittelwert|moyenne|"
@@ -129,6 +131,11 @@ def ordered_words(cells: Iterable[str]) -> dict[str, float]:
         short, long = sorted(apart, key=len)
         if (match := _NEGATED.match(long)) and long[match.end() :] == short:
             return {cell: float(word == short) for cell, word in words.items()}
+    letters = {word: match for word in apart if (match := _LETTER.fullmatch(word))}
+    marked = any(match[2] for match in letters.values()) or ("f" in apart and "e" not in apart)
+    if len(letters) == len(apart) > 2 and marked:  # grades of a school, not options that were chosen
+        points = {word: "fdcba".index(m[1]) + {"+": 0.33, "-": -0.33, "": 0.0}[m[2]] for word, m in letters.items()}
+        return {cell: points[word] for cell, word in words.items()}
     for ranks in RANKS:
         if len(apart) > 1 and apart <= set(ranks) and not apart <= WORDS.keys():
             return {cell: 1.0 + ranks.index(word) for cell, word in words.items()}
