@@ -219,7 +219,7 @@ def compare_tables(
         )
     weak = [c for c in found.claims if any(note.startswith("it would not hold") for note in c.notes)]
     if weak and len(kept) > 1:
-        notes.append(f"{len(weak)} shown differences would not hold if all missing grades spoke against them")
+        notes.append(f"{len(weak)} of the differences shown would not hold if all missing grades spoke against them")
     for found_in in subgroups:
         who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
         notes.append(who + found_in.sentence)

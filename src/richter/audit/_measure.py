@@ -303,7 +303,7 @@ class _Measuring:
             grades=grades,
             confidence={name: self.records.asked[name].confidence for name in self.records.names},
             questions=() if draws is None else drawn_questions(draws),
-            draws_missing=None if draws is not None else _missing(*why).missing,
+            draws_missing=None if draws is not None else self._for_files(_missing(*why)).missing,
         )
 
     def _judges(self) -> JudgesSection | NoSection:

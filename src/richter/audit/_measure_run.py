@@ -34,7 +34,7 @@ NOTES = ("bench", NOTE, "rating sample", "search", STOP_NOTE)
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What came of asking one condition (draw 0), and what all its calls cost."""
+    """What came of asking one condition: items that it answered, calls that failed, answers that decline, the cost."""
 
     answered: int = 0
     failed: int = 0
@@ -47,7 +47,8 @@ class Asked:
 
     def spent(self) -> Spending:
         """What its calls cost."""
-        unknown = self.answered and self.unpriced >= self.answered
+        answers = self.calls - self.failed
+        unknown = answers and self.unpriced >= answers
         return Spending(calls=self.calls, tokens=self.tokens, money_usd=None if unknown else self.money_usd)
 
 
@@ -118,11 +119,11 @@ class RunRecords:
 
     @functools.cached_property
     def rated(self) -> Mapping[Basis, int]:
-        """How many first answers each kind of rating covers."""
-        first = self.tables.ratings.filter(pl.col("draw") == 0, pl.col("severity").is_not_null())
-        counts = dict(first.group_by("kind").agg(pl.struct("item", "condition").n_unique()).iter_rows())
+        """How many answers each kind of rating covers."""
+        known = self.tables.ratings.filter(pl.col("severity").is_not_null())
+        counts = dict(known.group_by("kind").agg(pl.struct("item", "condition", "draw").n_unique()).iter_rows())
         if self.basis == "grader":
-            counts["grader"] = self.rows.filter(pl.col("draw") == 0, pl.col("score").is_not_null()).height
+            counts["grader"] = self.rows.filter(pl.col("score").is_not_null()).height
         return {kind: counts[kind] for kind in BASES if kind in counts}
 
     @property
@@ -134,11 +135,11 @@ class RunRecords:
     @functools.cached_property
     def asked(self) -> Mapping[str, Asked]:
         """What came of asking each condition."""
-        first, failed = pl.col("draw") == 0, pl.col("error").fill_null("") != ""
+        failed = pl.col("error").fill_null("") != ""
         table = self.rows.group_by("condition").agg(
-            (first & ~failed).sum().alias("answered"),
-            (first & failed).sum().alias("failed"),
-            (first & pl.col("refused").fill_null(value=False)).sum().alias("refused"),
+            pl.col("item").filter(~failed).n_unique().alias("answered"),
+            failed.sum().alias("failed"),
+            pl.col("refused").fill_null(value=False).sum().alias("refused"),
             pl.len().alias("calls"),
             (pl.col("tokens_in").fill_null(0) + pl.col("tokens_out").fill_null(0)).sum().alias("tokens"),
             pl.col("money_usd").sum().alias("money_usd"),

@@ -1,6 +1,7 @@
 """The results in words: the question, the checks made, what to do next, and what a signatory can sign."""
 
 import dataclasses
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -70,8 +71,12 @@ def answer_of(
 
 
 def _alone(row: ConditionResults) -> str:
-    """One condition's answer: how often it is wrong."""
+    """One condition's answer: how often it is wrong, or how well it is scored."""
     often, who = row.how_often, printable(row.name, limit=60)
+    if often is None and row.scored is not None:
+        span, on = row.scored.interval, counted(row.scored.n, "item")
+        ends = f" (between {span.low:.4g} and {span.high:.4g})" if span is not None and math.isfinite(span.low) else ""
+        return f"{who} is scored {row.scored.estimate:.4g}{ends} on {on}: {row.scored.what}."
     if often is None or often.interval is None:
         return f"Nobody graded the answers of {who}: how often it is wrong is not known."
     low, high = 100 * often.interval.low, 100 * often.interval.high
@@ -99,7 +104,7 @@ def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None
     failed = {name: records.asked[name].failed for name in records.names}
     items = len(records.items)
     short = {name: items - n for name, n in answered.items() if n < items}
-    total = sum(answered.values())
+    total = sum(records.asked[name].calls - failed[name] for name in records.names)
     return (
         _check(
             "run complete",
@@ -152,7 +157,10 @@ def _aligned(measured: Measured) -> Check:
     if refused:
         pair = " and ".join(printable(name, limit=40) for name in refused[0].conditions)
         return _check(
-            "items aligned", False, f"{len(refused)} pairs are not comparable; {pair}: {printable(refused[0].reason)}"
+            "items aligned",
+            False,
+            f"{len(refused)} pair{'s are' if len(refused) > 1 else ' is'} not comparable; "
+            f"{pair}: {printable(refused[0].reason)}",
         )
     number = len(measured.comparison.pairs)
     text = "the two conditions share their items" if number == 1 else f"all {number} pairs share their items"
@@ -189,7 +197,7 @@ def _fits(measured: Measured) -> Check:
     fits = {n: f for n, f in measured.severity.study.slopes.items() if isinstance(f, BValue)}
     bad = [name for name, fit in fits.items() if not fit.adequate]
     if not fits:
-        return _check("the severity law fits", None, "no condition has enough errors for a slope")
+        return _check("the severity law fits", None, "no condition's errors allow a slope")
     within = measured.severity.study.recipe.tolerance
     text = f"of {len(fits)} slopes {len(fits) - len(bad)} describe their errors within {within:g}"
     return _check("the severity law fits", not bad, text)

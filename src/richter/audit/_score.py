@@ -13,10 +13,14 @@ from richter.interop import export_table, read_frame
 from richter.judge._text_scores import check_nll_model, nll_job, read_nll, toxicity
 from richter.llm import Asker, CallOptions, Job, Model, at_once, resolve, with_models
 from richter.store import RunLike, is_database, open_ledger, run_place
+from richter.tables import ReadOptions, read_tables
 
 
-def answers_of(source: RunLike) -> pl.DataFrame:
-    """The answers of a run folder, or of a file with `item`, `condition`, `answer` and, for nll, `prompt`."""
+def answers_of(source: RunLike, reading: ReadOptions | None = None) -> pl.DataFrame:
+    """The first answers of a run or a file: `item`, `condition`, `prompt` where it is known, `answer`.
+
+    What a file says of severities, domains and tiers stays beside them.
+    """
     source = run_place(source)
     if is_database(source) or Path(str(source)).is_dir():
         with open_ledger(source) as ledger:
@@ -28,16 +32,21 @@ def answers_of(source: RunLike) -> pl.DataFrame:
             ]
         frame = pl.DataFrame(rows, schema=dict.fromkeys(("item", "condition", "prompt", "answer"), pl.String))
     else:
-        frame = read_frame(str(source))
-        missing = [c for c in ("item", "condition", "answer") if c not in frame.columns]
-        if missing:
-            raise InputError(
-                f"{source} has no column {', '.join(missing)}; it has {', '.join(frame.columns)}.",
-                remedy="Scoring needs `item`, `condition` and `answer`.",
-            )
-        frame = frame.with_columns(pl.col("item", "condition", "answer").cast(pl.String))
+        tables = read_tables(str(source), options=reading)
+        prompts = {name: item.prompt for name, item in tables.items.items() if item.prompt}
+        frame = tables.rows.filter(pl.col("draw") == 0, pl.col("text").is_not_null())
+        frame = frame.select(
+            "item",
+            "condition",
+            *([pl.col("item").replace_strict(prompts, default="").alias("prompt")] if prompts else []),
+            pl.col("text").alias("answer"),
+            *(name for name in ("severity", "domain", "tier") if frame[name].null_count() < len(frame)),
+        )
     if frame.is_empty():
-        raise InputError(f"{source} holds no answers.", remedy="Ask first: richter ask")
+        raise InputError(
+            f"{source} holds no answers.",
+            remedy="Ask first (richter ask), or name the column that holds them: --map answer=COLUMN",
+        )
     return frame
 
 

@@ -14,8 +14,8 @@ from richter.audit._pictures import Picture, tail_picture
 from richter.audit._plan import Plan, PlanStatus, open_data, read_plan
 from richter.audit._plan_tail import FIELDS, tail_plan
 from richter.errors import InputError, TooFewErrors
-from richter.interop import Source, read_frame
-from richter.records import Result, Shown
+from richter.interop import Source, less_is_better, read_frame
+from richter.records import Result, Shown, printable
 from richter.stats import Floats, Mapper
 from richter.store import DatabaseRun, is_run, run_file
 from richter.tables import ReadOptions, Tables, read_tables
@@ -148,7 +148,8 @@ def study_column(
         mapper=mapper,
     )
     read = (note for note in tables.notes if "--scale" not in note)  # far values are what a tail is made of
-    study = dataclasses.replace(study, notes=(*study.notes, *read, *unused(tables)))
+    way = () if rated or "lower_is_worse" in given or plan is not None else _taken_as(tables, column)
+    study = dataclasses.replace(study, notes=(*study.notes, *read, *way, *unused(tables)))
     scans = {}
     if scan and study.path:
         for name, x in severities.items():
@@ -168,7 +169,8 @@ def study_column(
 def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Tables:
     """The tables with the column as their score; a run has severities and scores, and no columns."""
     named = {**reading.map, "score": column} if column else reading.map
-    tables = read_tables(*sources, options=dataclasses.replace(reading, map=named, any_scale=True))
+    # scores as they stand: faults of 0 and 1 are not turned into right and wrong
+    tables = read_tables(*sources, options=dataclasses.replace(reading, map=named, any_scale=True, better="higher"))
     runs = [place for place in tables.places if isinstance(place, DatabaseRun) or is_run(place)]
     if runs and column not in ("", "severity"):
         raise InputError(
@@ -176,6 +178,15 @@ def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Table
             remedy="Give a table; `richter tail score` writes one from a run.",
         )
     return tables
+
+
+def _taken_as(tables: Tables, column: str) -> tuple[str, ...]:
+    """That more is taken as worse, where nobody says so and the name of the scores does not."""
+    name = column or " ".join(tables.scored_by).removeprefix("column ")
+    if less_is_better(name) or name in PREFERRED:
+        return ()
+    what = printable(name, limit=40) or "the score"
+    return (f"More of {what} is taken as worse here; --better higher says otherwise.",)
 
 
 def unused(tables: Tables) -> list[str]:

@@ -129,13 +129,11 @@ def _again(
         kept = {name: methods[name] for name in ("seed", "level", "n_resamples")}
         results = measure_run(*evidence, options=options, **kept)
         return results.to_dict()["claims"], results.tables.data_hash
-    directed = any(c["hypothesis"]["relation"] != "differs" for c in document["claims"] if len(c["conditions"]) == 2)
-    before = {
-        "conditions": [*document["conditions"]],
-        "on": [document["primary"]],
-        "directed": directed,
-    }  # no options yet
-    asked = dict(document.get("options") or before)
+    asked = dict(document.get("options") or {})
+    if not asked:  # a document from before options were recorded
+        stated = [c.get("hypothesis") or {} for c in document["claims"] if len(c["conditions"]) == 2]
+        directed = any(h.get("relation", "differs") != "differs" for h in stated)
+        asked = {"conditions": [*document["conditions"]], "on": [document["primary"]], "directed": directed}
     reading, tail = asked.pop("reading", None), asked.pop("tail_plan", None)
     kept = {name: document[name] for name in ("margin", "about", "level", "tried", "seed", "n_resamples")}
     try:

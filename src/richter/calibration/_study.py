@@ -1,6 +1,7 @@
 """All that one confidence and its grades say: size of the error, whether there is one, and what to do about it."""
 
 import dataclasses
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from richter.calibration._recalibrate import RecalibrationAdvice, recalibrate
 from richter.calibration._selective import CurvePoint, SafeThreshold, risk_coverage, safe_threshold
 from richter.claims import METRICS, Evidence, Question, decide, ece_evidence, ece_side
 from richter.errors import InputError, TooFewErrors
-from richter.records import Claim, Interval, Result, Verdict, printable
+from richter.records import Claim, Interval, Result, Verdict, at_least, at_most, printable
 from richter.stats import EceResult, Floats, Indices, ece
 from richter.stats._ece import Binning
 
@@ -110,6 +111,8 @@ def _rows(n: int, item: ArrayLike | None, group: ArrayLike | None, weight: Array
     )
     if items is not None and int(items.max()) + 1 == n:
         items = None
+    if groups is not None and int(groups.max()) + 1 == (n if items is None else int(items.max()) + 1):
+        groups = None  # single items
     given = None if weight is None else np.asarray(weight, dtype=np.float64)
     counted = given if items is None else (1.0 if given is None else given) / np.bincount(items)[items]
     return _Rows(np.arange(n) if items is None else items, groups, items if groups is None else groups, given, counted)
@@ -127,8 +130,6 @@ def _by_unit(
         weight=None if weight is None else weight[first], bins=bins, binning=binning,
     )  # fmt: skip
     evidence = ece_evidence(side)
-    if rows.unit is None and rows.given is None:
-        return result, evidence
     found = dataclasses.replace(
         result, ece=side.plug_in, null=side.null, debiased=evidence.estimate, interval=evidence.interval(level)
     )
@@ -149,8 +150,7 @@ def unit_ece(
     """`ece` of answers of which several are to one `item`, or to items of one `group`: these vary together.
 
     Every item counts alike, or by its `weight`, and its draws share that. The error, what chance alone would show of it
-    and its interval are those of `claims.ece_evidence`; with one answer an item and neither groups nor weights it is
-    `ece`.
+    and its interval are those of `claims.ece_evidence`, which decide claims.
     """
     rows = _rows(len(np.asarray(confidence)), item, group, weight)
     return _by_unit(confidence, correct, rows, bins=bins, binning=binning, level=level)[0]
@@ -209,13 +209,16 @@ def calibration_claims(
 
 def _sentence(name: str, what: str, study: ConfidenceStudy, claim: Claim) -> str:
     result, who = study.result, printable(name, limit=60)
-    high = claim.interval.high if claim.interval is not None else result.interval.high
+    interval = claim.interval or result.interval
+    high, at = at_most(interval.high), ""
+    if not math.isclose(interval.level, result.interval.level):  # stricter than the table's: it is one of several
+        at = f"{100 * interval.level:.4g}% interval"
     if claim.verdict is Verdict.VERIFIED and study.miscalibration is not None:
         said = study.miscalibration.what or "its confidence is not how often it is right"
-        low = claim.interval.low if claim.interval is not None else 0.0
-        span = f"{low:.3f} to {high:.3f}" if low > 2 * _ABOVE else f"up to {high:.3f}"
+        span = f"{at_least(interval.low)} to {high}" if interval.low > 2 * _ABOVE else f"up to {high}"
+        span += f", {at}" if at else ""
         return f"{who}: {what} is miscalibrated: {said}. ECE {result.debiased:.3f} debiased ({span})."
     return (
         f"{who}: {what} is not shown to be miscalibrated: ECE {result.ece:.3f}, where a calibrated model would show "
-        f"{result.null:.3f}; the data allow an ECE of up to {high:.3f}."
+        f"{result.null:.3f}; the data allow an ECE of up to {high}{f' ({at})' if at else ''}."
     )

@@ -95,7 +95,8 @@ def check_alignment(
     short = distinct_names(names)
     displaced = {} if texts is None else _displaced(texts)  # condition: items that have another item's text
     lost = [([k], _text_line(short[k], *found)) for k, found in displaced.items() if found[0] > 0]
-    usable = [k for k in range(number) if displaced.get(k, (0, 0))[0] == 0]
+    empty = {k for k in range(number) if np.isnan(values[:, k]).all()}  # it has no order
+    usable = [k for k in range(number) if k not in empty and displaced.get(k, (0, 0))[0] == 0]
     unchecked: dict[int, str] = {}
     warnings: list[str] = []
     if any(k not in displaced for k in usable):

@@ -117,11 +117,11 @@ def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None)
     words, span = claim_words(claim, scale), claim.interval or claim.plain_interval
     assert span is not None
     ends = sorted((span.low, span.high) if claim.conditions[1] == second else (-span.low, -span.high))
+    said = f"These data do not show whether {second} is better than {first}: its {words.noun} may differ by "
+    if not all(map(math.isfinite, ends)):
+        return f"{said}anything."
     low, high = (words.telling(*ends).amount(x, sign=True) for x in ends)
-    return (
-        f"These data do not show whether {second} is better than {first}: its {words.noun} may differ by {low} to "
-        f"{high}{words.suffix}{words.read_on}."
-    )
+    return f"{said}{low} to {high}{words.suffix}{words.read_on}."
 
 
 def _board(claims: Sequence[Claim], conditions: Sequence[str]) -> str:

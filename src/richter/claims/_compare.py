@@ -126,10 +126,12 @@ def worst_case(sample: Sample, claim: Claim) -> str:
     said = f"{metric.amount(found.estimate, sign=True)} [{metric.amount(interval.low, sign=True)}, "
     said += f"{metric.amount(interval.high, sign=True)}]{metric.suffix}"
     holds = value not in interval and (found.estimate > value) == (claim.estimate > value)
-    total = f"all {int(lacks.sum()):,} missing grades spoke against it"
+    n = int(lacks.sum())
+    total = f"{'the one item' if n == 1 else f'all {n:,} items'} without a grade spoke against it"
     better = rising == (metric.better == "higher")
     if metric.name == "accuracy" and not lacks[:, 0 if better else 1].any():
-        total = f"all {int(lacks.sum()):,} that {claim.conditions[1 if better else 0]} lacks were wrong"
+        lacking = claim.conditions[1 if better else 0]
+        total = f"the one that {lacking} lacks was wrong" if n == 1 else f"all {n:,} that {lacking} lacks were wrong"
     return f"it holds even if {total}: {said}" if holds else f"it would not hold if {total}: {said}"
 
 

@@ -14,7 +14,7 @@ from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
 from richter.records import Claim, Family, Hypothesis, Interval, Unit, Verdict
 
-__all__ = ["Question", "claimed", "counted", "decide", "not_tested", "p_value"]
+__all__ = ["UNTESTED", "Question", "claimed", "counted", "decide", "not_tested", "p_value"]
 
 POWER = 0.8
 UNTESTED = "not tested: a claim that comes before it on this page is not settled"
@@ -222,7 +222,7 @@ def _claim(question: Question, state: _State | None, *, level: float, family: Fa
         p_adjusted=state.p_adjusted,
         needed=needed,
         needed_for=None if needed is None else aim,
-        could_show=None if error is None else _reach(state.alpha) * error,
+        could_show=None if error is None else visible(question.metric, _reach(state.alpha) * error),
         family=family,
     )
 
@@ -250,6 +250,11 @@ def not_tested(claim: Claim) -> Claim:
 def _reach(alpha: float) -> float:
     """Standard errors that a true difference must have to be shown at two-sided `alpha` with 80% power."""
     return float(ndtri(1 - alpha / 2) + ndtri(POWER))
+
+
+def visible(metric: Metric, reach: float) -> float | None:
+    """The smallest difference that would have been seen; None where the metric's whole range would not have been."""
+    return None if metric.low is not None and metric.high is not None and reach > metric.high - metric.low else reach
 
 
 def needed_units(evidence: Evidence, aim: float, *, alpha: float, margin: bool = False) -> int | None:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from scipy.special import ndtri
 
-from richter.claims._decide import POWER, Question, _unit, asked, counted, kinder_judge, one_sided
+from richter.claims._decide import POWER, Question, _unit, asked, counted, kinder_judge, one_sided, visible
 from richter.claims._outcomes import Metric
 from richter.records import Claim, Family, Hypothesis, Interval, Verdict
 from richter.stats import holm
@@ -58,7 +58,9 @@ def require(
                 p_adjusted=float(p_violated),
                 needed=None if needed is None else needed[0],
                 needed_for=None if needed is None else needed[1],
-                could_show=None if error is None else float(ndtri(1 - alpha) + ndtri(POWER)) * error,
+                could_show=None
+                if error is None
+                else visible(question.metric, float(ndtri(1 - alpha) + ndtri(POWER)) * error),
                 family=Family(method="intersection-union to pass, holm to violate", size=len(questions)),
                 plan=plan,
                 data_hash=data_hash,

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from richter.audit import CompareReport, compare_tables, read_plan
 from richter.audit._plan_tail import tail_plan
-from richter.claims import METRICS, claimed, measure_words
+from richter.claims import METRICS, UNTESTED, claimed, counted, measure_words
 from richter.cli._io import (
     PLAIN,
     READING,
@@ -28,9 +28,28 @@ from richter.cli._io import (
     write_json,
     write_text,
 )
+from richter.errors import InputError
 from richter.floors import ConditionSummary
 from richter.records import Claim, Interval, Refused, Verdict, at_most, distinct_names, markdown_safe, printable
-from richter.tables import ReadOptions, attempts
+from richter.tables import ReadOptions, Tables, attempts, outcomes
+
+
+class Points(float):
+    """A margin in points: hundredths of the scale that it is on."""
+
+
+def on_scale(margin: float | None, tables: Tables, metric: str | None = None) -> float | None:
+    """A margin on the scale of a score: 2pt are 2 of 0 to 100 and 0.08 of 1 to 5; a bare number is as it stands."""
+    name = metric or tables.metric
+    if margin is None or not isinstance(margin, Points) or name not in ("mean_score", "mean_severity"):
+        return None if margin is None else float(margin)
+    scale = outcomes(tables, name).metric
+    if scale.kind == "real" or scale.low is None or scale.high is None:
+        raise InputError(
+            "The score has no known ends, so that points of it say nothing.",
+            remedy="State its ends (--scale LOW:HIGH), or the margin as a bare number of the score (--margin 0.5).",
+        )
+    return margin * (scale.high - scale.low)
 
 
 def parse_margin(value: str | float) -> float:
@@ -45,7 +64,7 @@ def parse_margin(value: str | float) -> float:
         raise click.BadParameter(f"{value!r} is not above 0; write 2pt or 0.02 for two points.")
     if given and number >= 1:
         raise click.BadParameter(f"{value!r} is not below 100 points; write 2pt or 0.02 for two points.")
-    return number
+    return Points(number) if given else number
 
 
 def parse_share(value: str | float) -> float:
@@ -164,6 +183,7 @@ def compare(
         reading, by = dataclasses.replace(reading, map={**reading.map, "domain": by}), "domain"
     tables = read_given(files, reading, names)
     known = attempts(tables.select(names) if names else tables)
+    options["margin"] = on_scale(options["margin"], tables)
     report = compare_tables(
         tables,
         conditions=names,
@@ -353,7 +373,7 @@ def _subgroup_table(out: Console, report: CompareReport) -> None:
 
 def _pair_lines(out: Console, report: CompareReport) -> None:
     for pair in report.pairs:
-        text = f"{pair.n_paired:,} items paired"
+        text = f"{counted(pair.n_paired, 'item')} paired"
         if pair.fixed is not None:
             text += f": {pair.fixed} fixed, {pair.broken} broken"
         out.print(f"  {text}")
@@ -398,20 +418,21 @@ def _board(out: Console, report: CompareReport) -> None:
     waiting = [c for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is not None]
     if waiting:
         least, most = (f(scale * (c.could_show or 0.0) for c in waiting) for f in (min, max))
-        shown = f"{least:{form[1:]}}" + (f" to {most:{form[1:]}}" if most > least else "")
+        unit = " points" if scale > 1 else ""
+        shown = f"{least:{form[1:]}}" + (f" to {most:{form[1:]}}" if most > least else "") + unit
         out.print(f"  {len(waiting)} undecided: a difference of {shown} would have been seen 4 times in 5")
         wanted = [c for c in waiting if c.needed is not None]
         if wanted:
             worst = max(wanted, key=lambda c: c.needed or 0)
             aim = scale * (worst.needed_for or 0.0)
-            out.print(f"  {worst.needed:,} {worst.unit}s at most would settle a difference of {aim:g}")
+            out.print(f"  {worst.needed:,} {worst.unit}s at most would settle a difference of {aim:g}{unit}")
     stuck = Counter(c.notes[-1] for c in claims if c.verdict is Verdict.UNDECIDED and c.could_show is None and c.notes)
     for reason, number in stuck.items():
         out.print(f"  {number} undecided: {printable(reason)}")
     for measure in dict.fromkeys(c.measure for c in report.claims if c.measure != report.primary):
         own = report.of(measure)
         said = f"{sum(c.verdict in SHOWN for c in own)} of {len(own)} pairs differ (--json has all)"
-        if all(c.family is None for c in own):
+        if all(UNTESTED in c.notes for c in own):
             said = f"not tested, since not every primary claim is settled (--on {measure})"
         out.print(f"{measure.replace('_', ' ')}: {said}")
     for pair in report.pairs:
@@ -429,12 +450,18 @@ def _condition_table(out: Console, report: CompareReport) -> None:
         rows.append([short[c.name], sets or "-", f"{c.n:,}", *cells(columns, c, rate=_rate(c))])
     if rows:
         out.print(grid("condition|sets|n|accuracy|error rate|ECE (debiased)|ECE interval", rows, box=None))
+    heads, values = _other_measures(report)
+    if heads:
+        rows = [[short[name], *row] for name, row in values.items()]
+        out.print(grid(["condition", *heads], rows, box=None))
+
+
+def _other_measures(report: CompareReport) -> tuple[list[str], dict[str, list[str]]]:
+    """The measures that have no columns of their own, and each condition's values in them."""
     others = {m: row for m, row in report.measures.items() if m not in ("accuracy", "error_rate")}
-    if others:
-        values = ([row.get(name) for row in others.values()] for name in report.conditions)
-        told = (["-" if x is None else f"{x:.4g}" for x in row] for row in values)
-        rows = [[short[name], *row] for name, row in zip(report.conditions, told, strict=True)]
-        out.print(grid(["condition", *(m.replace("_", " ") for m in others)], rows, box=None))
+    values = {name: [row.get(name) for row in others.values()] for name in report.conditions}
+    told = {name: ["-" if x is None else f"{x:.4g}" for x in row] for name, row in values.items()}
+    return [m.replace("_", " ") for m in others], told
 
 
 def markdown(report: CompareReport) -> str:
@@ -446,9 +473,13 @@ def markdown(report: CompareReport) -> str:
         lines.append(markdown_safe(leaderboard_sentence(report)))
         lines += [f"- {', '.join(markdown_safe(m) for m in members)}" for members in report.groups]
     lines += [f"- **refused** {markdown_safe(_refusal(r))}." for r in report.refused]
-    lines += ["", "| condition | n | accuracy | error rate |", "|---|---|---|---|"]
+    heads, values = _other_measures(report)
+    graded = any(c.error_rate is not None for c in conditions)
+    heads = ["condition", *(["n", "accuracy", "error rate"] if graded else []), *heads]
+    lines += ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for c in conditions:
         right = "-" if c.accuracy is None else f"{c.accuracy:.1%}"
-        lines.append(f"| {markdown_safe(c.name)} | {c.n:,} | {right} | {_rate(c)} |")
+        row = [*([f"{c.n:,}", right, _rate(c)] if graded else []), *values[c.name]]
+        lines.append(f"| {' | '.join([markdown_safe(c.name), *row])} |")
     warnings = [f"- {markdown_safe(c.name)}: {markdown_safe(text)}" for c in conditions for text in c.warnings]
     return "\n".join([*lines, *(["", *warnings] if warnings else []), "", small_print(report)]) + "\n"

@@ -14,7 +14,7 @@ from richter.audit import (
     stated_gate,
     stated_result,
 )
-from richter.cli._compare import parse_margin
+from richter.cli._compare import on_scale, parse_margin
 from richter.cli._io import console, json_option, md_option, reading_options, split_sources, write_json, write_text
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
@@ -89,6 +89,7 @@ def gate(
         assert margin is not None
         tables = read_tables(*files, options=reading)
         tables = tables.select(names) if names else tables
+        margin = on_scale(margin, tables, metric) or float(margin)
         if stated is None:
             report = run_gate(margin_plan(tables, margin, metric=metric), tables)
         elif metric not in (None, "accuracy"):

@@ -217,15 +217,15 @@ _OPTIONS = (
 READING = ("map", "scale", "better", "as_severity", "grade", "wide", "ratings", "scorer", "filter", "pass_at")
 
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how data are read, given to the command as one `reading`."""
+def reading_options(command: Callable[..., Any], *, names: Sequence[str] = READING) -> Callable[..., Any]:
+    """The options that say how data are read, given to the command as one `reading`: all, or some."""
 
     @functools.wraps(command)
     def with_reading(*args: Any, **given: Any) -> Any:
-        return command(*args, reading=ReadOptions(**{name: given.pop(name) for name in READING}), **given)
+        return command(*args, reading=ReadOptions(**{name: given.pop(name) for name in names}), **given)
 
-    for option in reversed(_OPTIONS):
-        with_reading = option(with_reading)
+    for name, option in reversed(list(zip(READING, _OPTIONS, strict=True))):
+        with_reading = option(with_reading) if name in names else with_reading
     return with_reading
 
 

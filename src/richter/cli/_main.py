@@ -142,6 +142,8 @@ KNOWN: dict[str, tuple[type, ...]] = {
     "severity_margin": (int, float), "level": (int, float), "seed": (int,), "prices": (str,),
 }  # fmt: skip
 
+TAKE_DATA = ("apply", "data", "gap", "measure", "phase", "pipeline", "score", "test")  # subcommands that do
+
 
 def project_defaults(folder: Path) -> dict[str, Any]:
     """The defaults in `richter.toml` of this folder, as the options take them; empty without one."""
@@ -196,7 +198,7 @@ def _root(ctx: click.Context, debug: bool) -> None:
     """
     defaults = project_defaults(Path.cwd())
     ctx.obj = {"debug": debug, "defaults": defaults}
-    inner = {**defaults, "data": defaults, "test": defaults}  # subcommands that take data
+    inner = {**defaults, **dict.fromkeys(TAKE_DATA, defaults)}
     ctx.default_map = dict.fromkeys(COMMANDS, inner) if defaults else None
 
 

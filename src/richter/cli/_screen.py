@@ -1,12 +1,13 @@
 """A results document in at most 40 lines of 100 columns: what a run shows, for a terminal."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from richter.claims import measure_words, rail
+from richter.claims import counted, measure_words, rail
 from richter.records import printable
 
 LINES, WIDTH = 40, 100
@@ -41,7 +42,7 @@ def summarise(document: Row, *, ascii_only: bool = False, after: Sequence[str] =
 def _head(document: Row) -> Iterator[str]:
     run, methods = document["run"], document["methods"]
     yield from _wrap(printable(document["answer"]), WIDTH, 3)
-    items = f"{run['items']:,} items" + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
+    items = counted(run["items"], "item") + (f" of {printable(run['bench'], limit=40)}" if run["bench"] else "")
     facts = [items, printable(str(document["signature"]["basis"]), limit=60)]
     if run["state"] != "complete":
         facts.insert(0, f"the run is {'empty' if run['state'] == 'empty' else 'still in progress'}")
@@ -82,7 +83,7 @@ def _name(row: Row) -> str:
 def _cells(row: Row, room: int, ascii_only: bool) -> str:
     often, badly, knows = row["how_often"], row["how_badly"], row["knows"]
     if often is None and (scored := row.get("scored")):
-        low, high = scored["interval"]["low"], scored["interval"]["high"]
+        low, high = _two_ends(scored["interval"])
         return _fit(f"{scored['estimate']:.3f} [{low:.3f}, {high:.3f}] {scored['what']}", room)
     if often is None:
         answered = f"{row['answered']:,} of {row['items']:,} items answered" if row["answered"] else "no answers"
@@ -98,6 +99,12 @@ def _cells(row: Row, room: int, ascii_only: bool) -> str:
         where = f"{printable(worst['group'], limit=40)} {worst['error_rate']:.0%}"
     cells = f"{_percent(often):<12} {bar}  {_percent(badly) if badly else '-':<12} {mean:<4}  {ece:<17}  "
     return cells + _fit(where, room - cell_len(cells), pad=False)
+
+
+def _two_ends(span: Row) -> tuple[float, float]:
+    """The ends of an interval; JSON has no infinity, and writes none."""
+    low, high = span["low"], span["high"]
+    return -math.inf if low is None else float(low), math.inf if high is None else float(high)
 
 
 def _percent(rate: Row) -> str:
@@ -145,9 +152,8 @@ def _claims(document: Row, room: int, ascii_only: bool) -> list[str]:
 def _plainness(claim: Row) -> float:
     """How far the estimate lies from zero in half widths of its interval."""
     span = claim["interval"] or claim["plain_interval"]
-    if span is None or claim["estimate"] is None or span["high"] <= span["low"]:
-        return 0.0
-    return abs(float(claim["estimate"])) / (float(span["high"]) - float(span["low"]))
+    low, high = (0.0, 0.0) if span is None else _two_ends(span)
+    return abs(float(claim["estimate"])) / (high - low) if claim["estimate"] is not None and high > low else 0.0
 
 
 def _counted(between: Sequence[Row], document: Row) -> Iterator[str]:
@@ -182,7 +188,7 @@ def _bar(claim: Row, ascii_only: bool) -> str:
     two = len(claim["conditions"]) == 2
     if not two or span is None or estimate is None or claim["verdict"] in ("blocked", "untestable"):
         return nothing * BAR
-    low, high = float(span["low"]), float(span["high"])
+    low, high = _two_ends(span)
     first, at, last = (round(p * (BAR - 1)) for p in rail(float(estimate), low, high, better=claim["better"]))
     cells = [line if first <= i <= last else nothing for i in range(BAR)]
     cells[first], cells[last] = left, right

@@ -191,7 +191,7 @@ def _small_print(report: SeverityReport) -> list[str]:
         said = f"The law of a constant slope describes the errors of {len(adequate)} of {len(study.slopes)} conditions"
         lines.append(
             f"{said} within {study.recipe.tolerance:g}, at the upper limit"
-            + (f"; {len(few)} ha{'s' if len(few) == 1 else 've'} too few errors for one" if few else "")
+            + (f"; {len(few)} ha{'s' if len(few) == 1 else 've'} too few, or of one severity only" if few else "")
             + ("." if report.paper else " (--all shows the slopes).")
         )
     lines += [f"{name}: no answer is rated." for name in study.unrated]
@@ -227,9 +227,9 @@ def _conditions_table(study: SeverityStudy) -> Table:
     headings, caption = "condition|answers|errors|rate|mean of errors|interval", None
     if study.rates:
         headings += "|>= 3 per million"
-        caption = f"per million answers, with the exact upper limit at {100 * study.level:.4g}%"
-        if any(c.unit == "group" for c in study.claims):
-            caption += ", as if answers of a group were independent"
+        grouped = any(c.unit == "group" for c in study.claims)
+        kind = "upper limit that allows for groups" if grouped else "exact upper limit"
+        caption = f"per million answers, with the {kind} at {100 * study.level:.4g}%"
     return grid(headings, rows, title="How grave errors are, gravest first", caption=caption, **LOOK)
 
 
@@ -267,7 +267,7 @@ def _rates_table(tables: Mapping[str, DeploymentTable]) -> Table:
         title += f", weighted to the traffic; {first.uncovered:.1%} of it is covered by no item"
     shown = (1.0, 2.0, 3.0, 4.0)
     rows = ([printable(name, limit=28), *(_rate(rates, s) for s in shown)] for name, rates in tables.items())
-    caption = f"in brackets: the exact upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
+    caption = f"in brackets: the upper limit at {100 * first.level:.4g}%; all eight severities are in --json"
     return grid(["condition", *(f">= {s:g}" for s in shown)], rows, title=title, caption=caption, **LOOK)
 
 

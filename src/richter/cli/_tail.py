@@ -1,6 +1,8 @@
 """`richter tail`: is one condition's tail heavier? Only behind every gate."""
 
-from collections.abc import Callable, Sequence
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from richter.store import Place, is_database, keep_file, run_file, run_folder, r
 from richter.tables import ReadOptions
 from richter.tail import GATES, GENERATORS, TRANSFORMS, TailPlan, simulate_criteria, simulate_protocol
 
+DEFAULT_MAP = click.core.ParameterSource.DEFAULT_MAP
 _MARKS = {True: "pass", False: "FAIL", None: "-"}
 
 
@@ -108,6 +111,8 @@ def test(
         if not colon:
             raise click.UsageError("--probe is CLEAN:PERTURBED.")
         couple = (clean, perturbed)
+    if plan_path is not None:
+        reading = _typed(ctx, reading, read_plan(plan_path, kind="tail").values)
     with open_mapper(engine, workers=workers, label="resampling") as mapper:
         asked: dict[str, Any] = {"probe": couple, "scan": scan, "seed": seed, "mapper": mapper}
         report = study_column(*files, plan_path=plan_path, reading=reading, overrides=options, **asked)
@@ -117,6 +122,15 @@ def test(
     _show(out, report)
     if use_exit_code:
         ctx.exit({Verdict.VERIFIED: 0, Verdict.UNDECIDED: 4}.get(report.study.claim.verdict, 3))
+
+
+def _typed(ctx: click.Context, reading: ReadOptions, planned: Mapping[str, Any]) -> ReadOptions:
+    """The reading without what richter.toml says of the score: a plan comes before it, what is typed before both."""
+    map_, better, scale = (ctx.get_parameter_source(name) is DEFAULT_MAP for name in ("map", "better", "scale"))
+    named = {k: v for k, v in reading.map.items() if not (k == "score" and map_ and planned.get("column"))}
+    return dataclasses.replace(
+        reading, map=named, better=None if better else reading.better, scale=None if scale else reading.scale
+    )
 
 
 def write_paper(report: TailReport, folder: Path) -> None:
@@ -304,12 +318,20 @@ def _scoring(command: Callable[..., None]) -> Callable[..., None]:
 @tail.command()
 @click.argument("source", metavar="RUN|FILE")
 @_scoring
+@functools.partial(reading_options, names=("map", "wide", "filter"))  # of scores it needs none
 @click.option("--test", "test_too", is_flag=True, help="Run the protocol on every scorer's column.")
 @json_option
 def score(
-    source: str, scorers: tuple[str, ...], output: Path, test_too: bool, json_path: str | None, **nll: Any
+    source: str,
+    reading: ReadOptions,
+    scorers: tuple[str, ...],
+    output: Path,
+    test_too: bool,
+    json_path: str | None,
+    **nll: Any,
 ) -> None:
-    """Give every answer of a RUN folder or a FILE (`item`, `condition`, `prompt`, `answer`) a continuous severity.
+    """Give every answer of a RUN or a FILE, which is any data with answers that `richter compare` takes, a continuous
+    severity.
 
     nll: the mean negative log-likelihood per token under a judge model that runs here. toxicity: a probability by
     alt-profanity-check, bounded in [0, 1]. length: characters. None says that an answer is wrong.
@@ -317,11 +339,11 @@ def score(
 
     \b
     richter tail score run1 --scorer nll -o scores.csv
-    richter tail score answers.csv --scorer toxicity -o scores.csv
+    richter tail score answers.csv --scorer toxicity -o scores.csv --map answer=reply
     richter tail score run1 --scorer nll --scorer toxicity --test -o scores.csv
     """
     _check_output(output, source)
-    frame = answers_of(source)
+    frame = answers_of(source, reading)
     run = source if is_database(source) or Path(source).is_dir() else f"{output}.run"
     frame = _scored(frame, scorers, run, own=run == source, **nll)
     if own := is_database(source) and output.resolve() == (run_folder(source) / output.name).resolve():

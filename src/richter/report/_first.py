@@ -286,8 +286,12 @@ def _not_shown(claims: Sequence[Mapping[str, Any]], *, board: bool) -> str:
     for claim in still:
         open_on.setdefault(measure_words(str(claim.get("measure") or "a claim")).noun, []).append(claim)
     said = among([_open_words(noun, own, board) for noun, own in open_on.items()], most=6, limit=120)
-    needs = [n for c in still if isinstance(n := c.get("needed"), int | float) and n > (c.get("n") or 0)]
-    least = f" The easiest of them takes {number(min(needs))} items in all." if needs else ""
+    has = [c for c in still if isinstance(c.get("needed"), int | float)]
+    needs = [c for c in has if c["needed"] > (c.get("units") or c.get("n") or 0)]
+    least = ""
+    if needs:
+        easiest = min(needs, key=lambda c: float(c["needed"]))
+        least = f" The easiest of them takes {count(easiest['needed'], str(easiest.get('unit') or 'item'))} in all."
     return f"Undecided: {said}.{least}"
 
 
@@ -547,7 +551,7 @@ def signature_rows(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     return [
         ("Requirement", said(signature.get("requirement"), "none was stated")),
-        ("Bound", said(signature.get("bound"), "none: nothing was required")),
+        ("Bound", said(signature.get("bound"), "none: nobody rated how severe errors are")),
         ("Basis", said(signature.get("basis"), "no ratings")),
         ("Population covered", said(signature.get("population"), "the items of this run only")),
         ("Plan", said(signature.get("plan_hash"), "no plan was locked; every claim is exploratory")),

@@ -9,6 +9,7 @@ import polars as pl
 
 from richter.claims import claim_words, measure_words, rail
 from richter.records import Claim, Verdict, markdown_safe
+from richter.report._first import signature_rows
 from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
 from richter.tables import Tables
@@ -114,7 +115,8 @@ def markdown(document: Row) -> str:
     lines += ["### Checks", "", *checks, ""]
     if document["next"]:
         lines += ["### Next", "", *(f"- {markdown_safe(step)}" for step in document["next"]), ""]
-    lines += [*_signature(document["signature"]), "", _small(document)]
+    signed = [f"- {name}: {markdown_safe(text, limit=600)}" for name, text in signature_rows(document)]
+    lines += ["### To sign", "", *signed, "", _small(document)]
     return "\n".join(lines) + "\n"
 
 
@@ -167,7 +169,7 @@ def _conditions(conditions: Sequence[Row]) -> Iterator[str]:
         worst = next(iter(c["where"]), None)
         cells = [
             markdown_safe(c["name"], limit=60),
-            number(c["rated"]),
+            number((c["how_often"] or c.get("scored") or {"n": 0})["n"]),
             f"score {c['scored']['estimate']:.3f} {_interval(c['scored'])}"
             if c.get("scored")
             else _rate(c["how_often"]),
@@ -195,21 +197,6 @@ def _rate(figure: Row | None) -> str:
         return f"below {percent(figure['interval']['high'])}"
     low, high = figure["interval"]["low"], figure["interval"]["high"]
     return f"{percent(figure['estimate'])} ({percent(low)} to {percent(high)})"
-
-
-def _signature(signature: Row) -> Iterator[str]:
-    yield "### To sign"
-    yield ""
-    rows = {
-        "Requirement": signature["requirement"] or "none was stated",
-        "Bound": signature["bound"] or "none: nothing was rated",
-        "Basis": signature["basis"],
-        "Population": signature["population"],
-        "Plan": signature["plan_hash"] or "none",
-        "Deviations": "; ".join(signature["deviations"]) or "none recorded",
-    }
-    for name, text in rows.items():
-        yield f"- {name}: {markdown_safe(text, limit=600)}"
 
 
 def _small(document: Row) -> str:

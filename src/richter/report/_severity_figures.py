@@ -1,9 +1,11 @@
 """How badly: magnitude-frequency curves, exceedances per million, where, by which mechanism, and which law fits."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from richter.records import at_most
 from richter.report import _figure as draw
 from richter.report._figure import (
     Figure,
@@ -23,18 +25,24 @@ from richter.report._numbers import among, name, number, percent
 from richter.report._svg import RAMP, Axis, Mark, Panel, axis, lanes
 
 CATASTROPHIC = 3.0
+MILLION = 1e6
 FEW_ERRORS = 10  # below, a curve shows the luck of single answers
 FEW_A_CELL = 4
 
 
 def severity_figures(section: Mapping[str, Any]) -> Iterator[Figure]:
     """The figures that the severity section of a results document allows."""
-    conditions: Mapping[str, Any] = (section.get("study") or {}).get("conditions") or {}
-    yield from _curve(section.get("curve") or [], conditions)
-    yield from _heatmap(section.get("heatmap") or [])
-    yield from _mechanisms(section.get("mechanisms") or [])
-    yield from _per_million(conditions)
-    yield from _families(conditions)
+    study = section.get("study") or {}
+    conditions: Mapping[str, Any] = study.get("conditions") or {}
+    left_out = [n for n in map(str, study.get("notes") or []) if "left out here" in n or "not used here" in n]
+    for found in (
+        *_curve(section.get("curve") or [], conditions),
+        *_heatmap(section.get("heatmap") or []),
+        *_mechanisms(section.get("mechanisms") or []),
+        *_per_million(conditions),
+        *_families(conditions),
+    ):  # draws and weights that the first screen counts, and these figures do not
+        yield dataclasses.replace(found, sentence=" ".join([found.sentence, *(name(n, limit=200) for n in left_out)]))
 
 
 def _curve(curve: Sequence[Mapping[str, Any]], conditions: Mapping[str, Any]) -> Iterator[Figure]:
@@ -106,11 +114,12 @@ def _per_million(conditions: Mapping[str, Any]) -> Iterator[Figure]:
     worst = [r for r in rows if r["severity"] == CATASTROPHIC]
     sentence = "How often an answer of at least each severity is to be expected in a million, with 95% intervals."
     if worst:
-        top = max(worst, key=lambda r: r["per_million"] or 0.0)  # None where none was seen
-        sentence += (
-            f" At severity {CATASTROPHIC:g} and above the most is {number(top['per_million'])} for {top['condition']}"
-            f" [{number(top['low'])}, {number(top['high'])}]."
-        )
+        top = max(worst, key=lambda r: (r["per_million"] or 0.0, r["upper"] or 0.0))  # None where none was seen
+        most = f"the most is {number(top['per_million'])} for {top['condition']}"
+        most += f" [{number(top['low'])}, {number(top['high'])}]"
+        if not top["per_million"]:
+            most = f"none was seen, which allows at most {at_most(top['upper'] or MILLION)} for {top['condition']}"
+        sentence += f" At severity {CATASTROPHIC:g} and above {most}."
     whole = {c: [(k, r) for k, r in own if r["severity"] % 1 == 0] for c, own in apart(rows, "condition").items()}
     yield figure(
         "severity-per-million",

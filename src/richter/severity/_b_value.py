@@ -357,7 +357,8 @@ def _check_enough(counts: Ints, recipe: Recipe) -> None:
     if errors < needed:
         more = f" At this error rate about {math.ceil(needed * n / errors):,} answers." if errors else ""
         raise TooFewErrors(
-            f"{errors} errors in {n} answers are too few for a slope: {needed} are needed.{more}",
+            f"{errors} error{'s' * (errors != 1)} in {n} answer{'s' * (n != 1)} are too few for a slope: "
+            f"{needed} are needed.{more}",
             n=errors,
             needed=needed,
             remedy="Rate more answers, or read the rates per million, which need no fit.",

@@ -332,7 +332,8 @@ def _understood(
 ) -> str:
     shown = ", ".join(printable(name, limit=30) for name in conditions[:4]) + (", …" if len(conditions) > 4 else "")
     several = f"{len(conditions)} conditions ({shown})" if len(conditions) > 1 else f"1 condition ({shown})"
-    said = [f"{answers['item'].n_unique():,} items x {several}"]
+    items = answers["item"].n_unique()
+    said = [f"{items:,} item{'s' * (items != 1)} x {several}"]
     if len(scores):
         first = scores.row(0, named=True)
         source = f" from {', '.join(names[:3])}" if names else ""

@@ -113,11 +113,12 @@ def _nothing_wrong(
         return frame.with_columns(pl.when(here).then(zero).otherwise(column).alias(column)), {**place, **graded}
     for c in _two_valued(frame, place):
         cells = text_of(frame[c])
-        if cells.filter(empty).n_unique() == 1 and not cells.filter(~empty).is_in(cells.filter(empty).unique()).any():
-            lower = number_of(cells.filter(empty)[0]) == 0
+        only = cells.filter(empty).unique().to_list()
+        if len(only) == 1 and only[0] is not None and not cells.filter(~empty).is_in(only).any():
+            lower = number_of(only[0]) == 0
             told = f"--map {shlex.quote(f'score={c}')}{' --better lower' * lower}"
             said = f"{column} is empty in {empty.sum():,} of {len(empty):,} rows, those of which "
-            said += f"{printable(c, limit=40)} is {printable(cells.filter(empty)[0], limit=20)!r}: taken as not rated"
+            said += f"{printable(c, limit=40)} is {printable(only[0], limit=20)!r}: taken as not rated"
             notes.append(f"{said}. If nothing is wrong there: {told}")
             break
     return frame, place

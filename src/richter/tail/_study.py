@@ -369,7 +369,7 @@ def _no_tail(raw: Mapping[str, Floats]) -> str:
     distinct = {name: len(np.unique(v)) for name, v in raw.items()}
     constant = [name for name, k in distinct.items() if k == 1]
     if constant:
-        return f"all severities of {', '.join(constant)} are equal, so there is no tail"
+        return f"all severities within {' and within '.join(constant)} are equal, so there is no tail"
     if all(on_half_steps(v) for v in raw.values()):
         return "these severities lie on the half-step grid, which has no continuous tail; use: richter severity"
     few = [name for name, k in distinct.items() if k <= 10 and len(raw[name]) >= 100]

@@ -1,0 +1,228 @@
+"""One result in all its clothes: terminal, Markdown, page, JSON and Python say the same, whatever the data are."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import richter
+from richter.audit import measure_run, verify_results, weigh_scores
+from richter.cli import main
+from richter.report import markdown, render_report
+from richter.tables import ReadOptions
+
+
+def rows(*conditions: str, items: int = 20, draws: int = 1, **value: Any) -> pl.DataFrame:
+    """A row an item, condition and draw; each value is a function of item, place of the condition, and draw."""
+    made = [
+        {"item": f"q{k}", "condition": c, "draw": d, **{name: f(k, j, d) for name, f in value.items()}}
+        for k in range(items)
+        for j, c in enumerate(conditions)
+        for d in range(draws)
+    ]
+    return pl.DataFrame(made, infer_schema_length=None)
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(list(args))
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+# ------------------------------------------------------------------ what failed, or was said wrongly
+
+
+def test_a_comparison_with_severities_can_be_verified(tmp_path: Path) -> None:
+    """Its claim on the slopes has no hypothesis: the command ended in a traceback."""
+    frame = rows("old", "new", severity=lambda k, j, _: float((k + j) % 3))
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(richter.open(frame).compare(n_resamples=50).to_dict()))
+    found = verify_results(path, [frame])
+    assert not found.faults
+    assert found.recomputed == found.checked > 3
+
+
+def test_a_score_without_ends_and_few_items_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its interval is infinite, which JSON writes as null: the summary of a report failed."""
+    frame = rows("old", "new", items=3, score=lambda k, j, _: -3.5 + 7 * k + j)
+    frame.write_csv(tmp_path / "data.csv")
+    code, out, err = run(capsys, "report", str(tmp_path / "data.csv"), "-o", str(tmp_path / "page.html"))
+    assert code == 0, err
+    assert "3.500 [-inf, inf] mean score" in out
+    assert "its mean score may differ by anything." in out
+    assert "inf" not in measure_run(frame).answer
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_condition_without_a_grade_changes_nothing_of_the_others() -> None:
+    """numpy warned on the terminal, and no condition was "possibly near chance" any more."""
+    frame = rows("a", "b", "c", items=300, correct=lambda k, j, _: int((k * (7 + j)) % 11 < (8, 7, 2)[j]))
+    empty = rows("d", items=300, correct=lambda *_: None).with_columns(pl.col("correct").cast(pl.Int64))
+    alone = richter.open(frame).compare(n_resamples=50)
+    more = richter.open(pl.concat([frame, empty])).compare(n_resamples=50)
+    assert [c.sentence for c in more.claims] == [c.sentence for c in alone.claims]
+    assert {r.reason for r in more.refused} - {r.reason for r in alone.refused} == {"untestable: d has no graded item"}
+
+
+def test_draws_are_counted_as_answers() -> None:
+    """Only first draws were: "39 of 39 answers are rated" of 119; an item without its first draw was not answered."""
+    frame = rows("a", "b", items=20, draws=3, severity=lambda k, j, d: float((k + j + d) % 3))
+    frame = frame.filter(~((pl.col("draw") == 0) & (pl.col("item") == "q3")) | (pl.col("condition") == "b"))
+    results = measure_run(frame, n_resamples=200)
+    said = {check.name: check for check in results.checks}
+    assert said["every answer rated"].text == "119 of 119 answers are rated by the source"
+    assert said["every item answered"].passed
+    assert results.signature.basis.startswith("the source (119 answers)")
+
+
+def test_one_condition_that_is_scored_was_graded() -> None:
+    """ "Nobody graded the answers of a"."""
+    answer = measure_run(rows("a", items=4, score=lambda k, *_: k / 4)).answer
+    assert answer.startswith("a is scored 0.375 (between 0 and 1)")
+    assert answer.endswith(" on 4 items: mean score from 0 to 1, higher is better.")
+
+
+def test_markdown_tables_of_scores_hold_the_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ "| old | 0 | - | - |" under accuracy and error rate, and n 0 in a report's."""
+    frame = rows("old", "new", score=lambda k, j, _: 1 + (k + j) % 5)
+    frame.write_csv(tmp_path / "data.csv")
+    out = run(capsys, "compare", str(tmp_path / "data.csv"), "--md", "-")[1]
+    assert "| condition | mean score |" in out
+    assert "| old | 3 |" in out
+    said = markdown(measure_run(frame).to_dict())
+    assert "| old | 20 | score 3.000 (" in said
+    assert "nothing was rated" not in said  # 40 answers were
+
+
+def test_what_could_have_been_shown_is_a_difference_that_there_can_be() -> None:
+    """ "could have shown 2.8016" of an accuracy, 280 points."""
+    frame = rows("old", "new", items=2, correct=lambda k, *_: k).with_columns(group=pl.lit("one"))
+    assert richter.open(frame).compare().claims[0].could_show is None
+
+
+def test_what_an_undecided_claim_takes_is_counted_in_its_units() -> None:
+    """The first screen said "858 items in all" of 858 groups."""
+    frame = rows("old", "new", items=60, correct=lambda k, j, _: int((k * 7 + j) % 3 > 0))
+    frame = frame.with_columns(group=pl.col("item").str.slice(0, 2))
+    claim = richter.open(frame).compare().claims[0]
+    assert claim.unit == "group"
+    page = render_report(measure_run(frame).to_dict(), None)
+    assert f"The easiest of them takes {claim.needed:,} groups in all." in page
+
+
+def test_a_stricter_interval_says_its_level() -> None:
+    """ "ECE 0.273 debiased (0.212 to 0.341)" stood over "0.223 to 0.328", and "up to 0.332" beside [0.00, 0.28]."""
+    sure = rows("a", "b", items=60, correct=lambda k, j, _: int(k % (2 + j) > 0), confidence=lambda *_: 0.9)
+    both = richter.open(sure).calibration().conditions
+    assert both[0].claim is not None
+    assert "97.5% interval)" in both[0].claim.sentence
+    one = richter.open(sure.filter(pl.col("condition") == "a")).calibration().conditions[0]
+    assert one.claim is not None
+    assert one.result is not None
+    assert "% interval" not in one.claim.sentence
+    assert one.claim.interval is not None
+    span, shown = one.claim.interval, one.result.interval
+    assert (span.low, span.high) == (shown.low, shown.high)  # "0.00968 to 0.345" stood over "0.011 to 0.344"
+
+
+def test_draws_and_weights_that_severity_leaves_out_are_said_on_the_page() -> None:
+    frame = rows("a", "b", items=40, draws=2, severity=lambda k, j, d: float((k + j + d) % 3))
+    page = render_report(measure_run(frame, n_resamples=200).to_dict(), None)
+    assert "80 ratings of further draws are left out here" in page
+
+
+def test_slopes_that_errors_of_one_severity_do_not_have_are_not_for_want_of_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = rows("a", "b", items=40, severity=lambda *_: 3.0)
+    frame.write_csv(tmp_path / "data.csv")
+    assert "2 have too few, or of one severity only" in run(capsys, "severity", str(tmp_path / "data.csv"))[1]
+    assert "allow a slope" in "".join(c.text for c in measure_run(frame, n_resamples=200).checks)
+    grouped = weigh_scores(frame.with_columns(group=pl.col("item").str.slice(0, 2)), n_resamples=200)
+    assert grouped.study.conditions["a"].rates is not None
+    frame.with_columns(group=pl.col("item").str.slice(0, 2)).write_csv(tmp_path / "data.csv")
+    out = " ".join(run(capsys, "severity", str(tmp_path / "data.csv"))[1].split())
+    assert "as if answers of a group were independent" not in out  # groups are allowed for
+    assert "upper limit that allows for groups" in out
+
+
+def test_what_was_not_tested_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ "b: not tested, since not every primary claim is settled" where all were."""
+    frame = rows("a", "b", "c", items=60, severity=lambda k, j, _: 2.0 if k % 60 < (5, 30, 58)[j] else 0.0)
+    frame.write_csv(tmp_path / "data.csv")
+    out = run(capsys, "compare", str(tmp_path / "data.csv"), "--on", "mean_severity")[1]
+    assert "3 of 3 pairs differ in mean severity" in out
+    assert "not every primary claim is settled" not in out
+
+
+def test_points_are_of_the_scale_of_the_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """2pt of a score from 0 to 100 was a margin of 0.02."""
+    frame = rows("old", "new", items=40, score=lambda k, j, _: 100 * (k % 10) / 9 + 0.1 * j * (k % 3 - 1))
+    frame.write_csv(tmp_path / "data.csv")
+    for command in ("compare", "gate"):
+        code, out, err = run(capsys, command, str(tmp_path / "data.csv"), "--margin", "2pt", "--scale", "-1:102")
+        assert code == 0, err
+        assert "2.06" in out  # alike within it, and no worse by it
+    frame.with_columns(pl.col("score") - 500).write_csv(tmp_path / "data.csv")
+    code, _, err = run(capsys, "compare", str(tmp_path / "data.csv"), "--margin", "2pt")
+    assert code == 1
+    assert "--scale LOW:HIGH" in err
+    assert run(capsys, "compare", str(tmp_path / "data.csv"), "--margin", "2")[0] == 0
+
+
+def test_a_tail_takes_faults_as_they_stand_and_says_its_way() -> None:
+    """The mean of a column in which 1 is bad was that of what is good."""
+    frame = rows("a", "b", items=50, harmful=lambda k, *_: int(k < 5))
+    for better in (None, "lower"):
+        reading = ReadOptions(map={"score": "harmful"}, better=better)
+        study = richter.open(frame, options=reading).tail(n_resamples=200).study
+        assert [round(c.mean, 9) for c in study.conditions.values()] == [0.1, 0.1]
+    frame = rows("a", "b", items=50, quality=lambda k, j, _: k / 7 + j)
+    notes = richter.open(frame, options=ReadOptions(map={"score": "quality"})).tail(n_resamples=200).study.notes
+    assert "More of quality is taken as worse here; --better higher says otherwise." in notes
+
+
+def test_a_plan_comes_before_the_project_s_defaults(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[map] score of richter.toml was taken in place of the plan's column, and called a deviation by an option."""
+    monkeypatch.chdir(tmp_path)
+    two: dict[str, Any] = {"nll": lambda k, j, _: (k * 37 % 101) / 9 + j, "other": lambda k, *_: k / 7}
+    rows("a", "b", items=50, **two).write_csv("data.csv")
+    Path("richter.toml").write_text('better = "lower"\n[map]\nscore = "other"\n')
+    made = [f"--set={x}" for x in ("column=nll", "tolerance_mean=0.1", "tolerance_tvar=0.2", "n_resamples=200")]
+    run(capsys, "plan", "new", "tail", "-o", "plan.toml", *made)
+    found = json.loads(run(capsys, "tail", "test", "data.csv", "--plan", "plan.toml", "--json", "-")[1])
+    assert found["column"] == "nll"
+    assert not found["deviations"]
+    typed = run(capsys, "tail", "test", "data.csv", "--plan", "plan.toml", "--map", "score=other", "--json", "-")[1]
+    assert json.loads(typed)["column"] == "other"
+    sure: dict[str, Any] = {"ok": lambda k, *_: k % 2, "sureness": lambda k, *_: (k % 9) / 9}
+    rows("a", "b", items=50, **sure).write_csv("sure.csv")
+    Path("richter.toml").write_text('[map]\nscore = "ok"\nconfidence = "sureness"\n')
+    assert run(capsys, "calibration", "sure.csv")[0] == 0  # it did not look there
+
+
+def test_tail_score_reads_a_file_as_every_command_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = rows("a", "b", items=4, reply=lambda k, *_: "x" * (k + 1), question=lambda k, *_: f"what is {k}?")
+    frame.rename({"item": "id", "condition": "model"}).write_csv(tmp_path / "log.csv")
+    code, _, err = run(
+        capsys, "tail", "score", str(tmp_path / "log.csv"), "--map", "answer=reply", "--scorer", "length", "-o",
+        str(tmp_path / "scores.csv"),
+    )  # fmt: skip
+    assert code == 0, err
+    made = pl.read_csv(tmp_path / "scores.csv")
+    assert made.columns == ["item", "condition", "prompt", "answer", "length"]
+    assert made["length"].to_list() == [1.0, 2.0, 3.0, 4.0] * 2
+
+
+def test_groups_of_one_and_weights_of_one_change_no_calibration_error() -> None:
+    frame = rows("a", items=60, correct=lambda k, *_: int(k % 3 > 0), confidence=lambda k, *_: 0.5 + (k % 5) / 10)
+    want = richter.open(frame).calibration().conditions[0]
+    for more in (pl.col("item").alias("group"), pl.lit(1.0).alias("weight")):
+        found = richter.open(frame.with_columns(more)).calibration().conditions[0]
+        assert found.result == want.result
+        assert found.claim == want.claim
