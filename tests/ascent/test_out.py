@@ -27,6 +27,7 @@ from richter.bench import read_items
 from richter.cli import main
 from richter.errors import ModelError
 from richter.knowledge import open_base
+from richter.knowledge._stored import append_stored
 from richter.llm import parse_budget
 from richter.records import Answer, Condition, Decoding, Item, Rating
 from richter.store import Call, open_ledger
@@ -273,6 +274,9 @@ def test_questions_are_written_checked_confirmed_and_their_bad_keys_estimated(tm
         asked = ledger.items()
     assert len(asked) == 27  # none that is stale
     assert names == [item.id for item in asked][:10]
+    bare = next(row for row in range(len(base)) if not base.askable[row])
+    append_stored(base.folder, [dataclasses.replace(stale, row=bare), dataclasses.replace(stale, row=10**6)])
+    assert open_base(base.folder).askable.sum() == 27  # a search would find no question there
 
 
 @pytest.mark.parametrize("said", ["I'm sorry, I cannot help with that.", "", '{"questions": [{"question": 5}]}'])

@@ -12,7 +12,7 @@ import numpy as np
 from richter.ascent._generate import CHECK, GENERATION, check_messages, generation_messages, read_check, read_questions
 from richter.errors import BudgetExhausted, ModelError, TooFewErrors
 from richter.knowledge import KnowledgeBase, StoredQuestion
-from richter.knowledge._prepare import key_of
+from richter.knowledge._stored import text_key
 from richter.llm import Asker, CallOptions, Model, Price, check_models, price_of, replies, with_models
 from richter.records import Answer, Condition, Interval, Item, Paragraph, Question, Result
 from richter.stats import wilson
@@ -103,7 +103,7 @@ async def write_questions(
         kept.append(
             StoredQuestion(
                 row=row,
-                key=f"{key_of(paragraph.text):016x}",
+                key=text_key(paragraph.text),
                 question=question or Question(answer=""),
                 generator=generator.name,
                 checker=reader.name if question is not None and not reason else "",
@@ -208,14 +208,14 @@ def generate_questions(
 def report_questions(base: KnowledgeBase) -> QuestionReport:
     """What a base's file of questions holds."""
     rows = sorted({q.row for q in base.stored if q.row < len(base)})
-    keys = {row: f"{key_of(p.text):016x}" for row, p in zip(rows, base.paragraphs(rows), strict=True)}
-    stale = sum(keys.get(q.row) != q.key for q in base.stored)
+    texts = dict(zip(rows, (p.text for p in base.paragraphs(rows)), strict=True))
+    fresh = [q for q in base.stored if q.row in texts and q.fits(texts[q.row])]
     return QuestionReport(
         paragraphs=len(rows),
         written=len(base.stored),
-        kept=sum(not q.rejected and keys.get(q.row) == q.key for q in base.stored),
+        kept=sum(not q.rejected for q in fresh),
         rejected=dict(Counter(q.rejected for q in base.stored if q.rejected).most_common()),
-        stale=stale,
+        stale=len(base.stored) - len(fresh),
     )
 
 
@@ -228,7 +228,7 @@ def confirm_questions(base: KnowledgeBase, n: int, *, rng: np.random.Generator) 
     rows = sorted({q.row for q in base.stored if q.row < len(base)})
     texts = dict(zip(rows, base.paragraphs(rows), strict=True))
     good = [q for q in base.stored if not q.rejected]  # their places name them, also those of stale ones
-    kept = [(i, q) for i, q in enumerate(good) if q.row in texts and q.key == f"{key_of(texts[q.row].text):016x}"]
+    kept = [(i, q) for i, q in enumerate(good) if q.row in texts and q.fits(texts[q.row].text)]
     if not kept:
         raise TooFewErrors(f"{base.folder} has no questions to confirm.", n=0, needed=1)
     folder = base.folder / CONFIRM

@@ -20,8 +20,8 @@ from richter.knowledge._chunks import NearCopies
 from richter.knowledge._embed import EMBEDDING, Embed, embed
 from richter.knowledge._ingest import as_documents
 from richter.knowledge._pipeline import prepared_blocks
-from richter.knowledge._prepare import Prepared, key_of
-from richter.knowledge._stored import StoredQuestion, append_stored, read_stored
+from richter.knowledge._prepare import Prepared
+from richter.knowledge._stored import StoredQuestion, append_stored, key_of, read_stored
 from richter.records import Document, Paragraph, Question, Result
 from richter.store import write_file
 
@@ -383,9 +383,12 @@ class KnowledgeBase:
 
     @cached_property
     def askable(self) -> NDArray[np.bool_]:
-        """Which paragraphs have a question, their own or one that was written for them."""
+        """Which paragraphs have a question, their own or one that was written for them as they stand."""
         found = np.asarray(self._table("paragraphs", "asks")["asks"].to_numpy() > 0).copy()
-        found[[q.row for q in self.stored if not q.rejected and q.row < len(found)]] = True
+        written = [q for q in self.stored if not q.rejected]
+        if written:
+            texts = dict(self._rows([q.row for q in written], "text").iter_rows())
+            found[[q.row for q in written if q.row in texts and q.fits(texts[q.row])]] = True
         return found
 
     @cached_property
@@ -412,11 +415,15 @@ class KnowledgeBase:
 
     def paragraphs(self, rows: Sequence[int]) -> list[Paragraph]:
         """Whole paragraphs by row number."""
-        frame = pl.scan_parquet([_file(self.folder, "paragraphs", i) for i in range(self.info.shards)])
-        wanted = pl.DataFrame({"row": list(rows)}, schema={"row": pl.UInt32})
-        found = frame.with_row_index("row").join(wanted.lazy().unique(), on="row", how="semi").collect()
+        found = self._rows(rows, "text", "category", "attributes", "questions")
         table = {row["row"]: row for row in found.iter_rows(named=True)}
         return [_paragraph(table[int(row)], self._by_row.get(int(row), ())) for row in rows]
+
+    def _rows(self, rows: Sequence[int], *columns: str) -> pl.DataFrame:
+        frame = pl.scan_parquet([_file(self.folder, "paragraphs", i) for i in range(self.info.shards)])
+        wanted = pl.DataFrame({"row": list(rows)}, schema={"row": pl.UInt32})
+        numbered = frame.select(columns).with_row_index("row")
+        return numbered.join(wanted.lazy().unique(), on="row", how="semi").collect()
 
     def titles(self) -> list[str]:
         """The titles of the documents."""
@@ -428,13 +435,12 @@ class KnowledgeBase:
 
 
 def _paragraph(row: Mapping[str, Any], stored: Sequence[StoredQuestion]) -> Paragraph:
-    key = f"{key_of(row['text']):016x}" if stored else ""
     return Paragraph(
         text=row["text"],
         category=row["category"],
         attributes=json.loads(row["attributes"]),
         questions=(
             *(Question.from_dict(q) for q in json.loads(row["questions"])),
-            *(q.question for q in stored if not q.rejected and q.key == key),
+            *(q.question for q in stored if not q.rejected and q.fits(row["text"])),
         ),
     )

@@ -1,7 +1,6 @@
 """What can be done to a part of a source anywhere, before it is written: read its documents and embed their texts."""
 
 import dataclasses
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from richter.knowledge._embed import Embed
 from richter.knowledge._ingest import Documents
+from richter.knowledge._stored import key_of
 from richter.records import Document
 
 T = TypeVar("T")
@@ -51,12 +51,6 @@ def cut(documents: Documents[T]) -> Iterator[list[T]]:
             block, size = [], 0
     if block:
         yield block
-
-
-def key_of(text: str) -> int:
-    """The same for texts that differ in case and white space only."""
-    plain = " ".join(text.casefold().split())
-    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "big")
 
 
 def prepare(

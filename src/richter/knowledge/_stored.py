@@ -1,6 +1,7 @@
 """Questions that were written for a base after it was built: one file in its folder that only grows."""
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,10 +29,25 @@ class StoredQuestion(Result):
     checker: str = ""
     rejected: str = ""
 
+    def fits(self, text: str) -> bool:
+        """Whether it was written for this text."""
+        return self.key == text_key(text)
+
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "StoredQuestion":
         """The inverse of `to_dict`."""
         return cls(**{**row, "question": Question.from_dict(row["question"])})
+
+
+def text_key(text: str) -> str:
+    """By what a question knows its paragraph."""
+    return f"{key_of(text):016x}"
+
+
+def key_of(text: str) -> int:
+    """The same for texts that differ in case and white space only."""
+    plain = " ".join(text.casefold().split())
+    return int.from_bytes(hashlib.blake2b(plain.encode(), digest_size=8).digest(), "big")
 
 
 def read_stored(folder: Path, lines: int | None = None) -> list[StoredQuestion]:
