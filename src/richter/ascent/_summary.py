@@ -27,6 +27,7 @@ __all__ = ["CostRow", "SearchSummary", "StepSummary", "read_search", "search_fai
 BASE_NOTE, DROPPED_NOTE, INDEX_NOTE = "search base path", "search dropped", "search index"
 REWORDED_NOTE = "search reworded"
 UNASKED = Outcome()
+COUNTED = ("uncorrected", "refused", "truncated", "empty", "failed")  # over all paragraphs
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,12 +251,8 @@ def summarise(ledger: Ledger, *, level: float = 0.95) -> SearchSummary:
         confirmed=sum(share >= 0.5 for share in again),
         judged=len(search.judged),
         judged_right=sum(search.judged.values()),
-        uncorrected=sum(o.uncorrected for o in found.values()),
         preferred=sum(len(o.preferred) for o in found.values()),
-        truncated=sum(o.truncated for o in found.values()),
-        empty=sum(o.empty for o in found.values()),
-        refused=sum(o.refused for o in found.values()),
-        failed=sum(o.failed for o in found.values()),
+        **{name: sum(getattr(o, name) for o in found.values()) for name in COUNTED},
         unfinished=sum(o.missing > 0 for o in found.values()),
         sources_found=len(search.failing),
         distinct_categories=len(failing),

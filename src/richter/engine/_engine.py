@@ -25,7 +25,6 @@ class Engine(Protocol):
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """The results in the order of the tasks."""
-        ...
 
 
 class LocalEngine:

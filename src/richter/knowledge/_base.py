@@ -87,19 +87,7 @@ def write_base(
             info = _continue(folder, info)
             if info.complete:
                 return info
-        _trim(folder, info)
-        source, seen = as_documents(documents), _seen(folder, info)
-        near = _near(folder, info) if source.near else None
-        for _ in islice(source.pieces, info.consumed):
-            pass
-        blocks = prepared_blocks(
-            source, embedding=embedding, vectors=vectors, engine=engine or LocalEngine(), known=seen
-        )
-        for shard in _shards(blocks):
-            info = _write_shard(folder, info, shard, seen, near)
-            _save(folder, info)
-            if watch is not None:
-                watch(info)
+        info = _take_in(folder, info, documents, info.consumed, embedding, vectors, engine, watch)
         if not info.paragraphs:
             why = "; ".join(f"{len(names)} {reason}" for reason, names in info.skipped.items())
             raise InputError(
@@ -132,24 +120,42 @@ def add_documents(
     """
     folder = Path(path)
     info = open_base(folder, embedding=embedding).info
+    added = info.added if source in info.added else (*info.added, source)
+
+    def note(grown: BaseInfo) -> BaseInfo:
+        return dataclasses.replace(grown, consumed=info.consumed, added=added)
+
     try:
-        _trim(folder, info)
-        given, seen = as_documents(documents), _seen(folder, info)
-        near = _near(folder, info) if given.near else None
-        blocks = prepared_blocks(
-            given, embedding=embedding, vectors=vectors, engine=engine or LocalEngine(), known=seen
-        )
-        for shard in _shards(blocks):
-            info = dataclasses.replace(_write_shard(folder, info, shard, seen, near), consumed=info.consumed)
-            if source not in info.added:
-                info = dataclasses.replace(info, added=(*info.added, source))
-            _save(folder, info)
-            if watch is not None:
-                watch(info)
+        return _take_in(folder, info, documents, 0, embedding, vectors, engine, watch, note)
     except OSError as error:
         raise StorageError(
             f"{folder} cannot be written: {error.strerror}.", remedy="Make room and run the same command again."
         ) from error
+
+
+def _take_in(
+    folder: Path,
+    info: BaseInfo,
+    documents: Iterable[Document],
+    known: int,
+    embedding: str,
+    vectors: Embed,
+    engine: LocalEngine | RayEngine | None,
+    watch: Callable[[BaseInfo], None] | None,
+    note: Callable[[BaseInfo], BaseInfo] = lambda grown: grown,
+) -> BaseInfo:
+    """Write documents at the end of a base, but for the first `known`, shard by shard; `note` is what is kept of it."""
+    _trim(folder, info)
+    source, seen = as_documents(documents), _seen(folder, info)
+    near = _near(folder, info) if source.near else None
+    for _ in islice(source.pieces, known):
+        pass
+    blocks = prepared_blocks(source, embedding=embedding, vectors=vectors, engine=engine or LocalEngine(), known=seen)
+    for shard in _shards(blocks):
+        info = note(_write_shard(folder, info, shard, seen, near))
+        _save(folder, info)
+        if watch is not None:
+            watch(info)
     return info
 
 

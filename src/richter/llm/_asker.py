@@ -53,7 +53,6 @@ class Asks(Protocol):
 
     async def ask(self, job: Job) -> Answer:
         """The answer; `error` is set where the call failed for good."""
-        ...
 
 
 class Direct:

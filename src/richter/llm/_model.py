@@ -1,5 +1,6 @@
 """The protocol every backend speaks: one attempt at one answer."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -24,58 +25,45 @@ class Model(Protocol):
 
     async def ask(self, messages: Sequence[Message], decoding: Decoding, draw: int) -> Answer:
         """One attempt at an answer; `draw` tells repeated answers to one question apart."""
-        ...
 
     async def aclose(self) -> None:
         """Free connections, threads and memory."""
-        ...
 
 
+@dataclasses.dataclass(eq=False)
 class AttemptFailed(Exception):
     """An attempt brought no answer."""
 
-    def __init__(self, reason: str, *, maybe_billed: bool = False, aside: bytes = b"") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.maybe_billed = maybe_billed  # the request may have been worked on, and charged for
-        self.aside = aside  # what came instead of an answer
+    reason: str
+    _: dataclasses.KW_ONLY
+    maybe_billed: bool = False  # the request may have been worked on, and charged for
+    aside: bytes = b""  # what came instead of an answer
+
+    def __str__(self) -> str:
+        return self.reason
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), dict(self.__dict__))  # a worker on another machine may have made the attempt
 
 
+@dataclasses.dataclass(eq=False, kw_only=True)
 class TryAgain(AttemptFailed):
     """An attempt failed in a way that may pass."""
 
-    def __init__(
-        self,
-        reason: str,
-        *,
-        retry_after_s: float | None = None,
-        slow_down: bool = False,
-        connected: bool = True,
-        changed: bool = False,
-        maybe_billed: bool = False,
-        aside: bytes = b"",
-    ) -> None:
-        super().__init__(reason, maybe_billed=maybe_billed, aside=aside)
-        self.retry_after_s = retry_after_s
-        self.slow_down = slow_down  # the server asks for fewer calls at a time
-        self.connected = connected  # something answered at the address
-        self.changed = changed  # the next attempt will be another: people are told so, and it need not wait
+    retry_after_s: float | None = None
+    slow_down: bool = False  # the server asks for fewer calls at a time
+    connected: bool = True  # something answered at the address
+    changed: bool = False  # the next attempt will be another: people are told so, and it need not wait
 
 
+@dataclasses.dataclass(eq=False, kw_only=True)
 class Refused(AttemptFailed):
     """An attempt failed in a way that will not pass for this question.
 
     `if_all` is what is wrong where no question passes.
     """
 
-    def __init__(
-        self, reason: str, *, if_all: RichterError | None = None, maybe_billed: bool = False, aside: bytes = b""
-    ) -> None:
-        super().__init__(reason, maybe_billed=maybe_billed, aside=aside)
-        self.if_all = if_all
+    if_all: RichterError | None = None
 
 
 def _again(kind: type[AttemptFailed], said: dict[str, Any]) -> AttemptFailed:

@@ -21,15 +21,12 @@ class Statements(Protocol):
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Run one statement; the rows it returns."""
-        ...
 
     def many(self, sql: str, rows: Sequence[Values]) -> None:
         """Run one statement for each row of values."""
-        ...
 
     def alone(self) -> None:
         """Let no other writer of the run pass this point until the transaction ends."""
-        ...
 
 
 class Transaction(Statements, Protocol):
@@ -37,7 +34,6 @@ class Transaction(Statements, Protocol):
 
     def add(self, table: str, rows: Iterable[Values]) -> None:
         """Add records; the time at which they are made is the database's and is left out of the rows."""
-        ...
 
 
 class Database(Protocol):
@@ -48,24 +44,18 @@ class Database(Protocol):
 
     def rows(self, sql: str, values: Values = ()) -> list[Any]:
         """Read, beside a transaction that is writing."""
-        ...
 
     def stream(self, sql: str, values: Values = ()) -> Iterator[Any]:
         """Read without holding all rows in memory."""
-        ...
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Do `work` in one transaction, whole or not at all."""
-        ...
 
     def being_written(self) -> bool:
         """Whether some process writes the run now."""
-        ...
 
     def check_room(self) -> None:
         """Raise where it can be known that an answer would find no room."""
-        ...
 
     def close(self) -> None:
         """Let go of it."""
-        ...
