@@ -5,7 +5,8 @@ Usage: python studies/core_size.py [OUT.jsonl] [runs] [part ..]   (again with th
 
 Parts: cells (two alike conditions, and a true difference, over groups x draws x kinds x items), pages (any false
 "verified" on a page of 2, 3 and 14 alike, calibrated conditions with every measure), reports (the same by the
-commands), gates (rules at their limit), margins, runs (crossed with items). OUT: soak/core_size.jsonl by default.
+commands), gates (rules at their limit), margins, runs (crossed with items), unpaired (different items).
+OUT: soak/core_size.jsonl by default.
 Conditions that are alike have effects on items and groups of their own, from one law: neither is better on average.
 """
 
@@ -34,6 +35,7 @@ from richter.claims import (
     ece_side,
     mean_evidence,
     require,
+    unpaired_evidence,
 )
 from richter.records import Verdict
 from richter.severity import severity_given_error
@@ -312,7 +314,56 @@ def run_crossed(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> di
     return {"false": false / runs, "width": width / runs}
 
 
+WORLDS = {
+    "rate 50%": lambda rng, n: rng.random(n) < 0.5,
+    "rate 90%": lambda rng, n: rng.random(n) < 0.9,
+    "rate 98%": lambda rng, n: rng.random(n) < 0.98,
+    "even scores": lambda rng, n: np.clip(rng.normal(0.5, 0.1, n), 0, 1),
+    "skewed scores": lambda rng, n: rng.beta(0.5, 4, n),
+    "scores at both ends": lambda rng, n: np.where(rng.random(n) < 0.7, 1.0, rng.integers(2, size=n) * rng.random(n)),
+    "a tenth below 1": lambda rng, n: np.where(rng.random(n) < 0.9, 1.0, rng.random(n)),
+    "dollars": lambda rng, n: rng.lognormal(0, 1, n),
+    "rate 50% in groups": lambda rng, n: rng.beta(2, 2, n),
+    "rate 90% in groups": lambda rng, n: rng.beta(3.6, 0.4, n),
+    "skewed scores in groups": lambda rng, n: rng.beta(0.5, 3, n),
+}
+
+
+def unpaired() -> Iterator[dict[str, Any]]:
+    for world, sizes in itertools.product(WORLDS, ((20, 20), (20, 200), (60, 60), (30, 1000), (200, 200))):
+        yield {"part": "unpaired", "world": world, "items": sum(sizes), "units": list(sizes)}
+
+
+def run_unpaired(cell: dict[str, Any], runs: int, rng: np.random.Generator) -> dict[str, float]:
+    """Two conditions of one law on different items; in groups of five on average, a value a group and one an item."""
+    grouped = cell["world"].endswith("groups")
+    name = next((m for word, m in (("rate", "accuracy"), ("dollars", "money")) if word in cell["world"]), "mean_score")
+    metric, false, width = BOUNDED if name == "mean_score" else METRICS[name], 0, 0.0
+    for _ in range(runs):
+        values, codes = [], []
+        for n in cell["units"]:
+            size = 1 + rng.poisson(4, n) if grouped else np.ones(n, dtype=int)
+            own = np.repeat(WORLDS[cell["world"]](rng, n).astype(float), size)
+            if grouped:
+                free = (
+                    rng.random(len(own)) < own if name == "accuracy" else own + (1 - own) * rng.beta(0.5, 4, len(own))
+                )
+                own = free.astype(float)
+            values.append(own)
+            codes.append(np.repeat(np.arange(n), size) + (codes[0].max() + 1 if codes else 0))
+        value, group = np.concatenate(values), np.concatenate(codes)
+        outcomes = Outcomes(
+            metric=metric, items=names("", len(value)), conditions=("m0", "m1"), item=np.arange(len(value)),
+            condition=np.repeat([0, 1], [len(v) for v in values]), value=value, group=group if grouped else None,
+        )  # fmt: skip
+        interval = unpaired_evidence(outcomes, "m0", "m1").interval(0.95)
+        false += 0.0 not in interval
+        width += interval.high - interval.low
+    return {"false": false / runs, "width": width / runs}
+
+
 PARTS = {
+    "unpaired": (unpaired, run_unpaired),
     "runs": (crossed, run_crossed),
     "cells": (cells, run_cell),
     "pages": (pages, run_page),

@@ -170,10 +170,13 @@ def test_a_group_in_two_domains_is_refused(rng: np.random.Generator) -> None:
 
 def test_a_comparison_of_which_every_pair_is_refused_ends_with_4(tmp_path: Path) -> None:
     path = tmp_path / "apart.csv"
-    path.write_text("item,condition,correct\n1,a,1\n2,a,0\n3,b,1\n4,b,0\n")
+    path.write_text("item,condition,correct\n1,a,1\n2,a,0\n3,a,0\n3,b,1\n4,b,0\n")
     with pytest.raises(SystemExit) as stop:
         main(["compare", str(path)])
     assert stop.value.code == 4
+    with pytest.raises(SystemExit) as stop:
+        main(["compare", str(path), "--unpaired"])
+    assert stop.value.code == 0
     path.write_text("item,condition,correct\n1,a,1\n2,a,0\n1,b,1\n2,b,0\n")
     with pytest.raises(SystemExit) as stop:
         main(["compare", str(path)])

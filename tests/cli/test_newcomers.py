@@ -120,3 +120,36 @@ def test_many_undecided_pairs_say_why(folder: Path, capsys: pytest.CaptureFixtur
 def test_paired_is_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "help paired")[1].startswith("paired: Two conditions answered the same items")
     assert run(capsys, "help unpaired")[0] == 0
+
+
+def test_an_ab_test_with_other_users_on_each_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """90 of 100 against 60 of 100, two conversations a user: read without an option, compared without pairs."""
+    rows = ["conversation_id,user_id,variant,thumb"]
+    for k, (arm, good) in enumerate((("treatment", 90), ("control", 60))):
+        rows += [f"c{1000 * k + i},u{500 * k + i // 2},{arm},{'up' if i < good else 'down'}" for i in range(100)]
+    Path("ab.csv").write_text("\n".join(rows))
+    code, said = run(capsys, "compare ab.csv")
+    assert code == 0
+    assert said.startswith("control is less accurate than treatment: -30.0 points [")
+    assert "on 100 and 100 different items in 100 groups" in said
+    assert "column user_id is taken for the group" in said
+    for false in ("has no grade", "items have no grade", "begin again", "cannot be checked", "Refused", "missing"):
+        assert false not in said
+    code, mapped = run(capsys, "compare ab.csv --map item=conversation_id --map group=user_id --unpaired")
+    assert mapped.startswith(said[:80])
+
+
+def test_conditions_that_were_not_compared_are_in_no_set(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("few.csv").write_text(
+        "item,condition,correct\n" + "".join(f"{i},{c},{i % k % 2}\n" for c, k, s in (("north", 3, 0), ("south", 5, 30))
+                                              for i in range(s, s + 40))
+    )  # fmt: skip
+    code, said = run(capsys, "compare few.csv")
+    assert code == 4
+    assert "Refused: north and south: only 10 of 70 items" in said
+    rows = re.findall(r"(?:north|south) (-|\d) 40 ", said)
+    assert rows == ["-", "-"]
+    assert "--unpaired compares all of their items as different ones" in said
+    code, said = run(capsys, "compare few.csv --unpaired")
+    assert code == 0
+    assert "on 40 and 40 different items" in said

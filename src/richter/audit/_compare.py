@@ -15,6 +15,7 @@ from richter.audit._pictures import Picture, compare_picture
 from richter.claims import (
     METRICS,
     About,
+    Alignment,
     EceSide,
     Question,
     Sample,
@@ -115,6 +116,7 @@ def compare_tables(
     suite: Mapping[str, float] | None = None,
     chance: float | None = None,
     trust_ids: bool = False,
+    unpaired: bool = False,
     tail_plan: TailPlan | None = None,
     slopes: Sequence[Claim] | None = None,
     directed: bool | None = None,
@@ -133,7 +135,8 @@ def compare_tables(
     not worse by more than the margin and cheaper. `control` compares all with one; `by` (domain or tier) adds
     the difference in each subgroup and whether they differ; `adjust` takes out items' difficulty as other conditions
     see it; `suite` weighs the benchmarks that domains name. Conditions whose items are in another order are refused,
-    unless `trust_ids`; `chance` is the share of right answers by guessing, where items do not tell. `slopes` are the
+    unless `trust_ids`. Two that share no item, or all pairs where `unpaired`, are compared as independent samples;
+    `chance` is the share of right answers by guessing, where items do not tell. `slopes` are the
     claims on b where they were made before on the same severities.
     """
     whole = tables  # whether ids mean the same questions is told by all conditions there are
@@ -164,10 +167,16 @@ def compare_tables(
     main = measured[names.index(tables.metric)].outcomes
     all_of = main if whole is tables else outcomes(whole, tables.metric)
     guessed = chance_of(whole) if chance is None else chance
-    aligned = check_alignment(all_of, texts=question_codes(whole), chance=guessed, trust=trust_ids)
+    aligned = Alignment(sets=())  # without pairs no order matters
+    if not unpaired:
+        aligned = check_alignment(all_of, texts=question_codes(whole), chance=guessed, trust=trust_ids)
     traded = margin is not None and on[:1] and on[0] in COSTS
     kept = [p for p in pairs if frozenset(p) not in aligned.apart]
-    kept = [p for p in kept if not too_few_shared(lead, *p, min_shared=min_shared)]
+    kept = [p for p in kept if not unpaired and not too_few_shared(lead, *p, min_shared=min_shared)]
+    if unpaired and (adjust or suite or by):
+        raise InputError(
+            "Without pairs there is no --by, --adjust or --suite.", remedy="Leave them out, or leave out --unpaired."
+        )
     before: tuple[Claim, ...] = ()
     if traded and margin is not None:
         quality = measured[names.index(tables.metric)]
@@ -181,7 +190,7 @@ def compare_tables(
         subgroups, parts = subgroups_of(tables, lead, kept, by, basis=tables.basis, level=level, rng=rng)
     asked, unmade = list[Question](), list[str]()
     for measure, make in (
-        ("ece", functools.partial(calibration_questions, tables, graded, margin=margin)),
+        ("ece", functools.partial(calibration_questions, tables, graded, margin=margin, unpaired=unpaired)),
         ("severity_given_error", functools.partial(_given_error, measured, margin=severity_margin)),
     ):
         try:
@@ -204,6 +213,7 @@ def compare_tables(
         more=[*asked, *parts],
         refused=[r for r in aligned.refused if set(r.conditions) & set(tables.conditions)],
         apart=aligned.apart,
+        unpaired=unpaired,
         min_shared=min_shared,
         basis=tables.basis,
         data_hash=tables.data_hash,
@@ -240,7 +250,9 @@ def compare_tables(
         refused=found.refused,
         conditions={
             c.name: c
-            for c in summaries_of(tables, right, graded, rng=rng, about=about, level=level, n_resamples=n_resamples)
+            for c in summaries_of(
+                tables, right, graded, rng=rng, about=about, unpaired=unpaired, level=level, n_resamples=n_resamples
+            )
         },
         pairs=tuple(_pair_note(pair, lead, graded) for pair in found.shared),
         groups=found.sets,
@@ -271,6 +283,7 @@ def compare_tables(
             "suite": suite,
             "chance": chance,
             "trust_ids": trust_ids,
+            "unpaired": unpaired,
             "directed": fixed,
             "min_shared": min_shared,
             "tail_plan": plain(tail_plan),
@@ -343,10 +356,14 @@ def calibration_questions(
     about: About = "such-items",
     directed: bool = False,
     margin: float | None = None,
+    unpaired: bool = False,
     primary: bool = False,
     basis: str = "",
 ) -> list[Question]:
-    """Differences of calibration error, on the items that both conditions have a confidence and a grade for."""
+    """Differences of calibration error, on the items that both conditions have a confidence and a grade for.
+
+    Where they share none, or `unpaired`, each has its own.
+    """
     if graded is None or np.isnan(graded.confidence).all():
         return []
     size, names = int(graded.item.max()) + 1, tables.conditions
@@ -376,15 +393,18 @@ def calibration_questions(
     found, judged = [], as_judged(judges_of(tables, "accuracy"))
     for a, b in pairs:
         i, j = names.index(a), names.index(b)
-        use = has[i] & has[j]
-        if int(np.sum(use)) >= 2:
+        use = [has[i] & has[j]] * 2
+        loose = unpaired or not use[0].any()
+        use = [has[i], has[j]] if loose else use
+        number = (int(np.sum(use[0])), int(np.sum(use[1])))
+        if min(number) >= 2:
+            one, two = (side(k, kept.tobytes()) for k, kept in zip((i, j), use, strict=True))
+            evidence = dataclasses.replace(ece_difference(one, two, paired=not loose), judged=judged)
             found.append(
                 Question(
                     metric=METRICS["ece"],
                     conditions=(a, b),
-                    evidence=dataclasses.replace(
-                        ece_difference(side(i, use.tobytes()), side(j, use.tobytes())), judged=judged
-                    ),
+                    evidence=dataclasses.replace(evidence, sides=number, n=sum(number)) if loose else evidence,
                     relation="below" if directed else "differs",
                     margin=margin,
                     primary=primary,
@@ -455,15 +475,21 @@ def summaries_of(
     *,
     rng: np.random.Generator,
     about: About = "such-items",
+    unpaired: bool = False,
     level: float = 0.95,
     n_resamples: int = 1000,
 ) -> list[ConditionSummary]:
-    """Each condition's error rate, calibration, floor and warnings."""
+    """Each condition's error rate, calibration, floor and warnings.
+
+    Grades that others have are missing, unless a condition has items of its own: none that others have, or `unpaired`.
+    """
     lost = tables.answers.filter(pl.col("error").fill_null("") != "").select("condition", "item").unique()
     failed = Counter(lost["condition"].to_list())
     if graded is None or right is None:
         return [ConditionSummary(name=name, n=0, failed=failed[name], missing=0) for name in tables.conditions]
-    size = len(right.outcomes.items)
+    known = ~np.isnan(right.mean)
+    common = known[known.sum(axis=1) > 1].any(axis=0) & (not unpaired)
+    own = dict(tables.answers.group_by("condition").agg(pl.col("item").n_unique()).iter_rows())
     positions = _position_warnings(tables, level=level)
     wrong = dataclasses.replace(right, outcomes=as_errors(right.outcomes), mean=1 - right.mean)
     found = []
@@ -475,7 +501,7 @@ def summaries_of(
                 error = mean_evidence(wrong, name, about=about)
             except InputError:  # these items with one draw: said where the claims are
                 error = mean_evidence(wrong, name)
-        n = len(np.unique(item))
+        n, size = len(np.unique(item)), len(right.outcomes.items) if common[k] else own.get(name, 0)
         summary = summarise_condition(
             name,
             error,
@@ -484,7 +510,7 @@ def summaries_of(
             item=item,
             group=graded.group,
             weight=graded.weight,
-            failed=min(failed[name], size - n),
+            failed=max(min(failed[name], size - n), 0),
             missing=max(size - n - failed[name], 0),
             rng=rng,
             level=level,

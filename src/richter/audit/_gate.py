@@ -1,7 +1,6 @@
 """A plan's requirements against tables: met, violated, or not shown either way."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -18,6 +17,7 @@ from richter.claims import (
     Metric,
     Outcomes,
     Question,
+    apart_evidence,
     as_errors,
     as_sample,
     check_alignment,
@@ -34,7 +34,7 @@ from richter.claims import (
     whose,
 )
 from richter.errors import InputError, PlanError
-from richter.records import Claim, Interval, Shown, Verdict
+from richter.records import Claim, Shown, Verdict
 from richter.stats import wilson
 from richter.tables import Tables, chance_of, outcomes, question_codes
 
@@ -125,18 +125,10 @@ def stated_gate(tables: Tables, margin: float, *, right: int, n: int, on_undecid
         "candidate": tables.conditions[0], "baseline": "baseline", "on_undecided": on_undecided,
         "require": [{"metric": "accuracy", "rule": "no_worse", "limit": margin}],
     })  # fmt: skip
-    own, rate = mean_evidence(outcomes(tables, "accuracy"), tables.conditions[0], exact=True), right / n
-
-    def interval(level: float) -> Interval:
-        one, two, d = wilson(right, n, level=level), own.interval(level), own.estimate - rate
-        low = d - math.hypot(own.estimate - two.low, one.high - rate)
-        high = d + math.hypot(two.high - own.estimate, rate - one.low)
-        return Interval(low=low, high=high, level=level, method="unpaired, MOVER")
-
-    evidence = Evidence(
-        estimate=own.estimate - rate, interval=interval, values=(rate, own.estimate), n=own.n, units=own.units,
-        unit=own.unit, notes=("only the baseline's rate is known: nothing is paired, which needs more items",),
-    )  # fmt: skip
+    own = mean_evidence(outcomes(tables, "accuracy"), tables.conditions[0], exact=True)
+    known = Evidence(estimate=right / n, interval=lambda level: wilson(right, n, level=level), n=n, units=n)
+    note = "only the baseline's rate is known: nothing is paired, which needs more items"
+    evidence = apart_evidence(known, own, note=note)
     asked = Question(
         metric=METRICS["accuracy"], conditions=("baseline", tables.conditions[0]), evidence=evidence,
         relation="above", value=-margin, basis=tables.basis,

@@ -15,7 +15,7 @@ from richter.audit._measure_conditions import SIMULATED, condition_outcomes
 from richter.audit._measure_run import BASES, RunRecords
 from richter.audit._plan import Plan, PlanStatus
 from richter.audit._results import Bound, Check, ConditionResults, NoSection, Signature
-from richter.claims import METRICS, answer, as_sample, counted, mean_evidence
+from richter.claims import METRICS, UNPAIRED, answer, as_sample, counted, mean_evidence
 from richter.errors import InputError
 from richter.judge import Agreement, Undefined, panel_failures
 from richter.records import Claim, Verdict, at_most, printable
@@ -163,6 +163,8 @@ def _aligned(measured: Measured) -> Check:
             f"{pair}: {printable(refused[0].reason)}",
         )
     number = len(measured.comparison.pairs)
+    if any(UNPAIRED in claim.basis for claim in measured.comparison.claims):
+        return _check("items aligned", None, "different items per condition: they are compared without pairs")
     text = "the two conditions share their items" if number == 1 else f"all {number} pairs share their items"
     return _check("items aligned", True, text)
 

@@ -111,6 +111,7 @@ class Run:
         about: About = "such-items",
         control: str | None = None,
         trust_ids: bool = False,
+        unpaired: bool = False,
         plan: str | Path | None = None,
         tried: int | Literal["auto"] = 1,
         level: float = 0.95,
@@ -120,7 +121,8 @@ class Run:
         """Is the difference real? With two names the claim "the second is better than the first" is directed.
 
         `margin` is the gap that would matter (0.02 is two points), `on` the measures that come first, `control` the
-        condition that all others are compared with, `plan` a tail plan for a claim on the tail's shape.
+        condition that all others are compared with, `unpaired` that each has other items, `plan` a tail plan for a
+        claim on the tail's shape.
         """
         known = attempts(self.tables.select(conditions) if conditions else self.tables)
         return compare_tables(
@@ -132,6 +134,7 @@ class Run:
             about=about,
             control=control,
             trust_ids=trust_ids,
+            unpaired=unpaired,
             tail_plan=None if plan is None else tail_plan(read_plan(plan, kind="tail")),
             tried=(known or 1) if tried == "auto" else tried,
             attempts=known,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from richter.claims._subgroups import *
     from richter.claims._suite import *
     from richter.claims._units import *
+    from richter.claims._unpaired import *
     from richter.claims._variance import *
 
 lazy(__name__)

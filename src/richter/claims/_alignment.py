@@ -30,7 +30,7 @@ PART = -4.0  # the z at which a part of the file no longer fits
 BLOCKS = 8  # of the file; windows of two to six in a row are looked at
 SORTED = 0.03  # share of the variance of items' totals between parts above which a file is sorted by difficulty
 EXACT = 400.0  # variance of an agreement from which the normal law is near enough
-REMEDY = "export them again with the questions' ids, or go on with --trust-ids"
+REMEDY = "export them again with the questions' ids, go on with --trust-ids, or compare them without pairs: --unpaired"
 
 Bools = NDArray[np.bool_]
 
@@ -115,6 +115,9 @@ def check_alignment(
                 lost.append(([k], line))
             else:
                 warnings.append(f"{line}; possibly near chance, so it is not refused")
+    known = ~np.isnan(values)
+    shared = known.sum(axis=1) > 1
+    unchecked = {k: why for k, why in unchecked.items() if known[shared, k].any()}  # else its items are its own
     out = {k for members, _ in lost for k in members}
     warnings += [
         f"cannot be checked whether ids mean the same questions for {_listed(short[k] for k in some)}: {why}"

@@ -13,6 +13,7 @@ from richter.claims._decide import Question, counted, decide
 from richter.claims._evidence import Evidence
 from richter.claims._outcomes import Floats, Metric, Outcomes
 from richter.claims._units import About, Sample, as_sample, difference_evidence, mean_evidence
+from richter.claims._unpaired import unpaired_evidence
 from richter.errors import InputError
 from richter.records import Claim, Interval, Refused, Verdict, printable
 from richter.stats import Bools
@@ -51,14 +52,14 @@ def missing_grades(sample: Sample, conditions: Sequence[str] = (), *, level: flo
 
     An item's difficulty is the mean of the other conditions' values, each taken from its own mean so that who is
     missing does not matter. The two means are compared by a t test on units (group, else item), at `level` after
-    Bonferroni over the conditions with missing grades.
+    Bonferroni over the conditions with missing grades. One that shares no item with others lacks none: it has its own.
     """
     names = tuple(conditions) or sample.outcomes.conditions
     columns = [sample.place(name) for name in names]
     mean = sample.mean[:, columns]
     known = ~np.isnan(mean)
-    asked = known.any(axis=1)
-    lacking = [k for k in range(len(names)) if (asked & ~known[:, k]).any() and known[:, k].any()]
+    asked, shared = known.any(axis=1), known.sum(axis=1) > 1
+    lacking = [k for k in range(len(names)) if (asked & ~known[:, k]).any() and known[shared, k].any()]
     return tuple(_of(sample, names[k], k, mean, known, (1 - level) / len(lacking)) for k in lacking)
 
 
@@ -158,13 +159,18 @@ class Shared:
     first_only: int
     second_only: int
 
+    @property
+    def sides(self) -> tuple[int, int]:
+        """All items of each."""
+        return self.both + self.first_only, self.both + self.second_only
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """All claims of a page, what was refused, each condition's own figures, and the sets that cannot be told apart.
 
     `sets` are maximal sets of conditions of which every pair is undecided or equivalent by the first measure; they may
-    overlap and are not a ranking.
+    overlap and are not a ranking. A condition that was compared with none is in none.
     """
 
     claims: tuple[Claim, ...]
@@ -203,6 +209,7 @@ def compare_outcomes(
     more: Sequence[Question] = (),
     refused: Sequence[Refused] = (),
     apart: Collection[frozenset[str]] = (),
+    unpaired: bool = False,
     min_shared: float = 0.5,
     basis: str = "",
     data_hash: str = "",
@@ -217,7 +224,8 @@ def compare_outcomes(
     better. `evidence_of` makes the evidence on the first measure in another way (adjusted, over a suite). Claims
     `before` were decided by themselves and come first: all others are then secondary. `more` are questions on evidence
     made elsewhere (calibration, severity given an error), in the same family. Pairs in `apart` are not compared (their
-    reasons are in `refused`), nor those that share less than `min_shared` of the items of either.
+    reasons are in `refused`), nor those that share less than `min_shared` of the items of either. Two that share none,
+    or all pairs where `unpaired`, are compared as independent samples (`unpaired_evidence`).
     """
     if not outcomes:
         raise InputError("There is nothing to compare by.", remedy="Give the outcomes of one metric at least.")
@@ -228,12 +236,18 @@ def compare_outcomes(
     names = tuple(conditions) or first.conditions
     wanted = pairs_of(names, control=control)
     refusals, shared, pairs = list(refused), [], []
+    loose = dict[tuple[str, ...], str]()  # compared without pairs, and what to do where they have pairs
     for a, b in wanted:
         if frozenset((a, b)) in apart:
             continue
         found = _shared(lead, a, b)
         reason = too_few_shared(lead, a, b, min_shared=min_shared)
-        if reason:
+        if evidence_of is None and min(found.sides) and (unpaired or not found.both):
+            same = "" if found.both else "where these are the same items, write their ids alike to pair them"
+            loose[a, b] = same and f"they have no item in common ({_own_items(lead, a, b)}); {same}"
+            pairs.append((a, b))
+        elif reason:
+            reason += "; --unpaired compares all of their items as different ones" * bool(found.both)
             refusals.append(Refused(conditions=(a, b), reason=reason))
         else:
             shared.append(found)
@@ -247,7 +261,8 @@ def compare_outcomes(
                 if sample is lead and evidence_of is not None:
                     evidence = evidence_of(sample, a, b)
                 else:
-                    evidence = difference_evidence(sample, a, b, about=about)
+                    make = unpaired_evidence if (a, b) in loose else difference_evidence
+                    evidence = make(sample, a, b, about=about)
             except InputError as fault:
                 refusals.append(
                     Refused(conditions=(a, b), reason=f"{metric.name}: {fault.what} {fault.remedy}".rstrip("."))
@@ -262,17 +277,19 @@ def compare_outcomes(
                     margin=(margins or {}).get(metric.name),
                     primary=sample is lead and not before and not any(q.primary for q in more),
                     basis=basis,
+                    notes=tuple(said for said in (loose.get((a, b)),) if said),
                 )
             )
     known = set(pairs)
     questions += [
         dataclasses.replace(q, primary=q.primary and not before)
         for q in more
-        if len(q.conditions) == 1 or tuple(q.conditions) in known
+        if len(q.conditions) == 1 or (q.conditions in known and bool(q.evidence.sides) == (q.conditions in loose))
     ]
     joint = None
-    if control is not None and about == "such-items" and len(pairs) > 1 and lead.outcomes.label is None:
-        joint = joint_tests(lead, pairs, rng=np.random.default_rng(seed or 0) if rng is None else rng)
+    paired = [pair for pair in pairs if pair not in loose]
+    if control is not None and about == "such-items" and len(paired) > 1 and lead.outcomes.label is None:
+        joint = joint_tests(lead, paired, rng=np.random.default_rng(seed or 0) if rng is None else rng)
     claims = decide(
         questions,
         level=level,
@@ -282,8 +299,11 @@ def compare_outcomes(
         data_hash=data_hash,
         seed=seed,
     )
-    claims = tuple(_against_missing(samples[c.measure], c) if c.measure in samples else c for c in claims)
-    missing = missing_grades(lead, names, level=level)
+    claims = tuple(
+        _against_missing(samples[c.measure], c) if c.measure in samples and c.conditions not in loose else c
+        for c in claims
+    )
+    missing = () if unpaired else missing_grades(lead, names, level=level)
     return Comparison(
         claims=(*before, *claims),
         refused=tuple(refusals),
@@ -296,7 +316,13 @@ def compare_outcomes(
         n_items=len(first.items),
         missing=missing,
         notes=tuple(
-            dict.fromkeys([*(n for sample in made for n in sample.outcomes.notes), *(m.sentence for m in missing)])
+            dict.fromkeys(
+                [
+                    *(n for sample in made for n in sample.outcomes.notes),
+                    *(m.sentence for m in missing),
+                    *([] if len(names) == 2 or not loose else [f"{len(loose)} pairs are compared as different items"]),
+                ]
+            )
         ),
     )
 
@@ -319,13 +345,16 @@ def too_few_shared(sample: Sample | Outcomes, first: str, second: str, *, min_sh
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     shared = _shared(sample, first, second)
     said = _too_few(shared, min_shared)
-    if said and not shared.both and shared.first_only and shared.second_only:
-        own = [
-            sample.outcomes.items[int(np.flatnonzero(~np.isnan(sample.mean[:, sample.place(name)]))[0])]
-            for name in (first, second)
-        ]
-        said += f" (one has {printable(own[0], limit=40)}, the other {printable(own[1], limit=40)})"
-    return said
+    return said if shared.both or not min(shared.sides) else f"{said} ({_own_items(sample, first, second)})"
+
+
+def _own_items(sample: Sample, first: str, second: str) -> str:
+    """An item of each, where they share none."""
+    one, two = (
+        sample.outcomes.items[int(np.flatnonzero(~np.isnan(sample.mean[:, sample.place(name)]))[0])]
+        for name in (first, second)
+    )
+    return f"one has {printable(one, limit=40)}, the other {printable(two, limit=40)}"
 
 
 def _too_few(shared: Shared, min_shared: float) -> str:
@@ -365,7 +394,7 @@ def _summary(sample: Sample, name: str, about: About, level: float) -> Summary:
 
 
 def _sets(sample: Sample, names: Sequence[str], claims: Sequence[Claim]) -> tuple[tuple[str, ...], ...]:
-    """Maximal sets, members and sets best first; a refused pair is never alike."""
+    """Maximal sets, members and sets best first; a refused pair is never alike, nor does it tell apart."""
     weight = np.ones(len(sample.mean)) if sample.outcomes.weight is None else sample.outcomes.weight
     means = {}
     for name in names:
@@ -377,11 +406,14 @@ def _sets(sample: Sample, names: Sequence[str], claims: Sequence[Claim]) -> tupl
     ranked = sorted(means, key=lambda name: sign * means[name])
     place = {name: k for k, name in enumerate(ranked)}
     alike = np.zeros((len(ranked), len(ranked)), dtype=bool)
+    compared = set[str]()
     for claim in claims:
-        if claim.measure == sample.metric.name and claim.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT):
+        if claim.measure == sample.metric.name and len(claim.conditions) == 2:
+            compared |= set(claim.conditions)
             i, j = (place[name] for name in claim.conditions)
-            alike[i, j] = alike[j, i] = True
-    return tuple(tuple(ranked[k] for k in members) for members in maximal_sets(alike))
+            alike[i, j] = alike[j, i] = claim.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT)
+    sets = (tuple(ranked[k] for k in members) for members in maximal_sets(alike))
+    return tuple(members for members in sets if compared.issuperset(members))
 
 
 def maximal_sets(alike: Bools) -> list[list[int]]:

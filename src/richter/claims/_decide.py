@@ -8,7 +8,7 @@ from typing import Literal
 from scipy.special import ndtri
 
 from richter.claims._control import JointTests
-from richter.claims._evidence import Evidence
+from richter.claims._evidence import UNPAIRED, Evidence
 from richter.claims._labels import if_kinder
 from richter.claims._outcomes import METRICS, Metric
 from richter.errors import InputError
@@ -44,8 +44,9 @@ class Question:
 
     @property
     def who_graded(self) -> str:
-        """The basis, and where judges graded and no labels corrected them that nobody checked them."""
-        return "; ".join(part for part in (self.basis, self.evidence.judged) if part)
+        """The basis; where judges graded and no labels corrected them that nobody checked them; what is not paired."""
+        apart = UNPAIRED if self.evidence.sides else ""
+        return "; ".join(part for part in (self.basis, apart, self.evidence.judged) if part)
 
     @property
     def words(self) -> Metric:
@@ -296,7 +297,8 @@ def sentence(
     unit = _unit(words, two)
     low, high = (_end(words, x, sign=two) for x in (interval.low, interval.high))
     span = f"{words.amount(evidence.estimate, sign=two)}{unit} [{low}, {high}]"
-    on = f"on {counted(evidence.n, 'item')}"
+    on = f"on {' and '.join(f'{n:,}' for n in evidence.sides)} different items" if evidence.sides else ""
+    on = on or f"on {counted(evidence.n, 'item')}"
     if evidence.unit != "item":
         on += f" in {counted(evidence.units, evidence.unit)}"
     on += f" of {question.where}" if question.where else ""
@@ -331,6 +333,7 @@ def sentence(
     text = f"Whether {said} is undecided{judged}: {span} {on}"
     if needed is not None and aim is not None:
         more = "would settle" if needed > evidence.units else "were enough for"
+        more = f"in all {more}" if evidence.sides else more
         text += f"; {counted(needed, evidence.unit)} {more} a difference of {words.amount(aim)}{unit}"
     elif evidence.notes:
         text += f"; {evidence.notes[-1]}"

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from richter.errors import InputError
 from richter.records import Interval, Unit
 
-__all__ = ["Evidence", "one_draw", "one_run"]
+__all__ = ["UNPAIRED", "Evidence", "one_draw", "one_run"]
+
+UNPAIRED = "different items per condition: not paired"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +21,7 @@ class Evidence:
     first; `values` are the conditions' own. `standard_error` is for sizing only; None where there is none.
     `labels` counts the human labels that corrected what others graded; 0 where none did. `judged` says whose grades
     these are where judge models gave them and no labels corrected them. `relative`: the estimate is the second over the
-    first, minus 1 (amounts with heavy tails).
+    first, minus 1 (amounts with heavy tails). `sides`: where two conditions have different items, how many each.
     """
 
     estimate: float
@@ -33,6 +35,7 @@ class Evidence:
     labels: int = 0
     judged: str = ""
     relative: bool = False
+    sides: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
 

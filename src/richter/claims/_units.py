@@ -472,7 +472,11 @@ def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> 
     frame = _Frame(low=-math.inf, high=math.inf, base=0.0, sides=(1, -1), values=values, n=len(a), units=len(a))
     if np.ptp(b - a) <= 1e-12:  # all alike: the range of what was seen is all that bounds the others
         frame = dataclasses.replace(frame, low=-span, high=span)
-    logs = _by_units(b - a, weight, group, frame)
+    return as_ratio(_by_units(b - a, weight, group, frame), values)
+
+
+def as_ratio(logs: Evidence, values: tuple[float, ...]) -> Evidence:
+    """A difference of logarithms as the second over the first, minus 1; `values` are the two."""
 
     def interval(level: float) -> Interval:
         found = logs.interval(level)
@@ -486,6 +490,7 @@ def _ratio(a: Floats, b: Floats, weight: Floats | None, group: Codes | None) -> 
     return dataclasses.replace(
         logs,
         estimate=math.expm1(logs.estimate),
+        values=values,
         interval=interval,
         p=None if logs.p is None else p,
         standard_error=None if logs.standard_error is None else logs.standard_error * math.exp(logs.estimate),

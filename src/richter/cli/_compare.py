@@ -128,6 +128,7 @@ def parse_weights(ctx: click.Context, param: click.Parameter, value: str | None)
 )
 @click.option("--chance", type=click.FloatRange(0, 1), help="Right answers by guessing: near it order is uncheckable.")
 @click.option("--trust-ids", is_flag=True, help="Compare conditions even where their items seem to be in other orders.")
+@click.option("--unpaired", is_flag=True, help="Different items per condition, as of an A/B test: nothing is paired.")
 @click.option("--tail-plan", "tail_path", metavar="PLAN", help="A tail plan, for a claim on the tail's shape.")
 @click.option(
     "--tried",
@@ -165,7 +166,8 @@ def compare(
 
     The same items are paired, draws of an item are averaged, groups and weights are allowed for. Each claim comes as
     a sentence with its direction (the second minus the first), then the numbers; all claims of a page are one family.
-    Many conditions come out as the sets that cannot be told apart, not as a ranking.
+    Many conditions come out as the sets that cannot be told apart, not as a ranking. Conditions that share no item are
+    compared without pairs, as two independent samples.
 
     \b
     richter compare grades.csv                            all conditions of a file
@@ -177,6 +179,7 @@ def compare(
     richter compare grades.csv old new --by subject       in each subject, and whether they differ
     richter compare runs.csv old new --on pass@5          one of five draws is right
     richter compare logs.csv old new --margin 1pt --on money     no worse by a point, and cheaper
+    richter compare ab.csv A B --unpaired                 other users on each side
     """
     files, names = split_sources(sources)
     if by is not None and by not in ("domain", "tier", "group"):  # any other column of a table stands in for a domain
@@ -334,7 +337,8 @@ def leaderboard_sentence(report: CompareReport) -> str:
         text += f", {refused} refused"
     if not report.groups:
         return text + "."
-    return text + ". Sets in which no pair is told apart (they may overlap, and are not ranks):"
+    text += ". Sets in which no pair is told apart (they may overlap, and are not ranks"
+    return text + ("; those that were not compared stand apart too):" if refused else "):")
 
 
 def _claim_table(out: Console, claims: tuple[Claim, ...]) -> None:

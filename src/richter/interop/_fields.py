@@ -52,7 +52,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
               "acierto", "puntuacion", "puntaje", "corretto", "giusto", "punteggio", "pontuacao", "correto", "goed",
               "answer_correctness", "factual_correctness", "faithfulness", "answer_relevancy", "context_precision",
               "context_recall", "mqm_avg_score", "mqm_score", "mqm",
-              "resolved", "is_resolved", "solved", "is_solved",
+              "resolved", "is_resolved", "solved", "is_solved", "thumb", "thumbs",
               "正誤", "正误", "是否正确", "正确", "得分", "分数", "スコア", "得点", "채점",
               *LOWER),
     "severity": ("severity",),

@@ -23,6 +23,7 @@ BOTH = "both\0"  # two columns that name the item, or the condition, only togeth
 TEXTS = ("prompt", "reference", "text")
 WEAK = (*TEXTS, "group", "domain", "tier", "kind", "layer")
 SETTINGS = {"temperature", "temp", "shots", "shot", "decoding", "quantization", "effort", "thinking", "lr", "beam"}
+PEOPLE = {"user", "user_id", "userid", "customer", "customer_id", "participant", "participant_id", "visitor_id"}
 JUDGES = re.compile(
     r"judge|evaluator|grader|annotator|scorer|rater\b", re.IGNORECASE
 )  # whose own model is no condition
@@ -366,11 +367,20 @@ def _take(place: dict[str, str], field: str, column: str, before: str, notes: li
 
 
 def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list[str]) -> None:
-    """The item of a single condition: the column that has a value of its own for every row, or equally many rows."""
+    """The item of a single condition: the column that has a value of its own for every row, or equally many rows.
+
+    With several, as in a test with other users on each side, a column of ids of which no two rows share one.
+    """
     condition = place.get("condition", "")
-    if condition and table.n(condition) > 1 and condition in table.frame.columns:
-        return
     rows = table.frame.height
+    if condition and table.n(condition) > 1 and condition in table.frame.columns:
+        ids = [c for c in free if c != condition and "item" in hinted_fields(c) and table.n(c) == rows]
+        if ids and {"score", "severity"} & place.keys():
+            _take(place, "item", ids[0], "", notes, "no two rows share a value, so that nothing is paired")
+            people = [c for c in free if plain_name(c) in PEOPLE and 1 < table.n(c) < rows]
+            if people and "group" not in place:
+                _take(place, "group", people[0], "", notes, "rows of one user vary together")
+        return
     names = [c for c in free if c != condition and hinted_fields(c) & {"other", "item"} != {"other"}]
     names = [c for c in names if not (table.graded(c) and table.text(c).str.contains("[.,%/]").any())]
     may = (place.get("prompt"), place.get("draw"), place.get("group"), place.get("domain"))
@@ -414,6 +424,8 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     for field in ("domain", "group"):  # ids that begin again in every one
         outer = place.get(field, "")
         if outer not in frame.columns or outer in keys or table.n(*keys, outer) < frame.height:
+            continue
+        if table.n(outer) == frame.height:  # one row in each: nothing begins again there
             continue
         if table.n(item, outer) > table.n(item):
             both = pl.concat_str(table.text(outer), table.text(item), separator=" ").alias(BOTH)

@@ -14,13 +14,13 @@ def _list(words: str) -> list[str]:
 _RIGHT = _list(
     "true t yes y correct right pass passed c success successful ok okay ✓ ✔ ✅ ☑ 👍 ○ 〇 ◯ o accept"
     " accepted acceptable approved good resolved solved ja wahr richtig korrekt bestanden i.o. i.o io"
-    " oui vrai"
+    " oui vrai up"
     " juste exact réussi reussi sí si sì verdadero correcto correcta acierto vero corretto corretta"
     " giusto sim verdadeiro correto correta certo certa waar goed juist tak poprawne poprawna prawda"
     " evet doğru dogru 正 正确 正確 正解 对 對 是 はい 정답 예 맞음 верно да правильно истина"
 )
 _WRONG = _list(
-    "false f no n incorrect wrong fail failed i failure ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected"
+    "false f no n incorrect wrong fail failed i failure ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
     " unacceptable bad unresolved nein falsch n.i.o. n.i.o nio inkorrekt non faux échoué echoue échec falso incorrecto"
     " incorrecta fallo error errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
     " onjuist nie niepoprawne błędne fałsz hayır hayir yanlış yanlis 誤 误 错误 錯誤 不正解 错 錯 否 いいえ 오답 아니오"
@@ -37,7 +37,7 @@ WORDS = {
 ANY = frozenset(
     _list(
         "true t yes y c ja oui si sí sì sim 是 はい да tak evet 예 o ok false f no n i x nein non não nao"
-        " nee nie hayır 否 いいえ нет 아니오 p good bad error exact"
+        " nee nie hayır 否 いいえ нет 아니오 p good bad error exact up down"
     )
 )
 # grades of answers that gave none: not right, unless --grade says otherwise; the first are of a model that declined

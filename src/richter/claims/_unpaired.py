@@ -1,0 +1,115 @@
+"""Two conditions on different items: nothing is paired, and the two means are independent."""
+
+import dataclasses
+import math
+
+import numpy as np
+from scipy.special import stdtrit
+
+from richter.claims._evidence import Evidence
+from richter.claims._outcomes import Codes, Floats, Outcomes
+from richter.claims._units import About, Sample, as_ratio, as_sample, mean_evidence
+from richter.records import Interval
+from richter.stats import clopper_pearson
+from richter.stats._proportion import unit_freedom, worth_of
+
+__all__ = ["apart_evidence", "unpaired_evidence"]
+
+ALIKE = "it holds as far as the items of both are alike, as where chance assigned them; paired items would need fewer"
+
+
+def unpaired_evidence(sample: Sample | Outcomes, first: str, second: str, *, about: About = "such-items") -> Evidence:
+    """The second condition's mean minus the first's, each on all of its own items, as two independent samples.
+
+    MOVER of the two means' own limits, which must not fall short where one sample is small and skewed, as the paired
+    ones may. Of rates Clopper-Pearson's, with groups or weights at as many independent answers as these are worth
+    (`stats.unit_worth`); of scores and of several draws the wider of `mean_evidence`'s (`exact`) and Hall's; of amounts
+    above 0 the ratio of geometric means. Items or groups that both share make it wider than need be. Figures:
+    studies/unpaired_claims.py.
+    """
+    sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
+    metric, values = sample.metric, sample.mean[:, [sample.place(first), sample.place(second)]]
+    amounts = metric.kind == "real" and metric.low == 0 and metric.high is None
+    if amounts and about == "such-items" and bool((values[~np.isnan(values)] > 0).all()):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            logs = dataclasses.replace(sample, mean=np.log(sample.mean))
+        one, two = (dataclasses.replace(_side(logs, name, about), notes=()) for name in (first, second))
+        return as_ratio(apart_evidence(one, two), (math.exp(one.estimate), math.exp(two.estimate)))
+    return apart_evidence(_side(sample, first, about), _side(sample, second, about))
+
+
+def _side(sample: Sample, name: str, about: About) -> Evidence:
+    """One condition's mean, with limits that hold where it is skewed."""
+    found, k = mean_evidence(sample, name, about=about, exact=True), sample.place(name)
+    if about != "such-items" or found.labels or found.standard_error is None:
+        return found
+    known = ~np.isnan(sample.mean[:, k])
+    x, group, weight = sample.mean[known, k], sample.outcomes.group, sample.outcomes.weight
+    group, weight = None if group is None else group[known], None if weight is None else weight[known]
+    if sample.metric.kind == "binary" and bool((sample.draws[known, k] == 1).all()):
+        worth = worth_of(x, group, weight=weight)
+
+        def interval(level: float) -> Interval:
+            n = worth.at(level)
+            return clopper_pearson(worth.rate * n, n, level=level)
+
+        return dataclasses.replace(found, interval=interval, p=None)
+    low, high = (sample.metric.low, sample.metric.high) if sample.metric.kind != "real" else (None, None)
+    ends = -math.inf if low is None else low, math.inf if high is None else high
+    return _skewed(found, x, np.ones(len(x)) if weight is None else weight, group, ends)
+
+
+def _skewed(found: Evidence, x: Floats, weight: Floats, group: Codes | None, ends: tuple[float, float]) -> Evidence:
+    """The wider of the limits found and Hall's (1992): t of a mean of skewness a has the law of Student's at g(t).
+
+    g(t) = t + a t^2 / 3 + a^2 t^3 / 27 + a / 6, whose inverse is 3 (cbrt(1 + a (t - a / 6)) - 1) / a; a is the sum of
+    the units' contributions to the mean cubed, over that of their squares to the power of 1.5.
+    """
+    part = weight * (x - found.estimate) / np.sum(weight)
+    shares = weight / np.sum(weight)
+    if group is not None:
+        place = np.unique(group, return_inverse=True)[1]
+        part, shares = (np.bincount(place, weights=v).astype(np.float64) for v in (part, shares))
+    square, error, freedom = float(np.sum(part**2)), found.standard_error, unit_freedom(shares)
+    a = float(np.sum(part**3)) / square**1.5 if square > 0 else 0.0
+    if error is None or abs(a) < 1e-6 or freedom < 1:
+        return found
+
+    def interval(level: float) -> Interval:
+        own, t = found.interval(level), float(stdtrit(freedom, 0.5 + level / 2))
+        up, down = (3 * (float(np.cbrt(1 + a * (z - a / 6))) - 1) / a for z in (-t, t))
+        low, high = min(own.low, found.estimate - error * down), max(own.high, found.estimate - error * up)
+        low, high = max(low, ends[0]), min(high, ends[1])
+        return Interval(low=low, high=high, level=level, method=f"{own.method}; hall")
+
+    return dataclasses.replace(found, interval=interval, p=None)
+
+
+def apart_evidence(first: Evidence, second: Evidence, *, note: str = ALIKE) -> Evidence:
+    """Second minus first of two independent estimates, by recovery of variances from their limits (MOVER).
+
+    With estimates x, y and their limits at the same level: low = y - x - sqrt((y - l_y)^2 + (u_x - x)^2), and high
+    alike. `sides` are the items of each.
+    """
+    gap = second.estimate - first.estimate
+
+    def interval(level: float) -> Interval:
+        one, two = first.interval(level), second.interval(level)
+        low = gap - math.hypot(second.estimate - two.low, one.high - first.estimate)
+        high = gap + math.hypot(two.high - second.estimate, first.estimate - one.low)
+        return Interval(low=low, high=high, level=level, method="unpaired, mover")
+
+    errors = (first.standard_error, second.standard_error)
+    return Evidence(
+        estimate=gap,
+        interval=interval,
+        values=(first.estimate, second.estimate),
+        n=first.n + second.n,
+        units=first.units + second.units,
+        unit="group" if "group" in (first.unit, second.unit) else first.unit,
+        standard_error=None if None in errors else math.hypot(*(e for e in errors if e is not None)),
+        labels=first.labels + second.labels,
+        judged=first.judged or second.judged,
+        sides=(first.n, second.n),
+        notes=tuple(dict.fromkeys((note, *first.notes, *second.notes))),
+    )

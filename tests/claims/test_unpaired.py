@@ -1,0 +1,169 @@
+"""Two conditions on different items: two independent means, the same verdicts, and nothing false said beside them."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom, ttest_ind
+
+from helpers.outcomes import outcomes
+from richter.claims import (
+    METRICS,
+    Evidence,
+    Question,
+    apart_evidence,
+    as_sample,
+    check_alignment,
+    compare_outcomes,
+    decide,
+    missing_grades,
+    unpaired_evidence,
+)
+from richter.records import Verdict
+from richter.stats import wilson
+
+
+def apart(*columns: np.ndarray) -> np.ndarray:
+    """Conditions one below the other: no item has two."""
+    table = np.full((sum(map(len, columns)), len(columns)), np.nan)
+    start = 0
+    for k, column in enumerate(columns):
+        table[start : start + len(column), k] = column
+        start += len(column)
+    return table
+
+
+def rate(right: int, n: int) -> np.ndarray:
+    return np.repeat([1.0, 0.0], [right, n - right])
+
+
+def counted(right: int, n: int) -> Evidence:
+    return Evidence(estimate=right / n, interval=lambda level: wilson(right, n, level=level), n=n, units=n)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "low", "high"), [((48, 80), (56, 70), 0.0524, 0.3339), ((3, 10), (9, 10), 0.1705, 0.8090)]
+)
+def test_two_rates_against_the_published_intervals(
+    first: tuple[int, int], second: tuple[int, int], low: float, high: float
+) -> None:
+    """Newcombe (1998), table II, method 10: 56/70 - 48/80 and 9/10 - 3/10."""
+    found = apart_evidence(counted(*first), counted(*second))
+    interval = found.interval(0.95)
+    assert (interval.low, interval.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+    assert found.sides == (first[1], second[1])
+
+
+def test_a_difference_of_rates_by_hand() -> None:
+    """0.8 - 0.6, with Clopper and Pearson's limits from beta quantiles."""
+    found = unpaired_evidence(outcomes(apart(rate(48, 80), rate(56, 70))), "a", "b")
+    low_b, high_a = beta.ppf(0.025, 56, 15), beta.ppf(0.975, 49, 32)
+    assert found.estimate == pytest.approx(0.2)
+    assert found.interval(0.95).low == pytest.approx(0.2 - np.hypot(0.8 - low_b, high_a - 0.6))
+    assert (found.n, found.units, found.values) == (150, 150, (0.6, 0.8))
+    assert found.standard_error == pytest.approx(np.sqrt(0.8 * 0.2 / 70 + 0.6 * 0.4 / 80), rel=0.02)
+
+
+@pytest.mark.parametrize(("n", "m"), [(20, 20), (15, 80), (45, 45)])
+def test_equal_rates_are_told_apart_in_at_most_five_per_cent_exactly(n: int, m: int) -> None:
+    """Over all outcomes, at rates from 0.5% to 99.5%; with Wilson's limits 50 and 50 items reach 5.7%."""
+    shown = np.zeros((n + 1, m + 1), dtype=bool)
+    for i, j in np.ndindex(shown.shape):
+        interval = unpaired_evidence(outcomes(apart(rate(i, n), rate(j, m))), "a", "b").interval(0.95)
+        shown[i, j] = interval.low > 0 or interval.high < 0
+    assert shown[0, m]
+    assert shown[n, 0]
+    for p in np.linspace(0.005, 0.995, 199):
+        assert binom.pmf(np.arange(n + 1), n, p) @ shown @ binom.pmf(np.arange(m + 1), m, p) <= 0.05
+
+
+def test_scores_of_like_spread_are_near_welch_against_scipy(rng: np.random.Generator) -> None:
+    a, b = rng.normal(0.5, 0.1, 200), rng.normal(0.55, 0.1, 150)
+    found = unpaired_evidence(outcomes(apart(a, b), metric="mean_score"), "a", "b").interval(0.95)
+    known = ttest_ind(b, a, equal_var=False).confidence_interval(0.95)
+    assert found.low <= known.low
+    assert found.high >= known.high
+    assert found.high - found.low == pytest.approx(known.high - known.low, rel=0.03)
+
+
+def test_groups_count_once(rng: np.random.Generator) -> None:
+    """Ten equal rows of each of 40 users are worth 40 rows."""
+    a, b = rng.random(40) < 0.5, rng.random(40) < 0.7
+    alone = unpaired_evidence(outcomes(apart(a, b)), "a", "b").interval(0.95)
+    rows = apart(np.repeat(a, 10), np.repeat(b, 10))
+    group = np.repeat(np.arange(80), 10)
+    found = unpaired_evidence(outcomes(rows, group=group), "a", "b")
+    assert (found.unit, found.units, found.sides) == ("group", 80, (400, 400))
+    together = found.interval(0.95)
+    assert together.high - together.low == pytest.approx(alone.high - alone.low, rel=0.1)
+    loose = unpaired_evidence(outcomes(rows), "a", "b").interval(0.95)
+    assert loose.high - loose.low < 0.4 * (together.high - together.low)
+
+
+def test_amounts_are_compared_by_their_ratio_against_scipy(rng: np.random.Generator) -> None:
+    a, b = rng.lognormal(0, 1, 300), rng.lognormal(0.5, 1, 300)
+    found = unpaired_evidence(outcomes(apart(a, b), metric="money"), "a", "b")
+    known = ttest_ind(np.log(b), np.log(a), equal_var=False).confidence_interval(0.95)
+    assert found.relative
+    assert found.estimate == pytest.approx(np.expm1(np.log(b).mean() - np.log(a).mean()))
+    assert found.interval(0.95).low == pytest.approx(np.expm1(known.low), rel=0.1)
+    assert found.values == (pytest.approx(np.exp(np.log(a).mean())), pytest.approx(np.exp(np.log(b).mean())))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "m"), [(20, 20), (20, 200)])
+def test_skewed_scores_of_equal_mean_are_told_apart_in_at_most_five_per_cent(
+    rng: np.random.Generator, n: int, m: int
+) -> None:
+    """Student's t of each side would tell 7% apart at 20 and 200."""
+    shown, times = 0, 2000
+    for _ in range(times):
+        found = unpaired_evidence(
+            outcomes(apart(rng.beta(0.5, 4, n), rng.beta(0.5, 4, m)), metric="mean_score"), "a", "b"
+        )
+        interval = found.interval(0.95)
+        shown += interval.low > 0 or interval.high < 0
+    assert shown <= binom.ppf(0.999, times, 0.05)
+
+
+def test_conditions_without_a_common_item_are_compared_and_nothing_false_is_said() -> None:
+    sample = as_sample(outcomes(apart(rate(60, 100), rate(90, 100))))
+    found = compare_outcomes([sample])
+    (claim,) = found.claims
+    assert claim.verdict is Verdict.VERIFIED
+    assert claim.sentence.startswith("b is more accurate than a: +30.0 points [")
+    assert claim.sentence.endswith("on 100 and 100 different items.")
+    assert "not paired" in claim.basis
+    assert not found.refused
+    assert not found.missing  # each has items of its own, and lacks none
+    assert not missing_grades(sample)
+    assert not any("missing" in note or "lacks" in note for note in claim.notes)
+    assert not check_alignment(sample).warnings
+    assert found.sets == (("b",), ("a",))
+    alike = compare_outcomes([as_sample(outcomes(apart(rate(60, 100), rate(61, 100))))])
+    assert alike.sets == (("b", "a"),)
+    assert alike.claims[0].sentence.startswith("Whether b is more accurate than a is undecided: +1.0 points")
+    assert "items in all would settle" in alike.claims[0].sentence
+
+
+def test_a_pair_that_was_refused_is_in_no_set() -> None:
+    """a and b share 1 of 3 items: not compared, so neither alike nor told apart."""
+    table = np.array([[1, 1, 1], [1, np.nan, 1], [np.nan, 0, 0]] * 20, dtype=float)
+    found = compare_outcomes([outcomes(table)], conditions=("a", "b"))
+    assert len(found.refused) == 1
+    assert "--unpaired" in found.refused[0].reason
+    assert found.sets == ()
+    again = compare_outcomes([outcomes(table)], conditions=("a", "b"), unpaired=True)
+    assert not again.refused
+    assert again.claims[0].sentence.count("on 40 and 40 different items")
+
+
+def test_unpaired_claims_are_in_the_family_by_hand() -> None:
+    """Three pairs, one list: each alone at 5%, the smallest p of three at 5% / 3."""
+    sample = as_sample(outcomes(apart(rate(60, 100), rate(75, 100), rate(76, 100))))
+    evidence = [unpaired_evidence(sample, *pair) for pair in (("a", "b"), ("a", "c"), ("b", "c"))]
+    alone = decide([Question(metric=METRICS["accuracy"], conditions=("a", "c"), evidence=evidence[1])])[0]
+    claims = compare_outcomes([sample]).claims
+    assert alone.p is not None
+    assert 0.05 / 3 < alone.p < 0.05
+    assert alone.verdict is Verdict.VERIFIED
+    assert {c.verdict for c in claims} == {Verdict.UNDECIDED}
+    assert {c.family.size for c in claims if c.family is not None} == {3}
