@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from richter.audit import ask_run, estimate_run, name_conditions
 from richter.bench import read_items
 from richter.cli._calls import Calls, call_options
-from richter.cli._io import console, json_option, write_json
-from richter.cli._progress import money
+from richter.cli._io import cells, grid, json_option, publish
+from richter.cli._progress import money, price
 from richter.errors import InputError, ModelError
 from richter.records import Decoding, printable
 from richter.store import Place, open_ledger, run_place
@@ -88,24 +87,21 @@ def ask(
         shots=shots or (None,),
         items=items,
     )
-    out = console(json_path)
     if calls.dry_run:
         rows = estimate_run(run, items, conditions, draws=draws, prices=calls.prices)
-        table = Table("condition", "model", "calls", "answered already", "tokens in", "tokens out, at most", "at most")
-        for row in rows:
-            cost = "price unknown" if row.money_usd_most is None else money(row.money_usd_most)
-            cells = (row.calls, row.already, row.tokens_in, row.tokens_out_most)
-            table.add_row(printable(row.condition), row.model, *(f"{c:,}" for c in cells), cost)
-        out.print(table)
+        out = publish({"dry_run": rows}, json_path, inputs=[bench])
+        figures = "{r.condition}|{r.model}|{r.calls:,}|{r.already:,}|{r.tokens_in:,}|{r.tokens_out_most:,}|{cost}"
+        told = (cells(figures, row, cost=price(row.money_usd_most)) for row in rows)
+        out.print(grid("condition|model|calls|answered already|tokens in|tokens out, at most|at most", told))
         out.print(
             "An answer that is cut off is asked again (--most-tokens): that is not in here, and --budget holds it."
         )
         calls.say_prices(out)
-        write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return
     with calls.opened() as asked:
         spent = ask_run(run, items, conditions, draws=draws, bench=str(bench), **asked, **options)
     given, failed = _outcome(run, [c.name for c in conditions])
+    out = publish({"run": str(run), "spent": dataclasses.asdict(spent)}, json_path, inputs=[bench])
     out.print(
         f"{run}: {given} answers to {len(items)} items under {len(conditions)} conditions; "
         f"{spent.calls} calls, {spent.tokens} tokens, {money(spent.money_usd, spent.unpriced)}."
@@ -113,7 +109,6 @@ def ask(
     for reason, count in failed.most_common(3):
         out.print(f"{count} not answered: {printable(reason, limit=400)}", soft_wrap=True)
     out.print(f"Next: richter run show {run}", style="dim")
-    write_json({"run": str(run), "spent": dataclasses.asdict(spent)}, json_path, inputs=[bench])
     if failed and not given:
         raise ModelError("Nothing was answered.", remedy="See above, then run the same command again.")
 

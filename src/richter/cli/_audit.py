@@ -1,15 +1,12 @@
 """`richter audit` and `richter demo`: ask, judge, draw, score, search, measure and report, in stages that resume."""
 
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from richter.audit import (
-    AskProgress,
     AuditSettings,
     DemoSize,
     StagesResult,
@@ -25,9 +22,9 @@ from richter.audit import (
 from richter.bench import GRADERS, read_items
 from richter.cli._ask import read_system
 from richter.cli._calls import Calls, call_options
-from richter.cli._io import console, json_option, progress_console, write_json
+from richter.cli._io import cells, console, grid, json_option, progress_console, publish, write_json
 from richter.cli._judge import print_grading
-from richter.cli._progress import asking, money
+from richter.cli._progress import asking, money, price
 from richter.cli._screen import summarise
 from richter.floors import parse_claim
 from richter.judge import judge_decoding
@@ -158,7 +155,7 @@ def audit(
     )
     wanted = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
     if calls.dry_run:
-        _price(run, items, settings, wanted, calls, json_path)
+        _price(run, items, settings, calls, only=wanted, json_path=json_path)
         return
     if plan_path is not None and (why := adopt_plan(run, plan_path)) is not None:
         progress_console().print(
@@ -186,14 +183,12 @@ def run_audit(
     claim = None if stop_when is None else parse_claim(stop_when)
     progress = progress_console()
 
-    def watch(stage: str) -> AbstractContextManager[Callable[[AskProgress], None]]:
-        return asking(LABELS[stage])
-
     def on_batch(decision: Claim) -> None:
         progress.print(printable(decision.sentence), soft_wrap=True)
 
     with calls.opened(None) as asked:
-        return run_stages(run, items, settings, only=only, stop_when=claim, watch=watch, on_batch=on_batch, **asked)
+        asked |= {"stop_when": claim, "on_batch": on_batch}
+        return run_stages(run, items, settings, only=only, watch=lambda stage: asking(LABELS[stage]), **asked)
 
 
 def finish(run: Place, result: StagesResult, *, only: Collection[str] | None, seed: int, json_path: str | None) -> int:
@@ -239,27 +234,21 @@ def _price(
     run: Place,
     items: list[Item],
     settings: AuditSettings,
-    only: Collection[str] | None,
     calls: Calls,
+    *,
+    only: list[str] | None,
     json_path: str | None,
 ) -> None:
     """What every stage would still cost at most."""
     rows = estimate_stages(run, items, settings, only=only, prices=calls.prices)
-    out = console(json_path)
-    table = Table("stage", "of", "calls", "tokens, at most", "at most")
-    for row in rows:
-        cost = "price unknown" if row.money_usd is None else money(row.money_usd)
-        table.add_row(row.stage, row.what, f"{row.calls:,}", f"{row.tokens:,}", cost)
-    unknown = any(row.money_usd is None for row in rows)
-    total = sum(row.money_usd or 0.0 for row in rows)
     asks, tokens = sum(row.calls for row in rows), sum(row.tokens for row in rows)
-    out.print(
-        f"At most {asks:,} calls, {tokens:,} tokens, "
-        + (f"{money(total)} and what has no known price." if unknown else f"{money(total)}.")
-    )
-    out.print(table)
+    out = publish({"dry_run": rows, "calls": asks, "tokens": tokens}, json_path)
+    more = " and what has no known price" * any(row.money_usd is None for row in rows)
+    total = money(sum(row.money_usd or 0.0 for row in rows))
+    out.print(f"At most {asks:,} calls, {tokens:,} tokens, {total}{more}.")
+    told = (cells("{r.stage}|{r.what}|{r.calls:,}|{r.tokens:,}|{cost}", r, cost=price(r.money_usd)) for r in rows)
+    out.print(grid("stage|of|calls|tokens, at most|at most", told))
     calls.say_prices(out)
-    write_json({"dry_run": rows, "calls": asks, "tokens": tokens}, json_path)
 
 
 @click.command()

@@ -3,17 +3,15 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
-from richter.cli._io import console, json_option, progress_console, write_json
+from richter.cli._io import PLAIN, console, grid, json_option, progress_console, publish, write_json
 from richter.errors import StorageError
 from richter.interop._sets import SETS
-from richter.records import Item, printable
+from richter.records import printable
 from richter.store import write_file
 
 
@@ -102,21 +100,17 @@ def show(file: Path, examples: int, json_path: str | None) -> None:
         + ", ".join(f"{count:,} {form}" for form, count in sorted(forms.items()))
         + "."
     )
-    table = Table(box=None, pad_edge=False)
-    table.add_column("domain")
-    for tier in tiers:
-        table.add_column(f"tier {tier}", justify="right")
-    table.add_column("all", justify="right")
+    rows = []
     for domain in domains:
-        counts = [cells[domain, tier] for tier in tiers]
         total = sum(count for (name, _), count in cells.items() if name == domain)
-        table.add_row(printable(domain, limit=40), *(str(c) for c in counts), str(total))
-    out.print(table)
+        rows.append([printable(domain, limit=40), *(str(cells[domain, tier]) for tier in tiers), str(total)])
+    out.print(grid(["domain", *(f"tier {tier}" for tier in tiers), "all"], rows, right=1, **PLAIN))
     for domain in domains:
         for tier in tiers:
             own = [item for item in items if (item.domain or "(no domain)", item.tier) == (domain, tier)]
             for item in own[:examples]:
-                _example(out.print, item)
+                head = f"[{item.domain}, tier {item.tier}, {item.form}] "
+                out.print(printable(head + item.prompt + " -> " + item.reference, limit=400))
     write_json(
         {
             "file": str(file),
@@ -163,11 +157,10 @@ def card(file: Path, output: Path, json_path: str | None, **options: Any) -> Non
     from richter.bench import read_items, write_card
 
     made = write_card(read_items(file), file, output, **options)
-    out = console(json_path)
+    out = publish(made, json_path, inputs=[file])
     out.print(f"{output}: README.md, croissant.json and {made['items']:,} items, version {made['version']}.")
     for path, sha256 in made["sha256"].items():
         out.print(f"  {sha256}  {path}")
-    write_json(made, json_path, inputs=[file])
 
 
 @bench.command("export")
@@ -207,15 +200,10 @@ def export(
             raise click.UsageError("Give --to and -o, or --lm-eval.")
         if to != "lm-eval":
             written = write_set(items, output, to=to, name=name or file.name.split(".")[0], force=force)
-            console(json_path).print(f"{len(items):,} items for {to}: {', '.join(map(str, written))}.")
-            write_json({"files": [str(path) for path in written], "items": len(items)}, json_path, inputs=[file])
+            out = publish({"files": written, "items": len(items)}, json_path, inputs=[file])
+            out.print(f"{len(items):,} items for {to}: {', '.join(map(str, written))}.")
             return
         lm_eval = output
     groups = write_lm_eval_tasks(items, lm_eval, name=name or f"richter_{file.name.split('.')[0]}", force=force)
-    console(json_path).print(f"{lm_eval}: {len(items):,} items as {' and '.join(groups)}.")
-    write_json({"folder": str(lm_eval), "items": len(items), "groups": groups}, json_path, inputs=[file])
-
-
-def _example(say: Callable[[str], None], item: Item) -> None:
-    head = f"[{item.domain}, tier {item.tier}, {item.form}] "
-    say(printable(head + item.prompt + " -> " + item.reference, limit=400))
+    out = publish({"folder": lm_eval, "items": len(items), "groups": groups}, json_path, inputs=[file])
+    out.print(f"{lm_eval}: {len(items):,} items as {' and '.join(groups)}.")

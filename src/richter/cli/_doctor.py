@@ -6,10 +6,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from richter import __version__
-from richter.cli._io import console, json_option, write_json
+from richter.cli._io import grid, json_option, publish
 from richter.llm import PROVIDERS, WEIGHTS, weights_cached
 from richter.store import cache_folder
 
@@ -65,11 +64,7 @@ def doctor(json_path: str | None) -> None:
     add("cache folder", writable, str(folder), "set RICHTER_CACHE to a folder that can be written")
     here = Path.cwd()
     add("this folder", os.access(here, os.W_OK), "can be written", "run folders need a place that can be written")
-    table = Table("what", "state", "to do")
-    for row in rows:
-        table.add_row(row["what"], row["state"], row["to do"])
-    console(json_path).print(table)
-    write_json({"checks": rows}, json_path)
+    publish({"checks": rows}, json_path).print(grid("what|state|to do", (row.values() for row in rows)))
 
 
 def _version(package: str) -> str | None:

@@ -1,6 +1,5 @@
 """`richter draw`: repeated answers for calibration."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,8 @@ import click
 from richter.audit import draw_run, estimate_run, name_conditions, usual_style
 from richter.bench import read_items
 from richter.cli._calls import Calls, call_options
-from richter.cli._io import console, json_option, write_json
-from richter.cli._progress import money
+from richter.cli._io import json_option, publish
+from richter.cli._progress import money, price_at_most
 from richter.records import Decoding, printable
 from richter.sampling import CONFIDENCE_REQUEST
 from richter.store import Place, run_place
@@ -79,36 +78,22 @@ def draw(
         decoding=Decoding(max_tokens=max_tokens, top_p=top_p, seed=seed, logprobs=not no_logprobs),
         style=style,
     )
-    out = console(json_path)
     if calls.dry_run:
         rows = estimate_run(run, items, conditions, draws=draws, prices=calls.prices)
+        out = publish({"dry_run": rows}, json_path, inputs=[bench])
         for row in rows:
-            cost = (
-                "at a price that is not known" if row.money_usd_most is None else f"at most {money(row.money_usd_most)}"
-            )
-            out.print(
-                f"{printable(row.condition)}: {row.calls:,} calls missing, {row.already:,} there; "
-                f"about {row.tokens_in:,} tokens in, at most {row.tokens_out_most:,} out, {cost}."
-            )
+            tokens = f"{row.tokens_in:,} tokens in, at most {row.tokens_out_most:,} out"
+            there = f"{printable(row.condition)}: {row.calls:,} calls missing, {row.already:,} there"
+            out.print(f"{there}; about {tokens}, {price_at_most(row.money_usd_most)}.")
         if judge is not None:
             most = JUDGE_CALLS * len(items) * len(conditions)
             out.print(f"The judge {printable(judge)} comes on top: at most {most:,} calls.")
         calls.say_prices(out)
-        write_json({"dry_run": [dataclasses.asdict(row) for row in rows]}, json_path, inputs=[bench])
         return
     with calls.opened("drawing") as asked:
-        result = draw_run(
-            run,
-            items,
-            conditions,
-            draws=draws,
-            classes="offline" if judge is None else "judge",
-            judge=judge,
-            bench=str(bench),
-            **asked,
-            **options,
-        )
-    spent = result.spent
+        asked |= {"judge": judge, "classes": "offline" if judge is None else "judge", "bench": str(bench)}
+        result = draw_run(run, items, conditions, draws=draws, **asked, **options)
+    out, spent = publish(result, json_path, inputs=[bench]), result.spent
     out.print(
         f"{result.path}: {result.answers:,} answers to {len(items)} items under {len(conditions)} conditions; "
         f"{spent.calls:,} calls, {spent.tokens:,} tokens, {money(spent.money_usd, spent.unpriced)}."
@@ -121,4 +106,3 @@ def draw(
     if result.repaired:
         out.print(f"The judge's groups were no partition for {result.repaired} questions and were repaired.")
     out.print(f"Next: richter calibration {result.path}", style="dim")
-    write_json(result, json_path, inputs=[bench])

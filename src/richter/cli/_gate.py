@@ -99,8 +99,7 @@ def gate(
     else:
         tables = read_tables(*files, options=reading, shown=[plan.values["baseline"], plan.values["candidate"]])
         report = run_gate(plan, tables, status=gate_status(plan_path, tables))
-    inputs = [*([plan_path] if plan_path else []), *(f.partition("=")[2] or f for f in files)]
-    write_json(report, json_path, inputs=inputs)
+    write_json(report, json_path, inputs=[*([plan_path] if plan_path else []), *files])
     small = small_print(report)
     comment = gate_comment(report.sentence, report.claims, report.requirements, tables, small=small, page=page)
     if history is not None:
@@ -119,7 +118,7 @@ def gate(
         out.print("  warning: the plan lets undecided requirements pass (on_undecided = warn)")
     for note in report.notes:
         out.print(f"  {printable(note)}")
-    out.print(f"  {small_print(report)}")
+    out.print(f"  {small}")
     ctx.exit(report.exit_code)
 
 
@@ -142,17 +141,14 @@ def junit(report: GateReport) -> str:
     failures = skipped = 0
     for name, claim in zip(report.requirements, report.claims, strict=True):
         case = ElementTree.SubElement(suite, "testcase", classname="richter.gate", name=printable(name))
-        message = printable(claim.sentence)
-        if claim.verdict is Verdict.REFUTED:
-            ElementTree.SubElement(case, "failure", message=message, type="violated")
+        message, violated = printable(claim.sentence), claim.verdict is Verdict.REFUTED
+        if violated or (claim.verdict is not Verdict.VERIFIED and report.on_undecided == "fail"):
+            why = "violated" if violated else claim.verdict.value
+            ElementTree.SubElement(case, "failure", message=message, type=why)
             failures += 1
         elif claim.verdict is not Verdict.VERIFIED:
-            if report.on_undecided == "fail":
-                ElementTree.SubElement(case, "failure", message=message, type=claim.verdict.value)
-                failures += 1
-            else:
-                ElementTree.SubElement(case, "skipped", message=message)
-                skipped += 1
+            ElementTree.SubElement(case, "skipped", message=message)
+            skipped += 1
         ElementTree.SubElement(case, "system-out").text = message
     suite.set("failures", str(failures))
     suite.set("errors", "0")

@@ -2,18 +2,19 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from richter import interop
-from richter.cli._io import console, json_option, reading_options, write_json
+from richter.cli._io import grid, json_option, publish, reading_options
 from richter.errors import InputError
 from richter.records import printable
 from richter.store import DatabaseRun, Place, is_run, run_place
 from richter.tables import ReadOptions, Tables, holds_logs, read_tables, write_tables
+
+COUNTS = ("answers", "draws", "right", "wrong", "failed", "unscored")
 
 
 def _options(reading: ReadOptions) -> interop.LogOptions:
@@ -58,14 +59,7 @@ def import_logs(
     options = _options(reading)
     logs = interop.read_logs(paths, options=options)
     interop.write_run(logs, place, options=options, kind=kind)
-    output = str(place)
-    command = interop.next_command(logs, output)
-    write_json(
-        {**interop.logs_summary(logs), "run": output, "problems": interop.problems(logs), "next": command}, json_path
-    )
-    out = console(json_path)
-    _show(out, logs)
-    out.print(f"Kept in {printable(output)}. Next: {printable(command)}")
+    _show(logs, interop.next_command(logs, str(place)), json_path, run=str(place))
 
 
 @click.command()
@@ -85,12 +79,7 @@ def check(paths: tuple[str, ...], reading: ReadOptions, json_path: str | None) -
     options = _options(reading)
     logs = interop.read_logs(paths, options=options)
     command = interop.next_command(logs, paths[0]) if len(paths) == 1 else f"richter import {' '.join(paths)} -o RUN"
-    write_json(
-        {**interop.logs_summary(logs), "problems": interop.problems(logs), "next": command}, json_path, inputs=paths
-    )
-    out = console(json_path)
-    _show(out, logs)
-    out.print(f"Next: {printable(command)}")
+    _show(logs, command, json_path, inputs=paths)
 
 
 def _all_logs(paths: tuple[str, ...]) -> bool:
@@ -115,29 +104,35 @@ def _say(tables: Tables, target: str, json_path: str | None, paths: tuple[str, .
     else:
         command = f"richter report {target}"
     shown = {"understood": tables.understood, "notes": tables.notes, "conditions": tables.conditions, "next": command}
-    write_json({**shown, **({"run": target} if kept else {})}, json_path, inputs=paths)
-    out = console(json_path)
+    out = publish({**shown, **({"run": target} if kept else {})}, json_path, inputs=paths)
     out.print(f"{printable(tables.understood)}.", soft_wrap=True)
     for note in tables.notes:
         out.print(f"! {printable(note)}", soft_wrap=True)
     out.print(f"{f'Kept in {printable(target)}. ' if kept else ''}Next: {printable(command)}")
 
 
-def _show(out: Console, logs: interop.Logs) -> None:
+def _show(
+    logs: interop.Logs, command: str, json_path: str | None, *, run: str | None = None, inputs: Sequence[str] = ()
+) -> None:
+    """What logs hold, what is wrong with them, the run they were kept in if so, and the command that fits them."""
+    summary, kept = interop.logs_summary(logs), {} if run is None else {"run": run}
+    problems = interop.problems(logs)
+    out = publish({**summary, **kept, "problems": problems, "next": command}, json_path, inputs=inputs)
     formats = Counter(reading.format for reading in logs.readings)
     what = ", ".join(f"{name} ({n} files)" if n > 1 else name for name, n in formats.items())
     out.print(
         f"{what}: {len(logs.items):,} items, {len(logs.conditions):,} condition{'s' * (len(logs.conditions) > 1)}, "
         f"{len(logs.rows):,} answers."
     )
-    table = Table("condition", "scorer", "answers", "draws", "right", "wrong", "failed", "no grade", box=None)
-    for name, row in interop.logs_summary(logs)["conditions"].items():
-        counts = (row[k] for k in ("answers", "draws", "right", "wrong", "failed", "unscored"))
-        table.add_row(printable(name, limit=50), printable(row["scorer"], limit=24), *(f"{c:,}" for c in counts))
-    out.print(table)
+    rows = (
+        [printable(name, limit=50), printable(row["scorer"], limit=24), *(f"{row[k]:,}" for k in COUNTS)]
+        for name, row in summary["conditions"].items()
+    )
+    out.print(grid("condition|scorer|answers|draws|right|wrong|failed|no grade", rows, box=None))
     for reason, count in logs.unread.most_common():
         out.print(f"Not read: {count:,} x {printable(reason)}")
     if logs.not_logs:
         out.print(f"Passed over: {logs.not_logs:,} files that are no logs.")
-    for problem in interop.problems(logs):
+    for problem in problems:
         out.print(f"! {problem}")
+    out.print(f"{'' if run is None else f'Kept in {printable(run)}. '}Next: {printable(command)}")

@@ -5,14 +5,13 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from richter.audit import GradingResult, JudgingResult, estimate_judging, grade_run, judge_run, name_conditions
 from richter.bench import GRADERS
 from richter.cli._agreement import print_agreement, print_judges
 from richter.cli._calls import Calls, call_options
-from richter.cli._io import console, json_option, write_json
-from richter.cli._progress import money
+from richter.cli._io import PLAIN, console, grid, json_option, write_json
+from richter.cli._progress import price_at_most
 from richter.errors import InputError
 from richter.interop import RatingKind, export_table
 from richter.judge import LABELS, judge_decoding
@@ -85,10 +84,9 @@ def judge(
     if calls.dry_run:
         shared = {name: options[name] for name in ("allow_self", "limit")}
         estimate = estimate_judging(run, judges=judges, prices=calls.prices, **shared)
-        cost = "price unknown" if estimate.money_usd_most is None else f"at most {money(estimate.money_usd_most)}"
         out.print(
-            f"{estimate.n_answers:,} answers: {estimate.calls_least:,} to {estimate.calls_most:,} judge calls, "
-            f"about {estimate.tokens_most:,} tokens at most, {cost}."
+            f"{estimate.n_answers:,} answers: {estimate.calls_least:,} to {estimate.calls_most:,} judge calls, about "
+            f"{estimate.tokens_most:,} tokens at most, {price_at_most(estimate.money_usd_most)}."
         )
         calls.say_prices(out)
         write_json({"dry_run": estimate}, json_path)
@@ -134,33 +132,27 @@ def print_grading(out: Console, r: GradingResult) -> None:
 
 def _print(out: Console, r: JudgingResult) -> None:
     if r.n_rule:
-        parts = []
+        parts, rows = [], []
         for condition, counts in r.rule_labels.items():
-            n = sum(counts.values())
-            invented = counts.get("fabrication", 0)
-            parts.append(
-                f"{printable(condition)}: {counts.get('correct', 0) / n:.0%} right, {invented / n:.0%} invented"
-            )
-        out.print("By rules, " + "; ".join(parts) + ".")
-        table = Table("condition", *LABELS, "mean severity", box=None, pad_edge=False)
-        for condition, counts in r.rule_labels.items():
+            right, invented = (counts.get(label, 0) / sum(counts.values()) for label in ("correct", "fabrication"))
+            parts.append(f"{printable(condition)}: {right:.0%} right, {invented:.0%} invented")
             mean = r.mean_severity.get("rule", {}).get(condition)
-            cells = [f"{counts.get(label, 0):,}" for label in LABELS]
-            table.add_row(printable(condition, limit=30), *cells, "undefined" if mean is None else f"{mean:.2f}")
-        out.print(table)
+            own = [f"{counts.get(label, 0):,}" for label in LABELS]
+            rows.append([printable(condition, limit=30), *own, "undefined" if mean is None else f"{mean:.2f}"])
+        out.print("By rules, " + "; ".join(parts) + ".")
+        out.print(grid(["condition", *LABELS, "mean severity"], rows, **PLAIN))
         out.print()
     if r.failures is not None and r.failures.failed:
         out.print(printable(str(r.failures), limit=400), soft_wrap=True)
     if r.panel is not None and r.judges is not None:
         print_agreement(out, r.panel)
         print_judges(out, r.judges)
-    if r.self_judging is not None:
-        audit = r.self_judging
-        if audit.n_self == 0:
-            out.print(f"Self-judging: none in {audit.n_judge_ratings:,} judge ratings, by model and not by name.")
-        else:
-            pairs = ", ".join(f"{printable(j)} on {printable(c)}" for j, c in audit.pairs)
-            out.print(
-                f"Self-judging: {audit.n_self:,} of {audit.n_judge_ratings:,} judge ratings are a model's of its own "
-                f"answers ({pairs}). Do not rest a claim on them."
-            )
+    audit = r.self_judging
+    if audit is not None and audit.n_self == 0:
+        out.print(f"Self-judging: none in {audit.n_judge_ratings:,} judge ratings, by model and not by name.")
+    elif audit is not None:
+        pairs = ", ".join(f"{printable(j)} on {printable(c)}" for j, c in audit.pairs)
+        out.print(
+            f"Self-judging: {audit.n_self:,} of {audit.n_judge_ratings:,} judge ratings are a model's of its own "
+            f"answers ({pairs}). Do not rest a claim on them."
+        )

@@ -6,7 +6,7 @@ import click
 
 from richter.audit import PlanStatus, check_plan, check_receipt, is_receipt, lock_plan, new_plan, parse_value
 from richter.audit._plan import KINDS
-from richter.cli._io import console, json_option, write_json
+from richter.cli._io import console, json_option, publish
 from richter.errors import InputError
 from richter.records import printable
 from richter.store import write_file
@@ -83,8 +83,7 @@ def check(ctx: click.Context, file: str, plan_path: str | None, json_path: str |
     """
     if is_receipt(file):
         found = check_receipt(file, plan_path)
-        write_json(found, json_path, inputs=[file])
-        out = console(json_path)
+        out = publish(found, json_path, inputs=[file])
         said = "does not fit the receipt" if found.faults else "is the plan of the receipt, unchanged"
         out.print(printable(f"{found.plan} {said}: locked {found.locked_at}, hash {found.hash[:16]}…; {found.where}."))
         for fault in found.faults:
@@ -97,8 +96,7 @@ def check(ctx: click.Context, file: str, plan_path: str | None, json_path: str |
 
 
 def _show(file: str, status: PlanStatus, json_path: str | None) -> None:
-    write_json(status, json_path, inputs=[file])
-    out = console(json_path)
+    out = publish(status, json_path, inputs=[file])
     sentence = {
         "unlocked": f"{file} is a sound {status.kind} plan and is not locked: results with it are exploratory.",
         "locked": f"{file} is locked since {status.locked_at} and unchanged.",

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
-from richter.cli._io import console, json_option, write_json
+from richter.cli._io import cells, console, grid, json_option, publish, write_json
 from richter.cli._progress import money
 from richter.errors import InputError, RichterError
-from richter.records import plain, printable
+from richter.records import printable
 from richter.store import Place, find_runs, open_ledger, run_place, settle_run, unsettled_run
 from richter.tables import record_look, tables_of
 
@@ -42,35 +41,22 @@ def list_runs(folder: Place, json_path: str | None) -> None:
     if isinstance(folder, Path) and not folder.is_dir():
         raise InputError(f"{folder} is not a folder.", remedy="Name a folder that holds runs.")
     rows: list[dict[str, Any]] = []
+    told = []
     for place in find_runs(folder):
+        row: dict[str, Any] = {"run": place.name}
         try:
             with open_ledger(place) as ledger:
-                spent = ledger.spent()
-                rows.append(
-                    {
-                        "run": place.name,
-                        "items": len(ledger.items()),
-                        "conditions": [c.name for c in ledger.conditions()],
-                        "answers": spent.answers,
-                        "calls": spent.calls,
-                        "money_usd": spent.money_usd,
-                    }
-                )
+                spent, names = ledger.spent(), [c.name for c in ledger.conditions()]
+                row |= {"items": len(ledger.items()), "conditions": names, "answers": spent.answers}
+                row |= {"calls": spent.calls, "money_usd": spent.money_usd}
+            told.append(cells("{run}|{items}|{names:60}|{answers}|{calls}", **row, names=", ".join(names)))
         except RichterError as error:
-            rows.append({"run": place.name, "error": str(error)})
-    table = Table("run", "items", "conditions", "answers", "calls")
-    for row in rows:
-        if "error" in row:
-            table.add_row(printable(row["run"]), "", printable(row["error"]), "", "")
-        else:
-            names = printable(", ".join(row["conditions"]), limit=60)
-            table.add_row(printable(row["run"]), str(row["items"]), names, str(row["answers"]), str(row["calls"]))
-    out = console(json_path)
-    if rows:
-        out.print(table)
-    else:
-        out.print(f"No runs in {folder}. Make one with `richter ask`.")
-    write_json({"runs": rows}, json_path)
+            row["error"] = str(error)
+            told.append(cells("{run}||{error}||", **row))
+        rows.append(row)
+    out = publish({"runs": rows}, json_path)
+    table = grid("run|items|conditions|answers|calls", told)
+    out.print(table if rows else f"No runs in {folder}. Make one with `richter ask`.")
 
 
 @run.command("show")
@@ -113,10 +99,8 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
         suspects = ledger.note("suspects")
         said = (ledger.note("servers") or {}).get("said", [])
         raters = Counter((r.kind, r.rater) for r in ledger.ratings())
-    table = Table("condition", "model", "answers", "cut off", "failed")
-    for c in conditions:
-        numbers = (counts[c.name, False], cut_off[c.name], counts[c.name, True])
-        table.add_row(printable(c.name), printable(c.model), *map(str, numbers))
+    of = {c.name: {"answers": counts[c.name, False], "truncated": cut_off[c.name], "failed": counts[c.name, True]}
+          for c in conditions}  # fmt: skip
     out.print(
         f"{place}: {len(items)} items, {spent.calls} calls, {spent.tokens} tokens, "
         f"{money(spent.money_usd, spent.unpriced)}"
@@ -132,7 +116,8 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
             f"{unsettled.cut_off} calls never settled and {unsettled.failed} failed may have been billed up to "
             f"${unsettled.money_usd:.4f}: see `richter run settle`"
         )
-    out.print(table)
+    told = (cells("{r.name}|{r.model}|{answers}|{truncated}|{failed}", c, **of[c.name]) for c in conditions)
+    out.print(grid("condition|model|answers|cut off|failed", told))
     for (kind, rater), count in sorted(raters.items()):
         out.print(f"{count} ratings by {printable(rater)} ({kind})")
     for name, rows in shown.items():
@@ -149,23 +134,10 @@ def show_run(place: Place, item_id: str | None, errors: bool, head: int, json_pa
     write_json(
         {
             "items": len(items),
-            "conditions": {
-                c.name: {
-                    **c.to_dict(),
-                    "answers": counts[c.name, False],
-                    "truncated": cut_off[c.name],
-                    "failed": counts[c.name, True],
-                }
-                for c in conditions
-            },
+            "conditions": {c.name: {**c.to_dict(), **of[c.name]} for c in conditions},
             "ratings": [{"rater": r, "kind": k, "n": n} for (k, r), n in sorted(raters.items())],
-            "spent": {
-                "calls": spent.calls,
-                "tokens": spent.tokens,
-                "money_usd": spent.money_usd,
-                "unpriced": spent.unpriced,
-            },
-            "unsettled": plain(unsettled),
+            "spent": {name: getattr(spent, name) for name in ("calls", "tokens", "money_usd", "unpriced")},
+            "unsettled": unsettled,
             "suspects": suspects,
             "notes": said,
             "answers": shown,
@@ -198,8 +170,8 @@ def settle(place: Place, billed: float | None, json_path: str | None) -> None:
     else:
         found = settle_run(place, billed_usd=billed)
         told = f"are settled at ${billed:.4f} together, and no longer count as"
-    console(json_path).print(
+    out = publish({"run": str(place), "settled": billed is not None, "unsettled": found}, json_path)
+    out.print(
         f"{place}: {found.cut_off} calls cut off and {found.failed} failed {told} ${found.money_usd:.4f} and "
         f"{found.tokens} tokens. They stay counted as calls."
     )
-    write_json({"run": str(place), "settled": billed is not None, "unsettled": plain(found)}, json_path)

@@ -1,10 +1,11 @@
 """`richter watch`: has it got worse since? A series of runs, looked at as often as one likes."""
 
 import click
+from rich.console import Console
 
 from richter.audit import WatchReport, read_series, watch_series
 from richter.cli._compare import parse_share
-from richter.cli._io import console, json_option, reading_options, write_json
+from richter.cli._io import json_option, publish, reading_options
 from richter.records import printable, sparkline
 from richter.tables import ReadOptions
 
@@ -56,31 +57,24 @@ def watch(
     """
     name, days, notes = read_series(*sources, condition=condition or None, options=reading)
     report = watch_series(name, days, level=level, margin=margin, seed=seed, independent=independent_days, notes=notes)
-    write_json(report, json_path, inputs=list(sources))
-    show(ctx, report, json_path)
+    show(publish(report, json_path, inputs=sources), report)
     ctx.exit(report.exit_code)
 
 
-def show(ctx: click.Context, report: WatchReport, json_path: str | None) -> None:
+def show(out: Console, report: WatchReport) -> None:
     """The sentence, a line a metric, what changed beside it, and how long the last verdict holds."""
-    out = console(json_path)
     out.print(report.sentence, soft_wrap=True)
     for s in report.series:
         line = sparkline(s.values[-60:], ascii_only=out.options.ascii_only)
         mark = f"ALARM {s.alarm}" if s.alarm else f"evidence {s.evidence[-1]:.2g} of {s.limit:.3g}"
         out.print(f"  {s.metric:14} {line} {s.values[-1]:.4g}  {mark}", soft_wrap=True)
-    for text in report.changes:
-        out.print(f"  {printable(text)}", soft_wrap=True)
+    lines = [*report.changes]
     if report.flipped:
         shown = ", ".join(printable(item, limit=40) for item in report.flipped[:8])
         more = f" and {len(report.flipped) - 8} more" if len(report.flipped) > 8 else ""
-        out.print(f"  right before, wrong now: {shown}{more}", soft_wrap=True)
-    if report.reliance:
-        out.print(f"  {report.reliance}", soft_wrap=True)
-    for note in report.notes:
-        out.print(f"  {printable(note)}", soft_wrap=True)
-    out.print(
-        f"  {report.n_days} days; false alarms over the whole life and all {len(report.series)} metrics: at most "
-        f"{100 * (1 - report.level):.3g}%.",
-        soft_wrap=True,
-    )
+        lines.append(f"right before, wrong now: {shown}{more}")
+    lines += [*([report.reliance] if report.reliance else []), *report.notes]
+    chance, series = f"{100 * (1 - report.level):.3g}%", len(report.series)
+    lines.append(f"{report.n_days} days; false alarms over the whole life and all {series} metrics: at most {chance}.")
+    for line in lines:
+        out.print(f"  {printable(line)}", soft_wrap=True)
