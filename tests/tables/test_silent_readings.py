@@ -729,3 +729,13 @@ def test_dates_are_conditions_and_runs_beside_a_model_never_items() -> None:
     tables = read_tables(pl.DataFrame(rows, schema=["date", "model", "question", "correct"], orient="row"))
     assert (tables.conditions, len(tables.item_ids)) == (("a", "b"), 10)
     assert tables.answers["run"].n_unique() == 60
+
+
+def test_a_long_name_in_advice_is_whole_and_can_be_pasted() -> None:
+    name = "How would you rate the overall correctness of this answer (be strict)?"
+    frame = long("is it correct", ["pass", "fail"] * 15, ["pass"] * 30)
+    frame = frame.with_columns(pl.Series(name, ["right", "right", "wrong"] * 20))
+    noted = next(note for note in read_tables(frame).notes if note.startswith("there are other grades"))
+    field, _, column = shlex.split(noted.partition("--map ")[2])[0].partition("=")
+    assert column == name
+    assert mean(read_tables(frame, options=ReadOptions(map={field: column})), "a") == pytest.approx(2 / 3)

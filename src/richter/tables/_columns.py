@@ -41,6 +41,7 @@ from richter.tables._words import (
     holds_any,
     holds_grades,
     listed,
+    map_option,
     number_of,
     ordered_words,
     says_right,
@@ -166,7 +167,7 @@ def part_of_frame(
             )
         raise InputError(
             f"{what} has no column that is known as a score; it has {_names(frame.columns)}.",
-            remedy=f"Name it: {_unnamed(frame, place)}{_map('score', _guess(frame, place))}, or "
+            remedy=f"Name it: {_unnamed(frame, place)}{map_option('score', _guess(frame, place))}, or "
             f"{_unnamed(frame, place)}--wide all if each condition has its own column.",
         )
     keys = _one_spelling(_keys(frame, place, notes, what=what, stem=stem), notes)
@@ -175,7 +176,7 @@ def part_of_frame(
             c for c in frame.columns if c not in place.values() and plain_name(c) in FIELDS["score"][: -len(LOWER)]
         ]
         if others := [c for c in others if holds_grades(frame[c])]:
-            shown = ", ".join(f"{_map('score', printable(c, limit=40))}" for c in others[:3])
+            shown = ", ".join(map_option("score", c) for c in others[:3])
             notes.append(f"there are other grades than {printable(place['score'], limit=40)}: {shown}")
     settled = _settled(frame[place["score"]], options, notes) if "score" in place else {}
     words = frame[place["score"]] if settled else pl.Series(dtype=pl.String)
@@ -288,7 +289,7 @@ def _answer_key(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions
         if cells and texts <= cells and all(text.lower() in ANY for text in cells):  # yes and no, asked and graded
             notes.append(
                 f"column {printable(column, limit=40)} may be the answer key, for it holds the words of "
-                f"{printable(place['text'], limit=40)}: {_map('reference', column)} compares the two"
+                f"{printable(place['text'], limit=40)}: {map_option('reference', column)} compares the two"
             )
         if cells and all(len(c) > 0 for c in cells) and cells <= texts | {""} and not holds_grades(frame[column]):
             place["reference"] = place.pop("score")
@@ -351,7 +352,7 @@ def _named_once(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOpti
         if twice in frame.columns and column not in options.map.values() and not frame[column].equals(frame[twice]):
             raise InputError(
                 f"{what}: two columns have the same name, {printable(column, limit=40)!r}, and differ.",
-                remedy=f"Rename or remove one of them, or take the first: {_map(field, column)}",
+                remedy=f"Rename or remove one of them, or take the first: {map_option(field, column)}",
             )
 
 
@@ -463,7 +464,8 @@ def _wide_columns(
         if len(measures - {frozenset()}) == len(graded):  # each has its own word
             raise InputError(
                 f"{what}: {_names(graded)} are measures of one answer, and no column names a condition.",
-                remedy=f"Name the one that counts: {_map('score', graded[0])}, or --wide all if each is a condition.",
+                remedy=f"Name the one that counts: {map_option('score', graded[0])}, or --wide all if each is "
+                "a condition.",
             )
         return _of_conditions(frame, graded, others, notes), "score"
     worded = [c for c in rest if frame[c].dtype == pl.String]
@@ -551,12 +553,7 @@ def _guess(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
 def _unnamed(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """What names the item too, where that is not known either, so that one remedy is enough."""
     names = [c for c in frame.columns if "\0" not in c and c not in place.values()]
-    return "" if "item" in place else f"{_map('item', names[0] if len(names) > 1 else ORDER)} "
-
-
-def _map(field: str, column: str) -> str:
-    """The option that names a column, as a shell takes it."""
-    return f"--map {shlex.quote(f'{field}={column}')}"
+    return "" if "item" in place else f"{map_option('item', names[0] if len(names) > 1 else ORDER)} "
 
 
 def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, what: str, stem: str) -> pl.DataFrame:
@@ -568,7 +565,7 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
             f"{what} has no column that is known as the item{has}.",
             remedy=(
                 f"Say which names the question: {told}. "
-                if (told := _unnamed(frame, place).strip()) != _map("item", ORDER)
+                if (told := _unnamed(frame, place).strip()) != map_option("item", ORDER)
                 else "Add one. "
             )
             + "Where the rows are the items, in the same order in every file: --map item=order",
@@ -675,7 +672,8 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
         raise InputError(
             f"{what}: {printable(column, limit=40)} and {printable(wrong[0], limit=40)} are counts of answers, not the "
             "results of single items.",
-            remedy=f"Give the file with a row for each question, or say that it is a score: {_map('score', column)}",
+            remedy="Give the file with a row for each question, or say that it is a score: "
+            f"{map_option('score', column)}",
         )
     return frame, next(iter(totals), "")
 
@@ -700,7 +698,7 @@ def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, c
             f"{what}: each row is an average of many answers ({printable(counted, limit=40)} says of how many) for one "
             f"of {n} values of {name}, not the result of a single item.",
             remedy="Give the file with a row for each question (two averages and their n: richter floors published); "
-            f"if each is to count as one item: {_map('item', column)}",
+            f"if each is to count as one item: {map_option('item', column)}",
         )
     if few or "key" not in leaf_name(column):
         of = "columns" if "\0" in column else f"values of {name}"
@@ -745,7 +743,7 @@ def _to_numbers(
     if series.dtype != pl.String:
         raise InputError(
             f"{what}: the column {printable(column, limit=40)!r} holds no numbers.",
-            remedy=f"Name another: {_map(field, other)}",
+            remedy=f"Name another: {map_option(field, other)}",
         )
     if field in _SIZES:
         return _sizes(series, column, notes)
@@ -806,9 +804,8 @@ def _other_column(
 ) -> str:
     """What to do about a column that should hold numbers and holds texts."""
     if all_text and field == "score" and place.get("item") in frame.columns and holds_grades(frame[place["item"]]):
-        return (
-            f"Item and grade seem to have changed places: {_map('item', place['score'])} {_map('score', place['item'])}"
-        )
+        swapped = f"{map_option('item', place['score'])} {map_option('score', place['item'])}"
+        return f"Item and grade seem to have changed places: {swapped}"
     if DATES.fullmatch(odd.strip()):
         return (
             "A spreadsheet has turned them into dates (4/5 becomes 4-May): format the column as text and export again."
@@ -817,7 +814,7 @@ def _other_column(
         word = shlex.quote(f"{printable(odd.strip(), limit=40)}=wrong")
         return f"Say what it counts as: --grade {word} (or =right, =missing, a number)."
     if other != "COLUMN":
-        return f"Correct these cells, or name another column: {_map(field, other)}"
+        return f"Correct these cells, or name another column: {map_option(field, other)}"
     if all_text and field == "score":
         return "These look like answers: grade them first, and write 1 or 0 beside each."
     return "Correct these cells."

@@ -8,7 +8,7 @@ import polars as pl
 
 from richter.interop import PEOPLE, hinted_fields, plain_name
 from richter.records import printable
-from richter.tables._words import holds_any, number_of, text_of
+from richter.tables._words import holds_any, map_option, number_of, text_of
 
 EQUAL = 0.2  # share of the cells of answers that equal the reference, at least
 FEW = 20  # different references that are rather classes
@@ -75,7 +75,7 @@ def expert_key(frame: pl.DataFrame, columns: Sequence[str], notes: list[str]) ->
             )
             return key
         if agreed or expert:
-            settle = f"--map {shlex.quote(f'reference={key}')}"
+            settle = map_option("reference", key)
             notes.append(f"if {name} is the right answer to which {shown} are to be held: {settle}")
             return ""
     return ""

@@ -6,14 +6,13 @@ nested in items (a domain, a reviewer) has p = n_i and crosses nothing; a number
 """
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from richter.interop import FIELDS, MEASURE_NAMES, hinted_fields, known_fields, leaf_name, less_is_better, plain_name
 from richter.records import printable
-from richter.tables._words import TOTALS, holds_grades, number_of, says_right, sure_grades, text_of
+from richter.tables._words import TOTALS, holds_grades, map_option, number_of, says_right, sure_grades, text_of
 
 CROSSED = 0.8  # share of the pairs of items and conditions that are there
 MOST = 50  # conditions that a table may have
@@ -163,7 +162,7 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     if len(found) > 1 and len(two_valued) == 1 and "condition" in place:
         found = two_valued
     if len(found) > 1 and "condition" in place and found in ranks[1:3]:  # several measures of each answer
-        others = ", ".join(f"--map {shlex.quote(f'score={printable(c, limit=40)}')}" for c in found[1:4])
+        others = ", ".join(map_option("score", c) for c in found[1:4])
         notes.append(f"there are other grades than {printable(found[0], limit=40)}: {others}")
         found = found[:1]
     wide = "condition" not in place and len(graded) > 1 and not _has_condition(table, place, graded)
@@ -195,7 +194,7 @@ def _total(
             if value is not None and len(rows) and ((rows[c] - value).abs() <= 0.02 * value.abs()).all():
                 notes.append(
                     f"{printable(c, limit=40)} is made of {', '.join(printable(own, limit=40) for own in parts)} "
-                    f"(--map {shlex.quote(f'score={parts[0]}')} reads one of them)"
+                    f"({map_option('score', parts[0])} reads one of them)"
                 )
                 return [c]
     return []
@@ -361,8 +360,7 @@ def _take(place: dict[str, str], field: str, column: str, before: str, notes: li
     place[field] = column
     if "\0" not in column:
         notes.append(
-            f"column {printable(column, limit=40)} is taken for the {field}: {why} "
-            f"(--map {shlex.quote(f'{field}=COLUMN')} says which)"
+            f"column {printable(column, limit=40)} is taken for the {field}: {why} (--map {field}=COLUMN says which)"
         )
 
 

@@ -1,6 +1,5 @@
 """Severities as annotators write them: words in order, an empty cell where nothing is wrong, the worst of several."""
 
-import shlex
 from collections.abc import Iterator, Mapping
 
 import polars as pl
@@ -9,7 +8,7 @@ from richter.errors import InputError
 from richter.interop import hinted_fields, less_is_better, plain_name
 from richter.records import printable
 from richter.tables._tables import ReadOptions
-from richter.tables._words import MISSING, holds_grades, number_of, says_right, text_of
+from richter.tables._words import MISSING, holds_grades, map_option, number_of, says_right, text_of
 
 # severities that annotators write as words, in order; an attention check ("HOTW") is no rating
 SEVERITIES = {
@@ -116,7 +115,7 @@ def _nothing_wrong(
         only = cells.filter(empty).unique().to_list()
         if len(only) == 1 and only[0] is not None and not cells.filter(~empty).is_in(only).any():
             lower = number_of(only[0]) == 0
-            told = f"--map {shlex.quote(f'score={c}')}{' --better lower' * lower}"
+            told = map_option("score", c) + " --better lower" * lower
             said = f"{column} is empty in {empty.sum():,} of {len(empty):,} rows, those of which "
             said += f"{printable(c, limit=40)} is {printable(only[0], limit=20)!r}: taken as not rated"
             notes.append(f"{said}. If nothing is wrong there: {told}")

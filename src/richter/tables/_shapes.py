@@ -14,7 +14,17 @@ import polars as pl
 
 from richter.interop import PEOPLE, hinted_fields, known_fields, leaf_name, plain_name, rater_of
 from richter.records import printable
-from richter.tables._words import SPREADS, TOTALS, WORDS, holds_any, holds_grades, listed, number_of, text_of
+from richter.tables._words import (
+    SPREADS,
+    TOTALS,
+    WORDS,
+    holds_any,
+    holds_grades,
+    listed,
+    map_option,
+    number_of,
+    text_of,
+)
 
 ORDER = "order"  # `--map draw=order`: rows of one item are its draws in their order
 ITEM, CONDITION, DRAW, VALUE, SECTION = "item\0", "condition\0", "draw\0", "value\0", "section\0"
@@ -243,7 +253,7 @@ def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     shown = ", ".join(printable(c, limit=40) for c in own)
     settle = f"--wide {shlex.quote(','.join(own))} compares them"
     if "condition" in known_fields(rest):
-        settle = f"--map {shlex.quote(f'score={next(iter(own))}')} reads one"
+        settle = f"{map_option('score', next(iter(own)))} reads one"
     if len(words) == 1 and len(dict.fromkeys(which for _, which in own.values() if which)) == len(own):
         if all(re.fullmatch(r"judge_\d+", c) for c in own) and not _binary(frame, own) and "text" in known_fields(rest):
             return frame, {}  # severities, as the tables of ratings have them
@@ -263,7 +273,7 @@ def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     main, other = (person, judge) if not _blank(frame[person]).any() else (judge, person)
     notes.append(
         f"{shown} grade the same answers: {printable(main, limit=40)} is read "
-        f"(--map {shlex.quote(f'score={other}')} reads the other)"
+        f"({map_option('score', other)} reads the other)"
     )
     return frame, {"score": main}
 

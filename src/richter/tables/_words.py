@@ -2,9 +2,12 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 
 import polars as pl
+
+from richter.records import printable
 
 
 def _list(words: str) -> list[str]:
@@ -195,3 +198,8 @@ def listed(column: pl.Series) -> list[list[object]] | None:
             return None
         found.append(values)
     return found if any(found) else None
+
+
+def map_option(field: str, column: str) -> str:
+    """The option that names a column, as a shell takes it: whole, for a name that is cut names nothing."""
+    return f"--map {shlex.quote(f'{field}={printable(column)}')}"
