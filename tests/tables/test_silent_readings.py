@@ -698,7 +698,7 @@ def test_which_of_two_is_preferred_by_hand(one: str, two: str, tie: str) -> None
     half = 0 if tie == "" else 4.5
     assert mean(tables, one) == pytest.approx((12 + half) / given)
     assert mean(tables, two) == pytest.approx((9 + half) / given)
-    assert any("Preferred draft says which of two is preferred" in note for note in tables.notes)
+    assert any("Preferred draft: which of two is preferred" in note for note in tables.notes)
 
 
 def test_a_preference_that_is_a_grade_is_one() -> None:
@@ -739,3 +739,30 @@ def test_a_long_name_in_advice_is_whole_and_can_be_pasted() -> None:
     field, _, column = shlex.split(noted.partition("--map ")[2])[0].partition("=")
     assert column == name
     assert mean(read_tables(frame, options=ReadOptions(map={field: column})), "a") == pytest.approx(2 / 3)
+
+
+def test_several_peoples_preferences_are_draws_by_hand() -> None:
+    frame = pl.DataFrame({"clause": ITEMS, "Preferred by Ann": ["A"] * 30, "Preferred by Ben": ["A", "B"] * 15})
+    tables = read_tables(frame)
+    assert (mean(tables, "A"), mean(tables, "B"), tables.answers["draw"].max()) == (0.75, 0.25, 1)
+
+
+def test_empty_severities_that_nothing_explains_are_said() -> None:
+    tables = read_tables(long("severity", [""] * 20 + ["minor"] * 10, [""] * 25 + ["major"] * 5))
+    assert any("severity is empty in 45 of 60 rows and nowhere 0" in note for note in tables.notes)
+
+
+def test_a_person_among_yes_and_no_may_be_the_key_which_is_said() -> None:
+    frame = pl.DataFrame({"case": ITEMS, "doctor": [1, 0, 1] * 10, "app 1": [1, 1, 0] * 10, "app 2": [0, 0, 1] * 10})
+    tables = read_tables(frame)
+    assert tables.conditions == ("doctor", "app 1", "app 2")
+    assert any("--map reference=doctor" in note for note in tables.notes)
+    tables = read_tables(frame, options=ReadOptions(map={"reference": "doctor"}))
+    assert (mean(tables, "app 1"), mean(tables, "app 2")) == pytest.approx((1 / 3, 2 / 3))
+
+
+def test_a_name_in_per_cent_gives_the_scale() -> None:
+    tables = read_tables(long("accuracy (%)", [40, 5] * 15, [30, 7] * 15))
+    assert tables.scores.select("low", "high").row(0) == (0, 100)
+    frame = long("correct", [1, 0] * 15, [1, 1] * 15).with_columns(pl.Series("confidence [%]", [7, 9] * 30))
+    assert set(read_tables(frame).scores["confidence"]) == {0.07, 0.09}

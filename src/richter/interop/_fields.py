@@ -97,10 +97,11 @@ FIELDS: dict[str, tuple[str, ...]] = {
 _FIELD_OF = {name: field for field, names in FIELDS.items() for name in names}
 
 
-# a range at the end of a name: (0-20), [1 to 5], (out of 10), out of 10
+# a range at the end of a name: (0-20), [1 to 5], (out of 10), out of 10, (%)
 _RANGE = re.compile(
     r"[\s_]*[(\[]\s*(?:scale\s*)?(-?\d+)\s*(?:-|–|—|to|bis|\.\.|:|/)\s*(\d+)\s*(?:points?|pts|punkte)?\s*[)\]]\s*$"
-    r"|[\s_]*[(\[]\s*(?:/|out of|max\.?|von|sur)\s*(\d+)\s*[)\]]\s*$|[\s_]+(?:/|out[ _]of|von|sur)[\s_]*(\d+)\s*$",
+    r"|[\s_]*[(\[]\s*(?:/|out of|max\.?|von|sur)\s*(\d+)\s*[)\]]\s*$|[\s_]+(?:/|out[ _]of|von|sur)[\s_]*(\d+)\s*$"
+    r"|[\s_]*[(\[]\s*(?:in )?(%)\s*[)\]]\s*$",
     re.IGNORECASE,
 )
 
@@ -122,6 +123,8 @@ def leaf_name(column: str) -> str:
 def stated_range(column: str) -> tuple[float, float] | None:
     """The range that a name states: `Total (0-20)`, `score out of 10`, `Punkte (von 4)`; None where it states none."""
     match = _RANGE.search(column.strip())
+    if match and match[5]:
+        return 0.0, 100.0
     low, high = (float(match[1] or 0), float(match[2] or match[3] or match[4])) if match else (0.0, 0.0)
     return (low, high) if low < high else None
 

@@ -61,12 +61,16 @@ def expert_key(frame: pl.DataFrame, columns: Sequence[str], notes: list[str]) ->
     held = {c: set(_cells(frame[c]).drop_nulls().unique()) for c in columns}
     for key in sorted(columns, key=lambda c: not _EXPERTS & set(plain_name(c).split("_"))):
         others = [c for c in columns if c != key and held[c] <= held[key]]
-        if not 2 < len(held[key]) <= FEW or len(others) < 2:
+        if not 2 <= len(held[key]) <= FEW or len(others) < 2:
             continue
         expert = bool(_EXPERTS & set(plain_name(key).split("_")))
         name, shown = printable(key, limit=40), ", ".join(printable(c, limit=40) for c in others)
         least = min(_kappa(frame, key, c) for c in others)
-        agreed = least >= AGREED and least > max(_kappa(frame, a, b) for a, b in itertools.combinations(others, 2))
+        agreed = (
+            len(held[key]) > 2
+            and least >= AGREED
+            and least > max(_kappa(frame, a, b) for a, b in itertools.combinations(others, 2))
+        )
         if agreed and expert:
             settle = f"--wide {shlex.quote(','.join((key, *others)))}"
             notes.append(

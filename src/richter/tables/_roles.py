@@ -404,7 +404,9 @@ def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list
 
 
 def _dated(table: Table, column: str) -> bool:
-    return bool(table.text(column).head(5).str.contains(r"^\d{4}-\d\d-\d\d|^\d\d?[./]\d\d?[./]\d{2,4}").all())
+    return bool(
+        table.text(column).head(5).str.contains(r"^\d{4}[-/.]\d\d?[-/.]\d\d?\b|^\d\d?[./]\d\d?[./]\d{2,4}").all()
+    )
 
 
 def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: list[str]) -> pl.DataFrame:

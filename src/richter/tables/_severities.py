@@ -119,7 +119,10 @@ def _nothing_wrong(
             said = f"{column} is empty in {empty.sum():,} of {len(empty):,} rows, those of which "
             said += f"{printable(c, limit=40)} is {printable(only[0], limit=20)!r}: taken as not rated"
             notes.append(f"{said}. If nothing is wrong there: {told}")
-            break
+            return frame, place
+    if not (text_of(frame[column]).cast(pl.Float64, strict=False) == 0).any():
+        said = f"{column} is empty in {empty.sum():,} of {len(empty):,} rows and nowhere 0: taken as not rated"
+        notes.append(f"{said}; write none there if nothing is wrong")
     return frame, place
 
 

@@ -5,6 +5,7 @@ side with a winner, columns whose names are two things joined, items as columns.
 byte, so that no column of a file has their name.
 """
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,6 +53,7 @@ _WON = (
     "judgment",
 )
 _PREFERRED = {"preferred", "preference", "prefer", "winner", "favourite", "favorite", "bevorzugt", "prefere"}
+_MEASURED = {"score", "severity", "condition"}
 _NEITHER = re.compile(
     r"^(a )?(tie|tied|draw|both|neither|equal\w*|same|none|no (difference|preference)|indifferent|unentschieden|egal"
     r"|gleich|kein unterschied)\b"
@@ -181,30 +183,31 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
 
 
 def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
-    """Which of two is preferred, by its name or side, and nothing else that is measured: a row for each of the two."""
-    for c in (c for c in frame.columns if _PREFERRED & set(plain_name(c).split("_"))):
-        rest = frame.drop(c)
-        cells = text_of(frame[c])
-        names = {cell.lower(): cell for cell in cells.drop_nulls().unique(maintain_order=True)[::-1] if cell}
-        ties = [low for low in names if _NEITHER.search(low)]
-        sides = sorted(low for low in names if low not in ties)
-        graded = any(side in WORDS and len(side) > 1 for side in sides) or known_fields(rest.columns) & {
-            "score", "severity", "condition"
-        }  # fmt: skip
-        if len(sides) != 2 or graded or any(len(side) > 40 for side in sides):
-            continue
-        low = cells.str.to_lowercase()
-        parts = [
-            rest.with_columns(
-                pl.lit(names[own]).alias(CONDITION),
-                pl.when(low == own).then(1.0).when(low.is_in(ties)).then(0.5).when(low == other).then(0.0).alias(VALUE),
-            )
-            for own, other in (sides, sides[::-1])
-        ]
-        shown = f", 0.5 each for {' and '.join(names[tie] for tie in ties)!r}" if ties else ""
-        notes.append(f"{printable(c, limit=40)} says which of two is preferred: 1 for it, 0 for the other{shown}")
-        return pl.concat(parts), {"condition": CONDITION, "score": VALUE}
-    return frame, {}
+    """Which of two is preferred, by its name or side, and nothing else that is measured: a row for each of the two.
+
+    Several such columns are several people's: draws.
+    """
+    columns = [c for c in frame.columns if _PREFERRED & set(plain_name(c).split("_"))]
+    rest = frame.drop(columns)
+    cells = {c: text_of(frame[c]) for c in columns}
+    names = {
+        cell.lower(): cell for own in cells.values() for cell in own.drop_nulls().unique(maintain_order=True) if cell
+    }
+    ties = [low for low in names if _NEITHER.search(low)]
+    sides = sorted(low for low in names if low not in ties)
+    graded = any(side in WORDS and len(side) > 1 for side in sides)
+    if len(sides) != 2 or graded or max(map(len, sides)) > 40 or known_fields(rest.columns) & _MEASURED:
+        return frame, {}
+    parts = []
+    for (k, c), (own, other) in itertools.product(enumerate(columns), (sides, sides[::-1])):
+        low = cells[c].str.to_lowercase()
+        value = pl.when(low == own).then(1.0).when(low.is_in(ties)).then(0.5).when(low == other).then(0.0)
+        parts.append(rest.with_columns(pl.lit(names[own]).alias(CONDITION), value.alias(VALUE), pl.lit(k).alias(DRAW)))
+    shown = ", ".join(printable(c, limit=40) for c in columns)
+    half = f", 0.5 each for {' and '.join(names[tie] for tie in ties)!r}" if ties else ""
+    notes.append(f"{shown}: which of two is preferred, 1 for it, 0 for the other{half}")
+    made = {"condition": CONDITION, "score": VALUE}
+    return (pl.concat(parts), made | {"draw": DRAW}) if columns[1:] else (pl.concat(parts).drop(DRAW), made)
 
 
 def _won(cell: str, a: str, b: str, one: str, two: str) -> float | None:
