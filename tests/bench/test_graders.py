@@ -99,6 +99,22 @@ def test_what_is_denied_is_no_number_and_no_choice_by_hand() -> None:
     assert [read_choice(city, text) for text in ("It is not B.", "Not A but B", "Not Lima")] == [None, "Lima", None]
 
 
+@pytest.mark.parametrize(
+    ("reference", "right", "wrong"),
+    [
+        ("100", ["a hundred", "One hundred."], ["hundreds"]),
+        ("1500", ["a thousand five hundred"], ["a thousand"]),
+        ("-5", ["minus 5", "It is minus 5 degrees."], ["5", "10 minus 5"]),
+        ("1990", ["1990", "In 1990."], ["in the 1990s"]),
+        ("1990s", ["the 1990s"], ["2000s"]),
+    ],
+)
+def test_numbers_as_people_say_them_by_hand(reference: str, right: list[str], wrong: list[str]) -> None:
+    one = item(reference, prompt="How many?")
+    assert [text for text in right if not grade_answer(one, text)] == []
+    assert [text for text in wrong if grade_answer(one, text)] == []
+
+
 def test_a_date_holds_its_year_and_is_no_range_by_hand() -> None:
     assert grade_answer(item("1776", prompt="In which year?"), "On 1776-07-04.")
     assert not grade_answer(item("1776", prompt="In which year?"), "In 1776-1780.")

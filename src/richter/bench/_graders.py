@@ -106,13 +106,18 @@ def _close(said: _Quantity, wanted: _Quantity, tolerance: float | None) -> bool:
     return math.isclose(value, wanted.value, rel_tol=1e-9, abs_tol=allowed)
 
 
+_DECADE = re.compile(r"\b[12]\d\d0s\b")
 _MARKED = re.compile(r"####\s*|\\boxed\s*\{|\b(?:final answer|answer|result)\s*(?:is|=|:)?[\s*$]*(?=[-−+$€£\d])", re.I)
 _RANGE = re.compile(r"\bbetween\s*$|\bbetween\s+\S+\s+and\s*$|\d\s*(?:to|[-–—])\s*$", re.IGNORECASE)
 
 
 def _number(item: Item, text: str, tolerance: float | None) -> bool:
     asked = {q.value for q in _quantities(item.prompt)}
-    said = _quantities(text := re.sub(r"\b(\d{4})-\d\d-\d\d\b", r"\1", text))  # of a date the year: it is no range
+    text = re.sub(r"\b(\d{4})-\d\d-\d\d\b", r"\1", text)  # of a date the year: it is no range
+    text = re.sub(r"(?<![\d)]\s)\bminus\s+(?=\d)", "-", text, flags=re.IGNORECASE)
+    if not any(map(_DECADE.search, _names(item))):  # the nineties are not 1990
+        text = _DECADE.sub("", text)
+    said = _quantities(text)
     if not said:
         return matches_reference(text, _names(item))  # "twelve"
     said = [q for q in said if not denied_at(text, q.start)]

@@ -92,6 +92,8 @@ def number_words_to_digits(words: list[str]) -> list[str]:
                 current += _UNITS[word]
             elif word in _TENS and (j == i or words[j - 1] in _SCALES or words[j - 1] == "and"):
                 current += _TENS[word]
+            elif word in _SCALES and j == i:  # "a hundred", the article being gone
+                total, current, scaled = (0, 100, True) if word == "hundred" else (_SCALES[word], 0, True)
             elif word == "hundred" and 0 < current < 10**15:  # "hundred hundred ..." without end is no number
                 current, scaled = current * 100, True
             elif word in _SCALES and current:
