@@ -53,7 +53,7 @@ def test_a_drop_is_told_with_its_day_and_exit_three(tmp_path: Path, capsys: pyte
     assert lead["alarm"] > "2026-03-02"
     assert found["claims"][0]["verdict"] == "verified"
     assert found["claims"][0]["family"]["size"] == len(found["series"])
-    assert "verify again on days since" in found["reliance"]
+    assert "verify again on data since" in found["reliance"]
     assert not list(folder.glob("*.jsonl"))  # it only reads
 
 
@@ -261,3 +261,44 @@ def test_how_far_judges_may_drift_otherwise_on_new_answers_by_hand() -> None:
     diluted = drift_reach(rated, np.array([False, True, True, True]), limit=100)  # by the judges' own day
     assert diluted == pytest.approx(drift_reach(rated, late, limit=100))
     assert drift_reach(rated[:, :1], late, limit=100) == np.inf
+
+
+def test_a_folder_without_models_and_one_table_with_dates_say_what_a_folder_with_models_does(tmp_path: Path) -> None:
+    """The same answers in three layouts, and by weeks: the same series, and no model that changed."""
+    folder = series(tmp_path / "bot", [0.1] * 12)
+    known = watch_series(*read_series(folder)[:2])
+    frames = {f.stem: pl.read_csv(f) for f in sorted(folder.glob("*.csv"))}
+    for name in ("bare", "weeks", "months"):
+        (tmp_path / name).mkdir()
+    for k, (day, frame) in enumerate(frames.items()):
+        bare = frame.drop("condition")
+        bare.write_csv(tmp_path / "bare" / f"{day}.csv")
+        bare.write_csv(tmp_path / "weeks" / f"week_2025-W{k + 1:02}.csv")
+        bare.write_csv(tmp_path / "months" / f"2025-{k + 1:02}.csv")
+    pl.concat([f.drop("condition").insert_column(0, pl.lit(day).alias("date")) for day, f in frames.items()]).write_csv(
+        tmp_path / "table.csv"
+    )
+    for source, name in ((tmp_path / "bare", "bare"), (tmp_path / "table.csv", "table")):
+        found = watch_series(*read_series(source)[:2])
+        assert found.condition == name
+        assert found.series == known.series
+        assert not found.changes
+        assert found.sentence == f"No change of {name} is shown in 12 days."
+    weeks = watch_series(*read_series(tmp_path / "weeks")[:2])
+    assert [s.values for s in weeks.series] == [s.values for s in known.series]
+    assert weeks.series[0].days[:2] == ("2024-12-30", "2025-01-06")  # Mondays of the first two weeks of 2025
+    assert weeks.step == "week"
+    assert not weeks.notes
+    months = watch_series(*read_series(tmp_path / "months")[:2])
+    assert months.sentence == "No change of months is shown in 12 months."
+    assert months.series[0].days[-1] == "2025-12-01"
+
+
+def test_the_column_of_dates_may_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{d:02}.03.2026,q{i},{int((i + d) % 9 > 0)}" for d in range(1, 13) for i in range(50)]
+    path = tmp_path / "asked.csv"
+    path.write_text("\n".join(["asked_on,question,correct", *rows]))
+    assert run("watch", path, "--date", "asked_on") == 0
+    assert "No change of asked is shown in 12 days." in capsys.readouterr().out
+    assert run("watch", path, "--date", "asked") == 1
+    assert "It has asked_on, question, correct." in capsys.readouterr().err

@@ -1,10 +1,11 @@
 """`richter watch`: a series of runs of one audit; has anything changed, when, and was it model, judge or items?"""
 
+import contextlib
 import dataclasses
 import datetime
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,11 +25,11 @@ from richter.floors import (
     mean_sequence,
     sequential_scores,
 )
-from richter.interop import log_files
+from richter.interop import log_files, plain_name, read_frame
 from richter.records import Better, Claim, Family, Hypothesis, Interval, Result, Verdict, plain, printable
 from richter.stats import bin_gaps
 from richter.store import DatabaseRun, Place, find_parts, find_runs, is_run, open_ledger, run_place
-from richter.tables import ReadOptions, Tables, read_tables, record_look
+from richter.tables import ReadOptions, Tables, holds_logs, read_tables, record_look
 
 __all__ = ["Day", "MetricSeries", "WatchReport", "history_of", "read_series", "watch_series"]
 
@@ -38,6 +39,11 @@ FEWEST = 8  # days before which nothing can be told
 CARRIED_MOST = 0.3  # correlation with the day before up to which false alarms were seen to stay under 5%
 _TOLD = 10  # of a series, the newest entries whose looks are logged
 _DATE = re.compile(r"(20\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?([0-2]\d|3[01])(?:[T_-]?(\d\d)[-_.:]?(\d\d))?")
+_WEEK = re.compile(r"(20\d\d)[-_. ]?W(0[1-9]|[1-4]\d|5[0-3])", re.IGNORECASE)
+_MONTH = re.compile(r"(20\d\d)[-_.](0[1-9]|1[0-2])(?!\d)")
+_DOTTED = re.compile(r"(\d\d?)\.(\d\d?)\.(20\d\d)")
+_DATED = {"date", "day", "week", "month", "datum", "tag", "woche", "monat", "timestamp", "time", "datetime", "created",
+          "created_at", "run_date", "fecha", "semana", "jour", "semaine", "data", "日期", "日付"}  # fmt: skip
 _FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".xlsx", ".eval")
 _NAMES = {"error_rate": "error rate", "mean_score": "mean score", "mean_severity": "mean severity",
           "ece": "calibration error", "refusal_rate": "share of refusals", "money": "dollars an answer",
@@ -93,7 +99,10 @@ class MetricSeries:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class WatchReport(Result):
-    """What a series shows: a sentence, one claim and one series a metric, and what changed beside it."""
+    """What a series shows: a sentence, one claim and one series a metric, and what changed beside it.
+
+    `step` is what an entry is by how far they lie apart: a day, a week, a month, else a run.
+    """
 
     schema: ClassVar = "richter/watch"
 
@@ -103,6 +112,7 @@ class WatchReport(Result):
     series: tuple[MetricSeries, ...]
     condition: str
     n_days: int
+    step: str
     n_items: int
     level: float
     changes: tuple[str, ...]
@@ -128,8 +138,20 @@ class Series(NamedTuple):
     notes: tuple[str, ...]
 
 
+class _Entry(NamedTuple):
+    """One entry of a series: when, from where, its tables, and whether its condition is named by its file alone."""
+
+    at: str
+    place: Place
+    tables: Tables
+    unnamed: bool
+
+
 def read_series(
-    *sources: str | Path, condition: str | Sequence[str] | None = None, options: ReadOptions | None = None
+    *sources: str | Path,
+    condition: str | Sequence[str] | None = None,
+    date: str | None = None,
+    options: ReadOptions | None = None,
 ) -> Series:
     """The watched condition, the days in their order, and notes. Nothing is written.
 
@@ -137,15 +159,20 @@ def read_series(
     entry the first that it has.
 
     A source is a folder of runs, of logs or of tables, a database, or single files and runs. A run is dated by its
-    first answer, a file by a date in its name, else by when it was changed. Entries of one day count as one each.
+    first answer, a file by a date, a week or a month in its name, else by when it was changed. Entries of one day count
+    as one each. A table with a column of dates (`date` names it) is a series by itself, an entry a day. Tables without
+    a column of conditions are all of one, called as their folder is.
     """
     places = [p for source in sources for p in _entries(run_place(source) if isinstance(source, str) else source)]
     if not places:
         raise InputError("The series is empty.", remedy="Give a folder of runs, a database, or files by date.")
     notes: list[str] = []
-    dated = sorted(((_date(place, notes), str(place), place) for place in places), key=lambda row: row[:2])
-    read = [(at, place, read_tables(place, options=options, shown=())) for at, _, place in dated]
-    names = [set(tables.conditions) for _, _, tables in read]
+    read = sorted(
+        (e for place in places for e in _read(place, date, options, notes, alone=len(places) == 1)),
+        key=lambda e: (e.at, str(e.place)),
+    )
+    series = _series_name([e.place for e in read])
+    names = [{series} if e.unnamed else set(e.tables.conditions) for e in read]
     if condition is None:
         common = set.intersection(*names)
         if len(common) != 1:
@@ -154,8 +181,9 @@ def read_series(
         condition = common.pop()
     called = (condition,) if isinstance(condition, str) else tuple(condition)
     days, shown = [], []
-    for at, place, tables in read:
+    for at, place, tables, unnamed in read:
         name = next((n for n in called if n in tables.conditions), None)
+        name = tables.conditions[0] if name is None and unnamed and series in called else name
         if name is None:
             notes.append(f"{at}: {place.name} has no {' or '.join(called)} and is left out")
             continue
@@ -168,7 +196,7 @@ def read_series(
                 values=_values(own),
                 graded=_graded(own),
                 judged=tables.counting == "judge",
-                made=_made(place, own, name),
+                made=_made(place, own, "" if unnamed else name),
                 better="lower" if "lower" in own.scores["better"] else "higher",
                 judge=_judge(place, options),
             )
@@ -197,16 +225,57 @@ def _date(place: Place, notes: list[str]) -> str:
             times = ledger.times()
         if times is not None:
             return datetime.datetime.fromtimestamp(times[0], datetime.UTC).isoformat(timespec="seconds")[:19]
-    found = _DATE.search(place.name)
-    if found:
-        day = "-".join(found.groups()[:3])
-        return day if found[4] is None else f"{day}T{found[4]}:{found[5]}"
+    if found := _when(place.name):
+        return found
     if isinstance(place, DatabaseRun):
         raise InputError(f"{place} has no answers, so no date.", remedy="Leave it out.")
     said = "files without a date in their names are dated by when they were changed"
     notes += [] if said in notes else [said]
     changed = datetime.datetime.fromtimestamp(place.stat().st_mtime, datetime.UTC)
     return changed.isoformat(timespec="seconds")[:19]
+
+
+def _when(text: str) -> str:
+    """The date that a text holds, as ISO writes it: of a week its Monday, of a month its first day; empty for none."""
+    if found := _DATE.search(text):
+        day = "-".join(found.groups()[:3])
+        return day if found[4] is None else f"{day}T{found[4]}:{found[5]}"
+    if found := _WEEK.search(text):
+        with contextlib.suppress(ValueError):  # not every year has 53
+            return datetime.date.fromisocalendar(int(found[1]), int(found[2]), 1).isoformat()
+    if found := _MONTH.search(text):
+        return f"{found[1]}-{found[2]}-01"
+    found = _DOTTED.match(text)
+    return f"{found[3]}-{int(found[2]):02}-{int(found[1]):02}" if found else ""
+
+
+def _read(
+    place: Place, date: str | None, options: ReadOptions | None, notes: list[str], *, alone: bool
+) -> Iterator[_Entry]:
+    """The entries of one source: itself; of a table with several dates that is the whole series, one a date."""
+    table = isinstance(place, Path) and place.is_file() and not holds_logs(place)
+    split = table and (alone or date is not None)
+    frame = read_frame(place, text=True) if split and isinstance(place, Path) else pl.DataFrame()
+    if date is not None and table and date not in frame.columns:
+        raise InputError(f"{place} has no column {date!r}.", remedy=f"It has {', '.join(frame.columns)}.")
+    for column in [date] if date is not None and table else [c for c in frame.columns if plain_name(c) in _DATED]:
+        at = pl.Series("at\0", [_when(cell or "")[:10] for cell in frame[column].cast(pl.String).to_list()])
+        if at.n_unique() > 1 and (date is not None or (at != "").all()):
+            notes.append(f"an entry for each {printable(column, limit=40)} of {place.name}")
+            for (day,), rows in frame.drop(column).with_columns(at).group_by("at\0", maintain_order=True):
+                if day:
+                    tables = read_tables(rows.drop("at\0"), options=options, shown=())
+                    yield _Entry(str(day), place, tables, tables.conditions == ("frame",))
+            return
+    tables = read_tables(place, options=options, shown=())
+    yield _Entry(_date(place, notes), place, tables, table and tables.conditions == (Path(place.name).stem,))
+
+
+def _series_name(places: Sequence[Place]) -> str:
+    """What is watched, where tables do not say: the folder, or the one file, that they are in."""
+    paths = dict.fromkeys(p for p in places if isinstance(p, Path))
+    first = next(iter(paths), Path("series"))
+    return first.stem if len(paths) == 1 else first.resolve().parent.name
 
 
 def _answered(tables: Tables) -> pl.DataFrame:
@@ -243,7 +312,7 @@ def _graded(tables: Tables) -> pl.DataFrame:
 def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
     """What could have changed beside the model's own behaviour: its name and settings, raters, rubric, questions."""
     raters = sorted(tables.ratings["rater"].drop_nulls().unique().to_list())
-    made = {"model": condition} | ({"judge": ", ".join(raters)} if raters else {})
+    made = ({"model": condition} if condition else {}) | ({"judge": ", ".join(raters)} if raters else {})
     if isinstance(place, DatabaseRun) or is_run(place):
         with open_ledger(place) as ledger:
             asked = next((c for c in ledger.conditions() if c.name == condition), None)
@@ -315,18 +384,19 @@ def watch_series(
     alarmed = [s for s in series if s.alarm is not None]
     judge = next((s for s in alarmed if s.metric == "judge"), None)
     model = [s for s in alarmed if s.metric != "judge"]
-    changes = _changes(days)
+    changes, step = _changes(days), _step(days)
     if judge is not None:
         changes.insert(0, f"the judges rate the same answers otherwise since {judge.changed}: judges drifted")
     if any(s.worse for s in model):
         code, sentence = 3, " ".join(_alarm(s, condition) for s in model if s.worse)
     elif len(days) < FEWEST or not series:
         code = 4
-        sentence = f"{len(days)} days of {printable(condition)} are too few to tell a change; {FEWEST} are the least."
+        few = f"{len(days)} {step}{'s' * (len(days) != 1)} of {printable(condition)}"
+        sentence = f"{few} are too few to tell a change; {FEWEST} are the least."
     else:
         code = 0
         better = " ".join(_alarm(s, condition) for s in model)
-        sentence = better or f"No change of {printable(condition)} is shown in {len(days)} days."
+        sentence = better or f"No change of {printable(condition)} is shown in {len(days)} {step}s."
     return WatchReport(
         sentence=sentence,
         exit_code=code,
@@ -334,6 +404,7 @@ def watch_series(
         series=tuple(series),
         condition=condition,
         n_days=len(days),
+        step=step,
         n_items=len(items) if items is not None else 0,
         level=level,
         changes=tuple(changes),
@@ -350,15 +421,24 @@ def _items(days: Sequence[Day]) -> tuple[set[str] | None, list[str], list[Day]]:
     typical = float(np.median(sizes))
     small = [d.at for d, n in zip(days, sizes, strict=True) if n < typical / 2]
     kept = [(d, s) for d, s in zip(days, sets, strict=True) if len(s) >= typical / 2]
-    said = [f"days with less than half of the usual items are left out: {', '.join(small)}"] if small else []
+    said = [f"those with less than half of the usual items are left out: {', '.join(small)}"] if small else []
     common = set.intersection(*(s for _, s in kept))
     if len(common) >= typical / 2:
         left = max(len(s) for _, s in kept) - len(common)
         if left:
-            said.append(f"the items changed: {len(common):,} that all days have are watched, up to {left:,} are not")
+            said.append(f"the items changed: {len(common):,} that all entries have are watched, up to {left:,} are not")
         return common, said, [d for d, _ in kept]
-    said.append("the days have items of their own: how hard a day's items are is in its spread")
+    said.append("the entries have items of their own: how hard an entry's items are is in its spread")
     return None, said, [d for d, _ in kept]
+
+
+def _step(days: Sequence[Day]) -> str:
+    """What an entry is: by the usual time between two of them."""
+    at = [datetime.datetime.fromisoformat(day.at) for day in days]
+    apart = sorted((two - one) / datetime.timedelta(days=1) for one, two in itertools.pairwise(at))
+    usual = apart[len(apart) // 2] if apart else 1.0
+    known = (("day", 0.5, 1.9), ("week", 6, 8), ("month", 27, 32))
+    return next((name for name, low, high in known if low < usual < high), "run")
 
 
 def _gaps(days: Sequence[Day]) -> list[str]:
@@ -560,7 +640,7 @@ def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> st
     if lead is None or len(lead.values) < FEWEST:
         return ""
     if lead.alarm is not None:
-        return f"The last verdict is from before a change: verify again on days since {lead.changed}."
+        return f"The last verdict is from before a change: verify again on data since {lead.changed}."
     day = np.array([datetime.datetime.fromisoformat(d).timestamp() / 86400 for d in lead.days])
     if float(np.ptp(day)) < 1:
         return ""
@@ -569,6 +649,6 @@ def _reliance(series: Sequence[MetricSeries], margin: float, level: float) -> st
     fastest = max(abs(float(line.slope)) + float(np.nan_to_num(reach)), 1e-9)  # days that are all alike have no error
     holds = half_life(margin, fastest).expires_after
     return (
-        f"A verdict with a margin of {100 * margin:.3g} points may be relied on for {holds:,.0f} days: the days do not "
+        f"A verdict with a margin of {100 * margin:.3g} points may be relied on for {holds:,.0f} days: the data do not "
         f"exclude a drift of {100 * fastest:.2g} points a day."
     )

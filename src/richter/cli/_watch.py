@@ -27,6 +27,7 @@ __all__ = ["watch"]
     metavar="5pt",
     help="The loss that would matter, for how long the last verdict may be relied on.",
 )
+@click.option("--date", metavar="COLUMN", help="The column of dates, where one table holds the whole series.")
 @reading_options
 @click.option("--independent-days", is_flag=True, help="No day depends on the day before: a change is told sooner.")
 @click.option("--level", type=click.FloatRange(0.5, 0.9999), default=0.95)
@@ -38,13 +39,15 @@ def watch(
     sources: tuple[str, ...],
     condition: tuple[str, ...],
     margin: float,
+    date: str | None,
     reading: ReadOptions,
     independent_days: bool,
     level: float,
     seed: int,
     json_path: str | None,
 ) -> None:
-    """Follow a model over a SERIES of runs: a folder of them, a database, or logs and tables by date.
+    """Follow a model over a SERIES of runs: a folder of them, a database, logs and tables by date, or one table with a
+    column of dates.
 
     Error rate, severity, calibration, refusals and cost, a point a run. False alarms stay under 1 - level over the
     whole life of the watch and all metrics together, however often one looks. It only reads. Exit 0 no change
@@ -53,9 +56,11 @@ def watch(
     \b
     richter watch runs/                          a folder of runs
     richter watch logs/2026-*.eval --condition new
+    richter watch weekly/                        week_2026-W01.csv, week_2026-W02.csv, ..
+    richter watch results.csv --date day         one table, an entry a date
     richter watch postgresql://host/evals --json watch.json
     """
-    name, days, notes = read_series(*sources, condition=condition or None, options=reading)
+    name, days, notes = read_series(*sources, condition=condition or None, date=date, options=reading)
     report = watch_series(name, days, level=level, margin=margin, seed=seed, independent=independent_days, notes=notes)
     show(publish(report, json_path, inputs=sources), report)
     ctx.exit(report.exit_code)
@@ -75,6 +80,7 @@ def show(out: Console, report: WatchReport) -> None:
         lines.append(f"right before, wrong now: {shown}{more}")
     lines += [*([report.reliance] if report.reliance else []), *report.notes]
     chance, series = f"{100 * (1 - report.level):.3g}%", len(report.series)
-    lines.append(f"{report.n_days} days; false alarms over the whole life and all {series} metrics: at most {chance}.")
+    entries = f"{report.n_days} {report.step}s"
+    lines.append(f"{entries}; false alarms over the whole life and all {series} metrics: at most {chance}.")
     for line in lines:
         out.print(f"  {printable(line)}", soft_wrap=True)
