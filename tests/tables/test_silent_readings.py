@@ -743,7 +743,7 @@ def test_a_long_name_in_advice_is_whole_and_can_be_pasted() -> None:
 
 def test_several_peoples_preferences_are_draws_by_hand() -> None:
     frame = pl.DataFrame({"clause": ITEMS, "Preferred by Ann": ["A"] * 30, "Preferred by Ben": ["A", "B"] * 15})
-    tables = read_tables(frame)
+    tables = read_tables(frame.with_columns(pl.Series("preference strength", [1, 2, 3] * 10)))
     assert (mean(tables, "A"), mean(tables, "B"), tables.answers["draw"].max()) == (0.75, 0.25, 1)
 
 

@@ -188,11 +188,11 @@ def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Mad
     Several such columns are several people's: draws.
     """
     columns = [c for c in frame.columns if _PREFERRED & set(plain_name(c).split("_"))]
-    rest = frame.drop(columns)
     cells = {c: text_of(frame[c]) for c in columns}
-    names = {
-        cell.lower(): cell for own in cells.values() for cell in own.drop_nulls().unique(maintain_order=True) if cell
-    }
+    held = {c: [cell for cell in own.drop_nulls().unique(maintain_order=True) if cell] for c, own in cells.items()}
+    columns = [c for c in columns if sum(not _NEITHER.search(cell.lower()) for cell in held[c]) <= 2]
+    rest = frame.drop(columns)
+    names = {cell.lower(): cell for c in columns for cell in held[c]}
     ties = [low for low in names if _NEITHER.search(low)]
     sides = sorted(low for low in names if low not in ties)
     graded = any(side in WORDS and len(side) > 1 for side in sides)
