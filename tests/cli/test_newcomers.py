@@ -1,5 +1,6 @@
 """What newcomers typed, and what they are told: shares in any writing, margins that mean nothing, words and advice."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -153,3 +154,25 @@ def test_conditions_that_were_not_compared_are_in_no_set(folder: Path, capsys: p
     code, said = run(capsys, "compare few.csv --unpaired")
     assert code == 0
     assert "on 40 and 40 different items" in said
+
+
+def test_a_report_quotes_the_verdict_of_calibration_that_it_did_not_test(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Right in 64% at a confidence of 80%: miscalibrated; whether the other is better is open, so it is not tested."""
+    rows = ["item,condition,correct,confidence"]
+    for i in range(300):
+        rows += [f"q{i},sure,{int(i % 25 < 16)},0.8", f"q{i},other,{int((i * 7) % 25 < 17)},0.8"]
+    Path("sure.csv").write_text("\n".join(rows))
+    alone = run(capsys, "calibration sure.csv")[1]
+    verdict = re.search(r"sure: confidence is miscalibrated: .*? interval\)\.", alone)
+    assert verdict is not None
+    assert run(capsys, "report sure.csv -o sure.html --json sure.json")[0] == 0
+    claims = [
+        c
+        for c in json.loads(Path("sure.json").read_text())["claims"]
+        if c["conditions"] == ["sure"] and c["measure"] == "ece"
+    ]
+    assert [c["verdict"] for c in claims] == ["undecided"]
+    assert "was not tested here: " in claims[0]["sentence"]
+    assert f"`richter calibration`, which asks it first, says: {verdict[0]}" in claims[0]["sentence"]

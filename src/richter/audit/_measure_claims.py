@@ -114,7 +114,10 @@ def calibration_claims_of(measured: Measured) -> list[Claim]:
     for report, measure in ((measured.grades, "ece"), (measured.draws, "draws")):
         own = [c.claim for c in (() if report is None else report.conditions) if c.claim is not None]
         made = [
-            dataclasses.replace(c if settled else not_tested(c), measure=measure, primary=False, id="") for c in own
+            dataclasses.replace(
+                c if settled else not_tested(c, by="`richter calibration`"), measure=measure, primary=False, id=""
+            )
+            for c in own
         ]
         found = made + found
         settled = settled and all(c.verdict is not Verdict.UNDECIDED for c in made)

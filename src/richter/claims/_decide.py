@@ -228,8 +228,11 @@ def _claim(question: Question, state: _State | None, *, level: float, family: Fa
     )
 
 
-def not_tested(claim: Claim) -> Claim:
-    """A claim decided in a list of its own whose turn did not come on this page: undecided, with its plain interval."""
+def not_tested(claim: Claim, *, by: str = "") -> Claim:
+    """A claim decided in a list of its own whose turn did not come on this page: undecided, with its plain interval.
+
+    `by` is the command that asks it first: what it says of it is quoted, since the two must not contradict each other.
+    """
     if not claim.decided or claim.estimate is None:
         return claim
     words = METRICS.get(claim.measure, METRICS["mean_score"])
@@ -244,7 +247,9 @@ def not_tested(claim: Claim) -> Claim:
         span += f", plain {100 * plain.level:g}% interval"
     return dataclasses.replace(
         claim, verdict=Verdict.UNDECIDED, interval=None, p_adjusted=None, family=None, needed=None, needed_for=None,
-        sentence=f"Whether {asked} was not tested: {span}.", notes=(UNTESTED, *claim.notes),
+        sentence=f"Whether {asked} was not tested{' here' if by else ''}: {span}."
+        + (f" {by}, which asks it first, says: {claim.sentence}" if by else ""),
+        notes=(UNTESTED, *claim.notes),
     )  # fmt: skip
 
 
