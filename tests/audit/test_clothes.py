@@ -226,3 +226,16 @@ def test_groups_of_one_and_weights_of_one_change_no_calibration_error() -> None:
         found = richter.open(frame.with_columns(more)).calibration().conditions[0]
         assert found.result == want.result
         assert found.claim == want.claim
+
+
+def test_items_of_one_rate_in_all_draws_have_a_brier_score() -> None:
+    """Half of the draws of every item right: their spread is 0, and a division by it failed."""
+    sure: dict[str, Any] = {"correct": lambda k, j, d: d % 2, "confidence": lambda k, *_: 0.5 + k % 5 / 10}
+    for frame in (rows("a", items=12, draws=2, **sure), rows("a", items=24, **sure | {"correct": lambda k, *_: k % 2})):
+        grouped = frame.with_columns(group=(pl.col("item").str.slice(1).cast(pl.Int64) // 2).cast(pl.String))
+        study = richter.open(grouped).calibration().conditions[0].study
+        assert study is not None
+        uncertain = study.scores.brier_uncertainty
+        assert uncertain.interval is not None
+        assert uncertain.value == pytest.approx(0.25)
+        assert uncertain.interval.low < 0.24  # not as if 24 answers were sure

@@ -121,16 +121,17 @@ def confidence_scores(
             continue
         again[held] = fit_isotonic(c[~held], a[~held], w[~held]).apply(c[held])
     rate = min(max(float(base[0]), 0.0), 1.0)
-    alone = a.min() == a.max()
-    number = float(units) if alone else max(rate * (1 - rate) / error(a - base) ** 2, 1.0)
+    alone, spread = a.min() == a.max(), error(a - base) ** 2
+    alike = alone or spread < 1e-12 * rate * (1 - rate)  # units of one rate show nothing of how they differ
+    number = float(units) if alike else max(rate * (1 - rate) / spread, 1.0)
     accuracy = wilson(round(rate) * number if alone else rate * number, number, level=level)
     parts = {}
     for name, loss in (("brier", _brier), ("log", _log)):
-        given, better, alike = loss(c, a), loss(again, a), loss(base, a)
+        given, better, flat = loss(c, a), loss(again, a), loss(base, a)
         parts[name] = mean(given, low=0.0)
         parts[f"{name}_miscalibration"] = mean(given - better)
-        parts[f"{name}_resolution"] = mean(alike - better)
-        parts[f"{name}_uncertainty"] = Score(value=float(np.sum(w * alike)), interval=_image(accuracy, loss))
+        parts[f"{name}_resolution"] = mean(flat - better)
+        parts[f"{name}_uncertainty"] = Score(value=float(np.sum(w * flat)), interval=_image(accuracy, loss))
     area = mean(_aurc(c, 1 - a, w), low=0.0, high=1.0)
     if alone:  # nothing varies: as far as errors, or right answers, that fall anywhere may be more
         limits = dataclasses.replace(accuracy, low=1 - accuracy.high, high=1 - accuracy.low)

@@ -38,7 +38,8 @@ GLOSSARY: dict[str, str] = {
     "level": "How sure an interval or a verdict must be; 95% unless you say otherwise.",
     "deciding interval": "The interval that gave the verdict. It is wider than the plain one where several claims were "
     "tested together.",
-    "margin": "The difference that would matter to you, named before looking: 2pt is two points of a hundred.",
+    "margin": "The difference that would matter to you, named before looking: 2pt is two points of a hundred, of a "
+    "score two hundredths of its scale (2 of 0 to 100, 0.08 of 1 to 5).",
     "family": "The claims that are tested together. The more there are, the more each one must show, or one in twenty "
     "would be verified by luck.",
     "primary": "A claim that is tested first. Secondary claims are tested only when all primary ones are settled.",

@@ -158,7 +158,8 @@ def bin_gaps(
     `unit` names what varies independently where that is not the row (draws of one item, items of one group), and
     `weight` what each row counts for. Then the covariance of the D_b comes from unit sums
     u_gb = sum over the unit's rows of w ((c - a) 1{bin b} - D_b), times G / (G - 1) for G units, and an answer added
-    for Agresti and Coull is a unit in the bin: Kish's number of them, (sum W_g)^2 / sum W_g^2. `within` names each
+    for Agresti and Coull is a unit in the bin: Kish's number of them, (sum W_g)^2 / sum W_g^2. Where all units of a bin
+    are alike each counts as one answer, right or wrong as the bin's rows are. `within` names each
     row's item where only its draws vary: deviations from the item's mean, times k / (k - 1) for k draws. `crossed`
     names what else varies, crossed with units (runs): its covariance is added.
     """
@@ -184,6 +185,8 @@ def bin_gaps(
         covariance = np.diag(np.maximum(spread + gap**2 * np.sum(w**2), 0.0))
     else:
         covariance, square = _between(d, w, index, gap, np.unique(np.asarray(unit), return_inverse=True)[1])
+        alike = np.diag(covariance) < 1e-12 * square  # units of one rate do not show how far others are from it
+        covariance = covariance + np.diag(np.where(alike, seen * (1 - seen) * square, 0.0))
     if crossed is not None:
         covariance = covariance + _between(d, w, index, gap, np.unique(np.asarray(crossed), return_inverse=True)[1])[0]
     count = mass**2 / square
