@@ -41,7 +41,7 @@ from richter.claims._decide import needed_units
 from richter.errors import InputError, LedgerNewer
 from richter.llm import Budget
 from richter.records import Answer, Claim, Condition, Decoding, Interval, Item, Rating, Verdict, at_most, plain
-from richter.stats import EceResult, benjamini_hochberg, ece
+from richter.stats import EceResult, benjamini_hochberg, ece, wilson
 from richter.store import LEDGER_NAME, LOOKS, Call, open_ledger
 from richter.tables import RatingsFile, ReadOptions, read_tables
 
@@ -603,15 +603,18 @@ def test_a_page_is_one_family_and_calibration_waits_for_the_differences() -> Non
     assert all(c["interval"] is None and "was not tested: " in c["sentence"] for c in ours)
 
 
-def test_draws_of_an_item_do_not_narrow_a_conditions_rate_against_scipy(tmp_path: Path) -> None:
-    """Twenty equal draws of 50 items are worth 50 items: Student's t over items."""
+def test_draws_of_an_item_do_not_narrow_a_conditions_rate_by_hand(tmp_path: Path) -> None:
+    """Twenty equal draws of 50 items are worth 50 items less what Student's t costs: Wilson's interval at as many."""
     right = np.random.default_rng(1).random(50) < 0.5
     rows = [f"i{k},a,{draw},{int(value)},{'xy'[k % 2]}" for k, value in enumerate(right) for draw in range(20)]
     table = tmp_path / "draws.csv"
     table.write_text("\n".join(["item,model,draw,correct,domain", *rows]))
     row = measured(table)["conditions"][0]
-    expected = student.interval(0.95, 49, np.mean(~right), sem(~right))
-    assert (row["how_often"]["interval"]["low"], row["how_often"]["interval"]["high"]) == pytest.approx(expected)
+    rate = float(np.mean(~right))
+    worth = rate * (1 - rate) / sem(~right) ** 2 * (1.959963985 / student.ppf(0.975, 49)) ** 2
+    expected = wilson(rate * worth, worth)
+    found = row["how_often"]["interval"]
+    assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
     assert (row["rated"], row["how_often"]["n"]) == (1000, 50)
     assert {group["group"]: group["n"] for group in row["where"]} == {"x": 25, "y": 25}
 

@@ -13,9 +13,10 @@ from scipy.special import stdtrit
 from scipy.stats import binomtest, norm, ttest_1samp, ttest_rel
 
 from helpers.outcomes import outcomes
-from richter.claims import Evidence, Outcomes, difference_evidence, mean_evidence, p_value, tango
+from richter.claims import Evidence, Outcomes, as_sample, difference_evidence, mean_evidence, p_value, tango, within
 from richter.errors import InputError
 from richter.records import Interval
+from richter.stats import unit_rate
 
 
 def _profile_score(plus: int, minus: int, n: int, delta: float) -> float:
@@ -265,3 +266,25 @@ def test_an_exact_limit_of_a_rate_in_groups_holds_recovers_truth() -> None:
         found = mean_evidence(outcomes(wrong[:, None], "error_rate", group=group), "a", exact=True)
         covered += found.interval(0.9).high >= 0.3
     assert covered >= 1400  # 1,425 are expected at 95%; fewer than 1,400 have probability 0.0015
+
+
+def test_a_rare_rate_of_several_draws_is_covered_recovers_truth() -> None:
+    """100 items of ten draws, 1% wrong, most of them on the same few items: gamma limits cover 88%."""
+    rng = np.random.default_rng(9)
+    covered = 0
+    for _ in range(400):
+        wrong = rng.random((100, 1, 10)) < rng.beta(0.0025, 0.2475, 100)[:, None, None]
+        if wrong.any():
+            covered += 0.01 in mean_evidence(outcomes(wrong.astype(float), "error_rate"), "a").interval(0.95)
+        else:
+            covered += 1
+    assert covered >= 366  # 380 are expected at 95%; fewer than 366 have probability 0.002
+
+
+def test_a_part_of_the_items_counts_its_own_draws_by_hand() -> None:
+    rng = np.random.default_rng(10)
+    long = outcomes((rng.random((40, 1, 5)) < 0.4).astype(float))
+    half = within(as_sample(long), np.arange(40) < 20)
+    rows = long.value[long.item < 20]
+    found, by_hand = mean_evidence(half, "a").interval(0.95), unit_rate(rows, long.item[long.item < 20])
+    assert (found.low, found.high) == pytest.approx((by_hand.low, by_hand.high))

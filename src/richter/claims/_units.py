@@ -157,8 +157,9 @@ def mean_evidence(
 ) -> Evidence:
     """One condition's mean. One binary draw an item: Wilson's interval, or Clopper-Pearson's where `exact`.
 
-    A rate in groups has Wilson's at as many independent answers as these are worth (`stats.unit_rate`). All else as for
-    differences; rare events are those that depart from the end of the range at which most items are.
+    A rate in groups, or of several draws an item, has Wilson's at as many independent answers as these are worth
+    (`stats.unit_rate`). All else as for differences; rare events are those that depart from the end of the range at
+    which most items are.
     """
     sample = as_sample(sample) if isinstance(sample, Outcomes) else sample
     own = _graded_mean(sample, condition, about=about, exact=exact)
@@ -203,8 +204,9 @@ def _graded_mean(sample: Sample, condition: str, *, about: About, exact: bool) -
     if metric.kind == "binary" and bool((sample.draws[known, k] == 1).all()) and group is None and weight is None:
         return _rate(int(np.sum(x == high)), frame)
     found = _by_units(x, weight, group, _rough(metric, frame))
-    if metric.kind == "binary" and group is not None and found.standard_error is not None:
-        return _grouped_rate(found, x, weight, group, frame)
+    several = group is not None or int(sample.draws[known, k].max()) > 1
+    if metric.kind == "binary" and several and found.standard_error is not None:
+        return _clustered_rate(found, outcomes, (outcomes.condition == k) & known[outcomes.item], frame)
     return found
 
 
@@ -312,19 +314,21 @@ def _rate(k: int, frame: _Frame) -> Evidence:
     return frame.evidence(low + span * k / n, interval, p, span * math.sqrt(rate * (1 - rate) / n))
 
 
-def _grouped_rate(found: Evidence, x: Floats, weight: Floats | None, group: Codes, frame: _Frame) -> Evidence:
-    """A rate by group: Wilson's interval at as many independent answers as these are worth (`stats.unit_rate`).
+def _clustered_rate(found: Evidence, outcomes: Outcomes, rows: NDArray[np.bool_], frame: _Frame) -> Evidence:
+    """A rate of several answers an item or group: Wilson's interval at as many as these are worth (`stats.unit_rate`).
 
-    Where few groups have an event their sizes say little of those that others may have, and where a rate is near its
-    end t is cut off there: gamma limits and t cover 67 to 92%, this 94% or more. All groups alike keep their own bound.
+    Where few units have an event their sizes say little of those that others may have, and where a rate is near its
+    end t is cut off there: gamma limits and t cover 67 to 93%, this 93% or more. All units alike keep their own bound.
     `exact`: each side by Clopper and Pearson's limit at as many, and by what was found, the wider of the two (t alone
-    falls short by 2 or 3 points where groups' rates are skewed).
+    falls short by 2 or 3 points where units' rates are skewed).
     """
     low, span = frame.low, frame.high - frame.low
-    w = np.ones(len(x)) if weight is None else weight
-    if np.ptp(np.bincount(group, weights=w * x) / np.bincount(group, weights=w)) <= 1e-12:
+    item, event = outcomes.item[rows], (outcomes.value[rows] - low) / span
+    unit = np.unique(item if outcomes.group is None else outcomes.group[item], return_inverse=True)[1]
+    w = (1.0 if outcomes.weight is None else outcomes.weight[item]) / np.bincount(item)[item]
+    if np.ptp(np.bincount(unit, weights=w * event) / np.bincount(unit, weights=w)) <= 1e-12:
         return found
-    worth = worth_of((x - low) / span, group, weight=weight)
+    worth = worth_of(event, unit, weight=w)
 
     def interval(level: float) -> Interval:
         own = worth.interval(level)
