@@ -31,21 +31,24 @@ from richter.tables._shapes import CONDITION, ORDER, VALUE, long_form
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 from richter.tables._words import (
     ANY,
-    DATES,
     DECLINED,
     MISSING,
     SPREADS,
     TOTALS,
     UNREADABLE,
     WORDS,
+    brief,
     holds_any,
     holds_grades,
+    likely_column,
     listed,
+    listing,
     map_option,
     number_of,
-    ordered_words,
+    row_count,
     says_right,
     text_of,
+    to_numbers,
 )  # fmt: skip
 
 SAME = {"correct": "score", "answer": "text", "subject": "domain", "model": "condition", "id": "item"}
@@ -60,10 +63,6 @@ _RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes"
 _PREDICTED = ("pred", "prediction", "predicted", "predicted_answer", "model_answer", "generated_answer")
 _MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
            "num_incorrect", "falsch")  # fmt: skip
-_SIZES = ("money_usd", "latency_s", "tokens_in", "tokens_out")
-_SIZE = r"^(?:(?<sign>[$€£¥])\s*)?(?<number>[-+]?[\d.,]+(?:e[-+]?\d+)?)\s*(?<unit>[$€£¥]|[a-zµ]+)?$"
-_UNITS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0, "h": 3600.0, "ct": 0.01, "cent": 0.01, "cents": 0.01,
-          "k": 1000.0}  # fmt: skip
 _MANY = 10  # answers behind an average
 _FEW = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
@@ -112,7 +111,7 @@ def part_of_frame(
     frame, place = worded(*_segments(frame, _place(frame, options, what, made), options), options, notes, what)
     if not place and any(number_of(c) is not None for c in frame.columns if c.lower() not in WORDS):
         raise InputError(
-            f"{what}: its first line seems to hold data ({_names(frame.columns)}).",
+            f"{what}: its first line seems to hold data ({listing(frame.columns)}).",
             remedy="Add a line of names at the top, as item,model,correct",
         )
     place = _answer_key(frame, place, options, notes)
@@ -130,7 +129,7 @@ def part_of_frame(
     wide, holds = _wide_columns(frame, place, options, what, notes)
     if wide and frame.height == 1 and not settled_by_user:
         raise InputError(
-            f"{what} has one row ({_names(wide)}): totals, not the results of single items.",
+            f"{what} has one row ({listing(wide)}): totals, not the results of single items.",
             remedy="Give the file with a row for each question.",
         )
     if wide:
@@ -152,22 +151,22 @@ def part_of_frame(
     column, told = place.get("score"), {"reference", "confidence"} & place.keys()  # graded by it, or still to label
     if column in frame.columns and not holds_any(frame[column]) and not told:
         raise InputError(
-            f"{what}: the column of scores, {printable(column, limit=40)!r}, is empty in all {frame.height:,} rows.",
+            f"{what}: the column of scores, {brief(column)!r}, is empty in all {frame.height:,} rows.",
             remedy="Fill it in, or name the column that holds the grades: --map score=COLUMN",
         )
     frame, place = _answers(frame, place)
     if "score" not in place and "severity" not in place and "text" not in place and "confidence" not in place:
-        other, by = _guess(frame, place), place.get("condition", "")
+        other, by = likely_column(frame, place), place.get("condition", "")
         if other in frame.columns and by in frame.columns and 1 < frame[by].n_unique() == frame.n_unique([by, other]):
             raise InputError(
-                f"{what}: {printable(other, limit=40)} is one number for each {printable(by, limit=40)}: an average, "
+                f"{what}: {brief(other)} is one number for each {brief(by)}: an average, "
                 "not the results of single items.",
                 remedy="Give the file with each question's own result (two averages and their n: richter floors "
                 "published).",
             )
         raise InputError(
-            f"{what} has no column that is known as a score; it has {_names(frame.columns)}.",
-            remedy=f"Name it: {_unnamed(frame, place)}{map_option('score', _guess(frame, place))}, or "
+            f"{what} has no column that is known as a score; it has {listing(frame.columns)}.",
+            remedy=f"Name it: {_unnamed(frame, place)}{map_option('score', likely_column(frame, place))}, or "
             f"{_unnamed(frame, place)}--wide all if each condition has its own column.",
         )
     keys = _one_spelling(_keys(frame, place, notes, what=what, stem=stem), notes)
@@ -177,13 +176,13 @@ def part_of_frame(
         ]
         if others := [c for c in others if holds_grades(frame[c])]:
             shown = ", ".join(map_option("score", c) for c in others[:3])
-            notes.append(f"there are other grades than {printable(place['score'], limit=40)}: {shown}")
+            notes.append(f"there are other grades than {brief(place['score'])}: {shown}")
     settled = _settled(frame[place["score"]], options, notes) if "score" in place else {}
     words = frame[place["score"]] if settled else pl.Series(dtype=pl.String)
     if settled:
         frame = frame.with_columns(words.set(words.is_in(list(settled)), None).alias(place["score"]))
     numbers = {
-        f: _to_numbers(frame, place[f], f, what, place, notes)
+        f: to_numbers(frame, place[f], f, what, place, notes)
         for f in ("score", "severity", "confidence", "weight", "inclusion", "money_usd", "latency_s", "tokens_in",
                   "tokens_out", "token_probability", "human")
         if f in place
@@ -212,7 +211,7 @@ def part_of_frame(
             .then(pl.lit("")).otherwise("error").fill_null("").alias("error")
         )  # fmt: skip
     if "refused" in place:
-        refused = _to_numbers(frame, place["refused"], "refused", what, place, notes)
+        refused = to_numbers(frame, place["refused"], "refused", what, place, notes)
         rows = rows.with_columns((refused == 1).alias("refused"))
     elif declined := [c for c, value in settled.items() if value == 0 and c.strip().lower() in DECLINED]:
         rows = rows.with_columns(words.is_in(declined).fill_null(value=False).alias("refused"))
@@ -229,7 +228,7 @@ def part_of_frame(
         if "score" not in place
         else " ".join(["the columns", *_faults(wide)])
         if "\0" in place["score"]
-        else f"column {printable(place['score'], limit=40)}"
+        else f"column {brief(place['score'])}"
     )
     ranges = {stated_range(c) for c in wide or [place.get("score", "")]}
     return Part(
@@ -288,13 +287,13 @@ def _answer_key(frame: pl.DataFrame, place: dict[str, str], options: ReadOptions
         cells, texts = (set(text_of(frame[c]).drop_nulls().unique()) for c in (column, place["text"]))
         if cells and texts <= cells and all(text.lower() in ANY for text in cells):  # yes and no, asked and graded
             notes.append(
-                f"column {printable(column, limit=40)} may be the answer key, for it holds the words of "
-                f"{printable(place['text'], limit=40)}: {map_option('reference', column)} compares the two"
+                f"column {brief(column)} may be the answer key, for it holds the words of "
+                f"{brief(place['text'])}: {map_option('reference', column)} compares the two"
             )
         if cells and all(len(c) > 0 for c in cells) and cells <= texts | {""} and not holds_grades(frame[column]):
             place["reference"] = place.pop("score")
             notes.append(
-                f"column {printable(column, limit=40)} holds what {printable(place['text'], limit=40)} does, so it is "
+                f"column {brief(column)} holds what {brief(place['text'])} does, so it is "
                 "taken for the answer key, not for grades"
             )
     return place
@@ -351,17 +350,9 @@ def _named_once(frame: pl.DataFrame, place: Mapping[str, str], options: ReadOpti
         twice = f"{column}_duplicated_0"  # so the reader of tables calls the second
         if twice in frame.columns and column not in options.map.values() and not frame[column].equals(frame[twice]):
             raise InputError(
-                f"{what}: two columns have the same name, {printable(column, limit=40)!r}, and differ.",
+                f"{what}: two columns have the same name, {brief(column)!r}, and differ.",
                 remedy=f"Rename or remove one of them, or take the first: {map_option(field, column)}",
             )
-
-
-def _names(columns: Sequence[str]) -> str:
-    return ", ".join(printable(c, limit=30) for c in columns[:12]) + (", …" if len(columns) > 12 else "")
-
-
-def _count(rows: pl.Series) -> str:
-    return f"{len(rows):,} row{'s' * (len(rows) != 1)}"
 
 
 def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[str, str]) -> dict[str, str]:
@@ -370,14 +361,12 @@ def _place(frame: pl.DataFrame, options: ReadOptions, what: str, made: Mapping[s
     unknown = [f for f in mapped if f not in FIELDS]
     if unknown:
         raise InputError(
-            f"--map {printable(unknown[0], limit=40)}=...: there is no such field.",
+            f"--map {brief(unknown[0])}=...: there is no such field.",
             remedy=f"Fields: {', '.join(FIELDS)}.",
         )
     absent = [c for f, c in mapped.items() if c not in frame.columns and not (c == ORDER and f in ("draw", "item"))]
     if absent:
-        raise InputError(
-            f"{what} has no column {printable(absent[0], limit=40)!r}.", remedy=f"It has {_names(frame.columns)}."
-        )
+        raise InputError(f"{what} has no column {brief(absent[0])!r}.", remedy=f"It has {listing(frame.columns)}.")
     lower: dict[str, str] = {}
     for name in (plain_name, leaf_name):
         for column in frame.columns:
@@ -435,7 +424,7 @@ def _wide_columns(
     if options.wide:
         absent = [c for c in options.wide if c not in frame.columns]
         if absent:
-            raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {_names(frame.columns)}.")
+            raise InputError(f"{what} has no column {absent[0]!r}.", remedy=f"It has {listing(frame.columns)}.")
         texts = "reference" in place and (
             not any(holds_grades(frame[c], options.grade) for c in options.wide)
             or are_answers(frame, options.wide, place["reference"], notes, named="reference" in options.map)
@@ -447,7 +436,7 @@ def _wide_columns(
     if options.wide is not None:
         if len(graded) < 2:
             raise InputError(
-                f"{what} has no two columns of grades beside its item; it has {_names(frame.columns)}.",
+                f"{what} has no two columns of grades beside its item; it has {listing(frame.columns)}.",
                 remedy="Name the columns that are conditions: --wide A,B",
             )
         return graded, "score"
@@ -457,13 +446,13 @@ def _wide_columns(
     column = place.get("reference", "\0")
     same = answer_columns(frame, rest, column) if column in frame.columns else []
     if alone and len(same) > 1 and "text" not in place:
-        notes.append(f"{_names(same)} hold what {printable(place['reference'], limit=40)} does: answers, not grades")
+        notes.append(f"{listing(same)} hold what {brief(place['reference'])} does: answers, not grades")
         return same, "text"
     if alone and len(graded) > 1 and ("item" in place or frame.height > len(graded)):
         measures = {frozenset(HINTS["metric"].intersection(plain_name(c).split("_"))) for c in graded}
         if len(measures - {frozenset()}) == len(graded):  # each has its own word
             raise InputError(
-                f"{what}: {_names(graded)} are measures of one answer, and no column names a condition.",
+                f"{what}: {listing(graded)} are measures of one answer, and no column names a condition.",
                 remedy=f"Name the one that counts: {map_option('score', graded[0])}, or --wide all if each is "
                 "a condition.",
             )
@@ -494,7 +483,7 @@ def _of_conditions(frame: pl.DataFrame, graded: list[str], others: list[str], no
     kept = [c for c in rest if c not in off]
     left, kept = ([*others, *made, *off], kept) if len(kept) > 1 else (others, graded)
     if left:
-        notes.append(f"{_names(left)}: taken for no condition beside {_names(kept)} (--wide names the conditions)")
+        notes.append(f"{listing(left)}: taken for no condition beside {listing(kept)} (--wide names the conditions)")
     return kept
 
 
@@ -507,7 +496,7 @@ def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[
     known = {cell: told[word] for cell, word in cells.items() if word in told}
     if any(number_of(cell) is not None for cell in cells):  # else these are texts
         for cell in [c for c, word in cells.items() if word in (*DECLINED, *UNREADABLE) and word not in told]:
-            known[cell], word = 0.0, printable(cell.strip(), limit=40)
+            known[cell], word = 0.0, brief(cell.strip())
             notes.append(
                 f"{int((column == cell).sum()):,} graded {word!r} count as not right "
                 f"(--grade {shlex.quote(f'{word}=missing')} leaves them out)"
@@ -542,14 +531,6 @@ def leaf_of(column: str, wide: Sequence[str]) -> str:
     return column
 
 
-def _guess(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
-    """A column that a remedy can name: the first that holds numbers and is nothing else."""
-    rest = [c for c in frame.columns if c not in place.values()]
-    rest = rest if "item" in place else rest[1:] or rest  # the first is taken for the item
-    rest += [place[f] for f in ("latency_s", "money_usd", "tokens_out") if place.get(f) in frame.columns]
-    return next((c for c in rest if holds_grades(frame[c])), "COLUMN")
-
-
 def _unnamed(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """What names the item too, where that is not known either, so that one remedy is enough."""
     names = [c for c in frame.columns if "\0" not in c and c not in place.values()]
@@ -560,7 +541,7 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
     """`item`, `condition`, `draw` (and `run`) of every row; runs follow each other in the numbers of the draws."""
     if "item" not in place:
         own = [c for c in frame.columns if "\0" not in c]
-        has = f"; it has {_names(own)}" if own else ": every column was taken for a condition"
+        has = f"; it has {listing(own)}" if own else ": every column was taken for a condition"
         raise InputError(
             f"{what} has no column that is known as the item{has}.",
             remedy=(
@@ -581,8 +562,8 @@ def _keys(frame: pl.DataFrame, place: Mapping[str, str], notes: list[str], *, wh
         if empty.any():
             rows = ", ".join(str(r + 1) for r in empty.arg_true().head(3).to_list())
             raise InputError(
-                f"{what}: no {name} in {_count(empty.arg_true())} (data row {rows}{', …' * (empty.sum() > 3)}).",
-                remedy=f"Fill in the column {printable(place.get(name, name), limit=40)!r}, or remove these rows.",
+                f"{what}: no {name} in {row_count(empty.arg_true())} (data row {rows}{', …' * (empty.sum() > 3)}).",
+                remedy=f"Fill in the column {brief(place.get(name, name))!r}, or remove these rows.",
             )
     keys = keys.select("item", "condition", pl.lit(0, dtype=pl.Int64).alias("draw"))
     if place.get("draw") == ORDER and ORDER not in frame.columns:
@@ -631,14 +612,14 @@ def _not_averaged(frame: pl.DataFrame, place: Mapping[str, str], what: str) -> N
     numbers = [c for c in frame.columns if c != condition and holds_grades(frame[c])]
     item = place.get("item", "")
     if "item" not in place or (item in numbers and frame.height > 3):
-        shown = _names([c for c in numbers if c != item][:4])
+        shown = listing([c for c in numbers if c != item][:4])
         raise InputError(
             f"{what} has one row for each of {frame.height} models ({shown}): averages, not results of single items.",
             remedy="Give the file with a row for each question and model; most tools have an option that keeps it.",
         )
     if frame.height > 3 and item in frame.columns:
         raise InputError(
-            f"{what}: the column {printable(condition, limit=40)!r} has another value in each of {frame.height} rows, "
+            f"{what}: the column {brief(condition)!r} has another value in each of {frame.height} rows, "
             "so it names no model.",
             remedy="Name the column that does: --map condition=COLUMN, or remove it if the file is one model's.",
         )
@@ -665,13 +646,12 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
     for c, total in totals.items():
         of = bare[c] in _OF[: _OF.index("n")] or bare[column] in _RIGHT
         if c != column and of and (total >= points).all() and (total > 0).all():
-            notes.append(f"{printable(column, limit=40)} of {printable(c, limit=40)} is read as a share")
+            notes.append(f"{brief(column)} of {brief(c)} is read as a share")
             return frame.with_columns((points / total).alias(column)), c
     wrong = [c for c in frame.columns if c != column and leaf_name(c) in _MISSED and _whole(frame, c) is not None]
     if wrong and not less_is_better(column):
         raise InputError(
-            f"{what}: {printable(column, limit=40)} and {printable(wrong[0], limit=40)} are counts of answers, not the "
-            "results of single items.",
+            f"{what}: {brief(column)} and {brief(wrong[0])} are counts of answers, not the results of single items.",
             remedy="Give the file with a row for each question, or say that it is a score: "
             f"{map_option('score', column)}",
         )
@@ -691,11 +671,11 @@ def _not_by_category(frame: pl.DataFrame, place: Mapping[str, str], what: str, c
     alone = not frame.select(keys).is_duplicated().any() and frame[column].n_unique() > 1
     if not alone or {*scores} <= {0.0, 1.0, None}:
         return
-    name, n = printable(column, limit=40), frame[column].n_unique()
+    name, n = brief(column), frame[column].n_unique()
     behind = _whole(frame, counted) if counted and (named or column != item) else None
     if behind is not None and (behind >= _MANY).all():
         raise InputError(
-            f"{what}: each row is an average of many answers ({printable(counted, limit=40)} says of how many) for one "
+            f"{what}: each row is an average of many answers ({brief(counted)} says of how many) for one "
             f"of {n} values of {name}, not the result of a single item.",
             remedy="Give the file with a row for each question (two averages and their n: richter floors published); "
             f"if each is to count as one item: {map_option('item', column)}",
@@ -713,7 +693,7 @@ def _one_spelling(keys: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
         alike.setdefault(" ".join(name.lower().split()), []).append(name)
     for spelled in (own for own in alike.values() if len(own) > 1):
         items = keys.filter(pl.col("condition").is_in(spelled)).select("item", "condition").unique()
-        said = " and ".join(repr(printable(name, limit=40)) for name in spelled)
+        said = " and ".join(repr(brief(name)) for name in spelled)
         if items["item"].is_duplicated().any():
             notes.append(f"{said} differ in capitals or spaces only: are they the same?")
             continue
@@ -732,118 +712,6 @@ def _ids(ids: pl.Series, conditions: pl.Series, notes: list[str]) -> pl.Series:
         return ids
     notes.append(f"ids such as {ids.filter(decimal)[0]} are read as {bare.filter(decimal)[0]}")
     return bare
-
-
-def _to_numbers(
-    frame: pl.DataFrame, column: str, field: str, what: str, place: Mapping[str, str], notes: list[str]
-) -> pl.Series:
-    series, other = frame[column], _guess(frame, {**place, field: column})
-    if series.dtype == pl.Boolean or series.dtype.is_numeric() or series.dtype == pl.Null:
-        return series.cast(pl.Float64).fill_nan(None)
-    if series.dtype != pl.String:
-        raise InputError(
-            f"{what}: the column {printable(column, limit=40)!r} holds no numbers.",
-            remedy=f"Name another: {map_option(field, other)}",
-        )
-    if field in _SIZES:
-        return _sizes(series, column, notes)
-    values = series.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
-    odd = values.is_null() & series.is_not_null()
-    if not odd.any():
-        return values
-    cells = series.filter(odd).unique(maintain_order=True)
-    known = {cell: None if cell.strip().lower() in MISSING else number_of(cell) for cell in cells}
-    if field not in ("score", "human", "refused"):  # right and wrong are no sizes
-        known |= {cell: None for cell in cells if cell.strip().lower() in WORDS}
-    if field == "confidence" and (words := [c for c in cells if c in ordered_words(cells) or c.lower() in WORDS]):
-        shown = ", ".join(printable(word, limit=20) for word in sorted(words))
-        notes.append(
-            f"{printable(column, limit=40)} holds words ({shown}), and what they mean as probabilities only you can "
-            "say. They are left out. Write a number from 0 to 1 for each."
-        )
-        return values
-    if (ranks := ordered_words(cells)) and len(cells) == series.n_unique() - (series.null_count() > 0):
-        known |= ranks
-        order = sorted(ranks.items(), key=lambda pair: pair[1])
-        notes.append(f"{column}: " + ", ".join(f"{printable(word, limit=30)} {value:g}" for word, value in order))
-    bad = [cell for cell, value in known.items() if value is None and cell.strip().lower() not in MISSING]
-    if bad:
-        rows = series.is_in(bad).arg_true()
-        shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
-        raise InputError(
-            f"{what}: {printable(column, limit=40)} is not a number in {_count(rows)} ({shown}).",
-            remedy=_other_column(frame, place, field, other, bad[0], all_text=len(rows) == len(series)),
-        )
-    _one_kind(series, values, column, what, notes)
-    old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
-    return values.zip_with(~odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
-
-
-def _sizes(series: pl.Series, column: str, notes: list[str]) -> pl.Series:
-    """Costs, times and counts of tokens with their units; what is unreadable is left out, which is said."""
-    found = series.str.strip_chars().str.to_lowercase().str.extract_groups(_SIZE)
-    number, unit, sign = (found.struct.field(name) for name in ("number", "unit", "sign"))
-    thousands = number.str.contains(r"^\d{1,3}(,\d{3})+(\.\d+)?$")
-    plain = pl.select(pl.when(thousands).then(number.str.replace_all(",", "")).otherwise(number.str.replace(",", ".")))
-    values = plain.to_series().cast(pl.Float64, strict=False) * unit.fill_null("").replace_strict(
-        _UNITS, default=1.0, return_dtype=pl.Float64
-    )
-    name, odd = printable(column, limit=40), values.is_null() & ~series.fill_null("").str.to_lowercase().is_in(MISSING)
-    if odd.any():
-        rows = odd.arg_true()
-        shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
-        notes.append(f"{name} is not a number in {_count(rows)} ({shown}): left out")
-    foreign = [own for own in {*sign.unique(), *unit.unique()} if own in ("€", "£", "¥", "eur", "gbp", "chf")]
-    if foreign:
-        notes.append(f"{name} is in {foreign[0]}, not in dollars: the numbers are read as they stand")
-    return values.alias(column)
-
-
-def _other_column(
-    frame: pl.DataFrame, place: Mapping[str, str], field: str, other: str, odd: str, *, all_text: bool
-) -> str:
-    """What to do about a column that should hold numbers and holds texts."""
-    if all_text and field == "score" and place.get("item") in frame.columns and holds_grades(frame[place["item"]]):
-        swapped = f"{map_option('item', place['score'])} {map_option('score', place['item'])}"
-        return f"Item and grade seem to have changed places: {swapped}"
-    if DATES.fullmatch(odd.strip()):
-        return (
-            "A spreadsheet has turned them into dates (4/5 becomes 4-May): format the column as text and export again."
-        )
-    if field == "score" and not all_text and len(odd) <= 40:
-        word = shlex.quote(f"{printable(odd.strip(), limit=40)}=wrong")
-        return f"Say what it counts as: --grade {word} (or =right, =missing, a number)."
-    if other != "COLUMN":
-        return f"Correct these cells, or name another column: {map_option(field, other)}"
-    if all_text and field == "score":
-        return "These look like answers: grade them first, and write 1 or 0 beside each."
-    return "Correct these cells."
-
-
-def _one_kind(series: pl.Series, plain: pl.Series, column: str, what: str, notes: list[str]) -> None:
-    """Words beside numbers other than 0 and 1 are refused; percentages beside fractions are pointed out."""
-    lower = series.str.strip_chars().str.to_lowercase()
-    worded = series.filter(lower.is_in(list(WORDS))).drop_nulls()
-    graded = series.filter(plain.is_not_null() & ~plain.is_in([0.0, 1.0]))
-    name = printable(column, limit=40)
-    if len(worded) and len(graded):
-        raise InputError(
-            f"{what}: the column {name!r} mixes kinds of grades: {worded[0]!r} in {_count(worded)}, {graded[0]!r} in "
-            f"{_count(graded)}.",
-            remedy="Write one kind: right and wrong, or a number from 0 to 1.",
-        )
-    percent = lower.str.ends_with("%").fill_null(value=False)
-    if percent.any() and plain.is_not_null().any():
-        if (plain > 1).any():
-            raise InputError(
-                f"{what}: the column {name!r} has percentages ({series.filter(percent)[0]}) beside numbers without "
-                f"a sign ({series.filter(plain > 1)[0]}).",
-                remedy="Write all of them as percentages, or all as fractions.",
-            )
-        notes.append(
-            f"column {name} mixes percentages ({int(percent.sum())} cells) with fractions "
-            f"({int(plain.is_not_null().sum())}); 85% is read as 0.85"
-        )
 
 
 def _without_summary(rows: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
@@ -871,7 +739,7 @@ def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) ->
     low, high = stated_range(place["confidence"]) or (0.0, 1.0)
     if low == 0 and high > 1 and np.nanmin(values, initial=0.0) >= 0 and np.nanmax(values, initial=0.0) <= high:
         values = values / high
-        notes.append(f"{printable(place['confidence'], limit=40)} states its range: divided by {high:g}")
+        notes.append(f"{brief(place['confidence'])} states its range: divided by {high:g}")
     if np.nanmax(values, initial=0.0) > 1 or np.nanmin(values, initial=0.0) < 0:
         from richter.calibration import as_probability
 
@@ -884,7 +752,7 @@ def _probable(rows: pl.DataFrame, place: Mapping[str, str], notes: list[str]) ->
                     raise
                 values[own], said = np.nan, f"{error.what} They are left out. {error.remedy}"
             if said:
-                notes.append(f"{printable(name, limit=40)}: {said}")
+                notes.append(f"{brief(name)}: {said}")
     return rows.with_columns(
         pl.Series("confidence", values).fill_nan(None), pl.lit(place["confidence"]).alias("confidence_source")
     )
@@ -917,7 +785,7 @@ def _ratings(
         own = f"{column}_name"
         named = text_of(frame[own]) if own in frame.columns else pl.lit(column)
         values = rows.with_columns(
-            _to_numbers(frame, column, "severity", what, place, []).alias("severity"), named.alias("rater")
+            to_numbers(frame, column, "severity", what, place, []).alias("severity"), named.alias("rater")
         )
         values = values.with_columns(
             severities(values, "severity", options.as_severity, what, any_scale=options.any_scale)
@@ -931,8 +799,8 @@ def _ratings(
     if len(clash):
         item, condition, _, rater, _ = clash.row(0)
         raise InputError(
-            f"{what}: rater {printable(rater, limit=40)!r} gave item {printable(item, limit=40)!r} under "
-            f"{printable(condition, limit=40)!r} different severities ({len(clash)} such answers).",
+            f"{what}: rater {brief(rater)!r} gave item {brief(item)!r} under "
+            f"{brief(condition)!r} different severities ({len(clash)} such answers).",
             remedy="Keep one, or say which draw each belongs to: --map draw=COLUMN (or --map draw=order).",
         )
     return ratings.unique([*KEY, "rater"], keep="first", maintain_order=True) if len(twice) else ratings
@@ -970,7 +838,7 @@ def _once(
         return rows, []
     number = pl.int_range(pl.len(), dtype=pl.Int64).over("item", "condition").alias("draw")
     if "rater" in place and not rows.select(pl.struct(*KEY, "rater").is_duplicated().any()).item():
-        raters = printable(place["rater"], limit=40)
+        raters = brief(place["rater"])
         apart = f"{raters} tells several ratings of an answer apart: its score is their mean"
         return rows.with_columns(number).drop(dropped), [apart]
     again = rows.filter(twice)
@@ -986,11 +854,11 @@ def _once(
         shown = " and ".join(
             f"{c} {printable(str(v), limit=30)}" for c in said[:1] for v in own[c].unique(maintain_order=True)[:3]
         )
-        where, settle = f" under {printable(condition, limit=40)!r}", "keep one of each"
+        where, settle = f" under {brief(condition)!r}", "keep one of each"
         if "condition" not in place:
             where, settle = "", "add a column `model` that says which model answered"
         raise InputError(
-            f"{what}: item {printable(item, limit=40)!r} occurs more than once{where} and differs ({shown}; "
+            f"{what}: item {brief(item)!r} occurs more than once{where} and differs ({shown}; "
             f"{again.height} such rows){'' if where else '. No column names the model'}.",
             remedy=f"If these are repeated draws, say so: --map draw=order. Else {settle}.",
         )

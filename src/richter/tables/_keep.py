@@ -10,8 +10,7 @@ from richter.errors import InputError
 from richter.interop import IMPORT_NOTE, RatingKind
 from richter.records import Answer, Condition, Confidence, Grade, Item, Rating
 from richter.store import Call, RunLike, has_ledger, open_ledger, run_place
-from richter.tables._ratings import ratings_of
-from richter.tables._tables import KEY, Tables, severity_of
+from richter.tables._tables import KEY, Tables, ratings_of, severity_of
 
 __all__ = ["write_tables"]
 

@@ -1,6 +1,9 @@
-"""What one source gives, and how several are put together: one key, one main score, one kind of rating that counts."""
+"""What one source gives, how several are put together (one key, one main score, one kind of rating that counts), and
+what looks wrong in the result: scales that differ, a value far off, a code, ids that differ in writing only.
+"""
 
 import dataclasses
+import itertools
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -8,8 +11,8 @@ import polars as pl
 from richter.errors import InputError
 from richter.interop import less_is_better
 from richter.records import Better, Item, printable
-from richter.tables._doubts import doubts
 from richter.tables._tables import ANSWERS, KEY, KINDS, RATINGS, SCORES, ReadOptions, Tables, counting_kind, severity_of
+from richter.tables._words import brief
 
 # an answer with its main score before it is known what that is
 ROW: dict[str, type[pl.DataType]] = {
@@ -18,6 +21,11 @@ ROW: dict[str, type[pl.DataType]] = {
 OTHERS: dict[str, type[pl.DataType]] = {name: SCORES[name] for name in (*KEY, "metric", "value")}
 SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 5.0), (1.0, 7.0), (1.0, 10.0), (0.0, 10.0), (0.0, 100.0))
 TOP = 4.0
+SHARED = 10  # items that have one broken score
+FAR = 2.0  # times the end of a scale from which a lone value is doubted
+CODES = (-1.0, -9.0, -99.0, -999.0, 9.0, 99.0, 999.0)  # that people write for "missing"
+RARE = 0.1
+USUAL = (1.0, 5.0, 7.0, 10.0, 100.0)  # upper ends of scales
 
 
 @dataclasses.dataclass(slots=True, kw_only=True)
@@ -129,7 +137,7 @@ def _turned(
     of_faults = pl.col("condition").is_in([name for part in faults for name in part.conditions])
     given = answers.filter(of_faults)["value"].drop_nulls()
     if options.scale is None and len(given) and given.is_in([0.0, 1.0]).all():
-        what = ", ".join(dict.fromkeys(printable(part.score.removeprefix("column "), limit=40) for part in faults))
+        what = ", ".join(dict.fromkeys(brief(part.score.removeprefix("column ")) for part in faults))
         said = "" if options.better else f" by its name, {what}; --better higher says otherwise"
         notes.append(f"Less is better{said}. Every score is 0 or 1: 1 counts as wrong, 0 as right.")
         turned = pl.when(of_faults).then(1 - pl.col("value")).otherwise("value")
@@ -137,8 +145,8 @@ def _turned(
     if len(set(ways.values())) > 1:
         less, more = (next(part for part in scored if ways[part.score] is way) for way in (True, False))
         raise InputError(
-            f"Less of {printable(less.score, limit=40)} is better ({less.name}), and more of "
-            f"{printable(more.score, limit=40)} ({more.name}): they are not one measure.",
+            f"Less of {brief(less.score)} is better ({less.name}), and more of "
+            f"{brief(more.score)} ({more.name}): they are not one measure.",
             remedy="Name a column of one measure, --map score=COLUMN, or say which way it goes: --better lower",
         )
     return answers, bool(faults)
@@ -170,7 +178,7 @@ def severities(
     off = severity.is_finite() & ((severity < -1e-9) | (severity > TOP + 1e-9))
     if off.any():
         places = off.arg_true().head(3).to_list()
-        shown = ", ".join(f"{rows[column][r]:g} for item {printable(str(rows['item'][r]), limit=40)}" for r in places)
+        shown = ", ".join(f"{rows[column][r]:g} for item {brief(str(rows['item'][r]))}" for r in places)
         raise InputError(
             f"{what}: {off.sum()} value{'s lie' if off.sum() > 1 else ' lies'} off the scale {low:g}:{high:g} "
             f"of severities ({shown}).",
@@ -209,7 +217,7 @@ def _no_repeats(answers: pl.DataFrame, parts: Sequence[Part]) -> None:
     item, condition, draw = twice.select(KEY).row(0)
     own = [p.name for p in parts if not p.answers.filter(item=item, condition=condition, draw=draw).is_empty()]
     raise InputError(
-        f"{' and '.join(own)} both answer item {printable(item, limit=40)!r} under {printable(condition, limit=40)!r} "
+        f"{' and '.join(own)} both answer item {brief(item)!r} under {brief(condition)!r} "
         f"({twice.height:,} such rows).",
         remedy="Name the files as different conditions: NAME=PATH.",
     )
@@ -279,8 +287,8 @@ def _measured(values: pl.Series, options: ReadOptions, rows: pl.DataFrame | None
             off, shown = values.filter((values < low) | (values > high)), ""
             if rows is not None:
                 first = rows.filter((pl.col("value") < low) | (pl.col("value") > high)).row(0, named=True)
-                shown = f": {first['value']:g} for item {printable(first['item'], limit=40)}"
-                shown += f" under {printable(first['condition'], limit=40)}"
+                shown = f": {first['value']:g} for item {brief(first['item'])}"
+                shown += f" under {brief(first['condition'])}"
             raise InputError(
                 f"{len(off):,} of {len(given):,} scores lie outside the scale {low:g}:{high:g}{shown}.",
                 remedy="Correct what is mistyped, or give a scale that holds them all: "
@@ -356,3 +364,142 @@ def _understood(
     if failed:
         said.append(f"{failed:,} failed calls")
     return ", ".join(said)
+
+
+# ------------------------------------------------------------------ what looks wrong
+
+
+def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOptions, what: str) -> list[str]:
+    """One line for each doubt. Codes, and fractions beside points, are refused unless a scale is stated."""
+    scored = answers.filter(pl.col("value").is_not_null())
+    values, same = scored["value"], list[str]()
+    _no_averages(scored, what)
+    if options.scale is None:
+        _one_scale(scored, what)
+        same += _no_codes(values, what)
+    if len(values) > 9 and values.n_unique() == 1:
+        said = f"every one of {len(values):,} scores is {values[0]:g}: nothing varies"
+        same += [f"{said}. Is it the right column? --map score=COLUMN"]
+    return [
+        *same,
+        *_off(scored, options),
+        *_written(answers, conditions),
+        *_shortened(answers),
+    ]
+
+
+def _no_averages(scored: pl.DataFrame, what: str) -> None:
+    """Refuse a broken number that all items of a condition, or of its domain, share: an average written beside each."""
+    each = scored.group_by("condition", "domain", maintain_order=True).agg(
+        pl.col("value").first(), (pl.col("value").n_unique() == 1).alias("same"), pl.col("item").n_unique().alias("n")
+    )
+    broken = (each["value"] != each["value"].round()).any()
+    if each.is_empty() or not each["same"].all() or each["n"].min() < SHARED or not broken:  # type: ignore[operator]
+        return
+    name, domain, value, _, n = each.filter(each["value"] != each["value"].round()).row(0)
+    of = brief(name) + (f" in {brief(domain)}" if domain is not None else "")
+    raise InputError(
+        f"{what}: all {n:,} items of {of} have the score {value:g}: an average that is written beside each item, not "
+        "the results of single items.",
+        remedy="Name the column with each item's own result: --map score=COLUMN (two averages and their n: richter "
+        "floors published).",
+    )
+
+
+def _one_scale(scored: pl.DataFrame, what: str) -> None:
+    """Refuse conditions of which one is scored in fractions and another in points or percentages."""
+    value = pl.col("value")
+    ends = scored.group_by("condition", maintain_order=True).agg(
+        value.max().alias("most"),
+        value.median().alias("middle"),
+        (value != value.round()).any().alias("broken"),
+        pl.len(),
+    )
+    small = ends.filter((pl.col("most") <= 1) & pl.col("broken") & (pl.col("len") > 3))
+    large = ends.filter((pl.col("middle") > 10) & (pl.col("len") > 3))
+    if len(small) and len(large):
+        one, two = (brief(own["condition"][0]) for own in (small, large))
+        raise InputError(
+            f"{what}: the scores of {one} run up to {small['most'][0]:g}, those of {two} up to {large['most'][0]:g}: "
+            "they are not on one scale.",
+            remedy="Write both alike (85% as 0.85 or as 85), or state the scale: --scale 0:100",
+        )
+
+
+def _off(scored: pl.DataFrame, options: ReadOptions) -> list[str]:
+    """A value or two far above all others: mistyped, perhaps."""
+    values = scored["value"].sort(descending=True)
+    if options.scale is not None or len(values) < 20 or values[0] <= FAR:
+        return []
+    for k in range(1, 3):
+        top = next((end for end in USUAL if values[k] <= end), None)
+        if top is not None and values[k - 1] > FAR * top and top < 100:
+            first = scored.filter(pl.col("value") == values[0]).row(0, named=True)
+            said = (
+                f"{k} of {len(values):,} scores lies far above the others, which end at {values[k]:g}: {values[0]:g} "
+                f"for item {brief(first['item'])} under {brief(first['condition'])}; "
+                f"mistyped? (--scale LOW:{top:g} refuses it)"
+            )
+            return [said]
+    return []
+
+
+def _no_codes(values: pl.Series, what: str) -> list[str]:
+    """Refuse a number of some rows that people write where there is no grade: 9 or 99 off the scale, a rare -1.
+
+    A -1 of more than a tenth of the rows may well be a score, a loss beside ties and wins: it is pointed out.
+    """
+    for code in CODES:
+        rest = values.filter(values != code)
+        if not 0 < len(values) - len(rest) <= 0.3 * len(values):
+            continue
+        least, most = float(rest.min()), float(rest.max())  # type: ignore[arg-type]
+        top = next((end for end in USUAL if most <= end), 0.0)
+        whole = bool((rest == rest.round()).all())
+        if least >= 0 and whole and (code < 0 or (code > top > 1 and most > 1)) and (code >= 0 or most <= 10):
+            many = (
+                f"{len(values) - len(rest):,} of {len(values):,} scores are {code:g}, the others {least:g} to {most:g}"
+            )
+            settle = f"--grade {code:g}=missing (or =wrong)"
+            if code == -1 and len(rest) < (1 - RARE) * len(values):
+                return [f"{many}: a code for no grade? Then {settle}; it counts as a score now"]
+            raise InputError(
+                f"{what}: {many}: a code for no grade, it seems.",
+                remedy=f"Say what it counts as: {settle}; if it is a score: "
+                f"--scale={min(code, least):g}:{max(code, most):g}",
+            )
+    return []
+
+
+def _written(answers: pl.DataFrame, conditions: tuple[str, ...]) -> list[str]:
+    """Conditions that share no item, and would if capitals, spaces, signs and leading zeros did not count."""
+    if not 1 < len(conditions) <= 20:
+        return []
+    ids = {c: answers.filter(condition=c)["item"].unique() for c in conditions}
+    for one, two in itertools.combinations(conditions, 2):
+        if ids[one].is_in(ids[two].implode()).any():
+            continue
+        plain = [_plain(ids[c]) for c in (one, two)]
+        shared = plain[0].is_in(plain[1].implode())
+        if 2 * shared.sum() > min(len(ids[one]), len(ids[two])):
+            first = ids[one].filter(shared)[0]
+            other = ids[two].filter(plain[1] == plain[0].filter(shared)[0])[0]
+            said = (
+                f"the items of {brief(one)} and {brief(two)} differ in writing only "
+                f"({printable(first, limit=30)!r} and {printable(other, limit=30)!r}): write them alike to compare"
+            )
+            return [said]
+    return []
+
+
+def _plain(ids: pl.Series) -> pl.Series:
+    letters = ids.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "")
+    return letters.str.replace_all(r"([^0-9]|^)0+([0-9])", "${1}${2}")
+
+
+def _shortened(answers: pl.DataFrame) -> list[str]:
+    """Long ids that a spreadsheet wrote as 1.23E+10: several may have become one."""
+    short = answers["item"].unique().str.contains(r"^\d[.,]\d+[eE]\+\d+$")
+    if 2 * short.sum() <= len(short):
+        return []
+    return [f"ids such as {answers['item'][0]} were shortened by a spreadsheet: different items may have become one"]

@@ -18,9 +18,10 @@ from richter.tables._logs import part_of_logs
 from richter.tables._looks import record_look
 from richter.tables._part import Part, assemble
 from richter.tables._read_run import part_of_ledger
-from richter.tables._tables import ReadOptions, Tables
+from richter.tables._tables import RatingsFile, ReadOptions, Tables, ratings_of
+from richter.tables._words import brief
 
-__all__ = ["holds_logs", "read_tables", "tables_of"]
+__all__ = ["holds_logs", "read_ratings", "read_tables", "tables_of"]
 
 ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xls", ".ods")
 NOTES = (".txt", ".json")  # of a folder: these need not be tables
@@ -53,6 +54,11 @@ def read_tables(
     tables = dataclasses.replace(tables, places=tuple(_places(sources)))
     record_look(tables, shown=shown)
     return tables
+
+
+def read_ratings(source: interop.Source) -> RatingsFile:
+    """The ratings of any source: a table with `rater` and `severity`, judges' columns, a run, a log."""
+    return ratings_of(read_tables(source))
 
 
 def _unpacked(source: interop.Source, folder: Path) -> interop.Source:
@@ -136,7 +142,7 @@ def _parts(source: interop.Source, options: ReadOptions, *, stem: str) -> list[P
         with open_ledger(path) as ledger:
             parts = [part_of_ledger(ledger)]
         if name and len(parts[0].conditions) > 1:
-            return [_prefixed(parts[0], name)]
+            return [_called(parts[0], {c: f"{name}: {c}" for c in parts[0].conditions})]
     elif path.is_dir():
         found = (f for f in path.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
         files = sorted(found, key=lambda f: (f.stem.lower() not in ("control", "baseline"), f))
@@ -223,7 +229,7 @@ def _folders(files: Sequence[Path], items: Mapping[Path, pl.Series]) -> list[Pat
 
 
 def _no_tables(path: Path) -> InputError:
-    held = sorted(printable(f.name, limit=40) for f in path.iterdir())
+    held = sorted(brief(f.name) for f in path.iterdir())
     return InputError(
         f"{path} holds no run, no log of a known tool and no table"
         + (
@@ -251,7 +257,7 @@ def _sheets(path: Path, options: ReadOptions) -> list[Part]:
     for name, frame in sheets.items():
         try:
             own = common if tuple(frame.columns) == usual else {}
-            what = f"{path}, sheet {printable(name, limit=40)}"
+            what = f"{path}, sheet {brief(name)}"
             parts.append(part_of_frame(frame, options, what=what, stem=name, common=own))
         except InputError as fault:
             faults[name] = fault
@@ -263,15 +269,8 @@ def _sheets(path: Path, options: ReadOptions) -> list[Part]:
         for k, part in enumerate(parts):
             part.answers = part.answers.with_columns(pl.lit(k, dtype=pl.Int64).alias("draw"))
     parts[0].notes += notes
-    parts[0].notes += [f"sheet {printable(name, limit=40)} is not read: {fault.what}" for name, fault in faults.items()]
+    parts[0].notes += [f"sheet {brief(name)} is not read: {fault.what}" for name, fault in faults.items()]
     return parts
-
-
-def _prefixed(part: Part, name: str) -> Part:
-    own = pl.concat_str(pl.lit(f"{name}: "), pl.col("condition")).alias("condition")
-    part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
-    part.others, part.conditions = part.others.with_columns(own), [f"{name}: {c}" for c in part.conditions]
-    return part
 
 
 def _renamed(part: Part, name: str) -> Part:
@@ -282,7 +281,4 @@ def _renamed(part: Part, name: str) -> Part:
             f"so it cannot be called {printable(name)}.",
             remedy="Give a file of one condition, or name conditions of the file after it: richter compare FILE A B",
         )
-    own = pl.lit(name).alias("condition")
-    part.answers, part.ratings = part.answers.with_columns(own), part.ratings.with_columns(own)
-    part.others, part.conditions = part.others.with_columns(own), (name,)
-    return part
+    return _called(part, dict.fromkeys(found, name))

@@ -8,7 +8,7 @@ import polars as pl
 
 from richter.interop import PEOPLE, hinted_fields, plain_name
 from richter.records import printable
-from richter.tables._words import holds_any, map_option, number_of, text_of
+from richter.tables._words import brief, holds_any, map_option, number_of, text_of
 
 EQUAL = 0.2  # share of the cells of answers that equal the reference, at least
 FEW = 20  # different references that are rather classes
@@ -48,7 +48,7 @@ def are_answers(frame: pl.DataFrame, columns: Sequence[str], key: str, notes: li
         return True
     if named:
         shown = ", ".join(printable(c, limit=30) for c in columns)
-        notes.append(f"the reference {printable(key, limit=40)} is not used: nothing in {shown} equals it, so these "
+        notes.append(f"the reference {brief(key)} is not used: nothing in {shown} equals it, so these "
                      "are taken for grades")  # fmt: skip
     return False
 
@@ -64,7 +64,7 @@ def expert_key(frame: pl.DataFrame, columns: Sequence[str], notes: list[str]) ->
         if not 2 <= len(held[key]) <= FEW or len(others) < 2:
             continue
         expert = bool(_EXPERTS & set(plain_name(key).split("_")))
-        name, shown = printable(key, limit=40), ", ".join(printable(c, limit=40) for c in others)
+        name, shown = brief(key), ", ".join(brief(c) for c in others)
         least = min(_kappa(frame, key, c) for c in others)
         agreed = (
             len(held[key]) > 2

@@ -12,7 +12,7 @@ import polars as pl
 
 from richter.interop import FIELDS, MEASURE_NAMES, hinted_fields, known_fields, leaf_name, less_is_better, plain_name
 from richter.records import printable
-from richter.tables._words import TOTALS, holds_grades, map_option, number_of, says_right, sure_grades, text_of
+from richter.tables._words import TOTALS, brief, holds_grades, map_option, number_of, says_right, sure_grades, text_of
 
 CROSSED = 0.8  # share of the pairs of items and conditions that are there
 MOST = 50  # conditions that a table may have
@@ -163,7 +163,7 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
         found = two_valued
     if len(found) > 1 and "condition" in place and found in ranks[1:3]:  # several measures of each answer
         others = ", ".join(map_option("score", c) for c in found[1:4])
-        notes.append(f"there are other grades than {printable(found[0], limit=40)}: {others}")
+        notes.append(f"there are other grades than {brief(found[0])}: {others}")
         found = found[:1]
     wide = "condition" not in place and len(graded) > 1 and not _has_condition(table, place, graded)
     if len(found) != 1 or (wide and found[0] not in weak and not _only_measure(graded, found[0])):
@@ -175,7 +175,7 @@ def _score(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
     place["score"] = found[0]
     told = says_right(table.frame[found[0]]) or less_is_better(found[0])  # which is said where it is turned over
     notes.append(
-        f"column {printable(found[0], limit=40)} is taken for the grade"
+        f"column {brief(found[0])} is taken for the grade"
         + (" (--map score=COLUMN says which)" if told else ", more being better (--map score=COLUMN, --better lower)")
     )
 
@@ -193,7 +193,7 @@ def _total(
         for value in (rows.drop(c).sum_horizontal(), rows.drop(c).mean_horizontal()) if len(parts) > 1 else ():
             if value is not None and len(rows) and ((rows[c] - value).abs() <= 0.02 * value.abs()).all():
                 notes.append(
-                    f"{printable(c, limit=40)} is made of {', '.join(printable(own, limit=40) for own in parts)} "
+                    f"{brief(c)} is made of {', '.join(brief(own) for own in parts)} "
                     f"({map_option('score', parts[0])} reads one of them)"
                 )
                 return [c]
@@ -359,9 +359,7 @@ def _take(place: dict[str, str], field: str, column: str, before: str, notes: li
         del place[own]
     place[field] = column
     if "\0" not in column:
-        notes.append(
-            f"column {printable(column, limit=40)} is taken for the {field}: {why} (--map {field}=COLUMN says which)"
-        )
+        notes.append(f"column {brief(column)} is taken for the {field}: {why} (--map {field}=COLUMN says which)")
 
 
 def _alone(table: Table, place: dict[str, str], free: Sequence[str], notes: list[str]) -> None:
@@ -430,7 +428,7 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
         if table.n(item, outer) > table.n(item):
             both = pl.concat_str(table.text(outer), table.text(item), separator=" ").alias(BOTH)
             place["item"] = BOTH
-            notes.append(f"ids begin again in every {printable(outer, limit=40)}: an item is named by both")
+            notes.append(f"ids begin again in every {brief(outer)}: an item is named by both")
             return frame.with_columns(both)
     free = [c for c in _free(table, place, fixed) if 1 < table.n(c) <= max(2 * each, 2)]
     free = [c for c in free if table.names(c) or _is_setting(c)]
@@ -447,21 +445,19 @@ def _apart(table: Table, place: dict[str, str], fixed: Sequence[str], notes: lis
         if condition in frame.columns and table.n(condition) > 1:
             own = table.text(condition) + ", " + own
         place["condition"] = BOTH
-        shown = " and ".join(printable(c.strip("\0"), limit=40) for c in (condition, found[0]) if c in frame.columns)
+        shown = " and ".join(brief(c.strip("\0")) for c in (condition, found[0]) if c in frame.columns)
         notes.append(f"a condition is named by {shown}{' together' if condition in frame.columns else ''}")
         return frame.with_columns(own.alias(BOTH))
     if "run" not in place and (dates := [c for c in free if _dated(table, c)]):
         place["run"] = dates[0]
-        notes.append(f"column {printable(dates[0], limit=40)} tells the rows of an item apart: each date is a run")
+        notes.append(f"column {brief(dates[0])} tells the rows of an item apart: each date is a run")
         return frame
     counts = (
         [] if drawn else [c for c in free if frame[c].dtype.is_integer() or not table.text(c).str.contains(r"\D").any()]
     )
     if counts and not table.frame[counts[0]].dtype.is_float():
         place["draw"] = counts[0]
-        notes.append(
-            f"column {printable(counts[0], limit=40)} is taken for the draw: it tells the rows of an item apart"
-        )
+        notes.append(f"column {brief(counts[0])} is taken for the draw: it tells the rows of an item apart")
     return frame
 
 
@@ -481,7 +477,5 @@ def _one_measure(table: Table, place: Mapping[str, str], column: str, notes: lis
         names, key=lambda name: (order.get(plain_name(name), 999), "other" in hinted_fields(name), names.index(name))
     )
     others = ", ".join(printable(name, limit=30) for name in names if name != best)
-    notes.append(
-        f"of the measures in {printable(column, limit=40)} {printable(best, limit=40)} is read (others: {others})"
-    )
+    notes.append(f"of the measures in {brief(column)} {brief(best)} is read (others: {others})")
     return table.frame.filter(table.text(column) == best)

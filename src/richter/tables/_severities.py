@@ -8,7 +8,7 @@ from richter.errors import InputError
 from richter.interop import hinted_fields, less_is_better, plain_name
 from richter.records import printable
 from richter.tables._tables import ReadOptions
-from richter.tables._words import MISSING, holds_grades, map_option, number_of, says_right, text_of
+from richter.tables._words import MISSING, brief, holds_grades, map_option, number_of, says_right, text_of
 
 # severities that annotators write as words, in order; an attention check ("HOTW") is no rating
 SEVERITIES = {
@@ -37,7 +37,7 @@ def worded(
     sizes = words.cast(pl.Float64, strict=False)
     if frame[column].dtype != pl.String or (sizes != 0).any():
         if (words == "none").any() and not (sizes == 0).any():
-            shown = f"{(words == 'none').sum():,} cells of {printable(column, limit=40)}"
+            shown = f"{(words == 'none').sum():,} cells of {brief(column)}"
             notes.append(f"{shown} say None: taken as not rated; write 0 there if nothing is wrong")
         return _nothing_wrong(frame, place, options, notes)
     if not words.is_in(list(SEVERITIES)).any():
@@ -105,7 +105,7 @@ def _nothing_wrong(
         here = empty & right
         if not here.any() or (right & ~empty).any():
             continue
-        name = printable(c, limit=40)
+        name = brief(c)
         notes.append(f"{column} is empty in {here.sum():,} rows of which {name} says that nothing is wrong: 0 there")
         zero = pl.lit("0" if frame[column].dtype == pl.String else 0)
         graded = {} if "score" in place or c in place.values() or not holds_grades(frame[c]) else {"score": c}
@@ -117,7 +117,7 @@ def _nothing_wrong(
             lower = number_of(only[0]) == 0
             told = map_option("score", c) + " --better lower" * lower
             said = f"{column} is empty in {empty.sum():,} of {len(empty):,} rows, those of which "
-            said += f"{printable(c, limit=40)} is {printable(only[0], limit=20)!r}: taken as not rated"
+            said += f"{brief(c)} is {printable(only[0], limit=20)!r}: taken as not rated"
             notes.append(f"{said}. If nothing is wrong there: {told}")
             return frame, place
     if not (text_of(frame[column]).cast(pl.Float64, strict=False) == 0).any():

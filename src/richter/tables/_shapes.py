@@ -19,6 +19,7 @@ from richter.tables._words import (
     SPREADS,
     TOTALS,
     WORDS,
+    brief,
     holds_any,
     holds_grades,
     listed,
@@ -104,7 +105,7 @@ def _sections(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made
         return frame, {}
     named = pl.select(pl.when(alone).then(text_of(frame[first]))).to_series().forward_fill().alias(SECTION)
     frame = frame.with_columns(named).filter(~alone)
-    shown = printable(frame[SECTION][0], limit=40)
+    shown = brief(frame[SECTION][0])
     notes.append(f"{int(alone.sum())} lines between the rows name what is below them, as {shown!r}")
     return frame, {}
 
@@ -129,7 +130,7 @@ def _merged(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
             continue
         filled = pl.select(pl.when(empty).then(None).otherwise(frame[c])).to_series().forward_fill()
         frame = frame.with_columns(filled.alias(c))
-        notes.append(f"empty cells of {printable(c, limit=40)} are taken as the one above them, as in merged cells")
+        notes.append(f"empty cells of {brief(c)} are taken as the one above them, as in merged cells")
     return frame, {}
 
 
@@ -175,9 +176,7 @@ def _battles(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]
             ]
             if one == "1" and frame[won].dtype.is_numeric() and frame[column].n_unique() == 1:
                 sides = sides[1:]  # a preference for the second over the one that all are held against
-            notes.append(
-                f"{printable(won, limit=40)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie"
-            )
+            notes.append(f"{brief(won)} says who won: 1 for the winner, 0 for the other, 0.5 each for a tie")
             return pl.concat(sides), {"condition": CONDITION, "score": VALUE} | ({} if ids else {"item": ITEM})
     return _preferred(frame, notes)
 
@@ -203,7 +202,7 @@ def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Mad
         low = cells[c].str.to_lowercase()
         value = pl.when(low == own).then(1.0).when(low.is_in(ties)).then(0.5).when(low == other).then(0.0)
         parts.append(rest.with_columns(pl.lit(names[own]).alias(CONDITION), value.alias(VALUE), pl.lit(k).alias(DRAW)))
-    shown = ", ".join(printable(c, limit=40) for c in columns)
+    shown = ", ".join(brief(c) for c in columns)
     half = f", 0.5 each for {' and '.join(names[tie] for tie in ties)!r}" if ties else ""
     notes.append(f"{shown}: which of two is preferred, 1 for it, 0 for the other{half}")
     made = {"condition": CONDITION, "score": VALUE}
@@ -231,7 +230,7 @@ def _chat(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
         if found & _ANSWERS and found & _ASKS and found <= _ANSWERS | _ASKS:
             kept = frame.filter(said.is_in(list(_ANSWERS))).drop(c)
             others = frame.height - kept.height
-            notes.append(f"{others:,} turns that are not the assistant's ({printable(c, limit=40)}) are left out")
+            notes.append(f"{others:,} turns that are not the assistant's ({brief(c)}) are left out")
             return kept, {"draw": ORDER}
     return frame, {}
 
@@ -246,14 +245,12 @@ def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     if len(own) < 2 or known_fields(rest) & {"score", "severity"} or beside:
         return frame, {}
     if decided := [c for c in rest if _DECIDED & {*plain_name(c).split("_")} and holds_grades(frame[c])]:
-        notes.append(
-            f"{printable(decided[0], limit=40)} is read, which was settled after the others (--map score=COLUMN)"
-        )
+        notes.append(f"{brief(decided[0])} is read, which was settled after the others (--map score=COLUMN)")
         return frame, {"score": decided[0]}
     grids = [g for g in factors(list(own)) if len(g.ones) > 1 and len(g.twos) > 1]
     if any(all(map(_is_draw, side)) for g in grids for side in (g.ones, g.twos)):
         return frame, {}  # a column for each condition and rater
-    shown = ", ".join(printable(c, limit=40) for c in own)
+    shown = ", ".join(brief(c) for c in own)
     settle = f"--wide {shlex.quote(','.join(own))} compares them"
     if "condition" in known_fields(rest):
         settle = f"{map_option('score', next(iter(own)))} reads one"
@@ -268,15 +265,11 @@ def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
         return frame, {}
     person, judge = sorted(own, key=lambda c: own[c][0] not in PEOPLE)
     if _binary(frame, own):
-        notes.append(
-            f"{printable(judge, limit=40)} grades, and {printable(person, limit=40)} is what people say of the same "
-            f"answers ({settle})"
-        )
+        notes.append(f"{brief(judge)} grades, and {brief(person)} is what people say of the same answers ({settle})")
         return frame, {"score": judge, "human": person}
     main, other = (person, judge) if not _blank(frame[person]).any() else (judge, person)
     notes.append(
-        f"{shown} grade the same answers: {printable(main, limit=40)} is read "
-        f"({map_option('score', other)} reads the other)"
+        f"{shown} grade the same answers: {brief(main)} is read ({map_option('score', other)} reads the other)"
     )
     return frame, {"score": main}
 
@@ -489,7 +482,7 @@ def _drawn_lists(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, M
         *(pl.Series(c, [[_said(v) for v in cell] for cell in lists[c]], dtype=pl.List(pl.String)) for c in own),
         pl.Series(DRAW, [list(range(n)) for n in sizes], dtype=pl.List(pl.Int64)),
     )
-    notes.append(f"lists in {printable(graded[0], limit=40)} are draws of one item")
+    notes.append(f"lists in {brief(graded[0])} are draws of one item")
     return frame.explode(*own, DRAW), {"draw": DRAW} | ({"score": graded[0]} if len(graded) == 1 else {})
 
 
@@ -520,6 +513,6 @@ def _items_as_columns(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFra
     long = frame.unpivot(graded, index=keep or None, variable_name=ITEM, value_name=VALUE)
     notes.append(
         f"each of {len(graded)} columns is taken for an item, each row for a condition"
-        + (f"; {', '.join(printable(c, limit=40) for c in made)} for none" if made else "")
+        + (f"; {', '.join(brief(c) for c in made)} for none" if made else "")
     )
     return long, {"item": ITEM, "score": VALUE} | ({"condition": keep[0]} if keep else {})

@@ -1,12 +1,13 @@
-"""Cells as grades: words for right and wrong in many languages, marks, percentages, points of so many, ranks."""
+"""Cells as grades and numbers: words for right and wrong in many languages, marks, percentages, points, units."""
 
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
+from richter.errors import InputError
 from richter.records import printable
 
 
@@ -91,6 +92,10 @@ _LED = re.compile(
     r"([-+]?\d+(?:[.,]\d+)?)(?:\s+[-–—]\s+\D*|\s*[:=(]\s*\D*|[.)]\s+\D*|\s*(?:stars?|sterne|points?|pts\.?|punkte|点|分|★|⭐))",
     re.IGNORECASE,
 )
+_SIZES = ("money_usd", "latency_s", "tokens_in", "tokens_out")
+_SIZE = r"^(?:(?<sign>[$€£¥])\s*)?(?<number>[-+]?[\d.,]+(?:e[-+]?\d+)?)\s*(?<unit>[$€£¥]|[a-zµ]+)?$"
+_UNITS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0, "h": 3600.0, "ct": 0.01, "cent": 0.01, "cents": 0.01,
+          "k": 1000.0}  # fmt: skip
 _MONTH = "(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
 DATES = re.compile(rf"\d{{1,2}}[-. /]{_MONTH}|{_MONTH}[-. ]\d{{1,2}}|\d{{4}}-\d\d-\d\d.*", re.IGNORECASE)
 
@@ -203,3 +208,139 @@ def listed(column: pl.Series) -> list[list[object]] | None:
 def map_option(field: str, column: str) -> str:
     """The option that names a column, as a shell takes it: whole, for a name that is cut names nothing."""
     return f"--map {shlex.quote(f'{field}={printable(column)}')}"
+
+
+# ------------------------------------------------------------------ a column as numbers, and what is said of it
+
+
+def brief(name: str) -> str:
+    """A name as it may be printed."""
+    return printable(name, limit=40)
+
+
+def listing(columns: Sequence[str]) -> str:
+    return ", ".join(printable(c, limit=30) for c in columns[:12]) + (", …" if len(columns) > 12 else "")
+
+
+def row_count(rows: pl.Series) -> str:
+    return f"{len(rows):,} row{'s' * (len(rows) != 1)}"
+
+
+def likely_column(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
+    """A column that a remedy can name: the first that holds numbers and is nothing else."""
+    rest = [c for c in frame.columns if c not in place.values()]
+    rest = rest if "item" in place else rest[1:] or rest  # the first is taken for the item
+    rest += [place[f] for f in ("latency_s", "money_usd", "tokens_out") if place.get(f) in frame.columns]
+    return next((c for c in rest if holds_grades(frame[c])), "COLUMN")
+
+
+def to_numbers(
+    frame: pl.DataFrame, column: str, field: str, what: str, place: Mapping[str, str], notes: list[str]
+) -> pl.Series:
+    series, other = frame[column], likely_column(frame, {**place, field: column})
+    if series.dtype == pl.Boolean or series.dtype.is_numeric() or series.dtype == pl.Null:
+        return series.cast(pl.Float64).fill_nan(None)
+    if series.dtype != pl.String:
+        raise InputError(
+            f"{what}: the column {brief(column)!r} holds no numbers.",
+            remedy=f"Name another: {map_option(field, other)}",
+        )
+    if field in _SIZES:
+        return _sizes(series, column, notes)
+    values = series.str.strip_chars().cast(pl.Float64, strict=False).fill_nan(None)
+    odd = values.is_null() & series.is_not_null()
+    if not odd.any():
+        return values
+    cells = series.filter(odd).unique(maintain_order=True)
+    known = {cell: None if cell.strip().lower() in MISSING else number_of(cell) for cell in cells}
+    if field not in ("score", "human", "refused"):  # right and wrong are no sizes
+        known |= {cell: None for cell in cells if cell.strip().lower() in WORDS}
+    if field == "confidence" and (words := [c for c in cells if c in ordered_words(cells) or c.lower() in WORDS]):
+        shown = ", ".join(printable(word, limit=20) for word in sorted(words))
+        notes.append(
+            f"{brief(column)} holds words ({shown}), and what they mean as probabilities only you can "
+            "say. They are left out. Write a number from 0 to 1 for each."
+        )
+        return values
+    if (ranks := ordered_words(cells)) and len(cells) == series.n_unique() - (series.null_count() > 0):
+        known |= ranks
+        order = sorted(ranks.items(), key=lambda pair: pair[1])
+        notes.append(f"{column}: " + ", ".join(f"{printable(word, limit=30)} {value:g}" for word, value in order))
+    bad = [cell for cell, value in known.items() if value is None and cell.strip().lower() not in MISSING]
+    if bad:
+        rows = series.is_in(bad).arg_true()
+        shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
+        raise InputError(
+            f"{what}: {brief(column)} is not a number in {row_count(rows)} ({shown}).",
+            remedy=_other_column(frame, place, field, other, bad[0], all_text=len(rows) == len(series)),
+        )
+    _one_kind(series, values, column, what, notes)
+    old, new = pl.Series(known.keys(), dtype=pl.String), pl.Series(known.values(), dtype=pl.Float64)
+    return values.zip_with(~odd, series.replace_strict(old, new, default=None, return_dtype=pl.Float64))
+
+
+def _sizes(series: pl.Series, column: str, notes: list[str]) -> pl.Series:
+    """Costs, times and counts of tokens with their units; what is unreadable is left out, which is said."""
+    found = series.str.strip_chars().str.to_lowercase().str.extract_groups(_SIZE)
+    number, unit, sign = (found.struct.field(name) for name in ("number", "unit", "sign"))
+    thousands = number.str.contains(r"^\d{1,3}(,\d{3})+(\.\d+)?$")
+    plain = pl.select(pl.when(thousands).then(number.str.replace_all(",", "")).otherwise(number.str.replace(",", ".")))
+    values = plain.to_series().cast(pl.Float64, strict=False) * unit.fill_null("").replace_strict(
+        _UNITS, default=1.0, return_dtype=pl.Float64
+    )
+    name, odd = brief(column), values.is_null() & ~series.fill_null("").str.to_lowercase().is_in(MISSING)
+    if odd.any():
+        rows = odd.arg_true()
+        shown = ", ".join(f"{printable(series[r], limit=20)!r} in data row {r + 1}" for r in rows.head(3).to_list())
+        notes.append(f"{name} is not a number in {row_count(rows)} ({shown}): left out")
+    foreign = [own for own in {*sign.unique(), *unit.unique()} if own in ("€", "£", "¥", "eur", "gbp", "chf")]
+    if foreign:
+        notes.append(f"{name} is in {foreign[0]}, not in dollars: the numbers are read as they stand")
+    return values.alias(column)
+
+
+def _other_column(
+    frame: pl.DataFrame, place: Mapping[str, str], field: str, other: str, odd: str, *, all_text: bool
+) -> str:
+    """What to do about a column that should hold numbers and holds texts."""
+    if all_text and field == "score" and place.get("item") in frame.columns and holds_grades(frame[place["item"]]):
+        swapped = f"{map_option('item', place['score'])} {map_option('score', place['item'])}"
+        return f"Item and grade seem to have changed places: {swapped}"
+    if DATES.fullmatch(odd.strip()):
+        return (
+            "A spreadsheet has turned them into dates (4/5 becomes 4-May): format the column as text and export again."
+        )
+    if field == "score" and not all_text and len(odd) <= 40:
+        word = shlex.quote(f"{brief(odd.strip())}=wrong")
+        return f"Say what it counts as: --grade {word} (or =right, =missing, a number)."
+    if other != "COLUMN":
+        return f"Correct these cells, or name another column: {map_option(field, other)}"
+    if all_text and field == "score":
+        return "These look like answers: grade them first, and write 1 or 0 beside each."
+    return "Correct these cells."
+
+
+def _one_kind(series: pl.Series, plain: pl.Series, column: str, what: str, notes: list[str]) -> None:
+    """Words beside numbers other than 0 and 1 are refused; percentages beside fractions are pointed out."""
+    lower = series.str.strip_chars().str.to_lowercase()
+    worded = series.filter(lower.is_in(list(WORDS))).drop_nulls()
+    graded = series.filter(plain.is_not_null() & ~plain.is_in([0.0, 1.0]))
+    name = brief(column)
+    if len(worded) and len(graded):
+        raise InputError(
+            f"{what}: the column {name!r} mixes kinds of grades: {worded[0]!r} in {row_count(worded)}, {graded[0]!r} "
+            f"in {row_count(graded)}.",
+            remedy="Write one kind: right and wrong, or a number from 0 to 1.",
+        )
+    percent = lower.str.ends_with("%").fill_null(value=False)
+    if percent.any() and plain.is_not_null().any():
+        if (plain > 1).any():
+            raise InputError(
+                f"{what}: the column {name!r} has percentages ({series.filter(percent)[0]}) beside numbers without "
+                f"a sign ({series.filter(plain > 1)[0]}).",
+                remedy="Write all of them as percentages, or all as fractions.",
+            )
+        notes.append(
+            f"column {name} mixes percentages ({int(percent.sum())} cells) with fractions "
+            f"({int(plain.is_not_null().sum())}); 85% is read as 0.85"
+        )
