@@ -90,6 +90,8 @@ def test_of_yes_and_no_the_one_that_is_meant_counts_by_hand() -> None:
 def test_an_answer_that_is_the_reference_is_right_whatever_it_says() -> None:
     for text in ("None", "unknown", "N/A"):
         assert matches_reference(text, [text])
+    assert not matches_reference("the United States", ["Mexico", "United Mexican States"])
+    assert matches_reference("Rachel Bilson", ["Rachel Sarah Bilson"])
     assert not matches_reference("C", ["C++"])
     assert not matches_reference("C#", ["C++"])
     assert matches_reference("It is written in C++.", ["C++"])

@@ -47,6 +47,7 @@ def gazetteer() -> Gazetteer:
         "europe paris": [{"kind": "zone", "code": "Europe/Paris", "countries": ["FR"]}],
         "asia tokyo": [{"kind": "zone", "code": "Asia/Tokyo", "countries": ["JP"]}],
         "french": [{"kind": "language", "code": "fr", "countries": ["FR"]}],
+        "louisiana french": [{"kind": "language", "code": "frc", "countries": ["US"]}],
     }
     countries = {
         code: {"name": name, "continent": continent, "neighbours": []}
@@ -94,6 +95,8 @@ DOLLAR = item(
 SYMBOL = item("Give the chemical symbol for potassium.", "K", "symbol", element="K", number=19, group=1)
 ELEMENT = item("Which element has the symbol K?", "potassium", "element", element="K", number=19, group=1)
 PROTONS = item("How many protons has iron?", "26", "number", value=26, relation="symbol-protons")
+CHARACTER = item("Which character has the ASCII code 76?", "L", "character", value=76)
+TONGUE = item("Which language has the code fr?", "French", "language", language="fr", countries=["FR"], **FRANCE)
 PERIOD = item(
     "In which period is aluminum?", "3", "number", value=3, aliases=("3rd", "third"), relation="element-period"
 )
@@ -342,3 +345,25 @@ def test_the_groups_of_the_main_elements_by_hand() -> None:
     """By the periodic table: helium is a noble gas, however short its row is."""
     found = [_group(n) for n in (1, 2, 3, 4, 5, 10, 13, 18, 19, 21, 30, 36, 57, 80, 86)]
     assert found == [1, 18, 1, 2, 13, 18, 13, 18, 1, 3, 12, 18, None, 12, 18]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "severity"),
+    [
+        (CHARACTER, "**L**", 0.0),
+        (CHARACTER, "The answer to your question is L. This is well known.", 0.0),
+        (CHARACTER, "It is a letter.", 2.5),
+        (TONGUE, "It is French.", 0.0),
+        (TONGUE, "Louisiana French", 3.0),  # holds the right name, and is another's
+        (PHONE, "It is not +33.", 2.5),
+        (PHONE, "Not +39 but +33.", 0.0),
+        (HEX, "It isn't 4A.", 2.5),
+        (PERIOD, "It is not 3.", 2.5),
+        (COUNTRY, "It is not the Republic of France.", 2.5),
+    ],
+)
+def test_what_is_said_in_other_dress_or_denied_by_hand(
+    gazetteer: Gazetteer, question: Item, answer: str, severity: float
+) -> None:
+    score = RuleJudge(gazetteer).score(question, answer)
+    assert score.severity == severity, score.reason

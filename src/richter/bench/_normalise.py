@@ -50,8 +50,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"(?<!\w)[^\W\d_](?:\+\+|#)(?!\w)|[^\W_]+(?:\.\d+)?")  # C++ and C# are not C
 # what denies the words right after it; "not only", "not until" and "not ... but" do not
 _DENIED = re.compile(
-    r"(?:\bnot|n't|\bnever|\brather than|\binstead of|\bno longer|\bneither|\bnor)"
-    r"(?:\s+(?!(?:but|only|just|merely|until|till|before|unless|except|other)\b)\w+){0,2}\s+[\"'“(*]*$"
+    r"(?:(?i:\bnot|n['’]t|\bnever|\brather than|\binstead of|\bno longer|\bneither|\bnor))"
+    r"(?:\s+(?!(?i:but|only|just|merely|until|till|before|unless|except|other)\b)\w+){0,2}"
+    r"(?:\s+(?:[A-Z][\w'’-]*|of|the|and))*(?:\s+|[/-])[\"'“(*+]*$"  # ... of a longer name: "not the Republic of X"
 )
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -284,8 +285,9 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
         name = wanted[1:] if wanted[0] in _TITLES and len(wanted) > 2 else wanted
         if len(name) > 2 and name[0] in _ABOUT and name[1].isdigit():  # "the mid-10th century BC"
             name = name[1:]
-        # Rachel Sarah Bilson: three words that are a name, of which people say the first and the last
-        short = [name[0], name[2]] if len(name) == 3 and len(re.findall(r"\b[A-Z][a-z]+", reference)) == 3 else None
+        # Rachel Sarah Bilson: three words that are a person's name, of which people say the first and the last
+        person = len(name) == 3 and len(re.findall(r"\b[A-Z][a-z]+", reference)) == 3 and name[0] != "united"
+        short = [name[0], name[2]] if person else None
         if _holds(words, name) or (short is not None and _holds(words, short)):
             return not _OPEN.search(_plain(answer))
         if any(_loosely(_reference_words(sentence), wanted) for sentence in said):
@@ -298,7 +300,7 @@ def matches_reference(answer: str, references: Iterable[str]) -> bool:
 
 def denied_at(text: str, at: int) -> bool:
     """Whether what stands at a place of a text is denied by the words right before it."""
-    return _DENIED.search(_plain(text[max(0, at - 80) : at])) is not None
+    return _DENIED.search(text[max(0, at - 80) : at]) is not None
 
 
 def _denied(answer: str, reference: str) -> bool:

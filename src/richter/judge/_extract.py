@@ -348,13 +348,18 @@ def numbers(text: str, prompt: str = "") -> list[tuple[float, str]]:
     return found
 
 
+def undenied(pattern: str, text: str) -> list[str]:
+    """What matches a pattern in a text and is not denied there."""
+    return [match.group() for match in re.finditer(pattern, text) if not denied_at(text, match.start())]
+
+
 def code_tokens(text: str, prompt: str) -> list[str]:
     """What is written like a code: quoted, after a colon or at the end, with a dot or a plus, or in capitals."""
     asked = set(re.findall(r"[+.]?[\w/]+", prompt))
     text = leading_sentences(text, 1)
-    dotted = re.finditer(r"(?<!\w)(\.[a-z]{2,}\b|\+\d+)", text)
+    flat = undenied(r"(?<!\w)\.[a-z]{2,}\b|\+\d+", text)
     quoted = re.finditer(r"[“\"'`]([^\s“”\"'`]{1,12})[”\"'`]|\b([A-Z0-9](?:[A-Z0-9-]{0,10}[A-Z0-9])?)\b", text)
-    flat = [m.group(m.lastindex or 0) for m in (*dotted, *quoted) if not denied_at(text, m.start())]
+    flat += [m.group(1) or m.group(2) for m in quoted if not denied_at(text, m.start())]
     named = [t for t in flat if t.lower() not in _COMMON]
     final = re.search(r"(?:\bis|\bbe|:)\s*[“\"'`]?(\S{1,12}?)[”\"'`]?[.!]?\s*$", text)
     if final:
@@ -389,7 +394,7 @@ def asserts(text: str, names: Iterable[str]) -> int | None:
             continue
         if f" {wanted} " not in f" {whole} " and not _in_another_order(whole, wanted):
             continue
-        place = _locate(text, name)
+        place = _locate(text, name, wanted)
         if not denied_at(text, place):
             best = place if best is None else min(best, place)
     return best
@@ -402,7 +407,7 @@ def _in_another_order(whole: str, wanted: str) -> bool:
     return 2 <= n <= 4 and any(sorted(words[i : i + n]) == name for i in range(len(words) - n + 1))
 
 
-def _locate(text: str, name: str) -> int:
-    first = re.escape(name.split()[0][:4])
-    match = re.search(first, text, re.IGNORECASE)
-    return match.start() if match else 0
+def _locate(text: str, *names: str) -> int:
+    """Where a text holds the beginning of a name, in one of its forms."""
+    found = (re.search(re.escape(name.split()[0][:4]), text, re.IGNORECASE) for name in names)
+    return next((match.start() for match in found if match), 0)

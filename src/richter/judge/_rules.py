@@ -17,6 +17,7 @@ from richter.judge._extract import (
     leading_sentences,
     mentions,
     numbers,
+    undenied,
     unknown_names,
 )
 from richter.records import Answer, Item, Rating, storable
@@ -214,17 +215,19 @@ class RuleJudge:
         return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
 
     def _other(self, item: Item, kind: str, first: Mention, names: set[str]) -> bool:
-        """Whether a longer name that holds the right one is another's ('Guinea-Bissau', 'Lower Saxony')."""
+        """Whether a longer name that holds the right one is another's ('Guinea-Bissau', 'Norwegian Nynorsk')."""
         said = normalise_name(first.text)
         if (
             said in names
-            or kind not in ("country", "city", "region")
+            or kind not in ("country", "city", "region", "language")
             or not any(f" {n} " in f" {said} " for n in names)
         ):
             return False
         wanted = [e for e in first.entities if _fits(e, _EXPECTED[kind][0])]
         if kind == "country":
             return all(e.country != item.truth.get("country") for e in wanted)
+        if kind == "language":
+            return all(e.code != item.truth.get("language") for e in wanted)
         return all(e.region != item.truth.get("region") or e.country != item.truth.get("country") for e in wanted)
 
     def _unplaced(
@@ -299,7 +302,7 @@ class RuleJudge:
             found = [(v, w) for v, w in found if re.fullmatch(r"[12]\d{3}", w)] or found
         if base == "hexadecimal":
             asked = set(re.findall(r"\w+", item.prompt))
-            tokens = re.findall(r"\b(?:0x)?[0-9A-Fa-f]{2}h?\b", lead)
+            tokens = undenied(r"\b(?:0x)?[0-9A-Fa-f]{2}h?\b", lead)
             found = [(0.0, token) for token in tokens if token not in asked and re.search(r"\d", token)]
         if base:
             found = [(_based(written, str(base), v), written) for v, written in found]
@@ -321,7 +324,7 @@ class RuleJudge:
         if any(_bare(token) in plain for token in tokens[:4]):
             return _score(0.0, "correct", "", f"It says {_cut(item.reference)!r}.")
         if of == "telephone":
-            runs = re.findall(r"\+?[\d-]+\w?", leading_sentences(text))
+            runs = undenied(r"\+?[\d-]+\w?", leading_sentences(text))
             digits = [run.lstrip("-") for run in runs if re.search(r"\d", run) and re.search(r"[\d-]$", run)]
             tokens = [word for word in digits if word not in item.prompt] or tokens
             if any(_bare(w) in plain for w in tokens[:1]):
@@ -347,9 +350,9 @@ class RuleJudge:
         return _score(NOT_ANSWERED, "no answer", "format", "It gives no code.")
 
     def _character(self, item: Item, text: str) -> RuleScore:
-        said = re.findall(r"[“\"'`‘]([^\s”\"'`’]{1,4})[”\"'`’]", text)
+        said = re.findall(r"[“\"'`‘*]([^\s”\"'`’*]{1,4})[”\"'`’*]", text)
         said = [s for s in said if s not in item.prompt]
-        last = re.search(r"(?:^|(?:\bis|:)\s+)(\S)[.!]?\s*$", leading_sentences(text, 1))
+        last = re.search(r"(?:^|(?:\bis|:)\s+)(\S)(?:[.!]|\s*$)", leading_sentences(text, 1))
         if not said and last:
             said = [last.group(1)]
         if item.reference in said:
