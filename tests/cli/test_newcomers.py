@@ -94,10 +94,10 @@ def test_a_gate_without_a_plan_asks_for_the_margin(folder: Path, capsys: pytest.
     assert run(capsys, "gate grades.csv --margin 2pt")[0] in (0, 3, 4)
     code, said = run(capsys, "gate grades.csv old --margin 2pt")
     assert code == 1
-    rule = re.search(r"require=\[.*?\]", said)  # the advice is a plan's field as it is written
-    assert rule is not None
-    assert run(capsys, f"plan new gate -o limit.toml --set candidate=old --set '{rule[0]}'")[0] == 0
-    assert run(capsys, "gate limit.toml grades.csv")[0] == 3  # 20 of 60 are wrong, 5% are allowed
+    advice = re.search(r"richter (plan new gate .*?\]'), then richter (gate plan.toml) FILE", said)
+    assert advice is not None
+    assert run(capsys, advice[1])[0] == 0  # as it is written
+    assert run(capsys, f"{advice[2]} grades.csv")[0] == 3  # 20 of 60 are wrong, 5% are allowed
 
 
 def test_a_gate_says_that_there_were_enough_items(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,6 +136,13 @@ def test_an_ab_test_with_other_users_on_each_side(folder: Path, capsys: pytest.C
     assert "column user_id is taken for the group" in said
     for false in ("has no grade", "items have no grade", "begin again", "cannot be checked", "Refused", "missing"):
         assert false not in said
+    code, paged = run(capsys, "report ab.csv -o ab.html")
+    assert code == 0
+    assert "short of" not in paged
+    assert "- every item answered" in paged.replace("–", "-")
+    code, gated = run(capsys, "gate ab.csv treatment control --margin 2pt")
+    assert code == 4
+    assert "no graded item in common to be paired by; `richter compare` takes them as independent samples" in gated
     code, mapped = run(capsys, "compare ab.csv --map item=conversation_id --map group=user_id --unpaired")
     assert mapped.startswith(said[:80])
 

@@ -1,6 +1,7 @@
 """A plan's requirements against tables: met, violated, or not shown either way."""
 
 import dataclasses
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -74,8 +75,11 @@ def margin_plan(tables: Tables, margin: float, *, metric: str | None = None, on_
     It fixes nothing before the data are seen, so what it finds is exploratory.
     """
     if len(tables.conditions) != 2:
+        name = "".join(tables.conditions[:1])
         limit = 'require=[{metric="error_rate", rule="below", limit=0.05}]'
-        one = f"Give what it is held against (--baseline FILE), or hold it to a limit by a plan: {limit}."
+        made = f"richter plan new gate --set {shlex.quote(f'candidate={name}')} --set '{limit}'"
+        made += ", then richter gate plan.toml FILE"
+        one = f"Give what it is held against (--baseline FILE), or hold it to a limit: {made}"
         raise InputError(
             f"A gate without a plan is on two conditions; the data hold {len(tables.conditions)}.",
             remedy=one

@@ -103,7 +103,8 @@ def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None
     answered = {name: records.asked[name].answered for name in records.names}
     failed = {name: records.asked[name].failed for name in records.names}
     items = len(records.items)
-    short = {name: items - n for name, n in answered.items() if n < items}
+    apart = _apart(measured)
+    short = {name: items - n for name, n in answered.items() if n < items and not apart}
     total = sum(records.asked[name].calls - failed[name] for name in records.names)
     return (
         _check(
@@ -117,8 +118,10 @@ def checks_of(records: RunRecords, measured: Measured, status: PlanStatus | None
         ),
         _check(
             "every item answered",
-            not short if total else None,
-            f"each condition answered all {items:,} items"
+            not short if total and not apart else None,
+            "each condition has items of its own"
+            if apart
+            else f"each condition answered all {items:,} items"
             if not short
             else f"{_listed(short)} short of {items:,} items",
         ),
@@ -150,6 +153,11 @@ def _rated(records: RunRecords, total: int) -> Check:
     return _check("every answer rated", n >= total, f"{n:,} of {total:,} answers are rated by {by}")
 
 
+def _apart(measured: Measured) -> bool:
+    """Whether conditions were compared as on different items."""
+    return measured.comparison is not None and any(UNPAIRED in c.basis for c in measured.comparison.claims)
+
+
 def _aligned(measured: Measured) -> Check:
     if measured.comparison is None:
         return _check("items aligned", None, "there are no two graded conditions to align")
@@ -163,7 +171,7 @@ def _aligned(measured: Measured) -> Check:
             f"{pair}: {printable(refused[0].reason)}",
         )
     number = len(measured.comparison.pairs)
-    if any(UNPAIRED in claim.basis for claim in measured.comparison.claims):
+    if _apart(measured):
         return _check("items aligned", None, "different items per condition: they are compared without pairs")
     text = "the two conditions share their items" if number == 1 else f"all {number} pairs share their items"
     return _check("items aligned", True, text)

@@ -365,7 +365,7 @@ def _too_few(shared: Shared, min_shared: float) -> str:
     if shared.both >= 1 and shared.both >= min_shared * either:
         return ""
     if shared.both == 0:
-        return "they have no graded item in common; compare conditions that answered the same items"
+        return "they have no graded item in common to be paired by; `richter compare` takes them as independent samples"
     return (
         f"only {shared.both} of {either} items were graded in both ({100 * shared.both / either:.0f}%, at least "
         f"{100 * min_shared:.0f}% are asked for)"
