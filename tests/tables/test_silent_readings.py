@@ -766,3 +766,21 @@ def test_a_name_in_per_cent_gives_the_scale() -> None:
     assert tables.scores.select("low", "high").row(0) == (0, 100)
     frame = long("correct", [1, 0] * 15, [1, 1] * 15).with_columns(pl.Series("confidence [%]", [7, 9] * 30))
     assert set(read_tables(frame).scores["confidence"]) == {0.07, 0.09}
+
+
+CUTS = ["was it right_{}", "{} score", "score/{}", "{}.final_score", "{}_final_score", "score {}"]
+
+
+@pytest.mark.parametrize("names", CUTS)
+@pytest.mark.parametrize("own", [("zero-shot", "few-shot"), ("gpt_4", "gpt_5")])
+def test_names_of_conditions_are_cut_from_the_score_where_they_end(names: str, own: tuple[str, str]) -> None:
+    frame = pl.DataFrame({"id": ITEMS, names.format(own[0]): [1, 0] * 15, names.format(own[1]): [1, 1, 0] * 10})
+    assert read_tables(frame).conditions == own
+
+
+def test_rows_of_an_array_with_a_name_each_are_no_lists_of_grades(tmp_path: Path) -> None:
+    rows = [{"case": f"S-{k}", **{f"v{m}_{d}": "yes" if (k + m) % 3 else "no" for m in (1, 2) for d in (1, 2, 3)}}
+            for k in range(12)]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps(rows))
+    tables = read_tables(str(tmp_path / "t.json"))
+    assert (tables.conditions, len(tables.item_ids)) == (("v1", "v2"), 12)

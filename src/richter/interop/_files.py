@@ -15,7 +15,7 @@ import polars as pl
 
 from richter.errors import InputError, MissingPart
 from richter.interop._fields import known_fields
-from richter.interop._nested import flat_rows
+from richter.interop._nested import are_records, flat_rows
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
 
@@ -340,7 +340,8 @@ def _json(path: Path) -> pl.DataFrame:
             table = _page_table(page)
             return _separated(path, table[: 1 << 16], text=True, source=table)
         one = isinstance(document, list) and all(isinstance(row, dict) for row in document)
-        rows = _below_heads([flat_rows(row) for row in document]) if one else flat_rows(document)
+        alike = one and are_records(document)
+        rows = _below_heads([flat_rows(row, record=alike) for row in document]) if one else flat_rows(document)
     if not rows:
         raise InputError(f"{path} holds no objects of JSON.", remedy='Each row is an object: {"item": ..., ...}')
     columns = dict.fromkeys(key for row in rows for key in row)

@@ -26,10 +26,10 @@ _POINTS = re.compile(r"\d+([.,]\d+)?\s*(%|/\s*\d+)")  # 85%, 4/5
 _OWN = {"item", "prompt", "text", "reference", "score", "severity", "error", "rater", "group", "domain", "tier"}
 
 
-def flat_rows(document: Any) -> list[dict[str, Any]]:
-    """The rows of a document; what is still nested in a cell is text."""
+def flat_rows(document: Any, *, record: bool = False) -> list[dict[str, Any]]:
+    """The rows of a document, or of an object that is a `record`; what is still nested in a cell is text."""
     try:
-        rows = list(_rows(document))
+        rows = list(_record(document) if record else _rows(document))
     except RecursionError as error:
         raise Unreadable("JSON nested too deeply") from error
     return [{name: _cell(value) for name, value in row.items()} for row in rows]
@@ -44,8 +44,11 @@ def _rows(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, list):
         if (table := _headed(node)) is not None:
             node = table
+        records = are_records(node)
         for entry in node:
-            if isinstance(entry, dict | list):
+            if records and isinstance(entry, dict):
+                yield from _record(entry)
+            elif isinstance(entry, dict | list):
                 yield from _rows(entry)
     elif isinstance(node, dict):
         table = _by_column(node)
@@ -62,6 +65,14 @@ def _rows(node: Any) -> Iterator[dict[str, Any]]:
                     yield {KEY if KEY not in row else f"outer {KEY}": key, **row}
         else:
             yield from _record(node)
+
+
+def are_records(node: Sequence[Any]) -> bool:
+    """Whether a list's objects have the same names, and one of them a text of its own in each: then it has rows."""
+    if len(node) < 3 or not all(isinstance(v, dict) and v.keys() == node[0].keys() for v in node):
+        return False
+    own = ([v[name] for v in node] for name in node[0])
+    return any(all(isinstance(text, str) for text in texts) and len({*texts}) == len(node) for texts in own)
 
 
 def _record(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -349,11 +349,22 @@ def factors(names: Sequence[str]) -> list[Grid]:
     return sorted(found, key=lambda grid: (len(grid.twos), _parted(grid), sum(map(len, grid.twos))), reverse=True)
 
 
-def _parted(grid: Grid) -> bool:
-    """Whether one of the parts is a known score, or an underscore parts each name (`was it right_zero-shot`)."""
+def _parted(grid: Grid) -> int:
+    """How surely the names are cut where they should be: at a bar or slash, a dot, an underscore or space, a hyphen.
+
+    Of `was it right_zero-shot` the lone underscore is surer than the space, and so is a cut beside a known score.
+    """
     cuts = {name.removeprefix(a).removesuffix(b) for (a, b), name in grid.column.items()}
-    once = all(name.count("_") == 1 for name in grid.column.values())
-    return "score" in known_fields([*grid.ones, *grid.twos]) or (cuts == {"_"} and once)
+    cut = cuts.pop() if len(cuts) == 1 else "|"
+    if cut not in ("_", " ", "-", "."):
+        return 4
+    if cut in "-.":
+        return 3 * (cut == ".")
+    alone = cut == "_" and all(name.count("_") == 1 for name in grid.column.values())
+    scored = any(len(side) == 1 and "score" in known_fields(side) for side in (grid.ones, grid.twos))
+    shared = any(len(side) > 1 == len({name.split(cut)[at] for name in side}) and cut in side[0]
+                 for side, at in ((grid.ones, -1), (grid.twos, 0)))  # fmt: skip
+    return 1 + (alone or (scored and not shared))
 
 
 def _scored(names: Sequence[str]) -> bool:
