@@ -156,6 +156,19 @@ def test_a_pair_that_was_refused_is_in_no_set() -> None:
     assert again.claims[0].sentence.count("on 40 and 40 different items")
 
 
+def test_a_condition_on_another_set_of_items_is_refused_beside_those_that_share_one() -> None:
+    """a and b on one benchmark, c on another: harder or easier items are no difference of conditions."""
+    table = np.vstack(
+        [np.tile([[1.0, 0.0, np.nan], [1.0, 1.0, np.nan]], (30, 1)), apart(rate(0, 0), rate(0, 0), rate(5, 60))]
+    )
+    found = compare_outcomes([outcomes(table)])
+    assert [c.conditions for c in found.claims] == [("a", "b")]
+    assert {r.conditions for r in found.refused} == {("a", "c"), ("b", "c")}
+    assert all("no graded item in common" in r.reason and "--unpaired" in r.reason for r in found.refused)
+    assert not any("c" in members for members in found.sets)
+    assert len(compare_outcomes([outcomes(table)], unpaired=True).claims) == 3
+
+
 def test_unpaired_claims_are_in_the_family_by_hand() -> None:
     """Three pairs, one list: each alone at 5%, the smallest p of three at 5% / 3."""
     sample = as_sample(outcomes(apart(rate(60, 100), rate(75, 100), rate(76, 100))))

@@ -135,7 +135,7 @@ def compare_tables(
     not worse by more than the margin and cheaper. `control` compares all with one; `by` (domain or tier) adds
     the difference in each subgroup and whether they differ; `adjust` takes out items' difficulty as other conditions
     see it; `suite` weighs the benchmarks that domains name. Conditions whose items are in another order are refused,
-    unless `trust_ids`. Two that share no item, or all pairs where `unpaired`, are compared as independent samples;
+    unless `trust_ids`. Where no two share an item, or `unpaired`, all are compared as independent samples;
     `chance` is the share of right answers by guessing, where items do not tell. `slopes` are the
     claims on b where they were made before on the same severities.
     """

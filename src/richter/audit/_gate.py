@@ -168,6 +168,7 @@ def run_gate(plan: Plan, tables: Tables, *, status: PlanStatus | None = None) ->
     if len(wanted) == 2 and tables.metric is not None:
         graded = outcomes(tables, tables.metric)
         blocked = too_few_shared(graded, *wanted, min_shared=values["min_shared"])
+        blocked += "; `richter compare --unpaired` takes them as independent samples" if blocked else ""
         aligned = check_alignment(graded, texts=question_codes(tables), chance=chance_of(tables))
         notes = (*notes, *aligned.warnings)
         if frozenset(wanted) in aligned.apart:

@@ -224,8 +224,8 @@ def compare_outcomes(
     better. `evidence_of` makes the evidence on the first measure in another way (adjusted, over a suite). Claims
     `before` were decided by themselves and come first: all others are then secondary. `more` are questions on evidence
     made elsewhere (calibration, severity given an error), in the same family. Pairs in `apart` are not compared (their
-    reasons are in `refused`), nor those that share less than `min_shared` of the items of either. Two that share none,
-    or all pairs where `unpaired`, are compared as independent samples (`unpaired_evidence`).
+    reasons are in `refused`), nor those that share less than `min_shared` of the items of either. Where no two
+    conditions share an item, or `unpaired`, all are compared as independent samples (`unpaired_evidence`).
     """
     if not outcomes:
         raise InputError("There is nothing to compare by.", remedy="Give the outcomes of one metric at least.")
@@ -237,17 +237,19 @@ def compare_outcomes(
     wanted = pairs_of(names, control=control)
     refusals, shared, pairs = list(refused), [], []
     loose = dict[tuple[str, ...], str]()  # compared without pairs, and what to do where they have pairs
+    known = ~np.isnan(lead.mean[:, [lead.place(name) for name in names]])
+    alone = unpaired or not (known.sum(axis=1) > 1).any()  # else those that share none are of another set of items
     for a, b in wanted:
         if frozenset((a, b)) in apart:
             continue
         found = _shared(lead, a, b)
         reason = too_few_shared(lead, a, b, min_shared=min_shared)
-        if evidence_of is None and min(found.sides) and (unpaired or not found.both):
+        if evidence_of is None and alone and min(found.sides):
             same = "" if found.both else "where these are the same items, write their ids alike to pair them"
             loose[a, b] = same and f"they have no item in common ({_own_items(lead, a, b)}); {same}"
             pairs.append((a, b))
         elif reason:
-            reason += "; --unpaired compares all of their items as different ones" * bool(found.both)
+            reason += "; --unpaired compares all of their items as different ones" * bool(min(found.sides))
             refusals.append(Refused(conditions=(a, b), reason=reason))
         else:
             shared.append(found)
@@ -280,11 +282,11 @@ def compare_outcomes(
                     notes=tuple(said for said in (loose.get((a, b)),) if said),
                 )
             )
-    known = set(pairs)
+    asked = set(pairs)
     questions += [
         dataclasses.replace(q, primary=q.primary and not before)
         for q in more
-        if len(q.conditions) == 1 or (q.conditions in known and bool(q.evidence.sides) == (q.conditions in loose))
+        if len(q.conditions) == 1 or (q.conditions in asked and bool(q.evidence.sides) == (q.conditions in loose))
     ]
     joint = None
     paired = [pair for pair in pairs if pair not in loose]
@@ -365,7 +367,7 @@ def _too_few(shared: Shared, min_shared: float) -> str:
     if shared.both >= 1 and shared.both >= min_shared * either:
         return ""
     if shared.both == 0:
-        return "they have no graded item in common to be paired by; `richter compare` takes them as independent samples"
+        return "they have no graded item in common"
     return (
         f"only {shared.both} of {either} items were graded in both ({100 * shared.both / either:.0f}%, at least "
         f"{100 * min_shared:.0f}% are asked for)"

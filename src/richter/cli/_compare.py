@@ -166,8 +166,8 @@ def compare(
 
     The same items are paired, draws of an item are averaged, groups and weights are allowed for. Each claim comes as
     a sentence with its direction (the second minus the first), then the numbers; all claims of a page are one family.
-    Many conditions come out as the sets that cannot be told apart, not as a ranking. Conditions that share no item are
-    compared without pairs, as two independent samples.
+    Many conditions come out as the sets that cannot be told apart, not as a ranking. Where no two conditions
+    share an item they are compared without pairs, as independent samples.
 
     \b
     richter compare grades.csv                            all conditions of a file
