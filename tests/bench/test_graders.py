@@ -200,6 +200,12 @@ def test_free_answers_against_labels_of_people() -> None:
         ('Answer: "C"', "Niels Bohr"),
         ("The right one is 'C'", None),  # no letter at the end, nor an option's text
         ("C. Niels Bohr", "Niels Bohr"),
+        ("C is correct.", "Niels Bohr"),
+        ("C is the right answer, of course.", "Niels Bohr"),
+        ("<answer>C</answer>", "Niels Bohr"),
+        ("(c)", "Niels Bohr"),
+        ("c.", "Niels Bohr"),
+        ("a man", None),
         ("A. Niels Bohr", None),  # the letter of one and the text of another
         ("C. because he built the model", "Niels Bohr"),
     ],

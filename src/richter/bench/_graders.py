@@ -143,10 +143,12 @@ _QUOTES = "\"'“”‘’`"
 _SAID_LETTER = (
     re.compile(rf"(?im)^[\s*]*answer\s*:[\s*({_QUOTES}]*([A-J](?:(?:\s*,\s*|\s+and\s+|\s+)[A-J])*)\b(?!\w|'\w)"),
     re.compile(
-        rf"(?i:\banswer\s*(?:is|:|=)[\s:*(\[{_QUOTES}]*|\\boxed\{{\s*(?:\\text\{{)?|\boption\s+|\bchoice\s+)"
+        rf"(?i:\banswer\s*(?:is|:|=)[\s:*(\[{_QUOTES}]*|\\boxed\{{\s*(?:\\text\{{)?|\boption\s+|\bchoice\s+|<answer>\s*)"
         r"([A-J])\b(?!\w|'\w)"
     ),
-    re.compile(rf"^[\s*(\[{_QUOTES}]*([A-J])[\s*]*(?:[).:\]{_QUOTES}]|$)"),
+    re.compile(
+        rf"^[\s*(\[{_QUOTES}]*([A-J])[\s*]*(?:[).:,\]{_QUOTES}]|$|is (?:the )?(?:correct|right|best|most|answer)\b)"
+    ),
     re.compile(r"\(([A-J])\)|\b([A-J])[.)]?\s*$"),
 )
 _LISTED = re.compile(r"(?m)^[\s*(]*([A-J])[).:](?:\s.*)?$")
@@ -163,6 +165,8 @@ def _said_letters(item: Item, text: str) -> set[str]:
     Options that are only listed again are not said, and a letter with another option's text says both.
     """
     text = text.strip()
+    if re.fullmatch(rf"[\s*(\[{_QUOTES}]*[a-j][\s*)\].:{_QUOTES}]*", text):  # nothing but a letter, however written
+        text = text.upper()
     own = _LISTED.sub("", text).strip() if len(set(_LISTED.findall(text))) > 1 else text
     options = dict(zip(LETTERS, item.options, strict=False))
     answered = re.findall(r"(?im)^[\s*]*answer\s*:\s*(.+)$", text)[-1:]
