@@ -228,9 +228,11 @@ def test_domains_and_tiers_of_one_named_condition_are_no_conditions_and_items() 
 RATINGS = {"1": [1, 2, 5] * 10, "2": [3, 4, 5] * 10}
 
 
-@pytest.mark.parametrize("names", ["rater_{}", "Annotator {}", "judge_{}", "reviewer{}_score", "score_rater{}"])
+@pytest.mark.parametrize(
+    "names", ["rater_{}", "Annotator {}", "judge_{}", "reviewer{}_score", "score_rater{}", "{}st reviewer"]
+)
 def test_columns_of_raters_are_no_conditions_by_hand(names: str) -> None:
-    columns = {names.format(k): values for k, values in RATINGS.items()}
+    columns = {names.format(k).replace("2st", "2nd"): values for k, values in RATINGS.items()}
     tables = read_tables(pl.DataFrame({"id": ITEMS, **columns}), shown=())
     assert tables.conditions == ("frame",)
     assert mean(tables, "frame") == pytest.approx(20 / 6)
@@ -240,6 +242,12 @@ def test_columns_of_raters_are_no_conditions_by_hand(names: str) -> None:
     assert (mean(long, "a"), mean(long, "b")) == pytest.approx((20 / 6, 5))
     stated = read_tables(pl.DataFrame({"id": ITEMS, **columns}), options=ReadOptions(wide=tuple(columns)))
     assert len(stated.conditions) == 2
+
+
+@pytest.mark.parametrize("names", ["LLM {}", "model_{}", "Assistant {}", "system {}", "prompt {}"])
+def test_columns_of_models_are_no_raters(names: str) -> None:
+    columns = {names.format(k): values for k, values in RATINGS.items()}
+    assert read_tables(pl.DataFrame({"id": ITEMS, **columns})).conditions == tuple(columns)
 
 
 @pytest.mark.parametrize("names", ["{model}_rater_{k}", "rater{k}_{model}", "{model} (annotator {k})"])
@@ -784,3 +792,12 @@ def test_rows_of_an_array_with_a_name_each_are_no_lists_of_grades(tmp_path: Path
     (tmp_path / "t.json").write_text(json.dumps(rows))
     tables = read_tables(str(tmp_path / "t.json"))
     assert (tables.conditions, len(tables.item_ids)) == (("v1", "v2"), 12)
+
+
+def test_words_that_mean_other_things_elsewhere_are_not_overread() -> None:
+    frame = long("score", [1, 2, 5] * 10, [3, 4, 5] * 10).with_columns(total=pl.Series([50, 70, 90] * 20))
+    assert mean(read_tables(frame), "b") == 4.0  # tokens, perhaps: not what the score is out of
+    role = pl.DataFrame({"id": ITEMS, "role": ["user"] * 15 + ["assistant"] * 15, "correct": [1, 0] * 15})
+    assert len(read_tables(role).item_ids) == 30
+    people = pl.DataFrame({"question": ITEMS, "Human": [1, 2, 5] * 10, "GPT": [3, 4, 5] * 10})
+    assert read_tables(people).conditions == ("Human", "GPT")

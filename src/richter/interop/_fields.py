@@ -201,7 +201,10 @@ def hinted_fields(column: str) -> set[str]:
 
 
 PEOPLE = _set("human person people expert crowd annotator rater reviewer labeler labeller assessor bewerter gutachter")
-JUDGES = _set("judge llm autograder grader evaluator auto automatic")
+JUDGES = _set("judge autograder grader evaluator auto automatic")
+
+
+_FIRST = _set("first second third 1st 2nd 3rd primary secondary erster zweiter")
 
 
 class RaterName(NamedTuple):
@@ -214,7 +217,11 @@ class RaterName(NamedTuple):
 def rater_of(column: str) -> RaterName:
     """Who rates by the name of a column: `rater` and `1` of `Rater 1` or `rater1_score`."""
     words = re.sub(r"(?<=[a-z])(?=\d)", "_", plain_name(re.sub(r"[()\[\]]", " ", column))).split("_")
+    words = words[words[0] in ("llm", "ai", "model") and len(words) > 1 :]
     at = next((k for k, word in enumerate(words) if word in PEOPLE | JUDGES), len(words) - 1)
+    if at == 1 and words[0] in _FIRST:
+        words = [words[1], words[0], *words[2:]]
+        at = 0
     if words[at] not in PEOPLE | JUDGES or (at > 0 and words[0] not in HINTS["score"]):
         return RaterName()
     while words[at + 1 :] and words[-1] in HINTS["score"]:

@@ -56,9 +56,9 @@ _SCORED = "correct|is_correct|score|grade|passed|acc|accuracy|exact_match|answer
 _ENDS, _STARTS = rf"[_ .:/-]+({_SCORED})$", rf"^({_SCORED})[_ .:/-]+"
 _MADE = ("diff", "difference", "delta", "gap", "gain", "change", "max", "min", "std", "median")  # of other columns
 # what a row's points, or its average, are of; with or without a word for "number" before it
-_OF = ("total", "out_of", "max", "max_score", "max_points", "possible", "von", "sur", "de", "possible_points",
-       "points_possible", "maximum", "max_punkte", "maximalpunkte", "n", "count", "support", "samples", "questions",
-       "tests", "examples", "items", "answers", "anzahl", "gesamt")  # fmt: skip
+_OF = ("out_of", "max", "max_score", "max_points", "possible", "von", "sur", "de", "possible_points",
+       "points_possible", "maximum", "max_punkte", "maximalpunkte", "n", "total", "count", "support", "samples",
+       "questions", "tests", "examples", "items", "answers", "anzahl", "gesamt")  # fmt: skip
 _RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes", "pass", "richtig")
 _PREDICTED = ("pred", "prediction", "predicted", "predicted_answer", "model_answer", "generated_answer")
 _MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
@@ -114,6 +114,9 @@ def part_of_frame(
             f"{what}: its first line seems to hold data ({listing(frame.columns)}).",
             remedy="Add a line of names at the top, as item,model,correct",
         )
+    if "human" in place and "score" not in place and place["human"] not in options.map.values():
+        said = {number_of(v) for v in text_of(frame[place["human"]]).drop_nulls().unique()}
+        place = place if said <= {0.0, 1.0, None} else {f: c for f, c in place.items() if f != "human"}
     place = _answer_key(frame, place, options, notes)
     _named_once(frame, place, options, what)
     fixed = [*options.map.values(), *made.values(), *([options.scorer] if options.scorer else [])]
@@ -636,9 +639,10 @@ def _shares(frame: pl.DataFrame, place: Mapping[str, str], what: str, notes: lis
     """Points beside the points that were possible (3 of 5 tests) as a share, which is said; the column that counts."""
     bare = {c: re.sub("^(n|num|total)_", "", leaf_name(c)) for c in frame.columns}
     totals = {c: n for c in bare if bare[c] in _OF and (n := _whole(frame, c)) is not None and (n > 1).any()}
-    totals = {
-        c: n for c, n in totals.items() if bare[c] in _OF[: _OF.index("n")] or n.n_unique() > 1
-    }  # else the size of the table
+    sizes = {
+        c for c, n in totals.items() if bare[c] in _OF[_OF.index("n") :] and bare[c] != "total" and n.n_unique() == 1
+    }
+    totals = {c: n for c, n in totals.items() if c not in sizes}  # of the table itself
     column = place.get("score", "")
     points = _whole(frame, column) if column in frame.columns and "\0" not in column else None
     if points is None or not (points > 1).any():

@@ -227,12 +227,21 @@ def _chat(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:
     for c in (c for c in frame.columns if leaf_name(c) in _ROLES):
         said = text_of(frame[c]).str.to_lowercase()
         found = set(said.drop_nulls().unique())
-        if found & _ANSWERS and found & _ASKS and found <= _ANSWERS | _ASKS:
-            kept = frame.filter(said.is_in(list(_ANSWERS))).drop(c)
+        answers = said.is_in(list(_ANSWERS))
+        if found & _ANSWERS and found & _ASKS and found <= _ANSWERS | _ASKS and _in_turn(frame.drop(c), answers):
+            kept = frame.filter(answers).drop(c)
             others = frame.height - kept.height
             notes.append(f"{others:,} turns that are not the assistant's ({brief(c)}) are left out")
             return kept, {"draw": ORDER}
     return frame, {}
+
+
+def _in_turn(frame: pl.DataFrame, answers: pl.Series) -> bool:
+    """Whether a column has the same values beside those who answer and those who ask, or they take turns."""
+    names = [c for c in frame.columns if "score" not in known_fields([c]) | hinted_fields(c)]
+    both = ((set(text_of(frame[c]).filter(side)) for side in (answers, ~answers)) for c in names)
+    shared = any(len(one & two) > 1 and 2 * len(one & two) > len(one) for one, two in both)
+    return shared or bool(2 * (answers != answers.shift(1)).sum() > len(answers))
 
 
 def _raters(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Made]:

@@ -230,7 +230,7 @@ def likely_column(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     """A column that a remedy can name: the first that holds numbers and is nothing else."""
     rest = [c for c in frame.columns if c not in place.values()]
     rest = rest if "item" in place else rest[1:] or rest  # the first is taken for the item
-    rest += [place[f] for f in ("latency_s", "money_usd", "tokens_out") if place.get(f) in frame.columns]
+    rest += [place[f] for f in ("latency_s", "money_usd", "tokens_out", "refused") if place.get(f) in frame.columns]
     return next((c for c in rest if holds_grades(frame[c])), "COLUMN")
 
 
