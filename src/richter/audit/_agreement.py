@@ -147,11 +147,6 @@ def _by(table: judge.Tabulated, source: RatingsFile, by: str, rng: np.random.Gen
     return {name: judge.agreement(table, names == name, rng=rng) for name in sorted(set(names.tolist()))}
 
 
-def agree_on_run(records: RunRecords, *, seed: int) -> AgreementReport:
-    """`richter agreement` on the run's ratings."""
-    return measure_agreement(records.ratings_file(), rng=np.random.default_rng(seed), file=records.name)
-
-
 def self_judging(records: RunRecords) -> judge.SelfJudging | None:
     """Who judged their own answers; None where no judge model rated."""
     judges = [Condition.from_dict(row) for row in records.notes[NOTE].get("judges", [])]

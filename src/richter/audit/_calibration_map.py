@@ -2,21 +2,19 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from richter.audit._calibration import CalibrationReport, DrawsCondition, draws_table, measure_calibration
-from richter.audit._measure_run import RunRecords
+from richter.audit._calibration import CalibrationReport, DrawsCondition
 from richter.audit._results import Missing
 from richter.calibration import CalibrationMap, as_probability, calibration_map
 from richter.errors import InputError
 from richter.interop import read_frame
 from richter.records import Result, printable
-from richter.stats import Mapper
 
 __all__ = ["Applied", "apply_map", "best_map", "question_table", "report_section"]
 
@@ -91,17 +89,19 @@ def question_table(report: CalibrationReport) -> pl.DataFrame:
     `regime` is `large`, `low` or `jensen` (the part of low margin where Sem2 is nearer to the oracle). Confidences and
     grade are null where nothing is graded.
     """
-    frames = [_one(c) for c in report.conditions if isinstance(c, DrawsCondition)]
+    frames = [_questions(c) for c in report.conditions if isinstance(c, DrawsCondition)]
     if not frames:
         raise InputError("A grades table has no draws, so there are no margins.", remedy="Give a draws table.")
-    return pl.concat(frames)
+    gap = (pl.col("sem1") - pl.col("sem2")).alias("gap")
+    widest = {"descending": True, "nulls_last": True, "maintain_order": True}
+    return pl.concat(frame.with_columns(gap).sort("gap", **widest) for frame in frames)
 
 
-def _one(condition: DrawsCondition) -> pl.DataFrame:
+def _questions(condition: DrawsCondition) -> pl.DataFrame:
     found, sem = condition.margins, condition.sem
     empty = np.full(condition.questions, np.nan)
     regime = np.where(found.is_jensen, "jensen", np.where(found.is_low, "low", "large"))
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         {
             "item": list(condition.items),
             "condition": [condition.name] * condition.questions,
@@ -117,24 +117,6 @@ def _one(condition: DrawsCondition) -> pl.DataFrame:
             "correct": empty if sem is None else sem.correct,
         }
     ).fill_nan(None)
-    gap = (pl.col("sem1") - pl.col("sem2")).alias("gap")
-    return frame.with_columns(gap).sort("gap", descending=True, nulls_last=True, maintain_order=True)
-
-
-def measure_draws(records: RunRecords, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
-    """`richter calibration` on the run's draws; None where there are none."""
-    path = None if records.place is None else draws_table(records.place)
-    if path is None and int(records.rows["draw"].to_numpy().max()) == 0:
-        return None
-    return measure_calibration(path or records.tables, rng=np.random.default_rng(seed), level=level, mapper=mapper)
-
-
-def measure_run_grades(records: RunRecords, *, level: float, seed: int, mapper: Mapper) -> CalibrationReport | None:
-    """`richter calibration` on first answers; None where no graded one carries a confidence."""
-    first = records.tables.first_draws()
-    if first.rows.filter(pl.col("confidence").is_not_null() & pl.col("correct").is_not_null()).is_empty():
-        return None
-    return measure_calibration(first, rng=np.random.default_rng(seed), level=level, mapper=mapper)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,20 +151,16 @@ def report_section(report: CalibrationReport) -> CalibrationSection:
 
 def drawn_questions(report: CalibrationReport) -> tuple[DrawnQuestion, ...]:
     """Every question that was drawn repeatedly, by condition."""
-    return tuple(row for c in report.conditions if isinstance(c, DrawsCondition) for row in _questions(c))
-
-
-def _questions(condition: DrawsCondition) -> Iterator[DrawnQuestion]:
-    found, sem = condition.margins, condition.sem
-    regime = np.where(found.is_jensen, "jensen", np.where(found.is_low, "low", "large"))
-    correct = np.full(condition.questions, np.nan) if sem is None else sem.correct
-    top = (found.top_two + found.margin) / 2
-    for item, margin, share, kind, right in zip(condition.items, found.margin, top, regime, correct, strict=True):
-        yield DrawnQuestion(
-            condition=condition.name,
-            item=item,
-            margin=float(margin),
-            top_share=float(share),
-            regime=kind,
-            correct=None if np.isnan(right) else bool(right),
+    frames = (_questions(c) for c in report.conditions if isinstance(c, DrawsCondition))
+    return tuple(
+        DrawnQuestion(
+            condition=row["condition"],
+            item=row["item"],
+            margin=row["margin"],
+            top_share=(row["top_two"] + row["margin"]) / 2,
+            regime=row["regime"],
+            correct=None if row["correct"] is None else bool(row["correct"]),
         )
+        for frame in frames
+        for row in frame.iter_rows(named=True)
+    )

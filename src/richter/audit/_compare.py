@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from richter.claims import (
     About,
     Alignment,
     EceSide,
+    Evidence,
     Question,
     Sample,
     Shared,
@@ -189,12 +190,14 @@ def compare_tables(
     if by is not None:
         subgroups, parts = subgroups_of(tables, lead, kept, by, basis=tables.basis, level=level, rng=rng)
     asked, unmade = list[Question](), list[str]()
-    for measure, make in (
-        ("ece", functools.partial(calibration_questions, tables, graded, margin=margin, unpaired=unpaired)),
-        ("severity_given_error", functools.partial(_given_error, measured, margin=severity_margin)),
+    for measure, difference, evidences in (
+        ("ece", margin, calibration_evidence(tables, graded, pairs, about=about, unpaired=unpaired)),
+        ("severity_given_error", severity_margin, _given_error(measured, pairs, about=about)),
     ):
+        ask = functools.partial(Question, metric=METRICS[measure], margin=difference, basis=tables.basis)
+        ask = functools.partial(ask, relation="below" if fixed else "differs", primary=measure in on[:1])
         try:
-            asked += make(pairs, about=about, directed=fixed, primary=measure in on[:1], basis=tables.basis)
+            asked += [ask(conditions=pair, evidence=evidence) for pair, evidence in evidences]
         except InputError as fault:  # one draw or one run: the other measures say so too
             if measure in on:
                 raise
@@ -348,24 +351,20 @@ def _runs(tables: Tables, rows: pl.DataFrame) -> Indices | None:
     return (runs.fill_null("").rank("dense") - 1).to_numpy().astype(np.intp)
 
 
-def calibration_questions(
+def calibration_evidence(
     tables: Tables,
     graded: GradedRows | None,
     pairs: Sequence[tuple[str, str]],
     *,
     about: About = "such-items",
-    directed: bool = False,
-    margin: float | None = None,
     unpaired: bool = False,
-    primary: bool = False,
-    basis: str = "",
-) -> list[Question]:
+) -> Iterator[tuple[tuple[str, str], Evidence]]:
     """Differences of calibration error, on the items that both conditions have a confidence and a grade for.
 
     Where they share none, or `unpaired`, each has its own.
     """
     if graded is None or np.isnan(graded.confidence).all():
-        return []
+        return
     size, names = int(graded.item.max()) + 1, tables.conditions
     rows, has = [], []
     for k in range(len(names)):
@@ -373,11 +372,8 @@ def calibration_questions(
         known = ~np.isnan(confidence)
         run = None
         if about == "such-runs":
-            run = (
-                np.zeros(int(np.sum(known)), dtype=np.intp)
-                if graded.run is None
-                else graded.run[graded.condition == k][known]
-            )
+            every = np.zeros_like(graded.condition) if graded.run is None else graded.run
+            run = every[graded.condition == k][known]
         rows.append((confidence[known], correct[known], item[known], run))
         has.append(np.bincount(item[known], minlength=size) > 0)
 
@@ -390,9 +386,9 @@ def calibration_questions(
             run=None if run is None else run[kept], these=about == "these-items",
         )  # fmt: skip
 
-    found, judged = [], as_judged(judges_of(tables, "accuracy"))
-    for a, b in pairs:
-        i, j = names.index(a), names.index(b)
+    judged = as_judged(judges_of(tables, "accuracy"))
+    for pair in pairs:
+        i, j = (names.index(name) for name in pair)
         use = [has[i] & has[j]] * 2
         loose = unpaired or not use[0].any()
         use = [has[i], has[j]] if loose else use
@@ -400,34 +396,16 @@ def calibration_questions(
         if min(number) >= 2:
             one, two = (side(k, kept.tobytes()) for k, kept in zip((i, j), use, strict=True))
             evidence = dataclasses.replace(ece_difference(one, two, paired=not loose), judged=judged)
-            found.append(
-                Question(
-                    metric=METRICS["ece"],
-                    conditions=(a, b),
-                    evidence=dataclasses.replace(evidence, sides=number, n=sum(number)) if loose else evidence,
-                    relation="below" if directed else "differs",
-                    margin=margin,
-                    primary=primary,
-                    basis=basis,
-                )
-            )
-    return found
+            yield pair, dataclasses.replace(evidence, sides=number, n=sum(number)) if loose else evidence
 
 
 def _given_error(
-    measured: Sequence[Sample],
-    pairs: Sequence[tuple[str, str]],
-    *,
-    about: About,
-    directed: bool,
-    margin: float | None,
-    primary: bool,
-    basis: str,
-) -> list[Question]:
+    measured: Sequence[Sample], pairs: Sequence[tuple[str, str]], *, about: About
+) -> Iterator[tuple[tuple[str, str], Evidence]]:
     """How grave errors are when they happen: one row an answer, the unit the group, else the item."""
     sample = next((s for s in measured if s.metric.name == "mean_severity"), None)
     if sample is None:
-        return []
+        return
     rated = sample.outcomes
     draw = np.zeros(len(rated.item), dtype=np.intp) if rated.draw is None else rated.draw
     width = int(draw.max()) + 1
@@ -443,9 +421,8 @@ def _given_error(
         runs = np.zeros(table.shape[1], dtype=np.intp)
         if rated.run is not None:
             runs[rated.item * width + draw] = rated.run
-    found = []
-    for a, b in pairs:
-        i, j = sample.place(a), sample.place(b)
+    for pair in pairs:
+        i, j = (sample.place(name) for name in pair)
         try:
             evidence = severity_given_error(table[i], table[j], groups=groups, items=items, runs=runs, weights=weights)
         except TooFewErrors:  # no errors to weigh
@@ -454,18 +431,7 @@ def _given_error(
             both = int(np.sum(~np.isnan(sample.mean[:, [i, j]]).any(axis=1)))
             kind: Unit = "item" if alone and evidence.unit == "group" else evidence.unit
             evidence = dataclasses.replace(evidence, n=both, unit=kind)
-        found.append(
-            Question(
-                metric=METRICS["severity_given_error"],
-                conditions=(a, b),
-                evidence=dataclasses.replace(evidence, judged=as_judged(rated.judges)),
-                relation="below" if directed else "differs",
-                margin=margin,
-                primary=primary,
-                basis=basis,
-            )
-        )
-    return found
+        yield pair, dataclasses.replace(evidence, judged=as_judged(rated.judges))
 
 
 def summaries_of(

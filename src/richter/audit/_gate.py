@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from richter.audit._compare import calibration_questions, graded_rows
+from richter.audit._compare import calibration_evidence, graded_rows
 from richter.audit._pictures import Picture, gate_picture
 from richter.audit._plan import Plan, PlanStatus, make_plan, open_data, read_plan
 from richter.audit._results import stored_results
@@ -270,9 +270,8 @@ def _ece(tables: Tables, names: tuple[str, ...]) -> Evidence:
     right = as_sample(outcomes(tables, "accuracy"))
     graded = graded_rows(tables, right)
     if len(names) == 2:
-        found = calibration_questions(tables, graded, [(names[0], names[1])])
-        if found:
-            return found[0].evidence
+        for _, evidence in calibration_evidence(tables, graded, [(names[0], names[1])]):
+            return evidence
     else:
         confidence, correct, item = graded.of(tables.conditions.index(names[0]))
         known = ~np.isnan(confidence)

@@ -60,26 +60,34 @@ def estimate_judging(
     prices: Mapping[str, Price] | None = None,
 ) -> JudgingEstimate:
     """Count and price a panel's calls before any is made."""
-    prices = read_prices() if prices is None else prices
-    calls_least = calls_most = tokens = 0
-    money: float | None = 0.0
     with open_ledger(run) as ledger:
         items = {item.id: item for item in ledger.items()}
         conditions = {c.name: c for c in ledger.conditions()}
         chosen = _spread([a for a in ledger.answers() if not a.error], limit)
-    for turn, answer in enumerate(chosen):
-        order = judging.deal(judges, conditions[answer.condition], turn, allow_self=allow_self)[:3]
-        calls_least, calls_most = calls_least + min(2, len(order)), calls_most + len(order)
-        for judge in order:
-            messages = judging.judge_messages(
-                items[answer.item], answer.text, detail=judging.judge_detail(judge), system=judge.system
-            )
+    dealt = [
+        (items[a.item], a.text, judging.deal(judges, conditions[a.condition], turn, allow_self=allow_self))
+        for turn, a in enumerate(chosen)
+    ]
+    return price_panel(dealt, prices)
+
+
+def price_panel(
+    dealt: Sequence[tuple[Item, str, Sequence[Condition]]], prices: Mapping[str, Price] | None
+) -> JudgingEstimate:
+    """What it would cost at most to have answers rated, each by the judges it was dealt to: the first three of them."""
+    prices = read_prices() if prices is None else prices
+    money: float | None = 0.0
+    least = most = tokens = 0
+    for item, text, judges in dealt:
+        least, most = least + min(2, len(judges)), most + min(3, len(judges))
+        for judge in judges[:3]:
+            messages = judging.judge_messages(item, text, detail=judging.judge_detail(judge), system=judge.system)
             length = sum(len(m["content"]) for m in messages) // BYTES_PER_TOKEN
             tokens += length + judging.REPLY_TOKENS
             price = price_of(judge.model, prices)
             money = None if price is None or money is None else money + price.cost(length, judging.REPLY_TOKENS)
     return JudgingEstimate(
-        n_answers=len(chosen), calls_least=calls_least, calls_most=calls_most, tokens_most=tokens, money_usd_most=money
+        n_answers=len(dealt), calls_least=least, calls_most=most, tokens_most=tokens, money_usd_most=money
     )
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,16 @@ from richter.tables import Tables, outcomes
 __all__ = ["LabelState", "Labelling", "labelling_of"]
 
 Key = tuple[str, str, int]
+MOST = 200  # labels at most, unless told
+
+
+class LabelOptions(TypedDict, total=False):
+    """What is labelled for: the conditions and the metric of a claim, how many at a time, and how many at most."""
+
+    conditions: Sequence[str]
+    on: str | None
+    batch: int
+    most: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +143,7 @@ def labelling_of(
     conditions: Sequence[str] = (),
     on: str | None = None,
     batch: int = 20,
-    most: int = 200,
+    most: int = MOST,
     level: float = 0.95,
 ) -> Labelling | None:
     """The labelling of a run for a claim: on two conditions (named, or its first two), or on its only one.

@@ -11,16 +11,20 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+import polars as pl
+
 from richter import __version__
-from richter.audit._agreement import JudgesSection, agree_on_run, judges_section
-from richter.audit._calibration_map import CalibrationSection, drawn_questions, measure_draws, measure_run_grades
+from richter.audit._agreement import JudgesSection, judges_section, measure_agreement
+from richter.audit._calibration import CalibrationReport, draws_table, measure_calibration
+from richter.audit._calibration_map import CalibrationSection, drawn_questions
 from richter.audit._compare import compare_tables
 from richter.audit._floors import FloorsSection, floors_section
 from richter.audit._gate import run_gate
 from richter.audit._measure_claims import Measured, SearchResults, claims_of, search_results, searches_of
 from richter.audit._measure_conditions import measure_conditions
 from richter.audit._measure_run import RunRecords, read_run, run_plan
-from richter.audit._measure_severity import SeveritySection, severity_section, weigh_run
+from richter.audit._measure_severity import SeveritySection, severity_section
 from richter.audit._measure_words import answer_of, checks_of, next_steps, question_of, signature_of
 from richter.audit._pictures import Picture, results_picture
 from richter.audit._plan import Plan, PlanStatus, versions
@@ -38,7 +42,8 @@ from richter.audit._results import (
     ToldClaim,
 )
 from richter.audit._sequential import STOP_NOTE
-from richter.audit._tail import SCORES, TailSection, study_tail, tail_column, tail_section
+from richter.audit._severity import weigh_scores
+from richter.audit._tail import SCORES, TailSection, study_column, tail_column, tail_section
 from richter.errors import InputError
 from richter.interop import Source
 from richter.records import Refused, Result, Shown, schema_of
@@ -120,11 +125,16 @@ def measure_run(
         raise InputError(f"There is no section {unknown[0]!r}.", remedy=f"There are {', '.join(SECTIONS)}.")
     records = read_run(*sources, options=options, conditions=conditions)
     chosen, status = run_plan(records, plan)
+    exploratory = status is None or not status.confirmatory
+    locked = None if chosen is None or exploratory else chosen.hash
+    stamp = {"plan": locked, "data_hash": records.tables.data_hash, "seed": seed, "basis": records.tables.basis}
+    measured = Measured(exploratory=exploratory, stamp=stamp, stopping=records.notes[STOP_NOTE])
     found = _Measuring(
-        records,
-        chosen,
-        status,
-        set(only or SECTIONS),
+        records=records,
+        plan=chosen,
+        status=status,
+        wanted=set(only or SECTIONS),
+        measured=measured,
         seed=seed,
         level=level,
         n_resamples=n_resamples,
@@ -132,7 +142,6 @@ def measure_run(
         mapper=mapper,
     )
     sections = {name: found.section(name) for name in ("severity", "floors", "calibration", "judges", "tail", "search")}
-    measured = found.measured
     rows = measure_conditions(records, draws=measured.draws, grades=measured.grades, level=level)
     return RunResults(
         run=RunFacts(
@@ -180,29 +189,20 @@ def _plan_facts(plan: Plan | None, status: PlanStatus | None) -> PlanFacts | Non
     )
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Measuring:
-    """The sections in turn, and the results behind them, which claims and checks are made from."""
+    """The sections in turn; the results behind them, which claims and checks are made from, go into `measured`."""
 
-    def __init__(
-        self,
-        records: RunRecords,
-        plan: Plan | None,
-        status: PlanStatus | None,
-        wanted: set[str],
-        *,
-        seed: int,
-        level: float,
-        n_resamples: int,
-        watch: Callable[[str], None] | None,
-        mapper: Mapper,
-    ) -> None:
-        self.records, self.plan, self.status, self.wanted = records, plan, status, wanted
-        self.seed, self.level, self.n_resamples, self.watch = seed, level, n_resamples, watch
-        self.mapper = mapper
-        exploratory = status is None or not status.confirmatory
-        locked = None if plan is None or exploratory else plan.hash
-        stamp = {"plan": locked, "data_hash": records.tables.data_hash, "seed": seed, "basis": records.tables.basis}
-        self.measured = Measured(exploratory=exploratory, stamp=stamp, stopping=records.notes[STOP_NOTE])
+    records: RunRecords
+    plan: Plan | None
+    status: PlanStatus | None
+    wanted: set[str]
+    measured: Measured
+    seed: int
+    level: float
+    n_resamples: int
+    watch: Callable[[str], None] | None
+    mapper: Mapper
 
     def section(self, name: str) -> Any:
         """A section's content, or what is missing for it."""
@@ -242,25 +242,33 @@ class _Measuring:
             return _missing(why, f"richter judge {run} --judges MODEL,MODEL")
         return None
 
+    def _planned(self, kind: str) -> Plan | None:
+        """The plan where it is of this kind: its values hold then, and another kind's do not concern the section."""
+        return self.plan if self.plan is not None and self.plan.kind == kind else None
+
     def _severity(self) -> SeveritySection:
-        report = weigh_run(
-            self.records,
-            plan=self.plan,
-            status=self.status,
-            n_resamples=self.n_resamples,
-            level=self.level,
-            seed=self.seed,
-            mapper=self.mapper,
-        )
-        self.measured.severity = report
-        return severity_section(self.records, report)
+        """People's labels correct rules and judges where they were drawn by `richter label`, which keeps how.
+
+        Of labels that came otherwise nobody can say that they are a random sample.
+        """
+        records, plan = self.records, self._planned("severity")
+        drawn = records.basis != "human" and "human" in records.rated and records.notes["rating sample"]
+        asked: dict[str, Any] = {"plan": None if plan is None else plan.path}
+        if plan is None:
+            required = [] if self.plan is None else self.plan.values.get("require", [])
+            asked["require"] = [rule for rule in required if isinstance(rule, str)]
+            asked |= {"n_resamples": self.n_resamples, "level": self.level, "seed": self.seed}
+        asked |= {"status": self.status, "human": records.ratings_file() if drawn else None, "mapper": self.mapper}
+        self.measured.severity = report = weigh_scores(records.tables, **asked)
+        return severity_section(records, report)
 
     def _floors(self) -> FloorsSection | NoSection:
         tables = self.records.tables
         values = {} if self.plan is None else self.plan.values
         severity = self.measured.severity  # its tests of b are the comparison's: one claim, one p-value
-        if self.plan is not None and self.plan.kind == "gate":
-            self.measured.gate = run_gate(self.plan, tables, status=self.status)
+        gate, tail = self._planned("gate"), self._planned("tail")
+        if gate is not None:
+            self.measured.gate = run_gate(gate, tables, status=self.status)
         if len(tables.conditions) < 2:
             return _missing(
                 f"There is one condition ({tables.conditions[0]}); a comparison needs two.",
@@ -270,7 +278,7 @@ class _Measuring:
             tables,
             margin=values.get("margin"),
             severity_margin=values.get("severity_margin"),
-            tail_plan=tail_plan(self.plan) if self.plan is not None and self.plan.kind == "tail" else None,
+            tail_plan=None if tail is None else tail_plan(tail),
             slopes=None if severity is None else severity.study.claims,
             n_resamples=self.n_resamples,
             level=self.level,
@@ -289,10 +297,14 @@ class _Measuring:
             ungraded = "No answer is graded right or wrong, so nothing says whether confidence fits."
             return _missing(ungraded, f"richter judge {self.records.command} --judges MODEL,MODEL")
         draw = f"richter draw {self.records.command}/draws --bench ITEMS --model MODEL --draws 20 --limit 60"
-        grades = measure_run_grades(self.records, level=self.level, seed=self.seed, mapper=self.mapper)
+        first = self.records.tables.first_draws()
+        sure = first.rows.filter(pl.col("confidence").is_not_null(), pl.col("correct").is_not_null()).height > 0
+        grades = self._calibrated(first) if sure else None
         draws, why = None, ("No answer was drawn repeatedly.", draw)
         try:
-            draws = measure_draws(self.records, level=self.level, seed=self.seed, mapper=self.mapper)
+            drawn = None if self.records.place is None else draws_table(self.records.place)
+            if drawn is not None or int(rows["draw"].to_numpy().max()) > 0:
+                draws = self._calibrated(drawn or self.records.tables)
         except InputError as fault:
             why = self._said(fault)
         self.measured.draws, self.measured.grades = draws, grades
@@ -306,6 +318,10 @@ class _Measuring:
             draws_missing=None if draws is not None else self._for_files(_missing(*why)).missing,
         )
 
+    def _calibrated(self, source: Source | Tables) -> CalibrationReport:
+        rng = np.random.default_rng(self.seed)
+        return measure_calibration(source, rng=rng, level=self.level, mapper=self.mapper)
+
     def _judges(self) -> JudgesSection | NoSection:
         raters = {(r.kind, r.rater) for r in self.records.ratings}
         if len(raters) < 2:
@@ -313,8 +329,8 @@ class _Measuring:
                 "One rater alone: nobody to agree with.",
                 f"richter judge {self.records.command} --judges MODEL,MODEL --limit 60",
             )
-        report = agree_on_run(self.records, seed=self.seed)
-        self.measured.agreement = report
+        rng, ratings = np.random.default_rng(self.seed), self.records.ratings_file()
+        self.measured.agreement = report = measure_agreement(ratings, rng=rng, file=self.records.name)
         return judges_section(self.records, report)
 
     def _tail(self) -> TailSection | NoSection:
@@ -325,11 +341,12 @@ class _Measuring:
                 "No continuous severity was scored: half-step ratings have no continuous tail.",
                 f"richter tail score {run} --scorer nll -o {shlex.quote(self.records.name)}/{SCORES}",
             )
-        report = study_tail(
-            self.records, column, plan=self.plan, status=self.status, n_resamples=self.n_resamples, seed=self.seed
-        )
-        self.measured.tail = report
-        return tail_section(report, self.plan)
+        assert self.records.folder is not None  # `tail_column` found it there
+        plan, path = self._planned("tail"), self.records.folder / SCORES
+        asked: dict[str, Any] = {"overrides": {"n_resamples": self.n_resamples}, "seed": self.seed}
+        asked = asked if plan is None else {"plan_path": plan.path}
+        self.measured.tail = report = study_column(path, column=column, status=self.status, **asked)
+        return tail_section(report)
 
     def _search(self) -> tuple[SearchResults, ...] | NoSection:
         searches = searches_of(self.records)

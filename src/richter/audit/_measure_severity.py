@@ -7,47 +7,12 @@ import numpy as np
 import polars as pl
 
 from richter.audit._measure_run import RunRecords
-from richter.audit._plan import Plan, PlanStatus
-from richter.audit._severity import SeverityReport, weigh_scores
+from richter.audit._severity import SeverityReport
 from richter.records import Result
 from richter.severity import BValue
-from richter.stats import Mapper
 from richter.tables import CATASTROPHIC
 
 LEVELS = np.arange(1, 9) / 2
-
-
-def weigh_run(
-    records: RunRecords,
-    *,
-    plan: Plan | None,
-    status: PlanStatus | None,
-    n_resamples: int,
-    level: float,
-    seed: int,
-    mapper: Mapper,
-) -> SeverityReport:
-    """`weigh_scores` on the run's scores; a severity plan's values hold, another kind's do not concern it.
-
-    People's labels correct rules and judges where they were drawn by `richter label`, which keeps how; of labels that
-    came otherwise nobody can say that they are a random sample.
-    """
-    drawn = records.basis != "human" and "human" in records.rated and records.notes["rating sample"]
-    human = records.ratings_file() if drawn else None
-    if plan is not None and plan.kind == "severity":
-        return weigh_scores(records.tables, plan=plan.path, status=status, human=human, mapper=mapper)
-    own = plan.values.get("require", []) if plan is not None else []
-    rules = [rule for rule in own if isinstance(rule, str)]
-    return weigh_scores(
-        records.tables,
-        require=rules,
-        human=human,
-        n_resamples=n_resamples,
-        level=level,
-        seed=seed,
-        status=status,
-        mapper=mapper,
-    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

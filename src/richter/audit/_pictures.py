@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -18,19 +19,21 @@ if TYPE_CHECKING:
     from richter.audit._severity import SeverityReport
     from richter.audit._tail import TailReport
     from richter.floors import ConditionSummary
-    from richter.records import Claim
+    from richter.records import Claim, Interval
+
+
+Row = tuple[str, float | None, "Interval | None"]  # a label, its estimate and interval
+
+
+def _panel(panel: str, rows: Iterable[Row]) -> list[Mark]:
+    return [Mark(panel=panel, label=label, estimate=x, interval=interval) for label, x, interval in rows]
 
 
 def _summaries(conditions: Iterable[ConditionSummary]) -> list[Mark]:
     known = list(conditions)
-    rates = [
-        Mark(panel="error rate", label=c.name, estimate=c.error_rate, interval=c.error_rate_interval) for c in known
-    ]
-    return rates + [
-        Mark(panel="ECE, debiased", label=c.name, estimate=c.ece_debiased, interval=c.ece_interval)
-        for c in known
-        if c.ece is not None
-    ]
+    rates = _panel("error rate", ((c.name, c.error_rate, c.error_rate_interval) for c in known))
+    eces = ((c.name, c.ece_debiased, c.ece_interval) for c in known if c.ece is not None)
+    return rates + _panel("ECE, debiased", eces)
 
 
 def _marks(claims: Iterable[Claim]) -> list[Mark]:
@@ -62,26 +65,12 @@ def results_picture(report: RunResults) -> Picture:
 def severity_picture(report: SeverityReport) -> Picture:
     """What was required, the first claims, mean severities of errors, catastrophic answers per million, and slopes."""
     study = report.study
-    fits = study.slopes
-    slopes = [
-        Mark(panel="b", label=name, estimate=getattr(fit, "b", None), interval=getattr(fit, "interval", None))
-        for name, fit in fits.items()
-    ]
-    rates = []
-    for name, table in study.rates.items():
-        row = table.at(3.0)
-        rates.append(
-            Mark(panel="per million, severity >= 3", label=name, estimate=row.per_million, interval=row.interval)
-        )
-    means = [
-        Mark(
-            panel="mean severity of errors",
-            label=name,
-            estimate=found.mean_given_error,
-            interval=found.mean_given_error_interval,
-        )
-        for name, found in study.conditions.items()
-    ]
+    severe = {name: table.at(3.0) for name, table in study.rates.items()}
+    rates = _panel("per million, severity >= 3", ((n, row.per_million, row.interval) for n, row in severe.items()))
+    found = ((n, c.mean_given_error, c.mean_given_error_interval) for n, c in study.conditions.items())
+    means = _panel("mean severity of errors", found)
+    fits = ((n, getattr(fit, "b", None), getattr(fit, "interval", None)) for n, fit in study.slopes.items())
+    slopes = _panel("b", fits)
     return [*(c.sentence for c in report.claims[:12]), *report.notes], means + rates + slopes
 
 
@@ -89,42 +78,23 @@ def calibration_picture(report: CalibrationReport) -> Picture:
     """Debiased ECE of each condition, by each kind of confidence there is."""
     from richter.audit._calibration import GradesCondition
 
-    marks, sentences = [], []
-    for condition in report.conditions:
-        if isinstance(condition, GradesCondition):
-            kinds = {"": condition.result}
-        elif condition.sem is None:
-            kinds = {}
+    rows: list[Row] = []
+    for c in report.conditions:
+        if isinstance(c, GradesCondition):
+            kinds = {"": c.result}
         else:
-            kinds = {", Sem1": condition.sem.sem1, ", Sem2": condition.sem.sem2, ", token": condition.token}
-        for kind, result in kinds.items():
-            if result is not None:
-                label = condition.name + kind
-                marks.append(
-                    Mark(panel="ECE, debiased", label=label, estimate=result.debiased, interval=result.interval)
-                )
-        if condition.reason:
-            sentences.append(f"{condition.name}: untestable; {condition.reason}.")
-    return sentences, marks
+            kinds = {} if c.sem is None else {", Sem1": c.sem.sem1, ", Sem2": c.sem.sem2, ", token": c.token}
+        rows += [(c.name + kind, r.debiased, r.interval) for kind, r in kinds.items() if r is not None]
+    sentences = [f"{c.name}: untestable; {c.reason}." for c in report.conditions if c.reason]
+    return sentences, _panel("ECE, debiased", rows)
 
 
 def tail_picture(report: TailReport) -> Picture:
     """The verdict, the differences of shape and each condition's shape."""
     study = report.study
-    gaps = [
-        Mark(
-            panel="xi, difference",
-            label=" minus ".join(reversed(p.conditions)),
-            estimate=p.estimate,
-            interval=p.interval,
-            against=0.0,
-        )
-        for p in study.claims
-    ]
-    shapes = [
-        Mark(panel="xi", label=name, estimate=c.fit.xi if c.fit else None, interval=c.interval)
-        for name, c in study.conditions.items()
-    ]
+    pairs = ((" minus ".join(reversed(p.conditions)), p.estimate, p.interval) for p in study.claims)
+    gaps = [dataclasses.replace(mark, against=0.0) for mark in _panel("xi, difference", pairs)]
+    shapes = _panel("xi", ((n, c.fit.xi if c.fit else None, c.interval) for n, c in study.conditions.items()))
     return [study.claim.sentence, *(p.sentence for p in study.claims[:6])], gaps + shapes
 
 

@@ -248,27 +248,18 @@ def check_plan(path: str | Path) -> PlanStatus:
 def _standing(path: str | Path, lock: Mapping[str, Any], log: Log) -> PlanStatus:
     plan = read_plan(path)
     uses, faults = len(_sets(log, plan.hash)), log.faults or ((log.missing,) if log.missing else ())
+    found = PlanStatus(kind=plan.kind, hash=plan.hash, state="unlocked", uses=uses, log_faults=faults)
     if "hash" not in lock:
-        return PlanStatus(
-            kind=plan.kind,
-            hash=plan.hash,
-            state="unlocked",
-            uses=uses,
-            log_faults=faults,
-            reasons=("the plan is not locked",),
-        )
+        return dataclasses.replace(found, reasons=("the plan is not locked",))
     changed = lock["hash"] != plan.hash
-    return PlanStatus(
-        kind=plan.kind,
-        hash=plan.hash,
+    return dataclasses.replace(
+        found,
         state="changed" if changed else "locked",
         locked_hash=lock["hash"],
         locked_at=lock["locked_at"],
         versions=lock.get("versions", {}),
         deviations=tuple(_deviations(lock.get("values", {}), plan.values)) if changed else (),
         earlier=tuple(e["locked_at"] for e in lock.get("earlier", [])),
-        uses=uses,
-        log_faults=faults,
         confirmatory=not changed,
         barred=changed,
         reasons=("the plan was changed after it was locked",) if changed else (),

@@ -4,14 +4,14 @@ import asyncio
 import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import polars as pl
 
 from richter import judge
-from richter.audit._labelling import Labelling, keep_sample, labelling_of, labels_of
+from richter.audit._labelling import MOST, Labelling, LabelOptions, keep_sample, labelling_of, labels_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.records import Rating, Result
@@ -113,28 +113,20 @@ def serve_rating(
     *,
     rater: str,
     n: int,
-    conditions: Sequence[str] = (),
-    on: str | None = None,
-    batch: int = 20,
-    most: int = 200,
     seed: int = 0,
     port: int = 0,
     ready: Callable[[str, int], None],
+    **claim: Unpack[LabelOptions],
 ) -> Rated:
     """Serve the rating page on loopback until interrupted; `ready` gets the address and how many are to be rated.
 
     Returns how many answers of the sample this rater has rated, and where the claim stands.
     """
     tables = read_tables(run)
+    claim["most"] = max(claim.get("most", MOST), n)
     with open_ledger(run, mode="write") as ledger:
         page = open_rating(
-            ledger,
-            rater,
-            n=n,
-            seed=seed,
-            labelling=lambda sample: labelling_of(
-                tables, sample, conditions=conditions, on=on, batch=batch, most=max(most, n)
-            ),
+            ledger, rater, n=n, seed=seed, labelling=lambda sample: labelling_of(tables, sample, **claim)
         )
         serving = judge.serve_loopback(
             page.app(),
@@ -154,16 +146,7 @@ def _code(sample: judge.Sample, position: int) -> str:
 
 
 def write_sheet(
-    run: RunLike,
-    output: str | Path,
-    *,
-    rater: str = "",
-    n: int,
-    conditions: Sequence[str] = (),
-    on: str | None = None,
-    batch: int = 20,
-    most: int = 200,
-    seed: int = 0,
+    run: RunLike, output: str | Path, *, rater: str = "", n: int, seed: int = 0, **claim: Unpack[LabelOptions]
 ) -> int:
     """Write what is to be rated as a blind sheet with empty `severity` and `mechanism` columns, in a shuffled order.
 
@@ -175,7 +158,8 @@ def write_sheet(
         people = ledger.ratings(kind="human")
         done = {(r.item, r.condition, r.draw) for r in people if r.rater == rater}
         if rater and done >= set(sample.chosen):
-            plan = labelling_of(tables, sample, conditions=conditions, on=on, batch=batch, most=max(most, n))
+            claim["most"] = max(claim.get("most", MOST), n)
+            plan = labelling_of(tables, sample, **claim)
             larger = None if plan is None else plan.grow(sample, labels_of(people, sample))
             if larger is not None:
                 sample = larger

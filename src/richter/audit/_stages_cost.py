@@ -4,8 +4,9 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
 from richter.audit._ask import BYTES_PER_TOKEN, CHAT_OVERHEAD_TOKENS, estimate_run
+from richter.audit._judging import price_panel
 from richter.audit._stages import AuditSettings, drawn_items, stages_for
-from richter.judge import REPLY_TOKENS, deal, judge_detail, judge_messages
+from richter.judge import deal
 from richter.llm import Price, price_of, read_prices
 from richter.records import Item, Result
 from richter.store import RunLike, run_part, run_place
@@ -67,19 +68,16 @@ def _estimate_judging(items: Sequence[Item], settings: AuditSettings, prices: Ma
     each = len(items)
     if settings.judged is not None:
         each = min(each, max(1, settings.judged // len(settings.conditions)))
-    calls = tokens = 0
-    money: float | None = 0.0
+    dealt = []
     for condition in settings.conditions if settings.judges else ():
         answer = "x" * BYTES_PER_TOKEN * condition.decoding.max_tokens
         for turn, item in enumerate(items[:each]):
-            for judge in deal(settings.judges, condition, turn, allow_self=settings.allow_self)[:3]:
-                messages = judge_messages(item, answer, detail=judge_detail(judge), system=judge.system)
-                length = sum(len(m["content"]) for m in messages) // BYTES_PER_TOKEN
-                calls, tokens = calls + 1, tokens + length + REPLY_TOKENS
-                price = price_of(judge.model, prices)
-                money = None if price is None or money is None else money + price.cost(length, REPLY_TOKENS)
-    what = f"{each * len(settings.conditions):,} answers by {len(settings.judges)} judges" if calls else "by rules"
-    return StageEstimate(stage="judge", what=what, calls=calls, tokens=tokens, money_usd=money)
+            dealt.append((item, answer, deal(settings.judges, condition, turn, allow_self=settings.allow_self)))
+    cost = price_panel(dealt, prices)
+    what = f"{len(dealt):,} answers by {len(settings.judges)} judges" if dealt else "by rules"
+    return StageEstimate(
+        stage="judge", what=what, calls=cost.calls_most, tokens=cost.tokens_most, money_usd=cost.money_usd_most
+    )
 
 
 def _estimate_search(settings: AuditSettings, prices: Mapping[str, Price]) -> StageEstimate:

@@ -38,26 +38,18 @@ class TailReport(Shown):
 
     schema: ClassVar = "richter/tail"
     flat: ClassVar = ("study",)
-    unwritten: ClassVar[tuple[str, ...]] = ("scans", "status")
-    derived: ClassVar = ("stability", "plan_status", "deviations")
+    unwritten: ClassVar[tuple[str, ...]] = ("values",)
+    derived: ClassVar = ("deviations",)
+    named: ClassVar = {"scans": "stability", "status": "plan_status"}
 
     file: str
     column: str
     study: TailStudy
-    scans: Mapping[str, StabilityScan]
+    values: Mapping[str, Floats]  # on the scale of the study; none where there is no continuous tail
+    scans: Mapping[str, StabilityScan]  # the shape over thresholds, where it was asked for
     status: PlanStatus | None
     seed: int
     n_missing: int
-
-    @property
-    def stability(self) -> Mapping[str, StabilityScan]:
-        """The shape over thresholds, where it was asked for."""
-        return self.scans
-
-    @property
-    def plan_status(self) -> PlanStatus | None:
-        """Where the plan stands."""
-        return self.status
 
     @property
     def deviations(self) -> tuple[str, ...]:
@@ -66,18 +58,12 @@ class TailReport(Shown):
 
     def paper(self) -> dict[str, str]:
         """LaTeX table, methods paragraph, references and deviations, by file name."""
-        status = self.status
-        return paper_parts(
-            self.study,
-            data=Path(self.file).name,
-            column=self.column,
-            seed=self.seed,
-            plan_hash=None if status is None else status.hash,
-            locked_at=None if status is None else status.locked_at,
-            deviations=self.deviations,
-            reasons=() if status is None else status.reasons,
-            versions=None if status is None else status.versions,
-        )
+        status, data = self.status, Path(self.file).name
+        planned: dict[str, Any] = {}
+        if status is not None:
+            planned = {"plan_hash": status.hash, "locked_at": status.locked_at, "deviations": status.deviations}
+            planned |= {"reasons": status.reasons, "versions": status.versions}
+        return paper_parts(self.study, data=data, column=self.column, seed=self.seed, **planned)
 
     def _shown(self) -> Picture:
         return tail_picture(self)
@@ -150,16 +136,16 @@ def study_column(
     read = (note for note in tables.notes if "--scale" not in note)  # far values are what a tail is made of
     way = () if rated or "lower_is_worse" in given or plan is not None else _taken_as(tables, column)
     study = dataclasses.replace(study, notes=(*study.notes, *read, *way, *unused(tables)))
-    scans = {}
-    if scan and study.path:
-        for name, x in severities.items():
-            moved = transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
-            scans[name] = stability_scan(moved)
+    moved = {
+        name: transform_scores(x, study.transform, bounds=chosen.bounds, clip=chosen.clip).values
+        for name, x in (severities if study.path else {}).items()
+    }
     return TailReport(
         file=tables.name,
         column=column or ("severity" if rated else " ".join(tables.scored_by).removeprefix("column ") or "score"),
         study=study,
-        scans=scans,
+        values=moved,
+        scans={name: stability_scan(x) for name, x in moved.items()} if scan else {},
         status=status,
         seed=seed_used,
         n_missing=n_missing,
@@ -274,22 +260,11 @@ def tail_column(records: RunRecords, plan: Plan | None) -> str | None:
     return next((name for name in wanted if name in numeric), None)
 
 
-def study_tail(
-    records: RunRecords, column: str, *, plan: Plan | None, status: PlanStatus | None, n_resamples: int, seed: int
-) -> TailReport:
-    """`richter tail test` on the column."""
-    assert records.folder is not None  # `tail_column` found it there
-    path = records.folder / SCORES
-    if plan is not None and plan.kind == "tail":
-        return study_column(path, column=column, plan_path=plan.path, status=status)
-    return study_column(path, column=column, overrides={"n_resamples": n_resamples}, status=status, seed=seed)
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class RunTail(TailReport):
     """The study of a run: its scan is beside it, as rows."""
 
-    unwritten: ClassVar = (*TailReport.unwritten, "stability")
+    unwritten: ClassVar = (*TailReport.unwritten, "scans")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,31 +299,11 @@ class TailSection(Result):
     qq: tuple[QuantilePoint, ...]
 
 
-def tail_section(report: TailReport, plan: Plan | None) -> TailSection:
+def tail_section(report: TailReport) -> TailSection:
     """The section on tails; of the file's path its name."""
     fields = {f.name: getattr(report, f.name) for f in dataclasses.fields(report)}
     study = RunTail(**fields | {"file": Path(report.file).name})
-    values = _transformed(report, {} if plan is None or plan.kind != "tail" else plan.values, plan)
-    return TailSection(column=report.column, study=study, stability=_scan(values), qq=_qq(report, values))
-
-
-def _transformed(report: TailReport, fields: Mapping[str, Any], plan: Plan | None) -> dict[str, Floats]:
-    """Each condition's severities on the scale of the study; `fields` are those of a tail plan."""
-    if not report.study.path:  # no continuous tail: nothing was transformed
-        return {}
-    frame, used = read_frame(report.file), report.study.plan
-    sign = -1.0 if fields.get("lower_is_worse") else 1.0
-    found = {}
-    for name in report.study.conditions:
-        own = frame.filter(pl.col("condition") == name) if "condition" in frame.columns else frame
-        own = own.with_columns(pl.col(report.column).cast(pl.Float64, strict=False).fill_nan(None))
-        own = own.drop_nulls(report.column)
-        if plan is not None and fields.get("items_per_condition"):
-            kept = plan.order(own["item"].cast(pl.String).to_list())[: fields["items_per_condition"]]
-            own = own.filter(pl.col("item").cast(pl.String).is_in(kept))
-        raw = sign * own[report.column].to_numpy()
-        found[name] = transform_scores(raw, report.study.transform, bounds=used.bounds, clip=used.clip).values
-    return found
+    return TailSection(column=report.column, study=study, stability=_scan(report.values), qq=_qq(report))
 
 
 def _scan(values: Mapping[str, Floats]) -> tuple[ShapePoint, ...]:
@@ -371,7 +326,7 @@ def _scan(values: Mapping[str, Floats]) -> tuple[ShapePoint, ...]:
     return tuple(rows)
 
 
-def _qq(report: TailReport, values: Mapping[str, Floats]) -> tuple[QuantilePoint, ...]:
+def _qq(report: TailReport) -> tuple[QuantilePoint, ...]:
     """Observed exceedances against the quantiles of the fitted GPD, at most 200 a condition, the largest always in.
 
     The i-th smallest of n is set against the quantile at (i - 1/2) / n.
@@ -380,7 +335,7 @@ def _qq(report: TailReport, values: Mapping[str, Floats]) -> tuple[QuantilePoint
     for name, tail in report.study.conditions.items():
         if tail.fit is None:
             continue
-        x = values[name]
+        x = report.values[name]
         above = np.sort(x[x > tail.threshold]) - tail.threshold
         n = len(above)
         kept = np.unique(np.linspace(0, n - 1, min(n, QQ_POINTS)).round().astype(int))
