@@ -109,7 +109,7 @@ def test_calibration_from_a_frame(rng: np.random.Generator) -> None:
         }
     )
     found = richter.open(frame).calibration().conditions[0].result
-    assert found == richter.calibration.ece(c, frame["correct"].to_numpy())
+    assert found == richter.calibration.unit_ece(c, frame["correct"].to_numpy())
 
 
 def test_bad_sources(tmp_path: Path, rng: np.random.Generator) -> None:

@@ -261,3 +261,21 @@ def test_a_group_column_is_the_unit(tmp_path: Path, capsys: pytest.CaptureFixtur
     _, out, _ = run(capsys, str(path), "--json", "-")
     claim = json.loads(out)["conditions"]["m"]["claim"]
     assert (claim["unit"], claim["units"], claim["n"]) == ("group", 10, 200)
+
+
+def test_a_level_in_per_cent_is_refused(grades: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`phase` printed widths that are no numbers."""
+    for command in ((), ("phase", "--runs", "2")):
+        code, _, err = run(capsys, *command[:1], str(grades), *command[1:], "--level", "95")
+        assert (code, "not between 0 and 1" in err) == (1, True)
+
+
+def test_percentages_that_a_map_is_applied_to_are_said(
+    grades: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved, other, made = (str(tmp_path / name) for name in ("map.json", "other.csv", "made.csv"))
+    assert run(capsys, str(grades), "--save-map", saved)[0] == 0
+    pl.DataFrame({"item": [1, 2, 3], "confidence": [50.0, 70.0, 90.0]}).write_csv(other)
+    code, out, _ = run(capsys, "apply", saved, other, "--out", made)
+    assert (code, "percentages" in out) == (0, True)
+    assert pl.read_csv(made)["confidence_before"].to_list() == [50.0, 70.0, 90.0]

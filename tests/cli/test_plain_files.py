@@ -62,3 +62,9 @@ def test_a_file_of_5_gb_is_refused_at_once_with_its_size(
         file.truncate(5_000_000_000)  # it takes no room on the disk
     assert run(str(path)) == 1
     assert "5.0 GB" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("scale", ["nan:5", "1:inf", "3:3", "5"])
+def test_a_scale_has_two_ends(scale: str, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("compare", str(table), "--scale", scale) == 2
+    assert "as 1:5" in capsys.readouterr().err

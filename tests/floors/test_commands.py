@@ -80,6 +80,31 @@ def test_published_scores_alone_exit_4_when_undecided(capsys: pytest.CaptureFixt
     assert run(capsys, "floors", "published", "0.7", "0.9", "--n", "500")[0] == 0
 
 
+def board(folder: Path, *rows: str) -> str:
+    (folder / "board.csv").write_text("\n".join(["benchmark,model,score,n", *rows]) + "\n")
+    return str(folder / "board.csv")
+
+
+@pytest.mark.parametrize("rows", [("x,A,0.864,500", "x,B,86.8,500"), ("x,A,0.864,500", "x,B,86.8%,500")])
+def test_shares_beside_percentages_are_refused(
+    rows: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """0.864 was read as 0.864%, and a difference of 86 points was shown."""
+    code, _, err = run(capsys, "floors", "published", board(tmp_path, *rows))
+    assert (code, "shares beside percentages: 0.864 of A" in err) == (1, True)
+
+
+def test_every_benchmark_has_a_scale_of_its_own_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ("x,A,86.4%,500", "x,B,80,500", "y,A,0.9,500", "y,B,0.5,500")
+    row = json.loads(run(capsys, "floors", "published", board(tmp_path, *rows), "--json", "-")[1])
+    assert [abs(c["estimate"]) for c in row["claims"]] == pytest.approx([0.064, 0.4])
+
+
+def test_a_score_that_is_no_number_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "floors", "published", board(tmp_path, "x,A,high,500", "x,B,0.8,500"))
+    assert (code, "Traceback" in err, "a score or n that is a number" in err) == (1, False, True)
+
+
 def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "floors", "--n", "100", "--error-rate", "16")
     assert code == 1

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from richter.errors import InputError
 from richter.severity import count_levels, rescale, snap
-from richter.severity._grid import count_joint
+from richter.severity._grid import count_joint, level_index
 
 
 def test_snapping_by_hand() -> None:
@@ -13,6 +13,12 @@ def test_snapping_by_hand() -> None:
     scores = [0, 0.01, 0.25, 0.5, 0.75, 0.76, 1.25, 1.5, 3.75, 3.8, 4.0, np.nan]
     assert snap(scores).tolist() == [0, 1, 1, 1, 1, 2, 2, 3, 7, 8, 8, -1]
     assert count_levels(scores).tolist() == [1, 4, 2, 1, 0, 0, 0, 1, 2]
+
+
+@pytest.mark.parametrize("level", [float("nan"), float("inf"), 0.0, 0.7, 4.5])
+def test_what_is_no_level_is_refused(level: float) -> None:
+    with pytest.raises(InputError, match="not a level of the grid"):
+        level_index(level)
 
 
 def test_a_quarter_step_off_by_its_last_bit_goes_down() -> None:

@@ -40,7 +40,7 @@ def best_map(report: CalibrationReport) -> CalibrationMap:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """A table with recalibrated confidences, how many there were, and their mean before and after."""
+    """A table with recalibrated confidences: how many, their mean before and after, and how they were read."""
 
     table: pl.DataFrame
     changed: int
@@ -48,6 +48,7 @@ class Applied:
     fitted_on: int
     before: float
     after: float
+    note: str = ""
 
 
 def apply_map(map_path: str | Path, table: str | Path | pl.DataFrame, *, column: str = "confidence") -> Applied:
@@ -65,7 +66,7 @@ def apply_map(map_path: str | Path, table: str | Path | pl.DataFrame, *, column:
         raise InputError(
             f"The table has no numeric column {printable(column)}.", remedy=f"It has {', '.join(frame.columns)}."
         )
-    given, _ = as_probability(frame[column].cast(pl.Float64).fill_null(float("nan")).to_numpy())
+    given, note = as_probability(frame[column].cast(pl.Float64).fill_null(float("nan")).to_numpy())
     known = ~np.isnan(given)
     if not known.any():
         raise InputError(f"Column {printable(column)} is empty.", remedy="Give a table with confidences.")
@@ -80,6 +81,7 @@ def apply_map(map_path: str | Path, table: str | Path | pl.DataFrame, *, column:
         fitted_on=mapping.fitted_on,
         before=float(np.mean(given[known])),
         after=float(np.mean(new[known])),
+        note=note or "",
     )
 
 

@@ -13,7 +13,7 @@ from richter.claims import as_sample
 from richter.errors import InputError, TooFewErrors
 from richter.floors import accuracy_floor, self_evaluation
 from richter.interop import read_frame
-from richter.records import Claim, Interval, Result, Shown, Verdict
+from richter.records import Claim, Interval, Result, Shown, Verdict, printable
 from richter.tables import Tables, outcomes
 
 __all__ = ["FloorsReport", "measure_grades", "published_scores"]
@@ -96,7 +96,7 @@ def measure_grades(tables: Tables, *, rng: np.random.Generator, level: float = 0
 def published_scores(path: str) -> list[floors.PublishedScore]:
     """The rows of a table of published scores: `model`, `score`, `n` and, where there are several, `benchmark`.
 
-    Scores above 1 make the whole column percentages.
+    A score above 1 makes those of its benchmark percentages; shares beside percentages are refused.
     """
     frame = read_frame(path)
     missing = [c for c in ("model", "score", "n") if c not in frame.columns]
@@ -107,15 +107,25 @@ def published_scores(path: str) -> list[floors.PublishedScore]:
         )
     if "benchmark" not in frame.columns:
         frame = frame.with_columns(pl.lit("").alias("benchmark"))
+    written = pl.col("score").cast(pl.String).str.strip_chars()
     frame = frame.select(
-        pl.col("benchmark", "model").cast(pl.String), pl.col("score").cast(pl.Float64), pl.col("n").cast(pl.Int64)
+        pl.col("benchmark", "model").cast(pl.String),
+        written.str.strip_chars_end(" %").cast(pl.Float64, strict=False),
+        pl.col("n").cast(pl.Int64, strict=False),
+        written.str.ends_with("%").alias("marked"),
     )
     if frame.null_count().sum_horizontal().item():
-        raise InputError(f"{path} has rows without a score, n or model.", remedy="Fill them in or leave them out.")
-    percent = bool((frame["score"] > 1).any())
+        raise InputError(f"{path} has rows without a model, or a score or n that is a number.", remedy="Fill them in.")
+    frame = frame.with_columns(((pl.col("score") > 1) | pl.col("marked")).any().over("benchmark").alias("percent"))
+    unclear = frame.filter("percent", ~pl.col("marked"), pl.col("score").is_between(0, 1, closed="right"))
+    for _, model, score, *_ in unclear.iter_rows():
+        raise InputError(
+            f"{path} has shares beside percentages: {score:g} of {printable(model, limit=40)} may be either.",
+            remedy="Write all scores of a benchmark from 0 to 1, or all in per cent.",
+        )
     return [
         floors.PublishedScore(benchmark=b, model=m, score=s / 100 if percent else s, n=n)
-        for b, m, s, n in frame.iter_rows()
+        for b, m, s, n, _, percent in frame.iter_rows()
     ]
 
 

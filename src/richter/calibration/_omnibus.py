@@ -313,7 +313,7 @@ def phase_transition(
     Where answers vary together (`unit`, one each) n counts units, which are drawn whole; `weight` is what a row counts
     for.
     """
-    ece(confidence, correct)  # checks the input
+    ece(confidence, correct, level=level)  # checks the input
     c, a = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     w = np.ones(len(c)) if weight is None else np.asarray(weight, dtype=np.float64)
     of = np.arange(len(c)) if unit is None else np.unique(np.asarray(unit), return_inverse=True)[1].astype(np.intp)

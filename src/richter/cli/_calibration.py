@@ -236,10 +236,13 @@ def apply(map_file: str, file: str, out_path: Path, column: str) -> None:
     keep_inputs(out_path, (map_file, file))
     result = audit.apply_map(map_file, file, column=column)
     export_table(result.table, out_path)
-    console().print(
+    out = console()
+    out.print(
         f"Recalibrated {result.changed:,} confidences by {result.method} (fitted on {result.fitted_on:,} items): mean "
         f"{result.before:.3f} before, {result.after:.3f} after."
     )
+    if result.note:
+        out.print(f"- {result.note}")
 
 
 @calibration.command()

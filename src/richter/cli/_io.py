@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import os
 import string
 import sys
@@ -160,7 +161,7 @@ def parse_scale(ctx: click.Context, param: click.Parameter, value: str | None) -
         found = float(low), float(high)
     except ValueError as error:
         raise click.BadParameter(f"{value!r} is not {param.metavar}, as 1:5.") from error
-    if not colon or found[0] == found[1]:
+    if not colon or found[0] == found[1] or not all(map(math.isfinite, found)):
         raise click.BadParameter(f"{value!r} has no length; write {param.metavar}, as 1:5.")
     return found
 

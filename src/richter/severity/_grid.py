@@ -1,6 +1,7 @@
 """The severity grid 0, 0.5, .. 4.0: snapping scores to it, and counting."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -42,7 +43,7 @@ def snap(severity: ArrayLike, *, name: str = "severity") -> NDArray[np.int8]:
 
 def level_index(level: float) -> int:
     """The index of a positive grid level; anything else is refused."""
-    index = round(level / DELTA)
+    index = round(level / DELTA) if math.isfinite(level) else 0
     if not 1 <= index <= 8 or abs(index * DELTA - level) > 1e-9:
         raise InputError(f"{level:g} is not a level of the grid.", remedy="Use one of 0.5, 1.0, .. 4.0.")
     return index
