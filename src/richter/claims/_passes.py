@@ -3,7 +3,6 @@
 import dataclasses
 
 import numpy as np
-from scipy.special import gammaln
 
 from richter.claims._outcomes import METRICS, Floats, Metric, Outcomes
 from richter.errors import InputError
@@ -74,6 +73,8 @@ def passes(outcomes: Outcomes, k: int, *, every: bool = False) -> Outcomes:
 
 def _choose(c: Floats, k: int, n: Floats) -> Floats:
     """C(c, k) / C(n, k); 0 where c < k."""
+    from scipy.special import gammaln  # not loaded by who reads tables and asks
+
     possible = np.maximum(c, k)
     logs = gammaln(possible + 1) - gammaln(possible - k + 1) - gammaln(n + 1) + gammaln(n - k + 1)
     found: Floats = np.where(c >= k, np.exp(logs), 0.0)
