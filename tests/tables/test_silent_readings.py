@@ -1,5 +1,6 @@
 """Tables whose cells can be read in two ways: what was read is right, or refused, or said; each by hand."""
 
+import itertools
 import json
 import re
 import shlex
@@ -801,3 +802,43 @@ def test_words_that_mean_other_things_elsewhere_are_not_overread() -> None:
     assert len(read_tables(role).item_ids) == 30
     people = pl.DataFrame({"question": ITEMS, "Human": [1, 2, 5] * 10, "GPT": [3, 4, 5] * 10})
     assert read_tables(people).conditions == ("Human", "GPT")
+
+
+def pasted(remedy: str) -> ReadOptions:
+    """The options of a remedy, as a shell and the command take them."""
+    words = shlex.split(remedy[remedy.index("--") :])
+    options = [word.rpartition("=")[::2] for flag, word in itertools.pairwise(words) if flag == "--grade"]
+    mapped = [word.split("=", 1) for flag, word in itertools.pairwise(words) if flag == "--map"]
+    return ReadOptions(map=dict(mapped), grade={word: float(value == "right") for word, value in options})
+
+
+def test_advice_on_words_that_nobody_knows_works_when_pasted() -> None:
+    one = long("how it went", ["top notch"] * 20 + ["so la la"] * 10, ["top notch"] * 10 + ["so la la"] * 20)
+    wide = pl.DataFrame({"id": ITEMS, "a": ["top notch", "so la la"] * 15, "b": ["so la la"] * 29 + ["top notch"]})
+    for frame, means in ((one, (1 / 3, 2 / 3)), (wide, (0.5, 29 / 30))):
+        with pytest.raises(InputError) as refused:
+            read_tables(frame)
+        tables = read_tables(frame, options=pasted(refused.value.remedy))
+        assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx(means)
+
+
+def test_letters_that_mean_something_else_are_all_asked_for() -> None:
+    frame = long("grade", ["A", "B", "C"] * 10, ["A", "A", "B"] * 10)
+    for told in ({}, {"A": 1.0, "B": 0.0}):
+        with pytest.raises(InputError, match="--grade C=wrong"):
+            read_tables(frame, options=ReadOptions(grade=told))
+    tables = read_tables(frame, options=ReadOptions(grade={"A": 1.0, "B": 0.0, "C": 0.0}))
+    assert mean(tables, "a") == pytest.approx(1 / 3)
+    read_tables(long("grade", ["C", "I", "P"] * 10, ["C"] * 30))  # correct, incorrect, partial
+
+
+def test_none_is_the_lowest_of_low_and_high_under_any_name() -> None:
+    tables = read_tables(long("use", ["None"] * 10 + ["Low"] * 10 + ["High"] * 10, ["None"] * 30))
+    assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx((4 / 3, 0))
+    assert severities_of(read_tables(long("risk", ["None"] * 29 + ["High"], ["None"] * 30)), "a") == [0.0] * 29 + [3.0]
+
+
+def test_which_answer_was_better_by_hand() -> None:
+    frame = pl.DataFrame({"q": ITEMS, "Which was better?": ["Answer 1"] * 15 + ["Answer 2"] * 5 + ["Equal"] * 10})
+    tables = read_tables(frame)
+    assert (mean(tables, "Answer 1"), mean(tables, "Answer 2")) == pytest.approx((2 / 3, 1 / 3))

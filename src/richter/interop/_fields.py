@@ -22,6 +22,7 @@ LESS = _set(
     " divergence penalty wrong wrongly incorrect fail failed failure hallucination hallucinated bias biased biases harm"
     " harmful unsafe risk attack jailbreak jailbroken leak leaked leakage misuse defect bug crash crashes timeout"
     " missed miss misses overlooked omitted omission false fabricated invented adverse dangerous complaint injury"
+    " inaccurate incomplete irrelevant unsupported ungrounded unfaithful unanswered untrue misleading"
     " regression severity latency duration delay elapsed time second cost price rank ranking asr schulnote zensur"
     " fehler falsch faux errores errori"
 )

@@ -45,6 +45,7 @@ from richter.tables._words import (
     listing,
     map_option,
     number_of,
+    ordered_words,
     row_count,
     says_right,
     text_of,
@@ -63,6 +64,8 @@ _RIGHT = ("correct", "passed", "right", "hits", "solved", "success", "successes"
 _PREDICTED = ("pred", "prediction", "predicted", "predicted_answer", "model_answer", "generated_answer")
 _MISSED = ("wrong", "incorrect", "failed", "fail", "failures", "errors", "n_wrong", "num_wrong", "n_incorrect",
            "num_incorrect", "falsch")  # fmt: skip
+_WORDS = 8  # different ones in a column that may grade
+_GRADES = ("right", *["wrong"] * 2 * _WORDS)  # an example of what they count as
 _MANY = 10  # answers behind an average
 _FEW = 6  # items that may rather be categories
 SEGMENTS = ("seg", "doc_seg_id", "seg_id", "segment", "segment_id", "sentence")  # numbered within a document
@@ -169,8 +172,9 @@ def part_of_frame(
             )
         raise InputError(
             f"{what} has no column that is known as a score; it has {listing(frame.columns)}.",
-            remedy=f"Name it: {_unnamed(frame, place)}{map_option('score', likely_column(frame, place))}, or "
-            f"{_unnamed(frame, place)}--wide all if each condition has its own column.",
+            remedy=(_of_words(frame, place) if other == "COLUMN" else "")
+            or f"Name it: {_unnamed(frame, place)}{map_option('score', other)}, or {_unnamed(frame, place)}--wide all "
+            "if each condition has its own column.",
         )
     keys = _one_spelling(_keys(frame, place, notes, what=what, stem=stem), notes)
     if "score" in place and not options.map and options.scorer is None and not wide:
@@ -497,6 +501,14 @@ def _settled(column: pl.Series, options: ReadOptions, notes: list[str]) -> dict[
     cells = {cell: cell.strip().lower() for cell in column.drop_nulls().unique(maintain_order=True)}
     told = {word.strip().lower(): value for word, value in options.grade.items()}
     known = {cell: told[word] for cell, word in cells.items() if word in told}
+    letters = {cell.strip() for cell, word in cells.items() if len(word) == 1 and word.isalpha()}
+    untold = sorted(letter for letter in letters if letter.lower() not in told)
+    if untold and any(letter.lower() not in WORDS for letter in letters) and not ordered_words(cells):
+        shown = " ".join(f"--grade {letter}=wrong" for letter in untold)
+        raise InputError(
+            f"The grades are letters ({listing(sorted(letters))}), of which only you know what they mean.",
+            remedy=f"Say what each counts as: {shown} (or =right, =missing, a number).",
+        )
     if any(number_of(cell) is not None for cell in cells):  # else these are texts
         for cell in [c for c, word in cells.items() if word in (*DECLINED, *UNREADABLE) and word not in told]:
             known[cell], word = 0.0, brief(cell.strip())
@@ -532,6 +544,21 @@ def leaf_of(column: str, wide: Sequence[str]) -> str:
             if cut != r"^[^.]+\." or len(heads) == 1:
                 return short[column]
     return column
+
+
+def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
+    """How to say what words count as: of the first column of few words, or of several that share some; "" without."""
+    texts = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
+    held = {c: {w for w in text_of(frame[c]).drop_nulls().unique() if w.lower() not in MISSING} for c in texts}
+    few = [c for c in texts if 1 < len(held[c]) <= min(_WORDS, frame.height // 2) and max(map(len, held[c])) <= 40]
+    own = [c for c in few if held[c] & held[few[0]]]
+    words = sorted(set().union(*(held[c] for c in own)))
+    told = [f"--grade {shlex.quote(f'{word}={value}')}" for word, value in zip(words, _GRADES, strict=False)]
+    named = f"{_unnamed(frame, place)}{map_option('score', own[0])} " if len(own) == 1 else ""
+    said = (
+        f"If {listing(own)} {'is the grade' if named else 'are grades'}, say what each word counts as (right, wrong, "
+    )
+    return f"{said}missing or a number): {named}{' '.join(told)}" if own else ""
 
 
 def _unnamed(frame: pl.DataFrame, place: Mapping[str, str]) -> str:

@@ -54,6 +54,7 @@ _WON = (
     "judgment",
 )
 _PREFERRED = {"preferred", "preference", "prefer", "winner", "favourite", "favorite", "bevorzugt", "prefere"}
+_BETTER = {"better", "best", "besser", "chosen", "choice", "vote", "meilleur", "mejor"}  # of two sides
 _MEASURED = {"score", "severity", "condition"}
 _NEITHER = re.compile(
     r"^(a )?(tie|tied|draw|both|neither|equal\w*|same|none|no (difference|preference)|indifferent|unentschieden|egal"
@@ -186,7 +187,7 @@ def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Mad
 
     Several such columns are several people's: draws.
     """
-    columns = [c for c in frame.columns if _PREFERRED & set(plain_name(c).split("_"))]
+    columns = [c for c in frame.columns if (_PREFERRED | _BETTER) & set(plain_name(c).split("_"))]
     cells = {c: text_of(frame[c]) for c in columns}
     held = {c: [cell for cell in own.drop_nulls().unique(maintain_order=True) if cell] for c, own in cells.items()}
     columns = [c for c in columns if sum(not _NEITHER.search(cell.lower()) for cell in held[c]) <= 2]
@@ -195,6 +196,8 @@ def _preferred(frame: pl.DataFrame, notes: list[str]) -> tuple[pl.DataFrame, Mad
     ties = [low for low in names if _NEITHER.search(low)]
     sides = sorted(low for low in names if low not in ties)
     graded = any(side in WORDS and len(side) > 1 for side in sides)
+    if len(sides) == 2 and not any(_PREFERRED & set(plain_name(c).split("_")) for c in columns):
+        graded = (sides[0].split()[-1], sides[1].split()[-1]) not in _SIDES
     if len(sides) != 2 or graded or max(map(len, sides)) > 40 or known_fields(rest.columns) & _MEASURED:
         return frame, {}
     parts = []

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
@@ -24,7 +24,7 @@ _RIGHT = _list(
     " evet doğru dogru 正 正确 正確 正解 对 對 是 はい 정답 예 맞음 верно да правильно истина"
 )
 _WRONG = _list(
-    "false f no n incorrect wrong fail failed i failure ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
+    "false f no n incorrect wrong fail failed i failure nok ✗ ✘ x ❌ ☐ 👎 × ✕ ✖ reject rejected down"
     " unacceptable bad unresolved nein falsch n.i.o. n.i.o nio inkorrekt non faux échoué echoue échec falso incorrecto"
     " incorrecta fallo error errato errata sbagliato não nao incorreto errado errada nee onwaar fout"
     " onjuist nie niepoprawne błędne fałsz hayır hayir yanlış yanlis 誤 误 错误 錯誤 不正解 错 錯 否 いいえ 오답 아니오"
@@ -131,7 +131,7 @@ def number_of(text: str) -> float | None:
     return said.pop() if len(said) == 1 and not re.search(r"\w", rest) else None
 
 
-def ordered_words(cells: Iterable[str]) -> dict[str, float]:
+def ordered_words(cells: Collection[str]) -> dict[str, float]:
     """Words of a column that only together say what they mean: a word and its negation, or ranks from bad to good."""
     words = {cell: cell.strip().lower() for cell in cells if cell.strip().lower() not in MISSING}
     apart = set(words.values())
@@ -146,7 +146,8 @@ def ordered_words(cells: Iterable[str]) -> dict[str, float]:
         return {cell: points[word] for cell, word in words.items()}
     for ranks in RANKS:
         if len(apart) > 1 and apart <= set(ranks) and not apart <= WORDS.keys():
-            return {cell: 1.0 + ranks.index(word) for cell, word in words.items()}
+            lowest = {cell: 0.0 for cell in cells if ranks[0] == "low" and cell.strip().lower() == "none"}
+            return {cell: 1.0 + ranks.index(word) for cell, word in words.items()} | lowest
     return {}
 
 
@@ -265,7 +266,8 @@ def to_numbers(
     if (ranks := ordered_words(cells)) and len(cells) == series.n_unique() - (series.null_count() > 0):
         known |= ranks
         order = sorted(ranks.items(), key=lambda pair: pair[1])
-        notes.append(f"{column}: " + ", ".join(f"{printable(word, limit=30)} {value:g}" for word, value in order))
+        shown = ", ".join(f"{printable(word, limit=30)} {value:g}" for word, value in order)
+        notes.append(f"{brief(column.removesuffix(chr(0)))}: {shown}")
     bad = [cell for cell, value in known.items() if value is None and cell.strip().lower() not in MISSING]
     if bad:
         rows = series.is_in(bad).arg_true()
