@@ -600,7 +600,7 @@ def test_a_page_is_one_family_and_calibration_waits_for_the_differences() -> Non
     assert (first["measure"], first["verdict"]) == ("accuracy", "undecided")
     ours = [c for c in page if c["section"] == "calibration"]
     assert [c["verdict"] for c in ours] == ["undecided", "undecided"]
-    assert all(c["interval"] is None and "was not tested: " in c["sentence"] for c in ours)
+    assert all(c["interval"] is None and "was not tested here: " in c["sentence"] for c in ours)
 
 
 def test_draws_of_an_item_do_not_narrow_a_conditions_rate_by_hand(tmp_path: Path) -> None:

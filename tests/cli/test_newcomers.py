@@ -183,3 +183,15 @@ def test_a_report_quotes_the_verdict_of_calibration_that_it_did_not_test(
     assert [c["verdict"] for c in claims] == ["undecided"]
     assert "was not tested here: " in claims[0]["sentence"]
     assert f"`richter calibration`, which asks it first, says: {verdict[0]}" in claims[0]["sentence"]
+
+
+def test_words_that_may_be_grades_are_named_with_the_option(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"q{i},{c},{'very nice' if (i + k) % 3 else 'awful'}" for k, c in enumerate("ab") for i in range(60)]
+    Path("words.csv").write_text("\n".join(["item,condition,score", *rows]))
+    code, said = run(capsys, "compare words.csv")
+    advice = re.search(r"--grade awful=right --grade 'very nice=wrong'", said)
+    assert (code, advice is None) == (1, False)
+    assert advice is not None
+    code, said = run(capsys, f"compare words.csv {advice[0]}")  # as it is written
+    assert code == 0
+    assert "60 items x 2 conditions" in said
