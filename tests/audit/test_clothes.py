@@ -10,8 +10,9 @@ import pytest
 import richter
 from richter.audit import measure_run, verify_results, weigh_scores
 from richter.cli import main
+from richter.errors import InputError
 from richter.report import markdown, render_report
-from richter.tables import ReadOptions
+from richter.tables import ReadOptions, read_tables, write_tables
 
 
 def rows(*conditions: str, items: int = 20, draws: int = 1, **value: Any) -> pl.DataFrame:
@@ -239,3 +240,25 @@ def test_items_of_one_rate_in_all_draws_have_a_brier_score() -> None:
         assert uncertain.interval is not None
         assert uncertain.value == pytest.approx(0.25)
         assert uncertain.interval.low < 0.24  # not as if 24 answers were sure
+
+
+def test_a_table_says_the_same_as_the_run_it_is_imported_into(tmp_path: Path) -> None:
+    """A word error rate became a score of which more is better, and verdicts turned round; so did the app's pages."""
+    errors = rows("old", "new", items=40, wer=lambda k, j, _: (k % 7) / 10 + 0.25 * (1 - j))
+    steps = rows("old", "new", items=40, score=lambda k, j, _: 2 + (k + j * (k % 3)) % 4)
+    right = rows("old", "new", items=40, correct=lambda k, j, _: int((k + j) % 3 > 0))
+    cases: list[tuple[pl.DataFrame, ReadOptions]] = [
+        (errors, ReadOptions()),
+        (steps, ReadOptions(scale=(1.0, 7.0))),
+        (steps, ReadOptions(better="lower")),
+        (right, ReadOptions()),
+    ]
+    for k, (frame, options) in enumerate(cases):
+        want = richter.open(frame, options=options).compare(n_resamples=50)
+        write_tables(read_tables(frame, options=options), tmp_path / f"run{k}")
+        found = richter.open(tmp_path / f"run{k}").compare(n_resamples=50)
+        assert [c.sentence for c in found.claims] == [c.sentence for c in want.claims], k
+        assert [c.interval for c in found.claims] == [c.interval for c in want.claims], k
+        with pytest.raises(InputError, match="confidence"):  # answers without a text were said to agree always
+            richter.open(tmp_path / f"run{k}").calibration()
+    assert richter.open(errors).compare(n_resamples=50).claims[0].sentence.startswith("new is better scored than old")

@@ -42,7 +42,16 @@ def write_tables(tables: Tables, run: RunLike, *, kind: RatingKind = "judge") ->
                 *(Rating(item=i, condition=c, draw=d, rater="severity", kind=kind, severity=s) for i, c, d, s in own),
             ]
         )
-        ledger.set_note(IMPORT_NOTE, {"understood": tables.understood, "notes": notes})
+        ledger.set_note(IMPORT_NOTE, {"understood": tables.understood, "notes": notes, "score": _score(tables)})
+
+
+def _score(tables: Tables) -> dict[str, object] | None:
+    """The scale of the main score, where it has one, and which end of it is good: a ledger's grades do not say."""
+    main = tables.scores.filter(pl.col("metric") == "mean_score").head(1).to_dicts()
+    if tables.metric != "mean_score" or not main:
+        return None
+    known = main[0]["kind"] != "real"
+    return {"scale": [main[0]["low"], main[0]["high"]] if known else None, "better": main[0]["better"]}
 
 
 def _items(tables: Tables) -> dict[str, Item]:

@@ -33,7 +33,7 @@ class Part:
     """One source: its answers with their main score, further scores, and ratings. `score` names the main score.
 
     `worded`: its grades are words that say themselves which is right, whatever the column is called. `scale`: the range
-    of scores that the column's name states.
+    of scores that the column's name states. `kept`: the scale and the direction with which a run was imported.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Part:
     score: str = ""
     worded: bool = False
     scale: tuple[float, float] | None = None
+    kept: ReadOptions = dataclasses.field(default_factory=ReadOptions)
     notes: list[str] = dataclasses.field(default_factory=list)
 
 
@@ -60,6 +61,10 @@ def frame_of(rows: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.
 
 def assemble(parts: Sequence[Part], options: ReadOptions, *, what: str, empty: bool = False) -> Tables:
     """Put the parts together. What contradicts itself is shown and refused."""
+    kept = {(part.kept.scale, part.kept.better) for part in parts}
+    if options.scale is None and options.better is None and len(kept) == 1:
+        scale, better = kept.pop()
+        options = dataclasses.replace(options, scale=scale, better=better)
     answers = pl.concat([part.answers for part in parts])
     ratings = pl.concat([part.ratings for part in parts])
     others = pl.concat([part.others for part in parts])

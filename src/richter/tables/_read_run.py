@@ -6,11 +6,12 @@ from typing import Any
 
 import polars as pl
 
+from richter.interop import IMPORT_NOTE
 from richter.records import Item, Rating
 from richter.store import Ledger
 from richter.tables._confidence import confidences
 from richter.tables._part import OTHERS, ROW, Part, frame_of
-from richter.tables._tables import KEY, RATINGS
+from richter.tables._tables import KEY, RATINGS, ReadOptions
 
 TOLD = 5_000  # answers between two words on how far it is
 
@@ -23,12 +24,14 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
     sure: dict[tuple[str, str, int], tuple[str, float]] = {}
     for c in ledger.confidences():
         sure.setdefault((c.item, c.condition, c.draw), (c.source, c.value))
+    note = ledger.note(IMPORT_NOTE) or {}
+    kept = note.get("score") or {}
     rows, said = [], []
     for number, a in enumerate(ledger.answers()):
         if tell is not None and number % TOLD == 0:
             tell(min(1.0, number / max(1, total)))
         key = (a.item, a.condition, a.draw)
-        text = None if a.error else a.text
+        text = None if a.error or ("understood" in note and not a.text) else a.text  # a table may hold no texts
         rows.append((*key, text, a.error, a.tokens_in, a.tokens_out, a.money_usd, a.latency_s, a.finish))
         if text is not None:
             said.append((key, text, a.tokens, a.logprobs))
@@ -89,6 +92,7 @@ def part_of_ledger(ledger: Ledger, tell: Callable[[float], None] | None = None) 
         conditions=conditions,
         items=items,
         score=", ".join(scorers),
+        kept=ReadOptions(scale=tuple(kept["scale"]) if kept.get("scale") else None, better=kept.get("better")),
     )
 
 
