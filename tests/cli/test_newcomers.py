@@ -98,6 +98,8 @@ def test_a_gate_without_a_plan_asks_for_the_margin(folder: Path, capsys: pytest.
     assert advice is not None
     assert run(capsys, advice[1])[0] == 0  # as it is written
     assert run(capsys, f"{advice[2]} grades.csv")[0] == 3  # 20 of 60 are wrong, 5% are allowed
+    Path("plan.toml").rename("limits")  # a plan, whatever it is called
+    assert run(capsys, "gate limits grades.csv")[0] == 3
 
 
 def test_a_gate_says_that_there_were_enough_items(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from richter.audit import (
 )
 from richter.cli._compare import on_scale, parse_margin
 from richter.cli._io import console, json_option, md_option, reading_options, split_sources, write_json, write_text
+from richter.errors import RichterError
 from richter.records import Verdict, printable
 from richter.report import gate_comment, history_line
 from richter.tables import ReadOptions, read_tables
@@ -72,12 +73,15 @@ def gate(
     richter gate plan.toml results.csv --md gate.md
     """
     plan_path = None if margin is not None and not sources[0].endswith(".toml") else sources[0]
-    if plan_path is not None and not plan_path.endswith(".toml"):
+    try:
+        plan = None if plan_path is None else read_plan(plan_path, kind="gate")
+    except RichterError as fault:
+        if str(plan_path).endswith(".toml"):
+            raise
         raise click.UsageError(
-            f"{printable(plan_path, limit=80)} is no plan. Give the margin that would matter (--margin 2pt), or a plan "
-            "first (plan.toml)."
-        )
-    plan = None if plan_path is None else read_plan(plan_path, kind="gate")
+            f"{printable(sources[0], limit=80)} is no plan. Give the margin that would matter (--margin 2pt), or a "
+            "plan first (plan.toml)."
+        ) from fault
     given = sources if plan_path is None else sources[1:]
     stated = None if baseline is None or plan is not None else stated_result(baseline)
     if baseline is not None and stated is None:
