@@ -128,18 +128,15 @@ def name_conditions(
         base = tail if tails.count(tail) == 1 else spec.name
         each = itertools.product(dict.fromkeys(temperatures), dict.fromkeys(systems), dict.fromkeys(shots))
         for temperature, system, given in each:
-            parts = [base]
-            if temperature > 0:
-                parts.append(f"t={temperature:g}")
-            if system:
-                parts.append(f"system={hashlib.sha256(system.encode()).hexdigest()[:6]}")
-            if style != "chat":
-                parts.append(style)
-            if given is not None:
-                parts.append(f"shots={given}")
+            told = {
+                f"t={temperature:g}": temperature > 0,
+                f"system={hashlib.sha256(system.encode()).hexdigest()[:6]}": system,
+                style: style != "chat",
+                f"shots={given}": given is not None,
+            }
             conditions.append(
                 Condition(
-                    name=" ".join(parts),
+                    name=" ".join([base, *(part for part, particular in told.items() if particular)]),
                     model=spec.name,
                     decoding=dataclasses.replace(decoding, temperature=temperature),
                     system=system,

@@ -91,8 +91,14 @@ def copy_answers(
     keep = {i.id for i in items}
     clean = answers_of(run).filter(pl.col("item").is_in(keep) & pl.col("condition").is_in([c.name for c in conditions]))
     frames = [clean]
+    reworded: dict[str, str] = {}
+    if "model" in copies and paraphraser is not None:
+        words = [Item(id=i.id, prompt=REWORD.format(i.prompt), reference="") for i in items]
+        ask_run(f"{place}.words", words, [Condition(name="paraphraser", model=paraphraser)], watch=watch, **calls)
+        with open_ledger(Path(f"{place}.words")) as ledger:
+            reworded = {a.item: a.text for a in ledger.answers() if not a.error}
     for copy in copies:
-        asked = perturb_items(items, copy, reworded=_reword(items, paraphraser, place, watch, calls, copy))
+        asked = perturb_items(items, copy, reworded=reworded)
         if copy == "judge":
             other = clean.with_columns(pl.format(OTHER_JUDGE, pl.col("prompt")).alias("prompt"))
         else:
@@ -102,22 +108,6 @@ def copy_answers(
             other = answers_of(Path(f"{place}.{copy}"))
         frames.append(other.with_columns(pl.format(f"{{}} ({copy})", pl.col("condition")).alias("condition")))
     return pl.concat(frames, how="diagonal_relaxed")
-
-
-def _reword(
-    items: Sequence[Item],
-    paraphraser: str | None,
-    place: str,
-    watch: Callable[[AskProgress], None] | None,
-    calls: CallOptions,
-    copy: Copy,
-) -> dict[str, str]:
-    if copy != "model" or paraphraser is None:
-        return {}
-    asked = [Item(id=i.id, prompt=REWORD.format(i.prompt), reference="") for i in items]
-    ask_run(f"{place}.words", asked, [Condition(name="paraphraser", model=paraphraser)], watch=watch, **calls)
-    with open_ledger(Path(f"{place}.words")) as ledger:
-        return {a.item: a.text for a in ledger.answers() if not a.error}
 
 
 def compare_copies(

@@ -11,7 +11,7 @@ from richter.audit._ask import AskProgress, progress_of
 from richter.errors import InputError
 from richter.interop import export_table, read_frame
 from richter.judge._text_scores import check_nll_model, nll_job, read_nll, toxicity
-from richter.llm import Asker, CallOptions, Job, Model, at_once, resolve, with_models
+from richter.llm import Asker, CallOptions, Model, at_once, resolve, with_models
 from richter.store import RunLike, is_database, open_ledger, run_place
 from richter.tables import ReadOptions, read_tables
 
@@ -121,8 +121,20 @@ def score_nll(
     with open_ledger(run, mode="write") as ledger:
 
         async def work(asker: Asker, opened: Mapping[str, Model]) -> None:
-            jobs = [(k, nll_job(opened[model_name], prompts[k], texts[k], max_tokens=max_tokens)) for k in missing]
-            await _score_all(asker, jobs, texts, scores, slots, watch)
+            waiting, started, done = iter(missing), time.monotonic(), 0
+
+            async def score() -> None:
+                nonlocal done
+                for k in waiting:
+                    job = nll_job(opened[model_name], prompts[k], texts[k], max_tokens=max_tokens)
+                    found = read_nll(await asker.ask(job), texts[k])
+                    scores[k] = None if found is None else found.mean_nll
+                    done += 1
+                    if watch is not None:
+                        answered = asker.tally.answered
+                        watch(progress_of(asker, total=len(missing), done=done, answered=answered, started=started))
+
+            await at_once(score, slots)
 
         calls: CallOptions = {"concurrency": slots, "slots": slots, "context_tokens": context, "download": download}
         with_models(ledger, [model_name], work, calls)
@@ -144,27 +156,3 @@ def own_nll(run: RunLike, model_name: str, *, max_tokens: int = 256) -> dict[tup
             for a in ledger.answers()
             if a.condition in own and a.draw == 0 and a.logprobs
         }
-
-
-async def _score_all(
-    asker: Asker,
-    jobs: Sequence[tuple[int, Job]],
-    texts: Sequence[str],
-    scores: list[float | None],
-    slots: int,
-    watch: Callable[[AskProgress], None] | None,
-) -> None:
-    """Ask the jobs and put each answer's score at its place in `scores`."""
-    waiting = iter(jobs)
-    total, started, done = len(jobs), time.monotonic(), 0
-
-    async def work() -> None:
-        nonlocal done
-        for k, job in waiting:
-            found = read_nll(await asker.ask(job), texts[k])
-            scores[k] = None if found is None else found.mean_nll
-            done += 1
-            if watch is not None:
-                watch(progress_of(asker, total=total, done=done, answered=asker.tally.answered, started=started))
-
-    await at_once(work, slots)
