@@ -99,13 +99,7 @@ def subgroup_differences(
     weight = np.ones(len(d)) if outcomes.weight is None else outcomes.weight
     unit = np.arange(len(d)) if outcomes.group is None else outcomes.group
     codes = sorted(set(subgroup[shared].tolist()))
-    if outcomes.group is not None:
-        places = {(u, s) for u, s in zip(unit[shared].tolist(), subgroup[shared].tolist(), strict=True)}
-        if len(places) > len({u for u, _ in places}):
-            raise InputError(
-                "A group has items in several subgroups.",
-                remedy="Choose a column that is the same for all items of a group, or leave the groups out.",
-            )
+    check_groups(outcomes, subgroup, "subgroup")
     found: list[tuple[str, Evidence]] = []
     means, labels = [], []
     left_out = 0

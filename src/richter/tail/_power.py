@@ -108,8 +108,8 @@ def _criteria_trial(setting: _Criteria, rng: np.random.Generator) -> list[str]:
         if abs(_shape_of(heavy) - shape) <= setting.floor:
             outcomes.append("small")
             continue
-        interval = interval or _interval_of(light, level, n_resamples, rng)[1]
-        other = _interval_of(heavy, level, n_resamples, rng)[1]
+        interval = interval or _fit(light, level, n_resamples, rng).interval
+        other = _fit(heavy, level, n_resamples, rng).interval
         apart = other.low > interval.high or interval.low > other.high
         outcomes.append("passed" if apart else "overlap")
     return outcomes
@@ -223,11 +223,13 @@ def _shape_of(x: Floats) -> float:
     return xi
 
 
-def _interval_of(x: Floats, level: float, n_resamples: int, rng: np.random.Generator) -> tuple[float, Interval]:
+def _fit(x: Floats, level: float, n_resamples: int, rng: np.random.Generator) -> GpdFit:
+    """The fit with its percentile interval."""
     scale = float(np.median(x))
-    xi, sigma, _ = _kernels.fit_weighted(x, np.ones(len(x), dtype=np.int32), scale, math.nan)
+    xi, sigma, loglik = _kernels.fit_weighted(x, np.ones(len(x), dtype=np.int32), scale, math.nan)
     drawn = bootstrap_xi(x, scale, xi / sigma, seeds_from(rng, n_resamples))
-    return xi, percentiles(drawn, level=level)
+    interval = percentiles(drawn, level=level)
+    return GpdFit(xi=xi, sigma=sigma, interval=interval, n=len(x), loglik=loglik, regular=xi > -0.5, at_bound=xi <= -1)
 
 
 def _trial(setting: _Setting, rng: np.random.Generator) -> _Trial:
@@ -265,20 +267,16 @@ def _side(
     descending = np.sort(values)[::-1]
     threshold = float(np.quantile(values, plan.q))
     x = exceedances_above(descending, threshold)
-    shape, interval = _interval_of(x, 1 - plan.alpha, n_resamples, rng)
-    _, sigma, loglik = _kernels.fit_weighted(x, np.ones(len(x), dtype=np.int32), float(np.median(x)), math.nan)
-    fit = GpdFit(
-        xi=shape, sigma=sigma, interval=interval, n=len(x), loglik=loglik, regular=shape > -0.5, at_bound=shape <= -1
-    )
-    a2, _ = _kernels.edf_statistics(x[::-1].copy(), shape, sigma)
+    fit = _fit(x, 1 - plan.alpha, n_resamples, rng)
+    a2, _ = _kernels.edf_statistics(x[::-1].copy(), fit.xi, fit.sigma)
     gof = GofResult(
         statistic="ad",
         value=a2,
-        p=gof_p_value(a2, round(max(shape, -0.5), 2), "ad"),
+        p=gof_p_value(a2, round(max(fit.xi, -0.5), 2), "ad"),
         method="eigen",
         n=len(x),
-        xi=shape,
-        sigma=sigma,
+        xi=fit.xi,
+        sigma=fit.sigma,
         tied=0.0,
         rounding=None,
         n_resamples=None,
@@ -298,6 +296,6 @@ def _side(
         gof=gof,
         stability=stability_of(descending, plan.q, fit, plan),
         bounded=find_bound(values, threshold, largest=float(values.max())),
-        interval=interval,
+        interval=fit.interval,
     )
     return tail, (float(np.var(values)) / n, float(np.var(over)) / n)
