@@ -195,6 +195,18 @@ def test_a_violation_is_corrected_for_all_checks_and_a_pass_is_not_by_hand() -> 
     assert stepped[0].family.size == 2
 
 
+def test_a_requirement_on_groups_counts_groups_by_hand() -> None:
+    """Nothing in 60 groups of five: 3,000 per million need log(0.05) / log(1 - 0.003) = 998 of them, 4,990 answers."""
+    rule, groups = Requirement(severity=3.0, per_million=3000), np.arange(300) // 5
+    (claim,) = check_requirements(
+        [rule], lambda _, level: deployment_table(np.zeros(300), groups=groups, level=level), ["m"]
+    )
+    assert (claim.n, claim.units, claim.unit, claim.needed) == (300, 60, "group", 998)
+    assert "4,990 answers" in claim.sentence
+    (alone,) = check_requirements([rule], lambda _, level: deployment_table(np.zeros(300), level=level), ["m"])
+    assert (alone.units, alone.unit, alone.needed) == (300, "item", 998)
+
+
 def test_uncovered_traffic_keeps_a_requirement_open() -> None:
     traffic = Traffic(shares={"a": 99, "b": 1}, strata=["a"] * 10_000)
     (claim,) = check({"m": [0.0] * 10_000}, "severity>=3 below 1000 per million", traffic=traffic)
@@ -354,7 +366,7 @@ def test_limits_of_requirements_by_hand() -> None:
 def test_a_limit_that_is_reached_is_neither_met_nor_violated(limit: float, verdict: str) -> None:
     """A rate between 50 and 100 per million."""
     row = SimpleNamespace(lower=50.0, upper=100.0, count=1, n=9, per_million=70.0, interval=None)
-    table: Any = SimpleNamespace(at=lambda _: row, uncovered=0.0, basis="as judged", level=0.95)
+    table: Any = SimpleNamespace(at=lambda _: row, uncovered=0.0, basis="as judged", level=0.95, groups=None)
     (claim,) = check_requirements([Requirement(severity=3.0, per_million=limit)], lambda *_: table, ["m"])
     assert claim.verdict == verdict
 

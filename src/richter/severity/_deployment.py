@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,8 +49,11 @@ class DeploymentTable(Shown):
     """Rates per million at each severity, and of whose traffic they speak.
 
     `uncovered` is the share of the stated traffic that no rated item represents: the rates say nothing of it.
-    `basis` is "as judged" where no human labels reached the limits: what the judges miss is missed here too.
+    `basis` is "as judged" where no human labels reached the limits: what the judges miss is missed here too. `groups`
+    counts the groups that the answers are in; None where each stands alone.
     """
+
+    unwritten: ClassVar = ("groups",)
 
     rows: tuple[DeploymentRow, ...]
     n: int
@@ -58,6 +62,7 @@ class DeploymentTable(Shown):
     uncovered_strata: tuple[str, ...]
     weighted: bool
     basis: str
+    groups: int | None = None
 
     def at(self, severity: float) -> DeploymentRow:
         """The row of one severity."""
@@ -121,6 +126,7 @@ def deployment_table(
         uncovered_strata=missing,
         weighted=traffic is not None,
         basis=basis,
+        groups=None if unit is None else len(np.unique(unit)),
     )
 
 
@@ -312,4 +318,5 @@ def human_corrected_table(
         uncovered_strata=(),
         weighted=False,
         basis=f"corrected by {labelled} human labels",
+        groups=None if unit is None else len(np.unique(unit[~np.isnan(label_level)])),
     )

@@ -133,6 +133,7 @@ def _claim(
             reason = f"the rate may lie between {lower:,.0f} and {upper:,.0f} per million"
         sentence = f"Undecided: whether {name} has {rule} is not shown: {reason} ({seen})."
     both = 2 * table.level - 1  # two one-sided limits
+    units = table.groups or row.n
     return Claim(
         measure=f"severe_per_million_{rule.severity:g}",
         conditions=(name,),
@@ -144,8 +145,9 @@ def _claim(
         else Interval(low=violated[0], high=upper, level=1 - 2 * (1 - violated[1]), method="one-sided limits"),
         plain_interval=row.interval,
         n=row.n,
-        units=row.n,
-        needed=needed,
+        units=units,
+        unit="item" if table.groups is None else "group",
+        needed=None if needed is None else math.ceil(needed * units / row.n),
         needed_for=None if needed is None else rule.per_million,
         hypothesis=Hypothesis(relation="below", value=rule.per_million),
         better="lower",
