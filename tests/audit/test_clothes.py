@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import richter
+from helpers.clothes import faults, world
 from richter.audit import measure_run, verify_results, weigh_scores
 from richter.cli import main
 from richter.errors import InputError
@@ -262,3 +263,8 @@ def test_a_table_says_the_same_as_the_run_it_is_imported_into(tmp_path: Path) ->
         with pytest.raises(InputError, match="confidence"):  # answers without a text were said to agree always
             richter.open(tmp_path / f"run{k}").calibration()
     assert richter.open(errors).compare(n_resamples=50).claims[0].sentence.startswith("new is better scored than old")
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_a_result_says_the_same_in_all_its_clothes(seed: int, tmp_path: Path) -> None:
+    assert list(faults(world(seed), tmp_path)) == []
