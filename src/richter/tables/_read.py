@@ -9,8 +9,21 @@ from pathlib import Path
 
 import polars as pl
 
-from richter import interop
 from richter.errors import InputError
+from richter.interop import (
+    Source,
+    as_frame,
+    evidence_table,
+    is_frame,
+    is_log,
+    log_files,
+    named_source,
+    read_frame,
+    read_sheets,
+    source_name,
+    unpacked,
+    unzipped,
+)
 from richter.records import printable
 from richter.store import DatabaseRun, Ledger, Place, is_run, open_ledger
 from richter.tables._columns import common_roles, part_of_frame
@@ -28,9 +41,7 @@ NOTES = (".txt", ".json")  # of a folder: these need not be tables
 BLANK = b"\xef\xbb\xbf\xff\xfe\0 \r\n\t"
 
 
-def read_tables(
-    *sources: interop.Source, options: ReadOptions | None = None, shown: Sequence[str] | None = None
-) -> Tables:
+def read_tables(*sources: Source, options: ReadOptions | None = None, shown: Sequence[str] | None = None) -> Tables:
     """Read one or several sources into one set of tables, each perhaps as `NAME=PATH`, which names its one condition.
 
     The conditions of a run that has several are then called `NAME: condition`, so that two runs can be compared.
@@ -42,7 +53,7 @@ def read_tables(
     options = options or ReadOptions()
     if not sources:
         raise InputError("Nothing was given to read.", remedy="Give a run, a log, a table or a frame.")
-    what = " and ".join(interop.source_name(s) for s in sources[:2]) + (" and more" if len(sources) > 2 else "")
+    what = " and ".join(source_name(s) for s in sources[:2]) + (" and more" if len(sources) > 2 else "")
     with tempfile.TemporaryDirectory() as scratch:
         try:
             tables = _read([_unpacked(s, Path(scratch)) for s in sources], options, what)
@@ -56,30 +67,30 @@ def read_tables(
     return tables
 
 
-def read_ratings(source: interop.Source) -> RatingsFile:
+def read_ratings(source: Source) -> RatingsFile:
     """The ratings of any source: a table with `rater` and `severity`, judges' columns, a run, a log."""
     return ratings_of(read_tables(source))
 
 
-def _unpacked(source: interop.Source, folder: Path) -> interop.Source:
+def _unpacked(source: Source, folder: Path) -> Source:
     """The same source, unpacked first if it is a packed file or an evidence archive."""
-    if interop.is_frame(source):
+    if is_frame(source):
         return source
-    name, path = interop.named_source(source)  # type: ignore[arg-type]
+    name, path = named_source(source)  # type: ignore[arg-type]
     if not isinstance(path, Path) or not path.is_file():
         return source
-    table = interop.evidence_table(path, folder) if zipfile.is_zipfile(path) else None
-    found = table or interop.unzipped(interop.unpacked(path, folder), folder)
+    table = evidence_table(path, folder) if zipfile.is_zipfile(path) else None
+    found = table or unzipped(unpacked(path, folder), folder)
     if found == path:
         return source
     return str(found) if name is None else f"{name}={found}"
 
 
-def _read(sources: Sequence[interop.Source], options: ReadOptions, what: str) -> Tables:
-    logs = [s for s in sources if not interop.is_frame(s) and holds_logs(interop.named_source(s)[1])]  # type: ignore[arg-type]
+def _read(sources: Sequence[Source], options: ReadOptions, what: str) -> Tables:
+    logs = [s for s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]  # type: ignore[arg-type]
     parts: list[Part] = []
     for k, source in enumerate(sources):
-        if source in logs if not interop.is_frame(source) else False:
+        if source in logs if not is_frame(source) else False:
             if source == logs[0]:
                 parts.append(part_of_logs([str(s) for s in logs], options))
             continue
@@ -107,11 +118,11 @@ def _by_references(part: Part) -> Part:
     return part
 
 
-def _places(sources: Sequence[interop.Source]) -> Iterator[Place]:
+def _places(sources: Sequence[Source]) -> Iterator[Place]:
     """The files and runs among the sources; of a folder its files."""
     for source in sources:
-        if not interop.is_frame(source):
-            place = interop.named_source(source)[1]  # type: ignore[arg-type]
+        if not is_frame(source):
+            place = named_source(source)[1]  # type: ignore[arg-type]
             inside = isinstance(place, Path) and place.is_dir() and not is_run(place)
             yield from [f for f in sorted(place.rglob("*")) if f.is_file()] if inside else [place]  # type: ignore[union-attr]
 
@@ -131,13 +142,13 @@ def holds_logs(path: Place) -> bool:
     """A log of a known tool, or a folder with some."""
     if not isinstance(path, Path) or is_run(path):
         return False
-    return interop.is_log(path) if path.is_file() else path.is_dir() and bool(interop.log_files(path))
+    return is_log(path) if path.is_file() else path.is_dir() and bool(log_files(path))
 
 
-def _parts(source: interop.Source, options: ReadOptions, *, stem: str) -> list[Part]:
-    if interop.is_frame(source):
-        return [part_of_frame(interop.as_frame(source), options, what="The frame", stem=stem)]
-    name, path = interop.named_source(source)  # type: ignore[arg-type]
+def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
+    if is_frame(source):
+        return [part_of_frame(as_frame(source), options, what="The frame", stem=stem)]
+    name, path = named_source(source)  # type: ignore[arg-type]
     if isinstance(path, DatabaseRun) or is_run(path):
         with open_ledger(path) as ledger:
             parts = [part_of_ledger(ledger)]
@@ -158,7 +169,7 @@ def _folder(path: Path, files: Sequence[Path], options: ReadOptions) -> list[Par
     faults: dict[Path, str] = {}
     for file in files:
         try:
-            frames[file] = interop.read_frame(file, text=True)
+            frames[file] = read_frame(file, text=True)
         except InputError:
             if file.suffix.lower() not in NOTES:  # a damaged table must not go missing unseen
                 raise
@@ -241,7 +252,7 @@ def _no_tables(path: Path) -> InputError:
 
 def _sheets(path: Path, options: ReadOptions) -> list[Part]:
     """A table; of a workbook with several sheets each that is one, its conditions named by the sheet."""
-    sheets = interop.read_sheets(path, text=True)
+    sheets = read_sheets(path, text=True)
     if len(sheets) == 1:
         part = part_of_frame(next(iter(sheets.values())), options, what=str(path), stem=path.stem)
         with path.open("rb") as file:
