@@ -389,7 +389,10 @@ def test_an_average_beside_every_item_is_no_result_of_items() -> None:
     by_domain = long("score", [0.25] * 15 + [0.5] * 15, [0.75] * 15 + [0.5] * 15)
     with pytest.raises(InputError, match="average"):
         read_tables(by_domain.with_columns(domain=pl.Series((["x"] * 15 + ["y"] * 15) * 2)))
-    read_tables(long("score", [1.0] * 30, [0.0] * 30))  # all right, all wrong
+    with pytest.raises(InputError, match="the score 57"):
+        read_tables(long("score", [57] * 30, [47] * 30))
+    assert any("is it an average?" in note for note in read_tables(long("score", [4] * 30, [5] * 30)).notes)
+    assert not read_tables(long("score", [1.0] * 30, [0.0] * 30)).notes  # all right, all wrong
     read_tables(long("score", [0.5, *[0.25] * 29], [0.25] * 30))  # one differs
 
 

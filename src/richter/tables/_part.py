@@ -377,8 +377,7 @@ def _understood(
 def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOptions, what: str) -> list[str]:
     """One line for each doubt. Codes, and fractions beside points, are refused unless a scale is stated."""
     scored = answers.filter(pl.col("value").is_not_null())
-    values, same = scored["value"], list[str]()
-    _no_averages(scored, what)
+    values, same = scored["value"], _averages(scored, what)
     if options.scale is None:
         _one_scale(scored, what)
         same += _no_codes(values, what)
@@ -393,15 +392,21 @@ def doubts(answers: pl.DataFrame, conditions: tuple[str, ...], options: ReadOpti
     ]
 
 
-def _no_averages(scored: pl.DataFrame, what: str) -> None:
-    """Refuse a broken number that all items of a condition, or of its domain, share: an average written beside each."""
+def _averages(scored: pl.DataFrame, what: str) -> list[str]:
+    """Refuse a number that all items of a condition, or of its domain, share: an average that is written beside each.
+
+    It is broken, or larger than ratings are; where conditions differ in a small whole number, it is pointed out.
+    """
     each = scored.group_by("condition", "domain", maintain_order=True).agg(
         pl.col("value").first(), (pl.col("value").n_unique() == 1).alias("same"), pl.col("item").n_unique().alias("n")
     )
-    broken = (each["value"] != each["value"].round()).any()
-    if each.is_empty() or not each["same"].all() or each["n"].min() < SHARED or not broken:  # type: ignore[operator]
-        return
-    name, domain, value, _, n = each.filter(each["value"] != each["value"].round()).row(0)
+    if each.is_empty() or not each["same"].all() or each["n"].min() < SHARED:  # type: ignore[operator]
+        return []
+    no_rating = each.filter((each["value"] != each["value"].round()) | (each["value"] > SCALES[-2][1]))
+    if no_rating.is_empty():
+        varies = each["value"].n_unique() > 1 and not each["value"].is_in([0.0, 1.0]).all()
+        return ["all items of a condition have one score: is it an average? --map score=COLUMN"] if varies else []
+    name, domain, value, _, n = no_rating.row(0)
     of = brief(name) + (f" in {brief(domain)}" if domain is not None else "")
     raise InputError(
         f"{what}: all {n:,} items of {of} have the score {value:g}: an average that is written beside each item, not "
