@@ -825,6 +825,11 @@ def test_advice_on_words_that_nobody_knows_works_when_pasted() -> None:
         assert (mean(tables, "a"), mean(tables, "b")) == pytest.approx(means)
 
 
+def test_fractions_that_became_dates_are_told_as_such() -> None:
+    with pytest.raises(InputError, match="A spreadsheet has turned them into dates"):
+        read_tables(long("checks passed", ["01-Apr", "0/4", "02-Apr"] * 10, ["03-Apr", "0/4", "04-Apr"] * 10))
+
+
 def test_letters_that_mean_something_else_are_all_asked_for() -> None:
     frame = long("grade", ["A", "B", "C"] * 10, ["A", "A", "B"] * 10)
     for told in ({}, {"A": 1.0, "B": 0.0}):

@@ -31,6 +31,8 @@ from richter.tables._shapes import CONDITION, ORDER, VALUE, long_form
 from richter.tables._tables import KEY, RATINGS, ReadOptions
 from richter.tables._words import (
     ANY,
+    DATED,
+    DATES,
     DECLINED,
     MISSING,
     SPREADS,
@@ -551,6 +553,8 @@ def _of_words(frame: pl.DataFrame, place: Mapping[str, str]) -> str:
     texts = [c for c, kind in frame.schema.items() if kind == pl.String and c not in place.values()]
     held = {c: {w for w in text_of(frame[c]).drop_nulls().unique() if w.lower() not in MISSING} for c in texts}
     few = [c for c in texts if 1 < len(held[c]) <= min(_WORDS, frame.height // 2) and max(map(len, held[c])) <= 40]
+    if any(DATES.fullmatch(word) for c in few for word in held[c]):
+        return DATED
     own = [c for c in few if held[c] & held[few[0]]]
     words = sorted(set().union(*(held[c] for c in own)))
     told = [f"--grade {shlex.quote(f'{word}={value}')}" for word, value in zip(words, _GRADES, strict=False)]

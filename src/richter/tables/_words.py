@@ -98,6 +98,7 @@ _UNITS = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0, "h": 3600.0, "ct": 0
           "k": 1000.0}  # fmt: skip
 _MONTH = "(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*"
 DATES = re.compile(rf"\d{{1,2}}[-. /]{_MONTH}|{_MONTH}[-. ]\d{{1,2}}|\d{{4}}-\d\d-\d\d.*", re.IGNORECASE)
+DATED = "A spreadsheet has turned them into dates (4/5 becomes 4-May): format the column as text and export again."
 
 
 def text_of(column: pl.Series) -> pl.Series:
@@ -309,9 +310,7 @@ def _other_column(
         swapped = f"{map_option('item', place['score'])} {map_option('score', place['item'])}"
         return f"Item and grade seem to have changed places: {swapped}"
     if DATES.fullmatch(odd.strip()):
-        return (
-            "A spreadsheet has turned them into dates (4/5 becomes 4-May): format the column as text and export again."
-        )
+        return DATED
     if field == "score" and not all_text and len(odd) <= 40:
         word = shlex.quote(f"{brief(odd.strip())}=wrong")
         return f"Say what it counts as: --grade {word} (or =right, =missing, a number)."
