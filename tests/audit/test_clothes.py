@@ -265,6 +265,22 @@ def test_a_table_says_the_same_as_the_run_it_is_imported_into(tmp_path: Path) ->
     assert richter.open(errors).compare(n_resamples=50).claims[0].sentence.startswith("new is better scored than old")
 
 
+def test_markdown_rounds_a_limit_up_and_says_of_which_draws_items_broke(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ "below 11.3%" of 11.35%; "Broken: 3 items" spoke of first draws alone."""
+    right = measure_run(rows("a", items=30, correct=lambda *_: 1)).to_dict()
+    high = right["conditions"][0]["how_often"]["interval"]["high"]
+    shown = float(markdown(right).partition("none seen, at most ")[2].partition("%")[0])
+    assert 100 * high <= shown < 100 * high + 0.1
+    frame = rows("old", "new", items=9, draws=2, correct=lambda k, j, d: int(k > 2 or j == 0 or d == 1))
+    frame.write_csv(tmp_path / "data.csv")
+    out = run(capsys, "gate", str(tmp_path / "data.csv"), "--margin", "2pt", "--md", "-")[1]
+    assert "Broken: 3 items, by first answers" in out
+    many = measure_run(rows(*"abcdefghijklmn", items=4, score=lambda k, j, _: k + j)).to_dict()
+    assert "The 12 that are named first, of 14." in markdown(many)
+
+
 @pytest.mark.parametrize("seed", range(9))
 def test_a_result_says_the_same_in_all_its_clothes(seed: int, tmp_path: Path) -> None:
     assert list(faults(world(seed), tmp_path)) == []

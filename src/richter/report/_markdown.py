@@ -8,7 +8,7 @@ from urllib.parse import quote
 import polars as pl
 
 from richter.claims import claim_words, measure_words, rail
-from richter.records import Claim, Verdict, markdown_safe
+from richter.records import Claim, Verdict, at_most, markdown_safe
 from richter.report._first import signature_rows
 from richter.report._numbers import count, interval_words, number, percent
 from richter.report._side_by_side import judged_answers
@@ -88,7 +88,8 @@ def _changes(tables: Tables, first: str, second: str) -> Iterator[str]:
     for title, part in (("Broken", moved.filter(pl.col("change") > 0)), ("Fixed", moved.filter(pl.col("change") < 0))):
         if not len(part):
             continue
-        more = f", {SIDES} of them" if len(part) > SIDES else ""
+        more = ", by first answers" if (tables.rows["draw"] > 0).any() else ""
+        more += f", {SIDES} of them" if len(part) > SIDES else ""
         yield f"<details><summary>{title}: {count(len(part), 'item')}{more}</summary>"
         yield ""
         yield f"| item | {markdown_safe(first, limit=60)} | {markdown_safe(second, limit=60)} |"
@@ -181,7 +182,8 @@ def _conditions(conditions: Sequence[Row]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
     if len(ranked) > MOST:
         yield ""
-        yield f"The {MOST} that are wrong most often, of {len(ranked)}."
+        which = "that are wrong most often" if any(c["how_often"] for c in ranked) else "that are named first"
+        yield f"The {MOST} {which}, of {len(ranked)}."
     yield ""
 
 
@@ -194,7 +196,7 @@ def _rate(figure: Row | None) -> str:
     if figure is None:
         return "–"
     if figure["estimate"] == 0:
-        return f"below {percent(figure['interval']['high'])}"
+        return f"none seen, at most {at_most(100 * figure['interval']['high'])}%"
     low, high = figure["interval"]["low"], figure["interval"]["high"]
     return f"{percent(figure['estimate'])} ({percent(low)} to {percent(high)})"
 
