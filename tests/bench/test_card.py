@@ -188,3 +188,11 @@ def test_loader_grades_by_name(tmp_path: Path, bench: Path) -> None:
 
 def test_rows_are_jsonl_whatever_the_text(bench: Path) -> None:
     assert card_rows(read_items(bench)).count(b"\n") == 31
+
+
+def test_a_domain_with_a_bar_stays_one_cell_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("id,prompt,reference,domain\n1,Two and two?,4,sums | differences\n")
+    own = ("--name", "sums", "--license", "CC0-1.0", "--creator", "us")
+    assert run("bench", "card", str(tmp_path / "own.csv"), "-o", str(tmp_path / "card"), *own) == 0
+    row = next(line for line in content(tmp_path / "card")["README.md"].decode().splitlines() if "differences" in line)
+    assert row == r"| sums \| differences | 1 |"

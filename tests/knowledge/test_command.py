@@ -1,4 +1,5 @@
 import json
+import shlex
 
 import pytest
 
@@ -17,12 +18,13 @@ def test_ingest_then_show(tmp_path, capsys):
     cats = "Cats sleep in the afternoon, and at night they walk over the roofs of the town. " * 4
     (tmp_path / "notes" / "cats.txt").write_text(f"{cats}\n\nCats purr.\n")
     (tmp_path / "notes" / "copy.txt").write_text(f"{cats.upper()}\n\nCATS purr.\n")
-    assert call("kb", "ingest", tmp_path / "notes", "-o", tmp_path / "kb", "--json", "-") == 0
+    assert call("kb", "ingest", tmp_path / "notes", "-o", tmp_path / "my kb", "--json", "-") == 0
     made = capsys.readouterr()
     found = json.loads(made.out)
     assert (found["paragraphs"], found["duplicates"], found["askable"]) == (1, 1, 0)
-    assert "richter kb questions" in made.err
-    assert call("kb", "show", tmp_path / "kb") == 0
+    advised = shlex.split(made.err.partition("Next: ")[2])
+    assert advised[:4] == ["richter", "kb", "questions", str(tmp_path / "my kb")]
+    assert call("kb", "show", tmp_path / "my kb") == 0
     text = capsys.readouterr().out
     assert "1 paragraphs of 1 documents in 1 categories" in text
     assert "Cats sleep" in text

@@ -11,7 +11,7 @@ from typing import Any
 from richter.bench._gazetteer import beside
 from richter.errors import InputError
 from richter.interop._croissant import About, DataFile, hub_header, hub_size, write_dataset
-from richter.records import Item
+from richter.records import Item, markdown_safe
 
 __all__ = ["BUILD", "write_card"]
 
@@ -191,5 +191,6 @@ def _datasheet(items: Sequence[Item], about: About, build: Mapping[str, Any] | N
 
 
 def _table(head: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> str:
-    lines = [" | ".join(head), "|".join(["---"] * len(head)), *(" | ".join([first, *rest]) for first, rest in rows)]
+    cells = (" | ".join([markdown_safe(first), *rest]) for first, rest in rows)
+    lines = [" | ".join(head), "|".join(["---"] * len(head)), *cells]
     return "\n".join(f"| {line} |" for line in lines)

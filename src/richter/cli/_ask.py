@@ -4,6 +4,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -108,7 +109,7 @@ def ask(
     )
     for reason, count in failed.most_common(3):
         out.print(f"{count} not answered: {printable(reason, limit=400)}", soft_wrap=True)
-    out.print(f"Next: richter run show {run}", style="dim")
+    out.print(f"Next: richter run show {quote(str(run))}", style="dim")
     if failed and not given:
         raise ModelError("Nothing was answered.", remedy="See above, then run the same command again.")
 

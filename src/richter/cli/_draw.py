@@ -1,6 +1,7 @@
 """`richter draw`: repeated answers for calibration."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -105,4 +106,4 @@ def draw(
             out.print(f"{printable(name)} states a confidence in {rate:.0%} of its answers.")
     if result.repaired:
         out.print(f"The judge's groups were no partition for {result.repaired} questions and were repaired.")
-    out.print(f"Next: richter calibration {result.path}", style="dim")
+    out.print(f"Next: richter calibration {quote(str(result.path))}", style="dim")

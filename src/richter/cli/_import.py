@@ -89,7 +89,9 @@ def _all_logs(paths: tuple[str, ...]) -> bool:
         raise InputError(f"{missing}: no such file or folder.", remedy="Check the path.")
     run = next((place for place in places if isinstance(place, DatabaseRun) or is_run(place)), None)
     if run is not None:
-        raise InputError(f"{run} is a run, not a log.", remedy=f"It is measured as it is: richter report {run}")
+        raise InputError(
+            f"{run} is a run, not a log.", remedy=f"It is measured as it is: richter report {shlex.quote(str(run))}"
+        )
     return all(holds_logs(place) for place in places)
 
 

@@ -1,6 +1,7 @@
 """`richter judge`."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -100,7 +101,7 @@ def judge(
         source: RatingKind = "judge" if judges else "rule"
         rows = scores_table(read_tables(run, options=ReadOptions(ratings=source)))
         export_table(rows, output)
-        out.print(f"{output}: {len(rows):,} scores by {source}. Next: richter severity {output}")
+        out.print(f"{output}: {len(rows):,} scores by {source}. Next: richter severity {quote(str(output))}")
     write_json(result if graded is None else {**result.to_dict(), "grading": graded}, json_path)
     if judges and silent:
         raise InputError(

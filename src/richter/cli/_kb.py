@@ -4,6 +4,7 @@ import functools
 import time
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -121,7 +122,7 @@ def ingest(source: Path, path: Path, documents: int | None, how: How, json_path:
     _print(path, info, json_path)
     if not info.askable:
         console(json_path).print(
-            f"No paragraph has a question yet. Next: richter kb questions {path} --generator MODEL"
+            f"No paragraph has a question yet. Next: richter kb questions {quote(str(path))} --generator MODEL"
         )
     _index_if_large(knowledge.open_base(path), json_path)
 
@@ -211,7 +212,7 @@ def _index_if_large(base: knowledge.KnowledgeBase, json_path: str | None) -> Non
         console(json_path).print(_index(base).sentence())
     except MissingPart:
         console(json_path).print(
-            f"It outgrows memory: `richter kb index {base.folder}` speeds up its searches "
+            f"It outgrows memory: `richter kb index {quote(str(base.folder))}` speeds up its searches "
             "(pip install 'richter[lance]')."
         )
 
@@ -276,7 +277,9 @@ def questions(
         found = report_questions(base)
     if confirm is not None:
         folder = confirm_questions(base, confirm, rng=rng)
-        out.print(f"Next: richter label {folder} (level 0: the key is right by the text; any other: it is bad)")
+        out.print(
+            f"Next: richter label {quote(str(folder))} (level 0: the key is right by the text; any other: it is bad)"
+        )
     out.print(
         f"{path}: {found.kept:,} questions about {found.paragraphs:,} paragraphs, of {found.written:,} written."
         + ("" if found.complete else " The budget ended before the base did.")

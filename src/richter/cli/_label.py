@@ -3,6 +3,7 @@
 import getpass
 import webbrowser
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -67,14 +68,14 @@ def label(
             raise InputError(f"{sheet} exists.", remedy="Choose another name: it may hold someone's ratings.")
         count = write_sheet(run, sheet, rater=rater, conditions=conditions, **sample)
         if not count:
-            out.print(f"Nothing is left to label for this claim. Next: richter compare {run}")
+            out.print(f"Nothing is left to label for this claim. Next: richter compare {quote(str(run))}")
             return
         out.print(f"{sheet}: {count} answers to rate. Fill in severity (0 to 4 in half steps) and mechanism, then:")
-        out.print(f"  richter label {run} --import {sheet} --rater NAME")
+        out.print(f"  richter label {quote(str(run))} --import {quote(str(sheet))} --rater NAME")
         return
     if source is not None:
         found = import_ratings(run, source, rater=rater)
-        out.print(f"{printable(str(found), limit=600)} Next: richter agreement {run}", soft_wrap=True)
+        out.print(f"{printable(str(found), limit=600)} Next: richter agreement {quote(str(run))}", soft_wrap=True)
         return
 
     def ready(address: str, total: int) -> None:
@@ -87,4 +88,4 @@ def label(
     who = rater or getpass.getuser()
     done, claim = serve_rating(run, rater=who, conditions=conditions, port=port, ready=ready, **sample)
     out.print(f"{done} answers rated. {printable(claim, limit=400)}", soft_wrap=True)
-    out.print(f"Next: richter compare {run}")
+    out.print(f"Next: richter compare {quote(str(run))}")

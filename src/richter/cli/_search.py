@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, get_args
 
 import click
@@ -151,7 +152,7 @@ def run_command(
         asked |= {"steps": steps, "generator": writer, "judge": judge, "embedder": embedder}
         summary = run_search(run, base, condition, settings, **asked)
     print_search(summary, json_path, table=False)
-    out.print(f"Next: richter search show {run}", style="dim")
+    out.print(f"Next: richter search show {quote(str(run))}", style="dim")
     write_json(summary, json_path)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,11 @@ class DiskIndex:
     def __call__(self, queries: NDArray[np.float32], count: int) -> NDArray[np.int64]:
         """For each query up to `count` rows; the rounding may put them in another order than their cosines."""
         return _candidates(self.table, self.info.url, queries, count, self.info.probes)
+
+
+def _making(base: KnowledgeBase) -> str:
+    """The command that makes the index."""
+    return f"richter kb index {quote(str(base.folder))}"
 
 
 def build_index(
@@ -171,7 +177,7 @@ def open_index(base: KnowledgeBase) -> DiskIndex:
     """The base's index, once it is known to be of these very vectors and of all of them."""
     info = read_index_info(base)
     if info is None:
-        raise InputError(f"{base.folder} has no index.", remedy=f"Make one: richter kb index {base.folder}.")
+        raise InputError(f"{base.folder} has no index.", remedy=f"Make one: {_making(base)}.")
     where = _place(base, info.url)
     _check_embedding(base, where, info.embedding, info.dim)
     with _reaching(where):
@@ -180,7 +186,7 @@ def open_index(base: KnowledgeBase) -> DiskIndex:
     if rows != len(base) or info.rows != len(base):
         raise InputError(
             f"The index at {printable(where)} covers {min(rows, info.rows):,} of {len(base):,} paragraphs.",
-            remedy=f"Bring it up to date: richter kb index {base.folder}.",
+            remedy=f"Bring it up to date: {_making(base)}.",
         )
     return DiskIndex(table=table, info=info)
 
@@ -226,7 +232,8 @@ def _open_table(base: KnowledgeBase, url: str, *, make: bool = False, rebuild: b
         return database.create_table(TABLE, schema=_schema(base))
     if not there:
         raise InputError(
-            f"There is no index at {printable(url)} any more.", remedy=f"Make it again: richter kb index {base.folder}."
+            f"There is no index at {printable(url)} any more.",
+            remedy=f"Make it again: {_making(base)}.",
         )
     table = database.open_table(TABLE)
     _check_identity(base, url, {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()})
@@ -255,7 +262,7 @@ def _check_embedding(base: KnowledgeBase, url: str, embedding: str | None, dim: 
         raise InputError(
             f"The index at {printable(url)} holds vectors of {printable(str(embedding))} ({dim} dimensions), the base "
             f"{base.folder} those of {base.info.embedding} ({base.info.dim}): they cannot be compared.",
-            remedy=f"Make it again: richter kb index {base.folder} --rebuild.",
+            remedy=f"Make it again: {_making(base)} --rebuild.",
         )
 
 
@@ -275,7 +282,7 @@ def _check_rows(base: KnowledgeBase, url: str, rows: int) -> None:
         raise InputError(
             f"The index at {printable(url)} holds {rows:,} vectors, the base {base.folder} only {len(base):,}: two "
             "processes added to it at once, or the base is an older copy.",
-            remedy=f"Make it again: richter kb index {base.folder} --rebuild.",
+            remedy=f"Make it again: {_making(base)} --rebuild.",
         )
 
 
