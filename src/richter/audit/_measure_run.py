@@ -187,7 +187,7 @@ def read_run(*sources: Source, options: ReadOptions | None = None, conditions: S
 
 def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
     if len(sources) == 1 and not is_frame(sources[0]):
-        name, place = named_source(sources[0])  # type: ignore[arg-type]
+        name, place = named_source(sources[0])
         if name is None and (isinstance(place, DatabaseRun) or is_run(place)):
             return _read_ledger(place, options or ReadOptions())
     tables = read_tables(*sources, options=options, shown=())
@@ -197,7 +197,7 @@ def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
     return RunRecords(
         tables=tables,
         conditions=tuple(Condition(name=name, model=name) for name in tables.conditions),
-        source="the frame" if is_frame(first) else Path(str(named_source(first)[1])).name,  # type: ignore[arg-type]
+        source="the frame" if is_frame(first) else Path(str(named_source(first)[1])).name,
         spent={
             "calls": calls,
             "answers": tables.answers.filter(pl.col("error").fill_null("") == "").height,

@@ -52,7 +52,7 @@ class Run:
         for source in sources:
             if is_frame(source):
                 continue
-            _, place = named_source(source)  # type: ignore[arg-type]
+            _, place = named_source(source)
             if isinstance(place, Path) and not place.exists():
                 raise InputError(f"{place}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
             if isinstance(place, DatabaseRun) or is_run(place):

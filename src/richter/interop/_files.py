@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -18,6 +18,9 @@ from richter.interop._fields import known_fields
 from richter.interop._nested import are_records, flat_rows
 from richter.interop._safe import Archive, Unreadable, decode, json_lines, open_bytes, refuse_unsafe
 from richter.store import DatabaseRun, Place, RunLike, is_database, run_place
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 __all__ = [
     "Frame",
@@ -46,7 +49,7 @@ class Frame(Protocol):
 Source = str | Path | DatabaseRun | pl.DataFrame | Frame
 
 
-def is_frame(source: object) -> TypeGuard[pl.DataFrame | Frame]:
+def is_frame(source: Source) -> "TypeIs[pl.DataFrame | Frame]":
     """Whether this is a frame in memory and not the name of a file."""
     return isinstance(source, Frame) and not isinstance(source, str | Path | DatabaseRun)
 

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from richter.errors import InputError
@@ -400,7 +401,7 @@ def _averages(scored: pl.DataFrame, what: str) -> list[str]:
     each = scored.group_by("condition", "domain", maintain_order=True).agg(
         pl.col("value").first(), (pl.col("value").n_unique() == 1).alias("same"), pl.col("item").n_unique().alias("n")
     )
-    if each.is_empty() or not each["same"].all() or each["n"].min() < SHARED:  # type: ignore[operator]
+    if each.is_empty() or not (each["same"] & (each["n"] >= SHARED)).all():
         return []
     no_rating = each.filter((each["value"] != each["value"].round()) | (each["value"] > SCALES[-2][1]))
     if no_rating.is_empty():
@@ -463,7 +464,7 @@ def _no_codes(values: pl.Series, what: str) -> list[str]:
         rest = values.filter(values != code)
         if not 0 < len(values) - len(rest) <= 0.3 * len(values):
             continue
-        least, most = float(rest.min()), float(rest.max())  # type: ignore[arg-type]
+        least, most = float(np.min(rest.to_numpy())), float(np.max(rest.to_numpy()))
         top = next((end for end in USUAL if most <= end), 0.0)
         whole = bool((rest == rest.round()).all())
         if least >= 0 and whole and (code < 0 or (code > top > 1 and most > 1)) and (code >= 0 or most <= 10):

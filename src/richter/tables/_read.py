@@ -76,7 +76,7 @@ def _unpacked(source: Source, folder: Path) -> Source:
     """The same source, unpacked first if it is a packed file or an evidence archive."""
     if is_frame(source):
         return source
-    name, path = named_source(source)  # type: ignore[arg-type]
+    name, path = named_source(source)
     if not isinstance(path, Path) or not path.is_file():
         return source
     table = evidence_table(path, folder) if zipfile.is_zipfile(path) else None
@@ -87,7 +87,7 @@ def _unpacked(source: Source, folder: Path) -> Source:
 
 
 def _read(sources: Sequence[Source], options: ReadOptions, what: str) -> Tables:
-    logs = [s for s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]  # type: ignore[arg-type]
+    logs = [s for s in sources if not is_frame(s) and holds_logs(named_source(s)[1])]
     parts: list[Part] = []
     for k, source in enumerate(sources):
         if source in logs if not is_frame(source) else False:
@@ -122,7 +122,7 @@ def _places(sources: Sequence[Source]) -> Iterator[Place]:
     """The files and runs among the sources; of a folder its files."""
     for source in sources:
         if not is_frame(source):
-            place = named_source(source)[1]  # type: ignore[arg-type]
+            place = named_source(source)[1]
             inside = isinstance(place, Path) and place.is_dir() and not is_run(place)
             yield from [f for f in sorted(place.rglob("*")) if f.is_file()] if inside else [place]  # type: ignore[union-attr]
 
@@ -148,7 +148,7 @@ def holds_logs(path: Place) -> bool:
 def _parts(source: Source, options: ReadOptions, *, stem: str) -> list[Part]:
     if is_frame(source):
         return [part_of_frame(as_frame(source), options, what="The frame", stem=stem)]
-    name, path = named_source(source)  # type: ignore[arg-type]
+    name, path = named_source(source)
     if isinstance(path, DatabaseRun) or is_run(path):
         with open_ledger(path) as ledger:
             parts = [part_of_ledger(ledger)]

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from richter.errors import InputError
 from richter.interop import PEOPLE, hinted_fields, plain_name
 from richter.records import printable
+from richter.stats import weighted_kappa
 from richter.tables._words import brief, holds_any, map_option, number_of, text_of
 
 EQUAL = 0.2  # share of the cells of answers that equal the reference, at least
@@ -24,7 +26,7 @@ def _cells(column: pl.Series) -> pl.Series:
 
 def _share(frame: pl.DataFrame, column: str, key: str) -> float:
     both = (_cells(frame[column]) == _cells(frame[key])).drop_nulls()
-    return float(both.mean() or 0.0)  # type: ignore[arg-type]
+    return float(both.sum()) / max(len(both), 1)
 
 
 def answer_columns(frame: pl.DataFrame, columns: Sequence[str], key: str) -> list[str]:
@@ -86,9 +88,10 @@ def expert_key(frame: pl.DataFrame, columns: Sequence[str], notes: list[str]) ->
 
 
 def _kappa(frame: pl.DataFrame, one: str, two: str) -> float:
-    pairs = pl.DataFrame([_cells(frame[one]).alias("one"), _cells(frame[two]).alias("two")]).drop_nulls()
-    shares = [pairs[c].value_counts(normalize=True).rename({c: "cell"}) for c in ("one", "two")]
-    both = shares[0].join(shares[1], on="cell")
-    chance = float((both["proportion"] * both["proportion_right"]).sum())
-    same = float((pairs["one"] == pairs["two"]).mean() or 0.0)  # type: ignore[arg-type]
-    return (same - chance) / (1 - chance) if chance < 1 else 0.0
+    cells = [_cells(frame[name]) for name in (one, two)]
+    levels = pl.Enum(pl.concat(cells).drop_nulls().unique())
+    codes = [c.cast(levels).to_physical().cast(pl.Float64).fill_null(float("nan")) for c in cells]
+    try:
+        return weighted_kappa(*codes, weights="none").estimate
+    except InputError:  # no row has both, or all are alike
+        return 0.0

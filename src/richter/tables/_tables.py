@@ -429,7 +429,7 @@ def _judges(
     ).with_columns(pl.int_range(pl.len()).over(KEY).alias("place"))
     if not (rows["place"] > 0).any():
         return None, None
-    raters = int(rows["place"].max()) + 1  # type: ignore[arg-type]
+    raters = rows["place"].n_unique()
     shape = (raters, len(items), len(conditions))
     scores, names = np.full(shape, np.nan), np.full(shape, "", dtype=object)
     for k in range(raters):
