@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from richter import stats
 from richter.errors import InputError
 from richter.interop import PEOPLE, hinted_fields, plain_name
 from richter.records import printable
-from richter.stats import weighted_kappa
 from richter.tables._words import brief, holds_any, map_option, number_of, text_of
 
 EQUAL = 0.2  # share of the cells of answers that equal the reference, at least
@@ -92,6 +92,6 @@ def _kappa(frame: pl.DataFrame, one: str, two: str) -> float:
     levels = pl.Enum(pl.concat(cells).drop_nulls().unique())
     codes = [c.cast(levels).to_physical().cast(pl.Float64).fill_null(float("nan")) for c in cells]
     try:
-        return weighted_kappa(*codes, weights="none").estimate
+        return stats.weighted_kappa(*codes, weights="none").estimate
     except InputError:  # no row has both, or all are alike
         return 0.0
