@@ -52,12 +52,29 @@ def test_the_worst_case_by_hand() -> None:
     (claim,) = page.claims
     assert claim.verdict is Verdict.VERIFIED
     said = worst_case(as_sample(x), claim)
-    assert said.startswith("it holds even if all 10 that b lacks were wrong: +50.0 [")
+    assert said is not None
+    assert said.holds
+    assert said.sentence.startswith("it holds even if all 10 that b lacks were wrong: +50.0 [")
+    assert page.fragile == 0
     b[:50] = np.nan  # 10 fixed of 50, and at worst 10 fixed of 100 with 40 more broken
     b[90:] = np.nan
     x = outcomes(np.stack([a, b], axis=1))
-    (claim,) = compare_outcomes([x], min_shared=0.1).claims
-    assert "it would not hold if all 60 that b lacks were wrong" in worst_case(as_sample(x), claim)
+    page = compare_outcomes([x], min_shared=0.1)
+    (claim,) = page.claims
+    said = worst_case(as_sample(x), claim)
+    assert said is not None
+    assert not said.holds
+    assert "it would not hold if all 60 that b lacks were wrong" in said.sentence
+    assert page.fragile == 1
+
+
+def test_where_many_lack_some_grades_one_line_says_it(rng: np.random.Generator) -> None:
+    x = (rng.random((200, 8)) < 0.6).astype(float)
+    for k in range(6):
+        x[rng.choice(200, size=k + 1, replace=False), k] = np.nan
+    notes = compare_outcomes([outcomes(x)]).notes
+    assert "6 conditions lack grades on 1 to 6 of 200 items, the most of them f" in notes
+    assert not any("has no grade" in note for note in notes)
 
 
 def test_nothing_missing_says_nothing(rng: np.random.Generator) -> None:

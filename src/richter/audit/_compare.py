@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -230,9 +230,10 @@ def compare_tables(
             f"adjusted for items' difficulty as others see it: variance x{np.median(ratios):.2f} in the median "
             f"of {len(ratios)} ({min(ratios):.2f} to {max(ratios):.2f}); about items of this mix of difficulty"
         )
-    weak = [c for c in found.claims if any(note.startswith("it would not hold") for note in c.notes)]
-    if weak and len(kept) > 1:
-        notes.append(f"{len(weak)} of the differences shown would not hold if all missing grades spoke against them")
+    if found.fragile and len(kept) > 1:
+        notes.append(
+            f"{found.fragile} of the differences shown would not hold if all missing grades spoke against them"
+        )
     for found_in in subgroups:
         who = "" if len(subgroups) == 1 else f"{found_in.conditions[1]} and {found_in.conditions[0]}: "
         notes.append(who + found_in.sentence)
@@ -254,7 +255,15 @@ def compare_tables(
         conditions={
             c.name: c
             for c in summaries_of(
-                tables, right, graded, rng=rng, about=about, unpaired=unpaired, level=level, n_resamples=n_resamples
+                tables,
+                right,
+                graded,
+                rng=rng,
+                about=about,
+                unpaired=unpaired,
+                said={m.condition for m in found.missing},
+                level=level,
+                n_resamples=n_resamples,
             )
         },
         pairs=tuple(_pair_note(pair, lead, graded) for pair in found.shared),
@@ -442,12 +451,14 @@ def summaries_of(
     rng: np.random.Generator,
     about: About = "such-items",
     unpaired: bool = False,
+    said: Collection[str] = (),
     level: float = 0.95,
     n_resamples: int = 1000,
 ) -> list[ConditionSummary]:
     """Each condition's error rate, calibration, floor and warnings.
 
     Grades that others have are missing, unless a condition has items of its own: none that others have, or `unpaired`.
+    Of those in `said` a note elsewhere says what is missing.
     """
     lost = tables.answers.filter(pl.col("error").fill_null("") != "").select("condition", "item").unique()
     failed = Counter(lost["condition"].to_list())
@@ -482,7 +493,8 @@ def summaries_of(
             level=level,
             n_resamples=n_resamples,
         )
-        found.append(dataclasses.replace(summary, warnings=(*summary.warnings, *positions.get(name, ()))))
+        lack = [f"{summary.missing:,} of {size:,} items have no grade"] if summary.missing and name not in said else []
+        found.append(dataclasses.replace(summary, warnings=(*summary.warnings, *lack, *positions.get(name, ()))))
     return found
 
 

@@ -159,7 +159,7 @@ def measure_run(
         claims=claims_of(measured),
         refused=() if measured.comparison is None else measured.comparison.refused,
         checks=checks_of(records, measured, status),
-        next=next_steps(records, measured, sections),
+        next=next_steps(records, measured, sections, found.wanted),
         signature=signature_of(records, measured, rows, status, level=level),
         sections=Sections(**sections),
         methods=Methods(

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -241,7 +241,9 @@ def _real(records: RunRecords) -> Check:
 # ------------------------------------------------------------------ what to do next
 
 
-def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, Any]) -> tuple[str, ...]:
+def next_steps(
+    records: RunRecords, measured: Measured, sections: Mapping[str, Any], wanted: Collection[str]
+) -> tuple[str, ...]:
     """What would settle what is undecided, with numbers: labels for the margin, never for the gap that was seen."""
     steps = []
     if records.state == "in progress":
@@ -253,7 +255,7 @@ def next_steps(records: RunRecords, measured: Measured, sections: Mapping[str, A
     if measured.tail is not None and measured.tail.study.claim.needed is not None:
         steps.append(f"give each condition {measured.tail.study.claim.needed:,} items in all to settle the tails")
     for name, section in sections.items():
-        if isinstance(section, NoSection) and "not asked for" not in section.missing.reason:
+        if isinstance(section, NoSection) and name in wanted:
             steps.append(f"to learn {_LACKING[name]}: {section.missing.remedy} ({section.missing.reason.rstrip('.')})")
     lacking = getattr(sections["calibration"], "draws_missing", None)
     if lacking:

@@ -86,13 +86,19 @@ def answer(
     first, second = conditions
     own = [c for c in pairs if set(c.conditions) == {first, second}]
     text = _pair(own, first, second, scale).removesuffix(".") + judged
-    if candidate == second and baseline == first and text.startswith(f"{second} is worse"):
+    shown = next((seen for c in _in_order(own) if (seen := _seen_from(c, second)) in ("better", "worse")), "")
+    if candidate == second and baseline == first and shown == "worse":
         text += f" Do not ship {second}."
     return text
 
 
+def _in_order(claims: Sequence[Claim]) -> list[Claim]:
+    """What is tested first is said first."""
+    return sorted(claims, key=lambda c: not c.primary)
+
+
 def _pair(claims: Sequence[Claim], first: str, second: str, scale: Scale | None) -> str:
-    ordered = sorted(claims, key=lambda c: not c.primary)
+    ordered = _in_order(claims)
     found = {s: [c for c in ordered if _seen_from(c, second) == s] for s in SIDES}
     good, bad, alike = found["better"], found["worse"], found["alike"]
     if good and bad:

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtr
@@ -23,6 +24,7 @@ __all__ = [
     "Missing",
     "Shared",
     "Summary",
+    "WorstCase",
     "compare_outcomes",
     "maximal_sets",
     "missing_grades",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 FEWEST = 5  # missing items, and items that have values, below which nothing is said of their difficulty
+MANY_LACK = 4  # conditions without some grades that are still named one by one
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,14 @@ class Missing:
     others_there: float | None
     others_elsewhere: float | None
     p: float | None
+    harder: bool | None  # None: not shown to be harder or easier than the rest
+    sentence: str
+
+
+class WorstCase(NamedTuple):
+    """Whether a shown difference holds if every missing value speaks against it, and the sentence on it."""
+
+    holds: bool
     sentence: str
 
 
@@ -76,7 +87,14 @@ def _of(sample: Sample, name: str, k: int, mean: Floats, known: np.ndarray, alph
     kept = seen & known[:, k]
     if n < FEWEST or int(kept.sum()) < FEWEST:
         return Missing(
-            condition=name, n=n, items=items, others_there=None, others_elsewhere=None, p=None, sentence=text
+            condition=name,
+            n=n,
+            items=items,
+            others_there=None,
+            others_elsewhere=None,
+            p=None,
+            harder=None,
+            sentence=text,
         )
     there, elsewhere = float(np.mean(easy[gone])), float(np.mean(easy[kept]))
     # contributions of items to the difference of the two means, by unit
@@ -86,35 +104,55 @@ def _of(sample: Sample, name: str, k: int, mean: Floats, known: np.ndarray, alph
     error = math.sqrt(float(np.sum(sums**2)) * len(sums) / max(len(sums) - 1, 1))
     gap = there - elsewhere
     p = 1.0 if error == 0 else min(1.0, 2 * float(stdtr(max(len(sums) - 1, 1), -abs(gap) / error)))
-    if p < alpha:
-        harder = (gap < 0) == (metric.better == "higher")
+    harder = (gap < 0) == (metric.better == "higher") if p < alpha else None
+    if harder is not None:
         shown = f"{_value(metric, there)} there, {_value(metric, elsewhere)} elsewhere"
         text += f", and they are {'harder' if harder else 'easier'} ones (the others: {shown})"
-    return Missing(condition=name, n=n, items=items, others_there=there, others_elsewhere=elsewhere, p=p, sentence=text)
+    return Missing(
+        condition=name,
+        n=n,
+        items=items,
+        others_there=there,
+        others_elsewhere=elsewhere,
+        p=p,
+        harder=harder,
+        sentence=text,
+    )
+
+
+def _on_missing(missing: Sequence[Missing]) -> list[str]:
+    """A sentence for each condition that lacks grades; where many do, one for those that lack them anywhere."""
+    plain = [m for m in missing if m.harder is None]
+    if len(plain) <= MANY_LACK:
+        return [m.sentence for m in missing]
+    most = max(plain, key=lambda m: m.n / m.items)
+    least = min(m.n for m in plain)
+    lack = f"{len(plain)} conditions lack grades on {least:,} to {most.n:,} of {most.items:,} items"
+    return [f"{lack}, the most of them {most.condition}", *(m.sentence for m in missing if m.harder is not None)]
 
 
 def _value(metric: Metric, value: float) -> str:
     return f"{metric.amount(value)}{metric.unit}"
 
 
-def worst_case(sample: Sample, claim: Claim) -> str:
-    """One sentence on a shown difference if all missing values were those that speak against it; empty if none is.
+def worst_case(sample: Sample, claim: Claim) -> WorstCase | None:
+    """Does a shown difference hold if all missing values were those that speak against it? None if none is missing.
 
     The missing values of the condition that came out better take the worst value of the range, those of the other the
     best one; the same interval is then computed at the level at which the claim was decided.
     """
     metric = sample.metric
     if claim.verdict not in (Verdict.VERIFIED, Verdict.REFUTED) or len(claim.conditions) != 2 or claim.interval is None:
-        return ""
+        return None
     if metric.low is None or metric.high is None or claim.estimate is None or sample.outcomes.label is not None:
-        return ""
+        return None
     if metric.kind == "real":  # its ends are what was seen: a missing value may lie beyond
-        return ""
+        return None
     places = [sample.place(name) for name in claim.conditions]
     known = ~np.isnan(sample.mean[:, places])
     lacks = known.any(axis=1, keepdims=True) & ~known
     if not lacks.any():
-        return ""
+        return None
     rising = claim.estimate > 0
     mean, draws = sample.mean.copy(), sample.draws.copy()
     for side, (place, high) in enumerate(zip(places, (rising, not rising), strict=True)):
@@ -133,7 +171,7 @@ def worst_case(sample: Sample, claim: Claim) -> str:
     if metric.name == "accuracy" and not lacks[:, 0 if better else 1].any():
         lacking = claim.conditions[1 if better else 0]
         total = f"the one that {lacking} lacks was wrong" if n == 1 else f"all {n:,} that {lacking} lacks were wrong"
-    return f"it holds even if {total}: {said}" if holds else f"it would not hold if {total}: {said}"
+    return WorstCase(holds, f"it {'holds even' if holds else 'would not hold'} if {total}: {said}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +221,7 @@ class Comparison:
     tried: int
     n_items: int
     missing: tuple[Missing, ...] = ()
+    fragile: int = 0  # differences shown that would not hold in the worst case of missing grades
     notes: tuple[str, ...] = ()
 
 
@@ -301,9 +340,13 @@ def compare_outcomes(
         data_hash=data_hash,
         seed=seed,
     )
-    claims = tuple(
-        _against_missing(samples[c.measure], c) if c.measure in samples and c.conditions not in loose else c
+    worst = [
+        worst_case(samples[c.measure], c) if c.measure in samples and c.conditions not in loose else None
         for c in claims
+    ]
+    claims = tuple(
+        c if bad is None else dataclasses.replace(c, notes=(*c.notes, bad.sentence))
+        for c, bad in zip(claims, worst, strict=True)
     )
     missing = () if unpaired else missing_grades(lead, names, level=level)
     return Comparison(
@@ -317,21 +360,17 @@ def compare_outcomes(
         tried=tried,
         n_items=len(first.items),
         missing=missing,
+        fragile=sum(bad is not None and not bad.holds for bad in worst),
         notes=tuple(
             dict.fromkeys(
                 [
                     *(n for sample in made for n in sample.outcomes.notes),
-                    *(m.sentence for m in missing),
+                    *_on_missing(missing),
                     *([] if len(names) == 2 or not loose else [f"{len(loose)} pairs are compared as different items"]),
                 ]
             )
         ),
     )
-
-
-def _against_missing(sample: Sample, claim: Claim) -> Claim:
-    said = worst_case(sample, claim)
-    return dataclasses.replace(claim, notes=(*claim.notes, said)) if said else claim
 
 
 def _shared(sample: Sample, a: str, b: str) -> Shared:

@@ -199,8 +199,6 @@ def summarise_condition(
     warnings = []
     if failed:
         warnings.append(f"{failed} of {asked} calls failed; they are left out, not graded as wrong")
-    if missing:
-        warnings.append(f"{missing} of {asked} items have no grade")
     if error is None:
         why = "every row failed" if failed and not missing else "no row has a grade"
         return ConditionSummary(
