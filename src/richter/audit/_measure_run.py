@@ -188,7 +188,7 @@ def read_run(*sources: Source, options: ReadOptions | None = None, conditions: S
 def _read(sources: Sequence[Source], options: ReadOptions | None) -> RunRecords:
     if len(sources) == 1 and not is_frame(sources[0]):
         name, place = named_source(sources[0])
-        if name is None and (isinstance(place, DatabaseRun) or is_run(place)):
+        if name is None and is_run(place):
             return _read_ledger(place, options or ReadOptions())
     tables = read_tables(*sources, options=options, shown=())
     first = sources[0]

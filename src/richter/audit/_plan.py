@@ -27,7 +27,7 @@ import msgspec
 from richter import __version__
 from richter.errors import PlanError
 from richter.records import Claim, Result
-from richter.store import DatabaseRun, is_run, looks_of, open_ledger, write_file
+from richter.store import is_run, looks_of, open_ledger, write_file
 from richter.tables import Log, Look, Tables, attempts, log_lock, log_use, looks_at, read_log
 
 __all__ = [
@@ -313,7 +313,7 @@ def open_data(
     """
     lock, log = _read_lock(path), read_log()
     status = _standing(path, lock, log)
-    reasons, runs = list(status.reasons), [p for p in tables.places if isinstance(p, DatabaseRun) or is_run(p)]
+    reasons, runs = list(status.reasons), [p for p in tables.places if is_run(p)]
     vouched, before = "", list[Look]()
     kept = [look for run in runs for look in looks_of(run) if look.get("plan") == status.hash]
     looks = looks_at(tables, log)

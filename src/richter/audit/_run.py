@@ -23,7 +23,7 @@ from richter.claims import About
 from richter.errors import InputError, TooFewErrors
 from richter.interop import RatingKind, Source, is_frame, named_source, source_name
 from richter.records import Claim, picture
-from richter.store import DatabaseRun, Place, is_run, open_ledger
+from richter.store import Place, is_run, open_ledger
 from richter.tables import ReadOptions, Tables, attempts, read_tables
 
 __all__ = ["Run", "open_run"]
@@ -55,7 +55,7 @@ class Run:
             _, place = named_source(source)
             if isinstance(place, Path) and not place.exists():
                 raise InputError(f"{place}: no such run or file.", remedy="Give a run's folder, a table, or a frame.")
-            if isinstance(place, DatabaseRun) or is_run(place):
+            if is_run(place):
                 open_ledger(place).close()  # says now that it is no run
                 self.place = place if len(sources) == 1 else None
 

@@ -17,7 +17,7 @@ from richter.errors import InputError, TooFewErrors
 from richter.interop import Source, less_is_better, read_frame
 from richter.records import Result, Shown, printable
 from richter.stats import Floats, Mapper
-from richter.store import DatabaseRun, is_run, run_file
+from richter.store import is_run, run_file
 from richter.tables import ReadOptions, Tables, read_tables
 from richter.tail import (
     StabilityScan,
@@ -157,7 +157,7 @@ def _read(sources: Sequence[Source], column: str, reading: ReadOptions) -> Table
     named = {**reading.map, "score": column} if column else reading.map
     # scores as they stand: faults of 0 and 1 are not turned into right and wrong
     tables = read_tables(*sources, options=dataclasses.replace(reading, map=named, any_scale=True, better="higher"))
-    runs = [place for place in tables.places if isinstance(place, DatabaseRun) or is_run(place)]
+    runs = [place for place in tables.places if is_run(place)]
     if runs and column not in ("", "severity"):
         raise InputError(
             f"{runs[0]} is a run: it has no column {column!r}.",

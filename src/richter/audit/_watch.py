@@ -220,7 +220,7 @@ def _entries(place: Place) -> list[Place]:
 
 
 def _date(place: Place, notes: list[str]) -> str:
-    if isinstance(place, DatabaseRun) or is_run(place):
+    if is_run(place):
         with open_ledger(place) as ledger:
             times = ledger.times()
         if times is not None:
@@ -313,7 +313,7 @@ def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
     """What could have changed beside the model's own behaviour: its name and settings, raters, rubric, questions."""
     raters = sorted(tables.ratings["rater"].drop_nulls().unique().to_list())
     made = ({"model": condition} if condition else {}) | ({"judge": ", ".join(raters)} if raters else {})
-    if isinstance(place, DatabaseRun) or is_run(place):
+    if is_run(place):
         with open_ledger(place) as ledger:
             asked = next((c for c in ledger.conditions() if c.name == condition), None)
             note = ledger.note("judging") or {}
@@ -325,7 +325,7 @@ def _made(place: Place, tables: Tables, condition: str) -> dict[str, str]:
 
 
 def _judge(place: Place, options: ReadOptions | None) -> dict[str, float]:
-    if not (isinstance(place, DatabaseRun) or is_run(place)) or CANARIES not in find_parts(place):
+    if not is_run(place) or CANARIES not in find_parts(place):
         return {}
     rows = read_tables(find_parts(place)[CANARIES], options=options, shown=()).rows
     rated = rows.filter(pl.col("severity").is_not_null()).group_by("item").agg(pl.col("severity").mean())

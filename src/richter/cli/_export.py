@@ -12,7 +12,7 @@ from richter.cli._io import as_run, console, is_plain, reading_options
 from richter.cli._progress import price_at_most
 from richter.errors import InputError, ModelError, TooFewErrors
 from richter.interop import EXPORTS, SETS, export_dataset, export_table, write_set
-from richter.store import DatabaseRun, Place, is_run, open_ledger, run_place
+from richter.store import Place, is_run, open_ledger, run_place
 from richter.tables import ReadOptions, Tables, read_tables, record_look, tables_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def export(
         export_failing(source, output, to=to, again=again, calls=calls, base_path=base_path, force=force)
         return
     if output is not None:
-        if isinstance(source, DatabaseRun) or is_run(source):
+        if is_run(source):
             with open_ledger(source) as ledger:
                 record_look(tables_of(ledger))
                 frame = EXPORTS[table](ledger)

@@ -11,7 +11,7 @@ from richter import interop
 from richter.cli._io import grid, json_option, publish, reading_options
 from richter.errors import InputError
 from richter.records import printable
-from richter.store import DatabaseRun, Place, is_run, run_place
+from richter.store import Place, is_run, run_place
 from richter.tables import ReadOptions, Tables, holds_logs, read_tables, write_tables
 
 COUNTS = ("answers", "draws", "right", "wrong", "failed", "unscored")
@@ -87,7 +87,7 @@ def _all_logs(paths: tuple[str, ...]) -> bool:
     missing = next((place for place in places if isinstance(place, Path) and not place.exists()), None)
     if missing is not None:
         raise InputError(f"{missing}: no such file or folder.", remedy="Check the path.")
-    run = next((place for place in places if isinstance(place, DatabaseRun) or is_run(place)), None)
+    run = next((place for place in places if is_run(place)), None)
     if run is not None:
         raise InputError(
             f"{run} is a run, not a log.", remedy=f"It is measured as it is: richter report {shlex.quote(str(run))}"

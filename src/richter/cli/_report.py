@@ -27,7 +27,7 @@ from richter.interop import named_source
 from richter.records import printable
 from richter.report import MARKDOWN_MARK, markdown, write_figures, write_report
 from richter.stats import in_threads
-from richter.store import DatabaseRun, is_run, run_folder
+from richter.store import is_run, run_folder
 from richter.tables import ReadOptions
 
 PAGE_MARK = '<meta name="generator" content="Richter'
@@ -98,7 +98,7 @@ def report(
     """
     files, names = split_sources(sources)
     place = named_source(files[0])[1] if len(files) == 1 else None
-    run = place if place is not None and (isinstance(place, DatabaseRun) or is_run(place)) else None
+    run = place if place is not None and is_run(place) else None
     stored = stored_results(place) if isinstance(place, Path) else None
     if output is None and json_path is None and md_path is None and folder is None:
         output = Path("report.html") if run is None else run_folder(run) / "report.html"

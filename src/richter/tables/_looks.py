@@ -38,7 +38,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from richter.errors import RichterError
-from richter.store import DatabaseRun, Place, add_look, is_run, looks_of
+from richter.store import Place, add_look, is_run, looks_of
 from richter.tables._tables import KEY, Tables, severity_of
 
 __all__ = ["Log", "Look", "attempts", "log_lock", "log_use", "looks_at", "read_log", "record_look"]
@@ -515,7 +515,7 @@ def record_look(tables: Tables, *, shown: Sequence[str] | None = None) -> None:
 def _in_runs(tables: Tables, shown: Sequence[str], more: Mapping[str, str]) -> None:
     """Have the runs themselves keep the look, which other machines then see."""
     for place in tables.places:
-        if isinstance(place, DatabaseRun) or is_run(place):
+        if is_run(place):
             machine = _machine()
             with contextlib.suppress(OSError, RichterError):  # a run that may only be read; the log has it
                 add_look(place, {"command": _asked()[0], "machine": machine, "conditions": [*shown], **more})
@@ -555,7 +555,7 @@ def looks_at(tables: Tables, log: Log) -> list[Look]:
     for place, of, at in zip(places.tolist(), log.of[places].tolist(), times, strict=True):
         found.append(Look(at=f"{at}+00:00", command=log.lines[of].command, conditions=seen[of], place=place))
     for run in tables.places:
-        if isinstance(run, DatabaseRun) or is_run(run):
+        if is_run(run):
             for look in looks_of(run):
                 shown = tuple(n for n in tables.conditions if n in look["conditions"])
                 if shown and look["machine"] != log.machine:
